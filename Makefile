@@ -110,10 +110,19 @@ publishing-peer: $(STAMP) ## l-diversity publishing by anjana, in an environment
 	$(PUBLISHING)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r benchmarks/reproduce/sharkey/peer.lock
 	$(BIN)/python -m benchmarks.reproduce.sharkey.publishing $(PUBLISHING)/bin/python $(PUBLISHING_FLAGS)
 
-.PHONY: benchmark
-benchmark: $(STAMP) ## ratios against peers, measured side by side
-	$(BIN)/python -m benchmarks
-	$(BIN)/python -m benchmarks.wide
+BENCH_PEERS := .venv-bench
+BENCH_AT := benchmarks/bench
+BENCH_STAMP := $(BENCH_PEERS)/.installed
+BENCH_FLAGS ?=  # such as --only counting, --quick, --store
+
+$(BENCH_STAMP): $(BENCH_AT)/peers.lock
+	$(PYTHON) -m venv $(BENCH_PEERS)
+	$(BENCH_PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(BENCH_AT)/peers.lock
+	@touch $@
+
+.PHONY: bench
+bench: $(STAMP) $(BENCH_STAMP) ## ratios to peers, which run in turn with us in an environment of their own (bench-out/)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.bench $(BENCH_FLAGS)
 
 .PHONY: load
 load: $(STAMP) ## owners who upload at once, beside a plain server; health and memory meanwhile
@@ -141,7 +150,9 @@ lock: ## pin the dependencies again (needs uv on the PATH)
 		uv pip compile pyproject.toml $$set --universal --python-version 3.11 \
 			--generate-hashes --no-emit-index-url --no-annotate --no-header --quiet || exit 1; \
 	done
+	uv pip compile $(BENCH_AT)/peers.in -o $(BENCH_AT)/peers.lock --universal --python-version 3.11 \
+		--generate-hashes --no-emit-index-url --no-annotate --no-header --quiet
 
 .PHONY: clean
 clean: ## remove what the targets above made
-	rm -rf $(VENV) .venv-peers .venv-publishing demo-out build site .cache *.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) .venv-bench .venv-peers .venv-publishing bench-out demo-out build site .cache *.egg-info .pytest_cache .mypy_cache .ruff_cache

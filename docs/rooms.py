@@ -33,15 +33,16 @@ MARKS = ("<!-- rooms: written by docs/rooms.py -->\n", "<!-- end of rooms -->\n"
 TOTALS = ("<!-- totals: written by docs/rooms.py -->\n", "<!-- end of totals -->\n")
 
 _LAYERS = """
-benchmarks.processors benchmarks.side_by_side miner_service.store.migrations.versions core.alike
+benchmarks.bench.peers benchmarks.processors benchmarks.side_by_side core.alike
+miner_service.store.migrations.versions
 core.errors core.opening core.pictures core.progress core.ties
 miner_service.store.migrations pramana.checkout pramana.errors core.channels core.domain
 core.full_disks core.kernels
 core.mixed
 core.discretize core.kernel_regression core.marginals core.mask.core core.plan core.terminal
-benchmarks.measuring benchmarks.reproduce core.audit core.estimation.core core.learn.common
+benchmarks.reproduce core.audit core.estimation.core core.learn.common
 core.mask.advice core.mask.copies core.mask.measures.core core.privacy
-benchmarks.startup owner_agent.state core.estimation core.learn.networks core.learn.rules
+owner_agent.state core.estimation core.learn.networks core.learn.rules
 core.mask.measures core.mask.methods core.model_sharing core.pages core.regression
 core.study_plan
 benchmarks.coverage core.design core.learn.networks.search core.mask core.model_sharing.growing
@@ -49,14 +50,15 @@ core.wire
 benchmarks.reproduce.data miner_service.settings owner_agent.randomize
 core.learn.bayes_classifier core.learn.networks.exchange core.mask.comparison
 core.model_sharing.global_models
-benchmarks.wide miner_service.store.files pramana.network_command core.learn.linear
+miner_service.store.files pramana.network_command core.learn.linear
 core.learn.tree core.model_sharing.combination
-benchmarks.__main__ benchmarks.coverage.settings core.learn core.model_sharing.exchange
+benchmarks.coverage.settings core.learn core.model_sharing.exchange
 benchmarks.coverage.__main__ core.wire.releases
 benchmarks.load owner_agent.site core.wire.learning
 miner_service.alignment miner_service.store owner_agent.peer.protocol owner_agent.table
 pramana.setups
-benchmarks.reproduce.alahmadi miner_service.kinds owner_agent.peer.identity owner_agent.release
+benchmarks.reproduce.alahmadi miner_service.cluster miner_service.kinds
+owner_agent.peer.identity owner_agent.release
 pramana.demo
 benchmarks.costs benchmarks.load.__main__ miner_service.services owner_agent.peer.tasks
 owner_agent.report pramana.simulate
@@ -67,8 +69,8 @@ benchmarks.reproduce.masiv miner_service.jobs miner_service.operations owner_age
 pramana.exchange pramana.frequent_patterns pramana.showing
 miner_service.http.access owner_agent.pages pramana.planning pramana.reporting
 miner_service.http.gate owner_agent.cli pramana.networks pramana.owner
-owner_agent.__main__
-miner_service.http.endpoints pramana.estimators pramana.masking
+benchmarks.bench owner_agent.__main__
+benchmarks.bench.__main__ miner_service.http.endpoints pramana.estimators pramana.masking
 miner_service.http.pages pramana.model_sharing
 miner_service.http pramana.client pramana.saving
 miner_service.cli pramana.study_command

@@ -7,11 +7,14 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 
 from sqlalchemy.orm import Session
 
-from miner_service.alignment.align import AlignedSource, Aligner
+from miner_service.alignment.align import AlignedSource, Aligner, RecordAccess
 from miner_service.alignment.copies import Copies, ReleaseInUse, Reports
+from miner_service.alignment.pieces import LocalPlace, PassPlace, PieceReader
+from miner_service.cluster.counting import ClusterPlace
 from miner_service.kinds import kind_of
 from miner_service.kinds.base import Held, PreparedJob
 from miner_service.settings import Clock, Settings
@@ -63,6 +66,16 @@ class Services:
     def columns(self, release: str, names: Sequence[str]) -> dict[str, Values]:
         """Return some columns of a sealed release, memory-mapped."""
         return load_columns(self.segments.data_path(release), names)
+
+    @cached_property
+    def access(self) -> RecordAccess:
+        """How jobs come to the records, which the settings may let a cluster count."""
+        cluster = self.settings.cluster
+        if cluster.scheduler is None:
+            place: PassPlace = LocalPlace(PieceReader(self.segments.data_path))
+        else:
+            place = ClusterPlace(cluster, self.segments.identity)
+        return RecordAccess(self.aligner, self.columns, place, cluster.piece_records)
 
     def reports(self, release: str, names: Sequence[str]) -> Reports:
         """Return the pseudonyms and some columns of a sealed release, memory-mapped."""
@@ -134,7 +147,15 @@ def open_services(settings: Settings, clock: Clock, *, upgrade: bool = True) -> 
 
 def source_of(row: ReleaseRow) -> AlignedSource:
     """Return a sealed release as a source of records."""
-    return AlignedSource(row.owner, row.id, row.digest, row.keys_digest, row.records, row.linkage)
+    return AlignedSource(
+        row.owner,
+        row.id,
+        row.digest,
+        row.keys_digest,
+        row.records,
+        row.linkage,
+        row.data_sha256,
+    )
 
 
 def _columns(row: ReleaseRow) -> tuple[str, ...]:

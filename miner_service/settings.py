@@ -7,6 +7,7 @@ Also here:
 * How jobs are run: how many at once, and when one whose worker is silent is run again.
 * The largest things that the service accepts, and how much one owner may keep here.
 * Where a miner keeps its rows and its files.
+* The cluster on which jobs are counted, where one is.
 * How long tokens are good for.
 * What the service bears of its clients: times, connections, rates, bodies in flight, and TLS.
 * Reads the sections of the settings from a file: `miner.toml`.
@@ -22,6 +23,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from types import UnionType
 from typing import Any, get_args, get_type_hints
+from urllib.parse import SplitResult, urlsplit
 
 from pramana_core.alike import alike
 from pramana_core.errors import ConfigError, OptionError
@@ -88,7 +90,8 @@ class Limits:
     structure may be searched for. `model_parameters`: of one learned model. `answer_cells`:
     combinations in the answer to one question. `sample_cells`: synthetic records times their
     variables, in one answer. `prediction_records`: whose class is asked for at once.
-    `prediction_cells`: these records times the classes.
+    `prediction_cells`: these records times the classes. `batch_reports`: reports of single
+    records in one batch.
 
     Raises:
         OptionError: a limit below 1.
@@ -111,6 +114,7 @@ class Limits:
     sample_cells: int = 1 << 24
     prediction_records: int = 100_000
     prediction_cells: int = 1 << 21
+    batch_reports: int = 10_000
 
     def __post_init__(self) -> None:
         require_positive(self)
@@ -161,6 +165,72 @@ class StorageSettings:
 
     def __post_init__(self) -> None:
         require_positive(self)
+
+
+# The cluster on which jobs are counted, where one is.
+
+
+@dataclass(frozen=True)
+class ClusterSettings:
+    """A Dask cluster that counts the records of jobs; without one their own processes do.
+
+    `scheduler`: its address, such as `tls://scheduler.example.org:8786`. `authority`,
+    `certificate`, `private_key`: PEM files, by which all of the cluster know each other.
+    `allow_plain`: whether a scheduler on another machine may be spoken to without TLS.
+    `piece_records`: so many records at most are counted at once, also without a cluster.
+    `wait_seconds`: how long a job waits for the scheduler, or for anybody who counts, before it is
+    given back.
+
+    Raises:
+        OptionError: an address that cannot be, or that would be spoken to unprotected; a file that
+            is missing; a number that is not positive.
+    """
+
+    scheduler: str | None = None
+    authority: Path | None = None
+    certificate: Path | None = None
+    private_key: Path | None = None
+    allow_plain: bool = False
+    piece_records: int = 1 << 20
+    wait_seconds: float = 10.0
+
+    def __post_init__(self) -> None:
+        require_positive(self)
+        if self.scheduler is None:
+            return
+        told = urlsplit(self.scheduler)
+        spoken = told.scheme in ("tcp", "tls")
+        if not (spoken and told.hostname and not told.path and _port(told)):
+            raise OptionError(
+                "The address of the scheduler is not of the form tls://host:port or"
+                " tcp://host:port.",
+                where="scheduler",
+                remedy="Write it like tls://scheduler.example.org:8786.",
+            )
+        files = {n: getattr(self, n) for n in ("authority", "certificate", "private_key")}
+        missing = [name for name, file in files.items() if file is None]
+        if told.scheme == "tls" and missing:
+            raise OptionError(
+                f"A scheduler with TLS takes an authority, a certificate and its private key; not"
+                f" given: {', '.join(missing)}.",
+                where=missing[0],
+                remedy="Name them under [cluster] in the settings.",
+            )
+        if told.scheme == "tcp" and not (self.allow_plain or is_loopback(told.hostname)):
+            raise OptionError(
+                f"The scheduler on {told.hostname} would be spoken to without TLS; whoever can"
+                " listen in between could make the cluster run programs.",
+                where="scheduler",
+                remedy="Use tls:// with certificates, or say allow_plain under [cluster] if the"
+                " network between is protected otherwise.",
+            )
+
+
+def _port(address: SplitResult) -> int | None:
+    try:
+        return address.port
+    except ValueError:
+        return None
 
 
 # How long tokens are good for.
@@ -268,6 +338,7 @@ class Settings:
     jobs: JobSettings = field(default_factory=JobSettings)
     web: WebSettings = field(default_factory=WebSettings)
     storage: StorageSettings = field(default_factory=StorageSettings)
+    cluster: ClusterSettings = field(default_factory=ClusterSettings)
     event_seconds: float = 0.2
     """How often the events of a job are looked up while someone listens."""
     stop_seconds: float = 10.0
@@ -307,6 +378,7 @@ SECTIONS: Mapping[str, type] = {
     "jobs": JobSettings,
     "web": WebSettings,
     "storage": StorageSettings,
+    "cluster": ClusterSettings,
 }
 """The sections of the file, by the names that the fields of `Settings` have."""
 

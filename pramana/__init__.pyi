@@ -96,6 +96,7 @@ from .owner.accounting import Account as Account
 from .owner.accounting import accountant as accountant
 from .owner.keys import Keys as Keys
 from .owner.randomizing import randomize as randomize
+from .owner.single_record import report as report
 from .planning.designing import Design as Design
 from .planning.designing import design as design
 from .planning.plans import Block as Block

@@ -37,7 +37,16 @@ from pramana_core.terminal import (
 if TYPE_CHECKING:
     from rich.table import Table
 
-TOPICS = ("counting", "estimating", "end_to_end", "startup")
+TOPICS = (
+    "counting",
+    "randomizing",
+    "estimating",
+    "wide",
+    "learning",
+    "end_to_end",
+    "reports",
+    "startup",
+)
 PICTURE = ROOT / "docs" / "images" / "bench.png"
 QUICK_ROUNDS = 3
 
@@ -75,26 +84,34 @@ def bench(
             "Quick results are not for keeping.", where="--store", remedy="Leave --quick out."
         )
     chosen = list(_chosen(only or []))
-    kept = {one.name: one for one in read(out / "bench.json")} if only else {}
+    kept = _named(read(out / "bench.json") if only else [])
     failures: list[PramanaError] = []
     for topic, group in chosen:
-        found, failed = _measured(topic, group, records or SIZES, quick=quick)
-        failures += failed
-        kept |= {one.name: one for one in found}
-        write(out / "bench.json", list(kept.values()))
+        found = []
+        for one in _measured(topic, group, records or SIZES, quick=quick):
+            if isinstance(one, Result):
+                found.append(one)
+                kept |= _named([one])
+                write(out / "bench.json", list(kept.values()))
+            else:
+                failures.append(one)
         if found and not as_json:
             console().print(_table(topic, group, found))
     if as_json:
         print_json([asdict(one) for one in kept.values()])
     (out / "bench.png").write_bytes(picture(list(kept.values())))
     if store:
-        stored = {one.name: one for one in read(STORED)} if only else {}
-        write(STORED, list((stored | kept).values()))
-        PICTURE.write_bytes(picture(list((stored | kept).values())))
+        stored = list((_named(read(STORED) if only else []) | kept).values())
+        write(STORED, stored)
+        PICTURE.write_bytes(picture(stored))
     if failures:
         for failure in failures:
             report_error(failure)
         raise Unreachable(f"{len(failures)} comparisons could not be measured.")
+
+
+def _named(results: Sequence[Result]) -> dict[tuple[str, str], Result]:
+    return {(one.name, one.reference): one for one in results}
 
 
 def _chosen(only: Sequence[str]) -> Iterator[tuple[str, Group]]:
@@ -121,26 +138,22 @@ def _name(group: Group) -> str:
 
 def _measured(
     topic: str, group: Group, sizes: Sequence[int], *, quick: bool
-) -> tuple[list[Result], list[PramanaError]]:
-    """Measure a group; return its results, and why others are missing."""
-    found: list[Result] = []
-    failed: list[PramanaError] = []
-    what = f"{topic}: {_name(group)}"
+) -> Iterator[Result | PramanaError]:
+    """Measure a group: yield each result, or why it is missing."""
     with (
         tempfile.TemporaryDirectory() as folder,
-        progress_bar(what) as bar,
+        progress_bar() as bar,
         Bench(Path(folder), quick=quick, sizes=sizes) as given,
     ):
-        bar.stage(f"{what}: data", 0, None)
+        bar.stage(f"{topic}: data of {_name(group)}", 0, None)
         comparisons = group(given)
         for place, comparison in enumerate(comparisons):
             bar.stage(f"{topic}: {comparison.name}", place, len(comparisons))
             try:
-                found.append(measure(comparison, QUICK_ROUNDS if quick else None))
+                yield measure(comparison, QUICK_ROUNDS if quick else None)
             except (NotInstalled, Unreachable) as error:
-                failed.append(error)
+                yield error
     gc.collect()
-    return found, failed
 
 
 def _table(topic: str, group: Group, results: Sequence[Result]) -> Table:

@@ -12,6 +12,7 @@ Also here:
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import secrets
@@ -35,9 +36,21 @@ from typer.main import get_command
 from benchmarks.bench.measuring import Bench, Comparison, Spent
 from benchmarks.load.running import Served, miner
 from owner_agent.cli.main import build
+from owner_agent.randomize.draws import pseudonyms
+from owner_agent.randomize.reports import randomize
+from owner_agent.release.options import PART_RECORDS
+from owner_agent.release.outbox import Outgoing
+from owner_agent.release.outbox import prepare as prepare_release
+from owner_agent.release.sorted_runs import SortedRuns
 from owner_agent.site.mistakes import toml
+from owner_agent.site.planning import planned
+from owner_agent.site.site import load_site
 from owner_agent.state.environment import Environment
+from owner_agent.state.keys import KeyStore
+from owner_agent.table.encode import TableEncoder, needed_columns
+from owner_agent.table.table import CHUNK_ROWS, read_chunks
 from pramana.demo.run import RestClient, open_study, write_secret
+from pramana_core.progress import unwatched
 
 OWNERS = {"clinic": (2, 3, 4, 5), "registry": (2, 2, 3, 4), "school": (5, 3, 2)}
 """The categories of each owner's columns."""
@@ -50,7 +63,7 @@ MOST_MEMORY = 600.0
 WHOLE = "all that an owner's command takes"
 TABLE = "the owners' CSV files"
 
-OWNER = ("read", "read and encode", "pseudonyms", "draw", "sort", "write")
+OWNER = ("read", "encode", "pseudonyms", "draw and sort", "merge", "write")
 MINER = ("receive and seal", "align", "count five variables", "grow a tree")
 SIZES = ("sent", "kept by an owner", "kept by the miner")
 PEAKS = ("an owner's agent", "the miner", "the miner's jobs")
@@ -93,7 +106,8 @@ def passages(bench: Bench) -> list[Comparison]:
 
     found: list[Comparison] = []
     for records in bench.sizes:
-        found += _of_one(partial(passage, records), f"{records:,} records")
+        last = records == bench.sizes[-1]
+        found += _of_one(partial(passage, records), f"{records:,} records", last=last)
     *_, smaller, larger = bench.sizes
     return found + _beside(partial(passage, larger), partial(passage, smaller), larger, smaller)
 
@@ -101,12 +115,16 @@ def passages(bench: Bench) -> list[Comparison]:
 GROUPS = (passages,)
 
 
-def _of_one(passage: Callable[[], Passage], what: str) -> list[Comparison]:
+def _of_one(passage: Callable[[], Passage], what: str, *, last: bool) -> list[Comparison]:
+    """Compare what one size takes; aims are those of the last, for starts weigh on small ones."""
+
     def seconds(stage: str) -> Callable[[], Spent]:
         return lambda: passage().stages[stage]
 
     found = [
-        Comparison(f"{stage}, {what}", WHOLE, seconds(stage), seconds("publish"), rounds=1)
+        Comparison(
+            f"{stage}, {what}", WHOLE, seconds(stage), seconds("publish"), rounds=1, shown=False
+        )
         for stage in ("publish", *OWNER, *MINER)
     ]
     found.append(
@@ -115,9 +133,10 @@ def _of_one(passage: Callable[[], Passage], what: str) -> list[Comparison]:
             "its slowest stage alone",
             seconds("publish"),
             lambda: passage().slowest(),
-            aim=1 / SHARE,
+            aim=1 / SHARE if last else None,
             clock="elapsed",
             rounds=1,
+            shown=last,
         )
     )
     found += [
@@ -128,6 +147,7 @@ def _of_one(passage: Callable[[], Passage], what: str) -> list[Comparison]:
             lambda: passage().sizes["table"] / MEBIBYTE,
             unit="MiB",
             rounds=1,
+            shown=False,
         )
         for name in SIZES
     ]
@@ -140,6 +160,7 @@ def _of_one(passage: Callable[[], Passage], what: str) -> list[Comparison]:
             unit="MiB",
             aim=1.0,
             rounds=1,
+            shown=last,
         )
         for whose in PEAKS
         for name in (whose, f"{whose}, anonymous")
@@ -205,17 +226,7 @@ def pass_through(folder: Path, records: int) -> Passage:
 
 
 def _alone(path: Path) -> dict[str, Spent]:
-    """Run an owner's stages one after the other; return the time of each."""
-    from owner_agent.randomize.draws import pseudonyms, words
-    from owner_agent.randomize.sampling import sample_block, true_cells
-    from owner_agent.site.planning import planned
-    from owner_agent.site.site import load_site
-    from owner_agent.state.keys import KeyStore
-    from owner_agent.state.private_files import write_durably
-    from owner_agent.table.encode import encode
-    from owner_agent.table.table import read_table
-    from pramana_core.wire.parts import RecordSchema, encode_part, key_order, parts_of
-
+    """Run an owner's stages one after the other, each over the whole table; return their times."""
     site = load_site(path)
     plan, own = planned(site), KeyStore(site.state).load()
     spent: dict[str, Spent] = {}
@@ -227,28 +238,23 @@ def _alone(path: Path) -> dict[str, Spent]:
         spent[name] = Spent(time.perf_counter() - began, time.process_time() - used)
 
     with stage("read"):
-        read_table(site.table, [site.file.record_id, *plan.plan.domain.names])
-    with stage("read and encode"):
-        table = encode(site, plan)
+        texts = list(read_chunks(site.table, needed_columns(site), rows=CHUNK_ROWS))
+    with stage("encode"):
+        encoder = TableEncoder(site, plan)
+        codes = [encoder.add(text) for text in texts]
     with stage("pseudonyms"):
-        keys = pseudonyms(own, STUDY, table.record_ids)
-    drawn: dict[str, Any] = {}
-    with stage("draw"):
-        for block in plan.plan.blocks:
-            cells = true_cells(block, table.columns)
-            drawn |= sample_block(block, cells, words(own, STUDY, block, keys, cells))
-    with stage("sort"):
-        order = key_order(keys)
-        keys, drawn = keys[order], {name: codes[order] for name, codes in drawn.items()}
-    scratch = path.parent / "scratch"
-    scratch.mkdir()
+        ids = [text.columns[site.file.record_id].to_pylist() for text in texts]
+        keys = [pseudonyms(own, STUDY, some) for some in ids]
+    with stage("draw and sort"):
+        made = [randomize(plan.plan, own, STUDY, *some) for some in zip(keys, codes, strict=True)]
+    with stage("merge"):
+        runs = SortedRuns(site.state, plan.plan)
+        for one in made:
+            runs.add(one.keys, one.columns)
+        merged = runs.merged(CHUNK_ROWS, unwatched)
     with stage("write"):
-        schema = RecordSchema.of(plan.plan)
-        for number, (start, stop) in enumerate(parts_of(len(keys), 100_000)):
-            columns = {name: codes[start:stop] for name, codes in drawn.items()}
-            body = encode_part(schema, keys[start:stop], columns)
-            write_durably(scratch / str(number), body)
-    shutil.rmtree(scratch)
+        prepare_release(path.parent / "scratch", Outgoing.of(merged), PART_RECORDS)
+    shutil.rmtree(path.parent / "scratch")
     return spent
 
 
@@ -333,24 +339,26 @@ def _command(*words: str) -> None:
 def write_table(path: Path, owner: str, sizes: Sequence[int], records: int, *, seed: int) -> None:
     """Write an owner's columns of all people, in an order of its own, chunk by chunk."""
     import pyarrow as pa
+    import pyarrow.compute as pc
     from pyarrow import csv
 
     chances = np.random.default_rng(11)
     laws = [chances.dirichlet(np.full(size, 0.8), size=4).cumsum(axis=1) for size in sizes]
     names = ["record", *(f"{owner}-{i}" for i in range(len(sizes)))]
     schema = pa.schema([(name, pa.string()) for name in names])
-    step = 2 * (seed + 1) * 5_000_011 + 1  # coprime with a power of ten, as numbers of records are
-    step += 2 * (step % 5 == 0)
+    step = 10_000_019 * (seed + 1)
+    while math.gcd(step, records) > 1:  # or people would be there twice, and others never
+        step += 1
     with csv.CSVWriter(path, schema) as file:
         for start in range(0, records, CHUNK):
             person = np.arange(start, min(start + CHUNK, records), dtype=np.int64) * step % records
-            hidden = _chance(person, 0) * 4 // 1
-            columns = [pa.array(np.char.add("P", np.char.zfill(person.astype(str), 9)))]
+            hidden = (4 * _chance(person, 0)).astype(int)
+            columns = [pc.utf8_lpad(pc.cast(pa.array(person), pa.string()), 9, "0")]
             for i, law in enumerate(laws):
                 where = _chance(person, 1 + 10 * seed + i)
-                codes = (where[:, None] > law[hidden.astype(int)]).sum(axis=1)
+                codes = sum((where > end[hidden]).astype(np.int8) for end in law.T[:-1])
                 labels = pa.array([f"c{k}" for k in range(sizes[i])])
-                columns.append(labels.take(pa.array(np.minimum(codes, sizes[i] - 1))))
+                columns.append(labels.take(pa.array(codes)))
             file.write_table(pa.table(columns, schema=schema))
 
 

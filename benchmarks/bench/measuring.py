@@ -46,8 +46,8 @@ class Comparison:
     """The same work done by us and by somebody else.
 
     Attributes:
-        name: what is done, with its size; unique in all topics.
-        reference: who else does it, and how.
+        name: what is done, with its size.
+        reference: who else does it, and how; both together are unique in all topics.
         ours: does it once. What it returns is ignored, unless it is a `Spent`, which then counts in
             place of our clock (other processes measure themselves), or `unit` is not seconds:
             then it is the number that counts.
@@ -57,6 +57,7 @@ class Comparison:
         clock: seconds of the processor, which other processes on the machine disturb less; or those
             that pass, where threads, processes or disks do the work.
         rounds: how often both run; before them they run once unmeasured, if there are several.
+        shown: whether the picture has it; the plan for scale needs more than people want to see.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Comparison:
     aim: float | None = None
     clock: Literal["processor", "elapsed"] = "processor"
     rounds: int = 7
+    shown: bool = True
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,7 @@ class Result:
     aim: float | None
     clock: str
     rounds: int
+    shown: bool = True
 
     @property
     def missed(self) -> bool:
@@ -133,6 +136,7 @@ def measure(comparison: Comparison, rounds: int | None = None) -> Result:
         comparison.aim,
         comparison.clock,
         rounds,
+        comparison.shown,
     )
 
 

@@ -15,10 +15,11 @@ if TYPE_CHECKING:
 
 def picture(results: Sequence[Result]) -> bytes:
     """Return the ratios as PNG; those whose aim was missed are orange, and hollow."""
-    names = [one.name for one in results]
-    notes = [f"{one.ratio:.3g} of {one.reference}" for one in results]
+    shown = [one for one in results if one.shown]
+    names = [one.name for one in shown]
+    notes = [f"{one.ratio:.2g} of {one.reference}" for one in shown]
     size = plots.size_of(names, notes)
-    return plots.picture(partial(_draw, results, names, notes), size, "png", "bench", dpi=100)
+    return plots.picture(partial(_draw, shown, names, notes), size, "png", "bench", dpi=100)
 
 
 def _draw(
@@ -26,6 +27,7 @@ def _draw(
 ) -> None:
     axis = figure.subplots()
     axis.set_xscale("log")
+    axis.xaxis.set_major_formatter(lambda ratio, _place: f"{ratio:g}")
     axis.axvline(1.0, color=plots.BLACK, linewidth=1.0)
     for row, one in enumerate(results):
         colour = plots.ORANGE if one.missed else plots.BLUE

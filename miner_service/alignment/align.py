@@ -17,20 +17,27 @@ import json
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from miner_service.alignment.coins import require_one_coin
+from miner_service.alignment.pieces import PassPlace, RecordSet
+from miner_service.alignment.ranges import (
+    Rows,
+    groups_in_ranges,
+    record_counts,
+    record_sets,
+)
 from miner_service.store.files.segments import KeyText
 from pramana_core.errors import RecordsDoNotAlign
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.marginals.counts import Codes, Marginals, ReportedCounts
+from pramana_core.marginals.counts import Marginals
+from pramana_core.marginals.passes import PartitionedCounts, Pass
 from pramana_core.plan import Block, Plan
 from pramana_core.progress import Tick, no_cancel
 from pramana_core.wire.learning.jobs import CountsSpec
-from pramana_core.wire.parts import Values, locate
+from pramana_core.wire.parts import Values
 from pramana_core.wire.releases import AlignedOwner, Alignment, AlignmentState, SecretsState
 from pramana_core.wire.releases.messages import secrets_differ
 
@@ -67,9 +74,10 @@ class LinkageSecrets:
         return "same" if self.groups and not self.unsaid else "unknown"
 
 
-Mask = npt.NDArray[np.bool_]
 Records = Literal["identical", "common", "any"]
 """Which records a job uses; see `wire.BayesNetParametersSpec`."""
+
+T = TypeVar("T")
 
 LoadKeys = Callable[[str], KeyText]
 """Returns the pseudonyms of a sealed release, ascending."""
@@ -82,7 +90,8 @@ class AlignedSource:
     """An owner's release that takes part in an alignment.
 
     Without records it has no digest of pseudonyms, and nothing of it can align. `linkage` is the
-    fingerprint of the secret that made them, where its owner told one.
+    fingerprint of the secret that made them, where its owner told one; `columns_digest` the
+    SHA-256 of the file of its columns.
     """
 
     owner: str
@@ -91,6 +100,7 @@ class AlignedSource:
     keys_digest: str | None
     records: int
     linkage: str | None = None
+    columns_digest: str | None = None
 
 
 @dataclass(frozen=True)
@@ -107,8 +117,7 @@ class Aligner:
     """Compares releases, remembering what it found: sealed releases never change."""
 
     load_keys: LoadKeys
-    _known: dict[tuple[str, ...], Overlap] = field(default_factory=dict)
-    _groups: dict[tuple[str, ...], dict[frozenset[str], int]] = field(default_factory=dict)
+    _known: dict[tuple[str, ...], dict[tuple[bool, ...], int]] = field(default_factory=dict)
     _apart: dict[tuple[str, ...], bool] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -159,34 +168,27 @@ class Aligner:
 
     def overlap(self, sources: Sequence[AlignedSource]) -> Overlap:
         """Return how far the sources' records are the same."""
-        if len({source.keys_digest for source in sources}) <= 1:
-            records = sources[0].records if sources else 0
-            return Overlap(records, records, (0,) * len(sources))
+        counts = self._counted(sources) if sources else {}
+        return _overlap(counts, [source.records for source in sources])
+
+    def together(self, sources: Sequence[AlignedSource]) -> Mapping[frozenset[str], int]:
+        """Return how many records are at exactly which releases, where there are any."""
+        names = [source.release for source in sources]
+        return {
+            frozenset(itertools.compress(names, there)): records
+            for there, records in self._counted(sources).items()
+        }
+
+    def _counted(self, sources: Sequence[AlignedSource]) -> Mapping[tuple[bool, ...], int]:
+        if len({source.keys_digest for source in sources}) == 1:
+            return {(True,) * len(sources): sources[0].records}
         wanted = tuple(source.release for source in sources)
         with self._lock:
             if wanted not in self._known:
                 if len(self._known) >= _CACHED:
                     self._known.pop(next(iter(self._known)))
-                self._known[wanted] = overlap_of([self.load_keys(name) for name in wanted])
+                self._known[wanted] = record_counts([self.load_keys(name) for name in wanted])
             return self._known[wanted]
-
-    def together(self, sources: Sequence[AlignedSource]) -> Mapping[frozenset[str], int]:
-        """Return how many records are at exactly which releases, where there are any."""
-        names = [source.release for source in sources]
-        if len({source.keys_digest for source in sources}) == 1:
-            return {frozenset(names): sources[0].records}
-        wanted = tuple(names)
-        with self._lock:
-            if wanted not in self._groups:
-                if len(self._groups) >= _CACHED:
-                    self._groups.pop(next(iter(self._groups)))
-                self._groups[wanted] = {
-                    frozenset(
-                        n for n, mask in zip(names, masks, strict=True) if mask is not None
-                    ): next(int(mask.sum()) for mask in masks if mask is not None)
-                    for masks in presence([self.load_keys(name) for name in names])
-                }
-            return self._groups[wanted]
 
     def different_people(self, by_owner: Sequence[Sequence[AlignedSource]]) -> bool:
         """Return whether no record is at two owners, each given by all its releases."""
@@ -202,13 +204,9 @@ class Aligner:
                 self._apart[wanted] = apart(keys)
             return self._apart[wanted]
 
-    def patterns(self, sources: Sequence[AlignedSource]) -> list[list[Mask | None]]:
-        """Return the sets of records that are at the same sources; see `presence`."""
-        return presence([self.load_keys(source.release) for source in sources])
-
-    def common(self, sources: Sequence[AlignedSource]) -> list[Mask]:
+    def common(self, sources: Sequence[AlignedSource]) -> list[Rows]:
         """Return, per source, which of its records are at every source."""
-        return common_masks([self.load_keys(source.release) for source in sources])
+        return common_rows([self.load_keys(source.release) for source in sources])
 
 
 def shown_to_owner(alignment: Alignment, owner: str) -> Alignment:
@@ -228,53 +226,28 @@ def shown_to_owner(alignment: Alignment, owner: str) -> Alignment:
 
 def overlap_of(keys: Sequence[KeyText]) -> Overlap:
     """Return the overlap of ascending arrays of pseudonyms."""
-    in_any = keys[0]
-    for other in keys[1:]:
-        place, there = locate(other, in_any)
-        in_any = np.insert(in_any, place[~there], other[~there])
-    in_all = int(common_masks(keys)[0].sum())
-    return Overlap(in_all, len(in_any), tuple(len(k) - in_all for k in keys))
+    return _overlap(record_counts(keys), [len(own) for own in keys])
+
+
+def _overlap(counts: Mapping[tuple[bool, ...], int], records: Sequence[int]) -> Overlap:
+    in_all = counts.get((True,) * len(records), 0)
+    return Overlap(in_all, sum(counts.values()), tuple(own - in_all for own in records))
 
 
 def apart(groups: Iterable[Sequence[KeyText]]) -> bool:
     """Return whether no pseudonym is in two of some groups of ascending arrays."""
-    seen: KeyText | None = None
-    for group in groups:
-        own = group[0] if len(group) == 1 else np.unique(np.concatenate(group))
-        if seen is None:
-            seen = own
-            continue
-        place, there = locate(own, seen)
-        if there.any():
-            return False
-        seen = np.insert(seen, place, own)
-    return True
+    groups = [list(group) for group in groups]
+    owner = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
+    found = groups_in_ranges([keys for group in groups for keys in group])
+    return all(len(set(owner[list(group.sources)])) == 1 for group in found)
 
 
-def common_masks(keys: Sequence[KeyText]) -> list[Mask]:
-    """Return, per ascending array, which of its pseudonyms are in all arrays."""
-    shared = keys[0]
-    for other in keys[1:]:
-        shared = shared[locate(shared, other)[1]]
-    return [locate(own, shared)[1] for own in keys]
-
-
-def presence(keys: Sequence[KeyText]) -> list[list[Mask | None]]:
-    """Return the sets of pseudonyms that are in the same ones of some ascending arrays.
-
-    Each set is given, per array, by which of its pseudonyms belong to the set; None where the set
-    is not in the array. The pseudonyms chosen of two arrays are the same, in the same order.
-    """
-    every = np.unique(np.concatenate(keys))
-    places = [np.searchsorted(every, own) for own in keys]
-    where = np.zeros((len(every), len(keys)), dtype=np.bool_)
-    for number, place in enumerate(places):
-        where[place, number] = True
-    kinds, kind = np.unique(where, axis=0, return_inverse=True)
-    return [
-        [kind[place] == number if there else None for place, there in zip(places, row, strict=True)]
-        for number, row in enumerate(kinds)
-    ]
+def common_rows(keys: Sequence[KeyText]) -> list[Rows]:
+    """Return, per ascending array, where those pseudonyms are that are in all arrays."""
+    for found in record_sets(keys):
+        if all(found.sources):
+            return [rows for rows in found.rows if rows is not None]
+    return [slice(0, 0)] * len(keys)
 
 
 def require_aligned(alignment: Alignment, records: Records) -> None:
@@ -354,12 +327,24 @@ Needed = Sequence[tuple[PlannedRelease, tuple[Block, ...]]]
 """The blocks that a job needs, by release."""
 
 
+@dataclass(frozen=True)
+class RecordAccess:
+    """How a job comes to the records of releases: what aligns them, reads them, and counts them.
+
+    Not more than `piece_records` are counted at once.
+    """
+
+    aligner: Aligner
+    load: LoadColumns
+    count: PassPlace
+    piece_records: int
+
+
 def marginals_of(
     spec: CountsSpec,
     releases: Sequence[PlannedRelease],
     needed: Needed,
-    aligner: Aligner,
-    load: LoadColumns,
+    access: RecordAccess,
     variables: Sequence[str],
     tick: Tick = no_cancel,
 ) -> Marginals:
@@ -371,48 +356,73 @@ def marginals_of(
         CoinsDisagree: owners that follow one study plan report different sets of a record.
         DomainError: with records `any`, two owners give a variable different categories.
     """
-    columns = [
-        load(release.source.release, [name for block in blocks for name in block.names])
-        for release, blocks in needed
-    ]
     strata = [
-        _stratum(needed, columns, chosen, tick)
-        for chosen in _chosen(spec, releases, needed, aligner)
+        _stratum(sources, needed, present, records, access, tick)
+        for sources, present, records in _chosen(spec, releases, needed, access.aligner)
     ]
     return EstimatedMarginals.of(
         strata, estimator=spec.estimator, order=spec.order, variables=variables, tick=tick
     )
 
 
+Chosen = tuple[Sequence[AlignedSource], tuple[bool, ...] | None, int]
+"""Sources whose pseudonyms say which records are meant, at which of them exactly these are, and how
+many they are; None stands for all, where the pseudonyms are the same."""
+
+
 def _chosen(
     spec: CountsSpec, releases: Sequence[PlannedRelease], needed: Needed, aligner: Aligner
-) -> Sequence[Sequence[Mask | None]]:
-    """Return the sets of records of a job: which of each needed release's belong to each."""
-    if spec.records == "any":
-        return aligner.patterns([release.source for release, _ in needed])
-    sources = [release.source for release in releases]
+) -> list[Chosen]:
+    """Return the sets of records of a job."""
+    asked = [release.source for release, _ in needed]
+    # Records in common are those of all releases in use, not only of those that are needed.
+    sources = asked if spec.records == "any" else [release.source for release in releases]
     if len({source.keys_digest for source in sources}) == 1:
-        return [[np.ones(release.source.records, dtype=np.bool_) for release, _ in needed]]
-    # Of all releases in use, not only of those whose variables are needed.
-    common = dict(zip(sources, aligner.common(sources), strict=True))
-    return [[common[release.source] for release, _ in needed]]
+        return [(asked, None, sources[0].records)]
+    counts = aligner.together(sources)
+    if spec.records == "any":
+        names = [source.release for source in sources]
+        found = {tuple(name in there for name in names): n for there, n in counts.items()}
+        return [(sources, present, found[present]) for present in sorted(found)]
+    everywhere = frozenset(source.release for source in sources)
+    return [(sources, (True,) * len(sources), counts[everywhere])]
 
 
 def _stratum(
+    sources: Sequence[AlignedSource],
     needed: Needed,
-    columns: Sequence[Mapping[str, Codes]],
-    chosen: Sequence[Mask | None],
+    present: tuple[bool, ...] | None,
+    records: int,
+    access: RecordAccess,
     tick: Tick,
-) -> tuple[ReportedCounts, Plan]:
+) -> tuple[PartitionedCounts, Plan]:
     """Return the reports of a set of records and the plan they were made under."""
-    joined: dict[str, Codes] = {}
-    present: list[tuple[str, Block]] = []
-    for (release, blocks), own, mask in zip(needed, columns, chosen, strict=True):
-        if mask is None:
-            continue
-        joined |= {name: own[name] if mask.all() else own[name][mask] for name in own}
-        present += [(release.source.owner, block) for block in blocks]
-    require_one_coin(present, joined, tick)
-    whole = Plan.combine([Plan(tuple(block for _, block in present))])
-    reported = {name: joined[name] for name in whole.domain.names}
-    return ReportedCounts(reported, whole.reported_sizes), whole
+    there = present or (True,) * len(sources)
+    having = {source.release for source, has in zip(sources, there, strict=True) if has}
+    blocks = [
+        (release.source, block)
+        for release, own in needed
+        if release.source.release in having
+        for block in own
+    ]
+    whole = Plan.combine([Plan(tuple(block for _, block in blocks))])
+    chosen = RecordSet(
+        releases=tuple(source.release for source in sources),
+        digests=tuple(source.columns_digest for source in sources),
+        columns=tuple(
+            tuple(name for owner, block in blocks if owner == source for name in block.names)
+            for source in sources
+        ),
+        sizes=whole.reported_sizes,
+        present=present,
+    )
+    pieces = chosen.pieces(
+        [source.records for source in sources], access.aligner.load_keys, access.piece_records
+    )
+
+    def run(asked: Pass[T], tick: Tick, /) -> T:
+        return access.count(chosen, pieces, asked, tick)
+
+    reports = PartitionedCounts(whole.reported_sizes, records, run, tick)
+    require_one_coin([(source.owner, block) for source, block in blocks], reports, tick)
+    return reports, whole

@@ -9,29 +9,34 @@ see it: what it reports at all owners must be possible at some value of the coin
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from pramana_core.channels import RESOLUTION, Coordinated, pieces
 from pramana_core.errors import CoinsDisagree
-from pramana_core.marginals.counts import Codes
+from pramana_core.marginals.counts import ReportedCounts
+from pramana_core.marginals.passes import CountedRecords
 from pramana_core.plan import Block
 from pramana_core.progress import Tick, no_cancel
 
 Marks = npt.NDArray[np.uint64]
 
+_AT_ONCE = 1 << 18
+"""So many records are looked at at once."""
+
 
 def require_one_coin(
-    blocks: Sequence[tuple[str, Block]], codes: Mapping[str, Codes], tick: Tick = no_cancel
+    blocks: Sequence[tuple[str, Block]], reports: CountedRecords, tick: Tick = no_cancel
 ) -> None:
     """Check the reports of records that some owners have, by their blocks.
 
     Args:
         blocks: each owner's name and block; those that are no part of a study plan are passed by.
-        codes: the reported codes of the same records, by variable.
-        tick: called between variables.
+        reports: the reported codes of the records.
+        tick: called all along; what it raises stops the check.
 
     Raises:
         CoinsDisagree: some records report what no value of a coin gives together.
@@ -42,25 +47,17 @@ def require_one_coin(
             by_coin.setdefault(block.channel.coin, []).append((owner, block))
     for coin, parts in by_coin.items():
         if len(parts) > 1:
-            _require_together(coin, parts, codes, tick)
+            _require_together(coin, parts, reports, tick)
 
 
 def _require_together(
-    coin: str, parts: Sequence[tuple[str, Block]], codes: Mapping[str, Codes], tick: Tick
+    coin: str, parts: Sequence[tuple[str, Block]], reports: CountedRecords, tick: Tick
 ) -> None:
-    # A set of variables is known by the sum of their marks: of 2^64, none meet by chance.
-    marks = [np.array([_mark(name) for name in b.names], dtype=np.uint64) for _, b in parts]
-    reported = np.zeros(len(codes[parts[0][1].names[0]]), dtype=np.uint64)
-    for (_, block), own in zip(parts, marks, strict=True):
-        for variable, mark in zip(block.variables, own, strict=True):
-            tick()
-            # The last code says that the variable is withheld.
-            np.add(reported, mark, out=reported, where=codes[variable.name] != variable.size)
-    wrong = int(np.count_nonzero(~np.isin(reported, _possible(parts, marks))))
+    wrong = reports.counted(CoinPass(tuple(block for _, block in parts)), tick)
     if wrong:
         owners = [owner for owner, _ in parts]
         raise CoinsDisagree(
-            f"Of {len(reported)} records that {owners} report by the study plan {coin[:12]}...,"
+            f"Of {reports.records} records that {owners} report by the study plan {coin[:12]}...,"
             f" {wrong} report sets that no value of its coin gives together.",
             where=", ".join(owners),
             remedy="An owner used another linkage secret, or did not let the coin choose; the"
@@ -69,13 +66,44 @@ def _require_together(
         )
 
 
+@dataclass(frozen=True)
+class CoinPass:
+    """A pass that counts the records that report, by some blocks of one coin, what it never gives.
+
+    A set of variables is known by the sum of their marks: of 2^64, none meet by chance.
+    """
+
+    blocks: tuple[Block, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns that it reads."""
+        return tuple(name for block in self.blocks for name in block.names)
+
+    def __call__(self, reports: ReportedCounts, tick: Tick, /) -> int:
+        """Return how many of some records do."""
+        marks = [np.array([_mark(name) for name in b.names], dtype=np.uint64) for b in self.blocks]
+        possible, wrong = _possible(self.blocks, marks), 0
+        for start in range(0, reports.records, _AT_ONCE):
+            tick()
+            part = slice(start, start + _AT_ONCE)
+            reported = np.zeros(min(_AT_ONCE, reports.records - start), dtype=np.uint64)
+            for block, own in zip(self.blocks, marks, strict=True):
+                for variable, mark in zip(block.variables, own, strict=True):
+                    # The last code says that the variable is withheld.
+                    told = reports.column(variable.name)[part] != variable.size
+                    np.add(reported, mark, out=reported, where=told)
+            wrong += int(np.count_nonzero(~np.isin(reported, possible)))
+        return wrong
+
+
 def _mark(name: str) -> int:
     return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8])
 
 
-def _possible(parts: Sequence[tuple[str, Block]], marks: Sequence[Marks]) -> Marks:
+def _possible(blocks: Sequence[Block], marks: Sequence[Marks]) -> Marks:
     """Return the sums of marks of every set that the coin has the owners report together."""
-    channels = [block.channel for _, block in parts if isinstance(block.channel, Coordinated)]
+    channels = [block.channel for block in blocks if isinstance(block.channel, Coordinated)]
     joint = pieces(channels)
     own = [
         [int(marked[list(choice.axes)].sum(dtype=np.uint64)) for choice in channel.choices]

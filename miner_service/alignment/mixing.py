@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from miner_service.alignment.align import AlignedSource, Aligner, LoadColumns, Mask
+from miner_service.alignment.align import AlignedSource, Aligner, LoadColumns
+from miner_service.alignment.ranges import Rows
 from pramana_core.mixed.table import CategoricalColumn, Column, MixedTable, NumericColumn
 from pramana_core.wire.parts import Values
 from pramana_core.wire.releases.masked import MaskedTableMessage, TableColumn
@@ -33,7 +34,7 @@ def rows_together(
 
     Each release has all variables, of one type and with the same categories.
     """
-    parts = [_copies_of(release, variables, copies, load, None) for release in needed]
+    parts = [_copies_of(release, variables, copies, load, _all_of(release)) for release in needed]
     return [
         MixedTable(
             tuple(_appended([table[name] for table in tables]) for name in variables),
@@ -60,10 +61,9 @@ def columns_together(
         copies: as many as each release has that gives masked ones.
     """
     found: list[list[MixedTable]] = []
-    masks = _in_all(releases, aligner)
-    for release, mask in zip(releases, masks, strict=True):
+    for release, rows in zip(releases, _in_all(releases, aligner), strict=True):
         if own := needed.get(release.source.release):
-            found.append(_copies_of(release, own, copies, load, mask))
+            found.append(_copies_of(release, own, copies, load, rows))
     joined = []
     for tables in zip(*found, strict=True):
         whole = tables[0]
@@ -73,12 +73,16 @@ def columns_together(
     return joined
 
 
-def _in_all(releases: Sequence[MaskedRelease], aligner: Aligner) -> list[Mask | None]:
-    """Return, per release, which of its records are in all of them; None: all of them are."""
+def _in_all(releases: Sequence[MaskedRelease], aligner: Aligner) -> list[Rows]:
+    """Return, per release, which of its records are in all of them."""
     sources = [release.source for release in releases]
     if len({source.keys_digest for source in sources}) == 1:
-        return [None] * len(sources)
-    return list(aligner.common(sources))
+        return [_all_of(release) for release in releases]
+    return aligner.common(sources)
+
+
+def _all_of(release: MaskedRelease) -> slice:
+    return slice(0, release.source.records)
 
 
 def _copies_of(
@@ -86,7 +90,7 @@ def _copies_of(
     variables: Sequence[str],
     copies: int,
     load: LoadColumns,
-    mask: Mask | None,
+    rows: Rows,
 ) -> list[MixedTable]:
     """Return some columns of a release's copies. Where all are told, every copy is the same."""
     described = release.columns
@@ -99,9 +103,8 @@ def _copies_of(
     for own in names:
         for name in variables:
             if own[name] not in made:
-                values = held[own[name]] if mask is None else held[own[name]][mask]
-                made[own[name]] = _column(described[name], values)
-    records = release.source.records if mask is None else int(mask.sum())
+                made[own[name]] = _column(described[name], held[own[name]][rows])
+    records = rows.stop - rows.start if isinstance(rows, slice) else len(rows)
     return [MixedTable(tuple(made[own[name]] for name in variables), records) for own in names]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -23,7 +24,7 @@ from miner_service.cli.operations import (
 )
 from miner_service.cli.study import study_commands
 from pramana_core.audit.command import audit_commands
-from pramana_core.errors import Conflict, NotReady
+from pramana_core.errors import Conflict, NotReady, OptionError
 from pramana_core.terminal import application, console, run, with_examples
 
 if TYPE_CHECKING:
@@ -42,6 +43,14 @@ Workers = Annotated[
         min=0,
         help="Processes that each run one job at a time (2 if left out); 0 leaves jobs to"
         " `miner-service worker`.",
+    ),
+]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        envvar="PRAMANA_SCHEDULER",
+        help="A Dask scheduler, as tls://HOST:PORT, whose `cluster-worker`s count records; without"
+        " one each job counts by itself.",
     ),
 ]
 TokenFile = Annotated[
@@ -79,6 +88,7 @@ def serve_command(
         Path | None, typer.Option(help="Only let clients in whose certificate this signed (PEM).")
     ] = None,
     workers: Workers = None,
+    scheduler: Scheduler = None,
     database: DatabaseAddress = None,
     settings_file: SettingsFile = None,
 ) -> None:
@@ -93,6 +103,7 @@ def serve_command(
         settings_file,
         said={
             "jobs": {"workers": workers},
+            "cluster": {"scheduler": scheduler},
             "web": {
                 "certificate": certificate,
                 "private_key": private_key,
@@ -113,6 +124,7 @@ def worker_command(
         int | None,
         typer.Option(min=1, help="Processes that each run one job at a time (2 if left out)."),
     ] = None,
+    scheduler: Scheduler = None,
     database: DatabaseAddress = None,
     settings_file: SettingsFile = None,
 ) -> None:
@@ -123,9 +135,56 @@ def worker_command(
     """
     from miner_service.jobs.supervisor import supervise
 
-    settings = settings_of(data, database, settings_file, said={"jobs": {"workers": workers}})
+    settings = settings_of(
+        data,
+        database,
+        settings_file,
+        said={"jobs": {"workers": workers}, "cluster": {"scheduler": scheduler}},
+    )
+    _require_cluster(settings)
     _say(f"Jobs are run by {settings.jobs.workers} processes at most.")
     supervise(settings)
+
+
+@app.command("cluster-worker")
+def cluster_worker_command(
+    data: DataDir = DEFAULT_DATA,
+    threads: Annotated[
+        int | None,
+        typer.Option(min=1, help="Pieces of records counted at once; one a core if left out."),
+    ] = None,
+    scheduler: Scheduler = None,
+    settings_file: SettingsFile = None,
+) -> None:
+    """Count records for the jobs of a miner on a Dask cluster, until told to end (SIGTERM, Ctrl-C).
+
+    It reads the miner's files, from --data or the object store that the settings name, and needs
+    neither the database nor a token. Where the scheduler is away it is waited for.
+    """
+    import logging
+
+    from miner_service.cluster.workers import run_worker
+    from miner_service.jobs.bounds import bound_memory
+
+    settings = settings_of(data, None, settings_file, said={"cluster": {"scheduler": scheduler}})
+    if settings.cluster.scheduler is None:
+        raise OptionError(
+            "No scheduler is named.",
+            where="scheduler",
+            remedy="Give --scheduler, or scheduler under [cluster] in the settings.",
+        )
+    _require_cluster(settings)
+    logging.basicConfig(level=logging.WARNING, format="%(name)s: %(message)s")
+    bound_memory(settings.limits.job_bytes)
+    run_worker(settings, threads or len(os.sched_getaffinity(0)))
+
+
+def _require_cluster(settings: Settings) -> None:
+    """Check that a cluster can be spoken to where one is named. Raises NotInstalled."""
+    from miner_service.cluster.workers import require_dask
+
+    if settings.cluster.scheduler is not None:
+        require_dask()
 
 
 def _serve(settings: Settings, admin_token_file: Path | None, ready_file: Path | None) -> None:
@@ -135,6 +194,7 @@ def _serve(settings: Settings, admin_token_file: Path | None, ready_file: Path |
     from miner_service.http.tls import open_tls
     from miner_service.jobs.crew import crew_of
 
+    _require_cluster(settings)
     tls = open_tls(settings.web)
     with exclusive(settings.data_dir):
         sock = bind(settings)
@@ -256,6 +316,7 @@ EXAMPLES = {
     "serve": "serve --admin-token-file admin.token",
     "study create": "study create nursery --owners family,means,care --people same",
     "study analyst": "study analyst nursery --access-file analyst.json",
+    "study gateway": "study gateway lungs --name app --token-file gateway.token",
     "study show": "study show nursery --json",
     "study invite": "study invite nursery care --url https://miner.example.org",
     "study budget": "study budget nursery --max-epsilon-record 8",
@@ -265,6 +326,7 @@ EXAMPLES = {
     "study plan show": "study plan show nursery",
     "study plan remove": "study plan remove nursery",
     "worker": "worker --workers 4 --database postgresql://miner@db/pramana",
+    "cluster-worker": "cluster-worker --scheduler tls://scheduler:8786 --settings miner.toml",
     "admin-token": "admin-token --rotate --admin-token-file admin.token",
     "monitor-token": "monitor-token prometheus --token-file monitor.token",
     "backup": "backup backups/monday",

@@ -1,4 +1,4 @@
-"""`miner-service study invite`, `analyst` and `show`: who takes part in a study, and how it is."""
+"""`miner-service study invite`, `analyst`, `gateway` and `show`: who takes part, and how it is."""
 
 from __future__ import annotations
 
@@ -104,11 +104,41 @@ def analyst(
     _say(f"{told} is in {token_file}" if token_file else f"{told}, shown only this once: {secret}")
 
 
+def gateway(
+    name: StudyName,
+    gateway: Annotated[str, typer.Option("--name", help="What the gateway is called.")],
+    token_file: Annotated[
+        Path | None, typer.Option(help="Write the token here (mode 0600) instead of showing it.")
+    ] = None,
+    valid_days: Annotated[
+        int | None, typer.Option(min=1, max=3650, help="For how many days; a year if left out.")
+    ] = None,
+    data: DataDir = DEFAULT_DATA,
+    database: DatabaseAddress = None,
+    settings: SettingsFile = None,
+) -> None:
+    """Issue a token by which a gateway brings reports of single records, and sees nothing else."""
+    from miner_service.store.people import GATEWAY
+
+    _require_names([gateway])
+    with (
+        existing(settings_of(data, database, settings)) as services,
+        _issued(services, name, gateway, valid_days, GATEWAY) as (secret, until),
+    ):
+        if token_file is not None:
+            write_secret(token_file, secret)
+    told = f"The token of gateway {gateway} in study {name}{_good_until(until)}"
+    _say(f"{told} is in {token_file}" if token_file else f"{told}, shown only this once: {secret}")
+
+
 @contextmanager
 def _issued(
-    services: Services, study: str, analyst: str, days: int | None
+    services: Services, study: str, holder: str, days: int | None, role: str | None = None
 ) -> Iterator[tuple[str, datetime | None]]:
-    """Issue an analyst's token, and say until when it is good; it is none if the block fails."""
+    """Issue a token, an analyst's if no `role` is given, and say until when it is good.
+
+    It is none if the block fails.
+    """
     from miner_service.store import people
     from miner_service.store.tokens import issue_token
 
@@ -116,9 +146,9 @@ def _issued(
         people.find_study(session, study)
         row, credential = issue_token(
             session,
-            role=people.ANALYST,
+            role=role or people.ANALYST,
             study=study,
-            name=analyst,
+            name=holder,
             now=services.now(),
             days=days or services.settings.tokens.valid_days,
         )

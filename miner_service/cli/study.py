@@ -55,6 +55,7 @@ def study_commands() -> typer.Typer:
     app.command()(create)
     app.command()(members.invite)
     app.command()(members.analyst)
+    app.command()(members.gateway)
     app.command()(members.show)
     app.command()(budget)
     app.command()(people)

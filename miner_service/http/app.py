@@ -29,6 +29,7 @@ from miner_service.http.endpoints import (
     owners,
     privacy,
     releases,
+    reports,
     results,
     studies,
     study_plans,
@@ -135,7 +136,18 @@ def _routes() -> list[BaseRoute]:
     root.include_router(health.router)
     version_1 = APIRouter(prefix="/v1", responses=problems.problem_responses(*_COMMON))
     # The first is found first: most requests are parts of releases.
-    for module in (releases, audit, studies, owners, study_plans, privacy, jobs, models, results):
+    for module in (
+        releases,
+        reports,
+        audit,
+        studies,
+        owners,
+        study_plans,
+        privacy,
+        jobs,
+        models,
+        results,
+    ):
         version_1.include_router(module.router)
     root.include_router(version_1)
     entrance = APIRouter(generate_unique_id_function=_operation_id)

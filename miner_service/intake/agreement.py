@@ -27,11 +27,13 @@ from miner_service.store.people import (
     store_study_plan,
 )
 from miner_service.store.releases import announced_releases, content_of, kind_of_release
-from miner_service.store.schema import ReleaseRow
+from miner_service.store.reports import report_plan_of
+from miner_service.store.schema import ReleaseRow, ReportPlanRow
 from pramana_core.channels import Coordinated
 from pramana_core.errors import BudgetExceeded, Conflict, LimitExceeded, StudyPlanNotFollowed
 from pramana_core.study_plan import StudyPlan
-from pramana_core.wire.releases.base import ReleaseKind
+from pramana_core.wire.releases.base import RANDOMIZED, ReleaseKind
+from pramana_core.wire.releases.catalogue import KINDS
 from pramana_core.wire.study_plans import StudyPlanMessage
 
 _SLACK = 1 + 1e-9
@@ -221,6 +223,12 @@ def _require_free(session: Session, study: str, plan: StudyPlan | None) -> None:
         why = departures(plan, row.owner, kind, content)
         if why:
             raise Conflict(_in_the_way(row, why), where=row.id, remedy=_IN_THE_WAY)
+    single = session.get(ReportPlanRow, study)
+    if single is not None and plan is not None:
+        why = departures(plan, single.owner, KINDS[RANDOMIZED], report_plan_of(single))
+        if why:
+            said = f"The plan published to {single.owner} would not follow: {'; '.join(why)}."
+            raise Conflict(said, where=single.owner, remedy=_IN_THE_WAY)
 
 
 def _in_the_way(row: ReleaseRow, why: list[str]) -> str:

@@ -4,6 +4,9 @@ A release counts from the first part that arrived, whatever became of it afterwa
 also holds back what is announced and has not arrived yet, so that two owners who announce at once
 cannot both take what is left; who withdraws such a release gives it back.
 
+Reports of single records count from the first batch that arrived, and what was published and not
+reported yet is held back.
+
 A release without parts counts as soon as it is announced, and it is refused before it is stored.
 
 Parts of the study's plan are drawn by one coin, and add up set by set. Without a plan the owners'
@@ -15,8 +18,9 @@ are in no sum; they are listed beside it, and a warning says so.
 
 from __future__ import annotations
 
+import hashlib
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from sqlalchemy.orm import Session
@@ -41,7 +45,8 @@ from miner_service.store.releases import (
     announced_releases,
     plan_of,
 )
-from miner_service.store.schema import ReleaseRow, StudyRow
+from miner_service.store.reports import report_plan_of
+from miner_service.store.schema import ReleaseRow, ReportPlanRow, StudyRow
 from pramana_core.errors import BudgetExceeded, LimitExceeded, PramanaError
 from pramana_core.plan import Block, Plan
 from pramana_core.privacy import (
@@ -116,6 +121,11 @@ def announced(session: Session, study: str, but: str | None = None) -> Announced
             unbounded += [one for one in [unbounded_of(row)] if one is not None]
         elif row.state == "open" and row.owner in active:
             to_come += told_of(row)
+    for owner, told, arrived in _of_single_records(session, study):
+        if arrived:
+            left += told
+        elif owner in active:
+            to_come += told
     changed = changed_reports(there)
     apart = people.find_study(session, study).people == "different"
     return AnnouncedReleases(tuple(left), tuple(to_come), tuple(unbounded), tuple(changed), apart)
@@ -137,6 +147,42 @@ def told_of(row: ReleaseRow) -> list[BlockDisclosure]:
             for name in found.message.told
         ]
     return _told(row.owner, _STORED.of(row), draws_of(row), anew=row.id)
+
+
+def _of_single_records(
+    session: Session, study: str
+) -> Iterator[tuple[str, list[BlockDisclosure], bool]]:
+    """Yield what reports of single records tell, and whether any arrived.
+
+    It counts from the first batch on, before anything of it is released; a release of them tells
+    nothing more, for its draws are the same.
+    """
+    row = session.get(ReportPlanRow, study)
+    if row is not None and (row.records or row.state == "open"):
+        plan = report_plan_of(row)
+        told = _told(row.owner, _costs(plan), draws_of_reports(study, plan), anew=study)
+        yield row.owner, told, row.records > 0
+
+
+def draws_of_reports(study: str, plan: Plan) -> list[str]:
+    """Return what identifies the draws of each block of single records' permanent reports."""
+    return [
+        hashlib.sha256(f"pramana/reports/1\0{study}\0{block.digest}".encode()).hexdigest()
+        for block in plan.blocks
+    ]
+
+
+def require_plan_within_budget(session: Session, study: str, owner: str, plan: Plan) -> None:
+    """Check that what single records are to report fits, before it is published.
+
+    Raises:
+        BudgetExceeded: it would tell more than the study's budget leaves.
+    """
+    row, found = people.find_study(session, study), announced(session, study)
+    told = _told(owner, _costs(plan), draws_of_reports(study, plan), anew=study)
+    excess = _excess(row, found.owed, found.with_other(told).owed)
+    if excess is not None:
+        raise excess
 
 
 def told_by_plan(owner: str, plan: Plan, draws: Sequence[str] | None) -> list[BlockDisclosure]:

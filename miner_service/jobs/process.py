@@ -8,21 +8,18 @@ its lease still holds. It ends when its template does, and that when its supervi
 
 Also here:
 
-* How a process is bound: to its parent's life, to its share of the machine, to its memory.
 * What the service, supervisors and workers tell each other: lines of JSON on pipes.
 * The name of a supervisor: stable, so that its next life knows what it left behind.
 """
 
 from __future__ import annotations
 
-import ctypes
 import fcntl
 import gc
 import hashlib
 import json
 import os
 import queue
-import resource
 import select
 import signal
 import socket
@@ -36,67 +33,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any, BinaryIO, Generic, NoReturn, TypeVar
 
+from miner_service.jobs.bounds import bound_memory, die_with, step_back
 from miner_service.jobs.runner import Learn, learn_model, work_once
 from miner_service.services import open_services
-from miner_service.settings import JobSettings, Limits, Settings, StorageSettings, utc_now
+from miner_service.settings import SECTIONS, Settings, utc_now
 from miner_service.store.queue import Lease
 from pramana_core.errors import Conflict, NotReady, StorageFull
-
-# How a process is bound: to its parent's life, to its share of the machine, to its memory.
-
-_PR_SET_PDEATHSIG = 1
-_SLACK = 256 << 20
-_NICER = 10
-
-
-def die_with(parent: int, number: signal.Signals) -> None:
-    """Let the kernel send this process a signal when the thread that started it is gone.
-
-    Elsewhere than on Linux only the end of the pipe from the parent tells of it. A parent that is
-    gone before this was asked for ends the process at once.
-    """
-    if sys.platform == "linux":
-        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, number, 0, 0, 0)
-    if os.getppid() != parent:
-        raise SystemExit(0)
-
-
-def step_back() -> None:
-    """Let the service, and whatever else runs here, go before."""
-    os.nice(_NICER)
-
-
-def bound_memory(job_bytes: int) -> None:
-    """Let allocations beyond what a job may take fail, between two looks of the supervisor."""
-    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    wanted = job_bytes + _SLACK
-    soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-    resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
-
-
-def memory_of(pid: int) -> int:
-    """Return the bytes of memory that a process has for itself; 0 if that cannot be known.
-
-    Files that it has mapped, such as columns, are not counted.
-    """
-    try:
-        told = Path(f"/proc/{pid}/statm").read_text(encoding="ascii")
-    except (OSError, ValueError):
-        return _portable(pid)
-    _, resident, shared, *_ = map(int, told.split())
-    return (resident - shared) * resource.getpagesize()
-
-
-def _portable(pid: int) -> int:
-    try:
-        import psutil  # type: ignore[import-untyped]
-    except ImportError:
-        return 0
-    try:
-        return int(psutil.Process(pid).memory_info().rss)
-    except psutil.Error:
-        return 0
-
 
 # What the service, supervisors and workers tell each other: lines of JSON on pipes.
 
@@ -106,35 +48,34 @@ WAKE = b"\n"
 _CHUNK = 1 << 16
 
 
+_SECTIONS = ("limits", "jobs", "storage", "cluster")
+
+
 def settings_line(settings: Settings) -> bytes:
     """Return what a process that runs jobs must know; it may hold a password: only for a pipe."""
-    return line_of(
-        {
-            "data_dir": str(settings.data_dir),
-            "limits": asdict(settings.limits),
-            "jobs": asdict(settings.jobs),
-            "storage": asdict(settings.storage)
-            | {"database_password_file": _text(settings.storage.database_password_file)},
+    told = {
+        name: {
+            key: {"path": str(value)} if isinstance(value, Path) else value
+            for key, value in asdict(getattr(settings, name)).items()
         }
-    )
+        for name in _SECTIONS
+    }
+    return line_of({"data_dir": str(settings.data_dir), **told})
 
 
 def settings_from(line: bytes) -> Settings:
     """Read the settings that `settings_line` wrote."""
     told = json.loads(line)
-    storage = told["storage"]
-    if (file := storage["database_password_file"]) is not None:
-        storage["database_password_file"] = Path(file)
-    return Settings(
-        Path(told["data_dir"]),
-        limits=Limits(**told["limits"]),
-        jobs=JobSettings(**told["jobs"]),
-        storage=StorageSettings(**storage),
-    )
-
-
-def _text(path: Path | None) -> str | None:
-    return None if path is None else str(path)
+    sections = {
+        name: SECTIONS[name](
+            **{
+                key: Path(value["path"]) if isinstance(value, dict) else value
+                for key, value in told[name].items()
+            }
+        )
+        for name in _SECTIONS
+    }
+    return Settings(Path(told["data_dir"]), **sections)
 
 
 def order_line(lease: Lease) -> bytes:

@@ -133,6 +133,11 @@ class Records:
         with self._database.read() as session:
             return next_job(session, self._rules(session)) is not None
 
+    def may_come(self) -> bool:
+        """Whether a job could be created that runs."""
+        with self._database.read() as session:
+            return queue.jobs_may_come(session)
+
     def leave(self) -> None:
         """Write what is left, and be forgotten."""
         notes = list(self._notes)

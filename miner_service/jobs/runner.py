@@ -193,7 +193,7 @@ def learn_model(
 ) -> JobResult:
     """Do the work of a job on the service's own files."""
     kind = kind_of(spec)
-    return kind.learned(spec, prepared, services.aligner, services.columns, on_step)
+    return kind.learned(spec, prepared, services.access, on_step)
 
 
 def work_once(services: Services, lease: Lease, learn: Learn, on_step: Progress) -> bool:

@@ -124,16 +124,14 @@ class Supervisor:
             self._records.missed(error)
 
     def _begin(self) -> None:
-        """Give jobs to workers that have none; one is started only when it is needed."""
-        while (free := self._free()) or len(self._workers) < self._settings.jobs.workers:
-            if not self._records.anything():
-                return
-            if free is None:
-                self._hire()
-                return
+        """Give jobs to workers that have none, and keep one ready, so that no job waits for it."""
+        while (free := self._free()) and self._records.anything():
             run = self._records.claim()
             if run is not None:
                 free.give(run)
+        room = len(self._workers) < self._settings.jobs.workers
+        if free is None and room and self._records.may_come():
+            self._hire()
 
     def _free(self) -> Worker | None:
         return next((worker for worker in self._workers if worker.free), None)

@@ -15,7 +15,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from miner_service.jobs.process import Incoming, memory_of, order_line, settings_line
+from miner_service.jobs.bounds import memory_of
+from miner_service.jobs.process import Incoming, order_line, settings_line
 from miner_service.settings import Settings
 from miner_service.store.queue import Lease
 from pramana_core.errors import LimitExceeded

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from miner_service.alignment.align import AlignedSource, Aligner, LoadColumns
+from miner_service.alignment.align import AlignedSource, Aligner, RecordAccess
 from miner_service.kinds.costs import Cost, Reduction, Work, affordable_alternatives
 from miner_service.settings import Limits
 from pramana_core.errors import Conflict, LimitExceeded
@@ -162,8 +162,7 @@ class JobKind(ABC, Generic[SpecT, PreparedT, MessageT]):
         self,
         spec: SpecT,
         prepared: PreparedT,
-        aligner: Aligner,
-        load: LoadColumns,
+        access: RecordAccess,
         on_step: Progress,
     ) -> JobResult:
         """Do the work of a job.

@@ -10,8 +10,8 @@ from typing import ClassVar, TypeVar
 
 from miner_service.alignment.align import (
     Aligner,
-    LoadColumns,
     PlannedRelease,
+    RecordAccess,
     marginals_of,
     require_aligned,
 )
@@ -186,8 +186,7 @@ class CountsKind(JobKind[SpecT, CountsJob, MessageT]):
         self,
         spec: SpecT,
         prepared: CountsJob,
-        aligner: Aligner,
-        load: LoadColumns,
+        access: RecordAccess,
         on_step: Progress,
     ) -> JobResult:
         """Estimate the counts that a job needs and learn its model from them.
@@ -199,8 +198,7 @@ class CountsKind(JobKind[SpecT, CountsJob, MessageT]):
             spec,
             prepared.planned,
             prepared.blocks,
-            aligner,
-            load,
+            access,
             prepared.extent.variables,
             steps.again,
         )

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from miner_service.alignment.align import Aligner, LoadColumns, require_aligned
+from miner_service.alignment.align import Aligner, RecordAccess, require_aligned
 from miner_service.alignment.mixing import MaskedRelease, columns_together, rows_together
 from miner_service.kinds.base import (
     Content,
@@ -166,20 +166,26 @@ class RecordsKind(JobKind[SpecT, TablesJob, MessageT]):
         self,
         spec: SpecT,
         prepared: TablesJob,
-        aligner: Aligner,
-        load: LoadColumns,
+        access: RecordAccess,
         on_step: Progress,
     ) -> JobResult:
         """Put a job's tables together and learn its model from them."""
         if prepared.apart:
-            tables = rows_together(prepared.needed, prepared.variables, prepared.copies, load)
+            tables = rows_together(
+                prepared.needed, prepared.variables, prepared.copies, access.load
+            )
         else:
             given = {
                 release.source.release: [n for n in prepared.variables if n in release.columns]
                 for release in prepared.needed
             }
             tables = columns_together(
-                prepared.releases, given, prepared.variables, prepared.copies, aligner, load
+                prepared.releases,
+                given,
+                prepared.variables,
+                prepared.copies,
+                access.aligner,
+                access.load,
             )
         sources = [MaskedSource(r.source.owner, r.source.release, r.table) for r in prepared.needed]
         content = self.learn(spec, MaskedTables(tables, sources), on_step)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, ClassVar
 
-from miner_service.alignment.align import Aligner, LoadColumns
+from miner_service.alignment.align import Aligner, RecordAccess
 from miner_service.kinds.affordability import read_document, write_document
 from miner_service.kinds.base import Content, Held, JobKind, JobResult, PreparedJob, render
 from miner_service.kinds.costs import Reduction, Work, lower
@@ -349,8 +349,7 @@ class ModelSharingKind(JobKind[ModelSharingSpec, ModelsJob, ModelSharingMessage]
         self,
         spec: ModelSharingSpec,
         prepared: ModelsJob,
-        _aligner: Aligner,
-        _load: LoadColumns,
+        _access: RecordAccess,
         on_step: Progress,
     ) -> JobResult:
         """Combine a job's trees.

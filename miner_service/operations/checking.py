@@ -23,6 +23,7 @@ from miner_service.services import Services
 from miner_service.store.people import find_study
 from miner_service.store.queue import UNFINISHED
 from miner_service.store.releases import content_of, release_exists
+from miner_service.store.reports import miscounted
 from miner_service.store.schema import JobRow, ModelRow, ReleaseRow
 from pramana_core.audit.verifying import Broken, verify
 from pramana_core.errors import NotReady, PramanaError, StoreCorrupt
@@ -62,6 +63,7 @@ def check(services: Services, progress: Progress) -> CheckResult:
         files = list(files_of(session))
         for row in releases:
             findings += _of_release(row)
+        findings += [Finding("reports", study, what) for study, what in miscounted(session)]
         findings += _of_jobs(session, jobs, {row.id: row.state for row in releases})
         models = 0
         for model in session.scalars(select(ModelRow).order_by(ModelRow.seq)).yield_per(50):

@@ -87,7 +87,7 @@ def accept_invitation(
     _require_absent(session, row.study, row.owner)
     row.accepted = now
     _end_invitations(session, row.study, row.owner, now)
-    _join(session, row.study, row.owner, now)
+    join(session, row.study, row.owner, now)
     return issue_token(
         session, role=OWNER, study=row.study, name=row.owner, now=now, days=row.days or days
     )
@@ -161,7 +161,8 @@ def _require_absent(session: Session, study: str, owner: str) -> None:
         )
 
 
-def _join(session: Session, study: str, owner: str, now: datetime) -> None:
+def join(session: Session, study: str, owner: str, now: datetime) -> None:
+    """Make somebody an owner of a study, or one again."""
     row = _owner(session, study, owner)
     if row is None:
         session.add(OwnerRow(study=study, name=owner, joined=now, active=True))

@@ -36,7 +36,9 @@ ADMIN = "admin"
 ANALYST = "analyst"
 OWNER = "owner"
 MONITOR = "monitor"
-"""The roles of tokens; a monitor may read how the service fares, and nothing of any study."""
+GATEWAY = "gateway"
+"""The roles of tokens; a monitor may read how the service fares, and nothing of any study, and a
+gateway brings reports of single records to one study, and reads the plan they are made by."""
 
 
 def study_message(row: StudyRow) -> Study:

@@ -22,12 +22,19 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import delete, func, or_, select
+from sqlalchemy import delete, exists, func, or_, select
 from sqlalchemy.orm import Session
 
 from miner_service.store.jobs import job_by_key
 from miner_service.store.people import new_id
-from miner_service.store.schema import JobLogRow, JobRow, ModelRow, StudyRow, SupervisorRow
+from miner_service.store.schema import (
+    JobLogRow,
+    JobRow,
+    ModelRow,
+    ReleaseRow,
+    StudyRow,
+    SupervisorRow,
+)
 from pramana_core.errors import Conflict, QuotaExceeded, WorkerLost
 from pramana_core.wire.learning.jobs import JobSpec, read_job_spec
 from pramana_core.wire.problems import ProblemDetail, problem_of
@@ -265,6 +272,13 @@ def claim_next(session: Session, holder: str, rules: Rules, now: datetime) -> Le
     """Begin the job whose turn it is, if one may begin."""
     row = next_job(session, rules)
     return lease_to(session, row, holder, now) if row is not None else None
+
+
+def jobs_may_come(session: Session) -> bool:
+    """Return whether there is a job to run, or a release that one could be created on."""
+    unfinished = exists().where(JobRow.state.in_(UNFINISHED))
+    sealed = exists().where(ReleaseRow.state == "sealed")
+    return bool(session.scalar(select(or_(unfinished, sealed))))
 
 
 def next_job(session: Session, rules: Rules) -> JobRow | None:

@@ -192,6 +192,50 @@ class PartRow(Base):
     received: Mapped[datetime | None]
 
 
+class ReportPlanRow(Base):
+    """The plan by which holders of single records report in a study, under the name of an `owner`.
+
+    `records` are counted so far.
+    """
+
+    __tablename__ = "report_plans"
+
+    study: Mapped[str] = mapped_column(ForeignKey("studies.name"), primary_key=True)
+    owner: Mapped[str]
+    state: Mapped[str]
+    digest: Mapped[str]
+    plan: Mapped[str] = mapped_column(Text)
+    published: Mapped[datetime]
+    records: Mapped[int] = mapped_column(default=0)
+
+
+class ReportBatchRow(Base):
+    """A batch that was counted: never which reports, nor when.
+
+    `key` is a hash of the gateway's name for it, `digest` a MAC of its reports under that name.
+    """
+
+    __tablename__ = "report_batches"
+    __table_args__ = ({"sqlite_with_rowid": False},)
+
+    key: Mapped[str] = mapped_column(primary_key=True)
+    study: Mapped[str] = mapped_column(ForeignKey("studies.name"), index=True)
+    gateway: Mapped[str]
+    digest: Mapped[str]
+    records: Mapped[int]
+
+
+class ReportCellRow(Base):
+    """How often a row of codes was reported; rows lie in the order of their codes."""
+
+    __tablename__ = "report_cells"
+    __table_args__ = ({"sqlite_with_rowid": False},)
+
+    study: Mapped[str] = mapped_column(ForeignKey("studies.name"), primary_key=True)
+    cell: Mapped[bytes] = mapped_column(primary_key=True)
+    records: Mapped[int]
+
+
 class JobRow(Base):
     """A job; `releases` pins what it runs on, `attempt` tells its runs apart.
 

@@ -8,25 +8,19 @@ reports is true, whatever is corrected beside it; and the others' true values ar
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 
-from owner_agent.randomize.alike import ChoiceGroups
-from owner_agent.randomize.draws import coins, words
-from owner_agent.randomize.sampling import (
-    COUNTED_CELLS,
-    chosen_by_coin,
-    join,
-    sample_choices,
-)
+from owner_agent.randomize.alike import ChoiceSampler
+from owner_agent.randomize.draws import BlockKey, coins
+from owner_agent.randomize.sampling import Coin, sampler
 from owner_agent.state.keys import Secrets
 from pramana_core.channels import Coordinated
 from pramana_core.marginals.counts import Codes
 from pramana_core.plan import Block
-from pramana_core.wire.parts import Pseudonyms, code_dtype
+from pramana_core.wire.parts import Pseudonyms
 
 
 def apart_from_coin(
@@ -44,7 +38,7 @@ def apart_from_coin(
     if not isinstance(block.channel, Coordinated):
         return 0
     choices = block.channel.choices
-    chosen = chosen_by_coin(block.channel, coins(secrets, study, block.channel.coin, keys))
+    chosen = Coin(block.channel).choices(coins(secrets, study, block.channel.coin, keys))
     wrong = np.zeros(len(keys), dtype=np.bool_)
     for axis, variable in enumerate(block.variables):
         # The last stands for records of which nothing is reported.
@@ -53,60 +47,35 @@ def apart_from_coin(
     return int(np.count_nonzero(wrong))
 
 
-def sample_part(
-    block: Block,
-    channel: Coordinated,
-    secrets: Secrets,
-    study: str,
-    keys: Pseudonyms,
-    columns: Mapping[str, Codes],
-    epoch: int = 0,
-) -> dict[str, Codes]:
-    """Return the reports of an owner's part of a study plan.
+class PartKey:
+    """What draws the reports of an owner's part of a study plan, for some records at a time.
 
     Args:
         block: the part.
         channel: its channel.
         secrets: the owner's secrets.
         study: the study the release is for.
-        keys: N pseudonyms.
-        columns: true codes by variable, in the order of `keys`.
         epoch: how often all records of the block were drawn anew. The coin is the same in every
             epoch, so that a record is never reported in a second set.
-
-    Returns:
-        N codes of each variable, below its reported size, in the narrowest unsigned type.
     """
-    chosen = chosen_by_coin(channel, coins(secrets, study, channel.coin, keys))
-    true = [columns[name] for name in block.names]
-    drawn = words(secrets, study, block, keys, _chosen_cells(channel, true, chosen), epoch)
-    reported = sample_choices(channel.choices, channel.sizes, true, chosen, drawn)
-    return {
-        name: column.astype(code_dtype(size), copy=False)
-        for name, column, size in zip(block.names, reported, block.reported_shape, strict=True)
-    }
 
+    def __init__(
+        self, block: Block, channel: Coordinated, secrets: Secrets, study: str, epoch: int = 0
+    ):
+        self._coins = partial(coins, secrets, study, channel.coin)
+        self._coin = Coin(channel)
+        self._key = BlockKey(secrets, study, block, epoch)
+        self._sampler = ChoiceSampler(channel.choices, channel.sizes, sampler)
+        self._names = block.names
 
-def _chosen_cells(
-    channel: Coordinated, true: Sequence[Codes], chosen: npt.NDArray[np.integer]
-) -> Codes:
-    """Return what is true of each record in the variables of its choice, N cells of them.
+    def reports(self, keys: Pseudonyms, columns: Mapping[str, Codes]) -> list[Codes]:
+        """Return N reported codes of each variable.
 
-    Where a choice has more than 2^64 it is N x variables codes, those of others as if withheld.
-    """
-    alike = ChoiceGroups.of(channel.choices, channel.sizes)
-    counted = all(math.prod(inner) <= COUNTED_CELLS for _, inner in alike.kinds)
-    shape = (len(chosen),) if counted else (len(chosen), len(true))
-    cells: Codes = np.zeros(shape, dtype=np.uint64)
-    if not counted:
-        cells[:] = channel.sizes
-    for part in alike.parts(len(chosen)):
-        codes = np.stack([column[part] for column in true])
-        for _, inner, axes, rows in alike.rows(chosen[part]):
-            own = [codes[axis, rows] for axis in axes]
-            if counted:
-                cells[part][rows] = join(own, inner)
-                continue
-            for axis, column in zip(axes, own, strict=True):
-                cells[part][rows, axis] = column
-    return cells
+        Args:
+            keys: N pseudonyms.
+            columns: true codes by variable, in the order of `keys`.
+        """
+        chosen = self._coin.choices(self._coins(keys))
+        true = [columns[name] for name in self._names]
+        words = self._key.words(keys, self._sampler.cells(true, chosen))
+        return self._sampler(true, chosen, words)

@@ -5,33 +5,141 @@ The reports are sorted by pseudonym, and their digest is that of the content of 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import TypeAlias
 
-from owner_agent.randomize.coordinated import sample_part
-from owner_agent.randomize.draws import words
-from owner_agent.randomize.sampling import impossible_records, sample_block, true_cells
+import numpy as np
+
+from owner_agent.randomize.alike import together
+from owner_agent.randomize.coordinated import PartKey
+from owner_agent.randomize.draws import BlockKey
+from owner_agent.randomize.sampling import impossible_records, sampler, true_cells
 from owner_agent.state.keys import Secrets
 from pramana_core.channels import Coordinated
 from pramana_core.errors import TableError
 from pramana_core.marginals.counts import Codes
 from pramana_core.plan import Block, Plan
-from pramana_core.wire.parts import Pseudonyms, key_order, records_digest
+from pramana_core.wire.parts import (
+    Column,
+    Pseudonyms,
+    code_dtype,
+    key_order,
+    records_digest,
+)
+
+_Drawing: TypeAlias = Callable[[Pseudonyms, Mapping[str, Codes]], list[Codes]]
+
+_TOGETHER = 1 << 17
+"""So many records are drawn together: what is made of them on the way stays in the cache."""
 
 
 @dataclass(frozen=True)
-class Randomized:
-    """Reports sorted by pseudonym, which hides the order of the table."""
+class SortedReports:
+    """Reports sorted by pseudonym, which hides the order of the table; in memory or in files."""
 
     plan: Plan
-    keys: Pseudonyms
-    columns: dict[str, Codes]
+    keys: Column
+    columns: Mapping[str, Column]
 
     @property
     def digest(self) -> str:
         """SHA-256 of plan, pseudonyms and reports: the content, however it is cut into parts."""
         return records_digest(self.plan, self.keys, self.columns)
+
+
+@dataclass(frozen=True)
+class Randomized(SortedReports):
+    """The same in memory."""
+
+    keys: Pseudonyms
+    columns: dict[str, Codes]
+
+
+class Randomizer:
+    """A plan's keyed draws, prepared once, for records as they come.
+
+    What a record reports depends on its pseudonym and its true codes alone, and not on how many
+    others come with it, in which order, or on the threads.
+
+    Args:
+        plan: what to do.
+        secrets: the owner's secrets.
+        study: the study the release is for.
+        epochs: by a block's name, the epoch in which it is drawn anew; never, if it is not there.
+        threads: how many draw at once; None for as many as there are processors.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        secrets: Secrets,
+        study: str,
+        epochs: Mapping[str, int] = MappingProxyType({}),
+        threads: int | None = None,
+    ):
+        self.plan = plan
+        self._threads = threads or len(os.sched_getaffinity(0))
+        self._together = max(
+            [_TOGETHER]
+            + [
+                together(block.channel.choices, [v.size for v in block.variables])
+                for block in plan.blocks
+                if block.channel.choices
+            ]
+        )
+        self._blocks = [
+            _drawing(block, secrets, study, epochs.get(block.name, 0)) for block in plan.blocks
+        ]
+
+    def reports(self, keys: Pseudonyms, columns: Mapping[str, Codes]) -> dict[str, Codes]:
+        """Return the reports of records, N codes of each variable, in the order of `keys`.
+
+        Args:
+            keys: N pseudonyms.
+            columns: N true codes by variable; those of the plan are all there.
+
+        Raises:
+            TableError: a record has a combination of categories that the plan calls impossible.
+        """
+        made: dict[str, Codes] = {}
+        for block in self.plan.blocks:
+            _require_possible(block, columns)
+            for name, size in zip(block.names, block.reported_shape, strict=True):
+                made[name] = np.empty(len(keys), dtype=code_dtype(size))
+
+        def draw(start: int) -> None:
+            part = slice(start, start + self._together)
+            for block, drawing in zip(self.plan.blocks, self._blocks, strict=True):
+                true = {name: columns[name][part] for name in block.names}
+                for name, column in zip(block.names, drawing(keys[part], true), strict=True):
+                    made[name][part] = column
+
+        starts = range(0, len(keys), self._together)
+        if self._threads == 1 or len(starts) == 1:
+            for start in starts:
+                draw(start)
+        else:
+            with ThreadPoolExecutor(self._threads) as pool:
+                list(pool.map(draw, starts))
+        return made
+
+
+def _drawing(block: Block, secrets: Secrets, study: str, epoch: int) -> _Drawing:
+    """Return what draws a block's reports from pseudonyms and true codes."""
+    if isinstance(block.channel, Coordinated):
+        return PartKey(block, block.channel, secrets, study, epoch).reports
+    key = BlockKey(secrets, study, block, epoch)
+    reported = sampler(block.channel, tuple(v.size for v in block.variables))
+
+    def drawing(keys: Pseudonyms, columns: Mapping[str, Codes]) -> list[Codes]:
+        words = key.words(keys, true_cells(block, columns))
+        return reported([columns[name] for name in block.names], words)
+
+    return drawing
 
 
 def randomize(
@@ -57,20 +165,9 @@ def randomize(
         TableError: a record has a combination of categories that the plan calls impossible.
     """
     order = key_order(keys)
-    ordered = keys[order]
-    reported: dict[str, Codes] = {}
-    for block in plan.blocks:
-        _require_possible(block, columns)
-        epoch = epochs.get(block.name, 0)
-        if isinstance(block.channel, Coordinated):
-            own = {name: columns[name][order] for name in block.names}
-            made = sample_part(block, block.channel, secrets, study, ordered, own, epoch)
-        else:
-            true = true_cells(block, columns)[order]
-            drawn = words(secrets, study, block, ordered, true, epoch)
-            made = sample_block(block, true, drawn)
-        reported.update(made)
-    return Randomized(plan, ordered, reported)
+    ordered = {v.name: columns[v.name][order] for block in plan.blocks for v in block.variables}
+    randomizer = Randomizer(plan, secrets, study, epochs)
+    return Randomized(plan, keys[order], randomizer.reports(keys[order], ordered))
 
 
 def _require_possible(block: Block, columns: Mapping[str, Codes]) -> None:

@@ -13,24 +13,29 @@ Also here:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 
 from owner_agent.randomize.draws import draw_id
-from owner_agent.randomize.reports import Randomized, randomize
+from owner_agent.randomize.reports import Randomized, SortedReports, randomize
 from owner_agent.release.ledger import Entry, Ledger
-from owner_agent.release.memory import Memory, RememberedReports, load_memory, save_memory
+from owner_agent.release.memory import Memory, load_memory, save_memory
 from owner_agent.release.outbox import OUTBOX, PreparedRelease, reopen
 from owner_agent.release.refusals import require_reported
+from owner_agent.release.sorted_runs import ScratchReports
 from owner_agent.site.mistakes import CorrectionChoice
 from owner_agent.state.keys import Secrets
+from owner_agent.state.scratch import ScratchFile, scratch_file
+from owner_agent.table.encode import table_changed
 from pramana_core.errors import PramanaError, RecordsCorrected, StoreCorrupt
 from pramana_core.marginals.counts import Codes
 from pramana_core.plan import Block, Plan
-from pramana_core.wire.parts import Pseudonyms, RecordSchema, decode_part, joined_parts
+from pramana_core.wire.parts import Column, Pseudonyms, RecordSchema, decode_part, slices_of
 
 # The memory of releases that left without being remembered, from their folders in the outbox.
 #
@@ -38,7 +43,7 @@ from pramana_core.wire.parts import Pseudonyms, RecordSchema, decode_part, joine
 
 
 def rebuilt(
-    memory: Memory, outbox: Path, missing: Sequence[Entry], secrets: Secrets, study: str
+    memory: Memory, state: Path, missing: Sequence[Entry], secrets: Secrets, study: str
 ) -> Memory:
     """Return a memory with those of some releases, oldest first, that the outbox still has.
 
@@ -46,23 +51,27 @@ def rebuilt(
     """
     for entry in missing:
         try:
-            prepared = reopen(outbox, entry.name)
-            made = None if prepared is None else _read(prepared)
-        except PramanaError:
+            prepared = reopen(state / OUTBOX, entry.name)
+            made = None if prepared is None else _read(state, prepared)
+        except (PramanaError, ValueError):  # Parts may hold more records than the manifest says.
             continue
         if made is not None and made.digest == entry.content:
-            memory = _added(memory, made, entry, secrets, study)
+            memory = _added(memory, state, made, entry, secrets, study)
     return memory
 
 
-def _read(prepared: PreparedRelease) -> Randomized:
+def _read(state: Path, prepared: PreparedRelease) -> SortedReports:
     plan = prepared.manifest.content.to_plan()
     schema = RecordSchema.of(plan)
-    parts = [decode_part(schema, prepared.part(n)) for n in range(len(prepared.manifest.parts))]
-    return Randomized(plan, *joined_parts(schema, parts))
+    scratch = ScratchReports(ScratchFile(state), plan, prepared.manifest.records)
+    for number in range(len(prepared.manifest.parts)):
+        scratch.append(*decode_part(schema, prepared.part(number)))
+    return scratch.reports
 
 
-def _added(memory: Memory, made: Randomized, entry: Entry, secrets: Secrets, study: str) -> Memory:
+def _added(
+    memory: Memory, state: Path, made: SortedReports, entry: Entry, secrets: Secrets, study: str
+) -> Memory:
     draws = {draw.variable: draw for draw in entry.draws}
     reports = {}
     for block in made.plan.blocks:
@@ -73,8 +82,9 @@ def _added(memory: Memory, made: Randomized, entry: Entry, secrets: Secrets, stu
         if draw.draw_id != draw_id(secrets, study, block, draw.epoch):
             return memory
         reports[draw.draw_id] = {name: made.columns[name] for name in block.names}
-    grown = memory.with_reports(made.keys, reports, replacing=True)
-    return grown.with_release(entry.content)
+    grown = scratch_file(state)
+    memory.write(grown, made.keys, reports, entry.content, replacing=True)
+    return Memory(grown)
 
 
 CHOICES = (
@@ -84,25 +94,43 @@ CHOICES = (
     " chooses for good."
 )
 
-Content = Callable[[Randomized], str]
+Content = Callable[[SortedReports], str]
 """Returns the digest under which the ledger would have reports."""
+
+
+class Records(Protocol):
+    """An owner's records in a study, wherever they are."""
+
+    @property
+    def secrets(self) -> Secrets:
+        """The owner's secrets."""
+
+    @property
+    def study(self) -> str:
+        """The study."""
+
+    def drawn(self, plan: Plan, epochs: Mapping[str, int]) -> SortedReports:
+        """Return the records' reports by their own draws, sorted by pseudonym.
+
+        The columns are the caller's, who may change them.
+
+        Args:
+            plan: what is done to which variables.
+            epochs: by a block's name, the epoch in which it is drawn anew.
+        """
 
 
 @dataclass(frozen=True, eq=False)
 class OwnRecords:
-    """An owner's records in a study: N pseudonyms, and N true codes of each variable."""
+    """Records in memory: N pseudonyms, and N true codes of each variable."""
 
     secrets: Secrets
     study: str
     keys: Pseudonyms
     columns: dict[str, Codes]
 
-    def identity(self, block: Block, epoch: int) -> str:
-        """Return the identity of a block's draws for these records."""
-        return draw_id(self.secrets, self.study, block, epoch)
-
-    def drawn(self, plan: Plan, epochs: dict[str, int]) -> Randomized:
-        """Return the records' reports by their own draws, sorted by pseudonym."""
+    def drawn(self, plan: Plan, epochs: Mapping[str, int]) -> Randomized:
+        """Return their reports, in memory as well."""
         return randomize(plan, self.secrets, self.study, self.keys, self.columns, epochs)
 
 
@@ -134,14 +162,14 @@ class ReleaseHistory:
             for e in left
             if e.study == study and e.follows_plan and e.content not in memory.releases
         ]
-        memory = rebuilt(memory, state / OUTBOX, missing, secrets, study)
+        memory = rebuilt(memory, state, missing, secrets, study)
         return cls(state, left, memory, study, ledger.beginning)
 
-    def epoch(self, records: OwnRecords, block: Block) -> int:
+    def epoch(self, records: Records, block: Block) -> int:
         """Return the epoch of a block's newest draws that left."""
         return newest_epoch(self.entries, records.secrets, records.study, block, self.beginning)
 
-    def forgotten(self, identity: str, content: str) -> list[str]:
+    def forgotten(self, identity: str, content: str = "") -> list[str]:
         """Return the releases made by a draw of which the memory does not have the reports.
 
         Args:
@@ -187,7 +215,7 @@ class CorrectedRelease:
         corrections: what was found of blocks with records that were reported before.
     """
 
-    randomized: Randomized
+    randomized: SortedReports
     identities: dict[str, str]
     epochs: dict[str, int]
     corrections: tuple[Correction, ...] = ()
@@ -202,19 +230,15 @@ class CorrectedRelease:
         """The most records of one block that keep a report of a value they no longer have."""
         return max((c.differing for c in self.corrections if not c.renewed), default=0)
 
-    def remembered(self, memory: Memory, content: str) -> Memory:
-        """Return a memory with these reports, as a release of some content.
-
-        Raises:
-            Conflict: records were reported differently by the same draws meanwhile.
-        """
-        made = self.randomized
-        reports = {
-            self.identities[block.name]: {name: made.columns[name] for name in block.names}
-            for block in made.plan.blocks
+    @property
+    def reports(self) -> dict[str, dict[str, Column]]:
+        """The codes of each variable that is drawn, by the identity of its block's draws."""
+        columns = self.randomized.columns
+        return {
+            self.identities[block.name]: {name: columns[name] for name in block.names}
+            for block in self.randomized.plan.blocks
             if is_drawn(block)
         }
-        return memory.with_reports(made.keys, reports).with_release(content)
 
     def remember(self, past: ReleaseHistory, content: str) -> None:
         """Write down, durably and before anything of them leaves, what these reports are.
@@ -228,7 +252,8 @@ class CorrectedRelease:
             StateError: it cannot be written.
         """
         if content not in past.memory.releases:
-            save_memory(past.state, past.study, self.remembered(past.memory, content))
+            keys = self.randomized.keys
+            save_memory(past.state, past.study, past.memory, keys, self.reports, content)
 
 
 def newest_epoch(
@@ -256,7 +281,7 @@ def is_drawn(block: Block) -> bool:
 
 def settle(
     plan: Plan,
-    records: OwnRecords,
+    records: Records,
     past: ReleaseHistory,
     choice: CorrectionChoice | None,
     epoch: int,
@@ -276,6 +301,7 @@ def settle(
         RecordsCorrected: reports would differ, and nothing was chosen.
         StoreCorrupt: it is not remembered what earlier releases reported, and all records are not
             to be drawn anew.
+        TableError: the records are others when they are drawn anew.
     """
     found = examine(plan, records, past, content)
     if choice != "fresh":
@@ -283,16 +309,15 @@ def settle(
     if choice is None:
         _refuse_differing(found.corrections)
     if choice == "fresh":
-        for correction in found.corrections:
-            if correction.differing or correction.forgotten:
-                block = next(b for b in plan.blocks if b.name == correction.block)
-                found = _renewed(found, correction, block, records, epoch)
+        anew = {c.block for c in found.corrections if c.differing or c.forgotten}
+        if anew:
+            found = _renewed(found, anew, records, epoch)
     return found
 
 
 def examine(
     plan: Plan,
-    records: OwnRecords,
+    records: Records,
     past: ReleaseHistory,
     content: Content = lambda made: made.digest,
 ) -> CorrectedRelease:
@@ -304,54 +329,79 @@ def examine(
         past: what left before.
         content: the digest under which the ledger would have the reports.
     """
-    epochs = {b.name: past.epoch(records, b) for b in plan.blocks if is_drawn(b)}
+    drawn = [block for block in plan.blocks if is_drawn(block)]
+    epochs = {block.name: past.epoch(records, block) for block in drawn}
     made = records.drawn(plan, epochs)
-    as_drawn = content(made)
-    identities = {b.name: records.identity(b, epochs.get(b.name, 0)) for b in plan.blocks}
-    columns = dict(made.columns)
-    known = past.memory.of(made.keys)
-    corrections: list[Correction] = []
-    for block in plan.blocks:
-        if is_drawn(block):
-            found, kept = _compared(block, identities[block.name], made, known)
-            forgotten = tuple(past.forgotten(identities[block.name], as_drawn))
-            columns |= kept
-            if found.reported or forgotten:
-                corrections.append(replace(found, forgotten=forgotten))
-    made = Randomized(plan, made.keys, columns)
+    identities = {
+        b.name: draw_id(records.secrets, records.study, b, epochs.get(b.name, 0))
+        for b in plan.blocks
+    }
+    of_drawn = {block.name: identities[block.name] for block in drawn}
+    # The digest is of all reports: it is made only where it can matter, and before any is replaced.
+    suspected = any(past.forgotten(identity) for identity in of_drawn.values())
+    as_drawn = content(made) if suspected else ""
+    reported, differing = _keep_reported(made, drawn, of_drawn, past.memory)
+    corrections = [
+        Correction(name, reported[name], differing[name], forgotten)
+        for name, identity in of_drawn.items()
+        for forgotten in [tuple(past.forgotten(identity, as_drawn))]
+        if reported[name] or forgotten
+    ]
     return CorrectedRelease(made, identities, epochs, tuple(corrections))
 
 
-def _compared(
-    block: Block, identity: str, made: Randomized, recollection: RememberedReports
-) -> tuple[Correction, dict[str, Codes]]:
-    """Compare a block's reports with those remembered; return the columns with the old ones."""
-    known, before = recollection.by(identity)
-    reported = int(known.sum())
-    if not reported:
-        return Correction(block.name, 0, 0), {}
-    differs = np.zeros(reported, dtype=np.bool_)
-    kept: dict[str, Codes] = {}
-    for name in block.names:
-        kept[name] = made.columns[name].copy()
-        differs |= kept[name][known] != before[name]
-        kept[name][known] = before[name]
-    return Correction(block.name, reported, int(differs.sum())), kept
+def _keep_reported(
+    made: SortedReports, blocks: Sequence[Block], identities: Mapping[str, str], memory: Memory
+) -> tuple[Counter[str], Counter[str]]:
+    """Put reports that are remembered in the place of others, range by range.
+
+    Returns:
+        by the name of a block, how many records were reported before, and how many would differ.
+    """
+    reported, differing = Counter[str](), Counter[str]()
+    known_blocks = [block for block in blocks if identities[block.name] in memory.draws]
+    for held, rows in memory.beside(made.keys) if known_blocks else ():
+        remembered = held.of(made.keys[rows])
+        for block in known_blocks:
+            known, before = remembered.by(identities[block.name])
+            differs = np.zeros(int(known.sum()), dtype=np.bool_)
+            reported[block.name] += len(differs)
+            for name in block.names:
+                codes = made.columns[name][rows].copy()
+                others = codes[known] != before[name]
+                if others.any():
+                    codes[known] = before[name]
+                    made.columns[name][rows] = codes
+                    differs |= others
+            differing[block.name] += int(differs.sum())
+    return reported, differing
 
 
 def _renewed(
-    settled: CorrectedRelease, correction: Correction, block: Block, records: OwnRecords, epoch: int
+    settled: CorrectedRelease, names: Collection[str], records: Records, epoch: int
 ) -> CorrectedRelease:
-    """Draw all records of a block anew, in an epoch in which nobody was reported before."""
-    made = records.drawn(Plan((block,)), {block.name: epoch})
+    """Draw all records of some blocks anew, in an epoch in which nobody was reported before."""
     whole = settled.randomized
-    anew = replace(correction, renewed=True)
+    blocks = tuple(block for block in whole.plan.blocks if block.name in names)
+    epochs = dict.fromkeys(names, epoch)
+    made = records.drawn(Plan(blocks), epochs)
+    _require_same(whole.keys, made.keys)
+    anew = {b.name: draw_id(records.secrets, records.study, b, epoch) for b in blocks}
     return CorrectedRelease(
-        Randomized(whole.plan, whole.keys, {**whole.columns, **made.columns}),
-        {**settled.identities, block.name: records.identity(block, epoch)},
-        {**settled.epochs, block.name: epoch},
-        tuple(anew if c is correction else c for c in settled.corrections),
+        SortedReports(whole.plan, whole.keys, {**whole.columns, **made.columns}),
+        {**settled.identities, **anew},
+        {**settled.epochs, **epochs},
+        tuple(replace(c, renewed=True) if c.block in names else c for c in settled.corrections),
     )
+
+
+def _require_same(before: Column, now: Column) -> None:
+    """Check that records read twice are the same. Raises TableError."""
+    same = len(before) == len(now) and all(
+        np.array_equal(before[rows], now[rows]) for rows in slices_of(len(before))
+    )
+    if not same:
+        raise table_changed()
 
 
 def _refuse_differing(corrections: Sequence[Correction]) -> None:

@@ -50,6 +50,24 @@ class Values:
     columns: Mapping[str, Codes]
     key: bytes = field(repr=False)
 
+    def sampled(self, known: Names) -> Values:
+        """Return the values of the records that a sample is of: all that the ledger needs.
+
+        Args:
+            known: names of records that are in the ledger's samples.
+        """
+        few = np.isin(self.names, known)
+        few[_smallest(self.names)] = True
+        rows = np.flatnonzero(few)
+        columns = {name: codes[rows] for name, codes in self.columns.items()}
+        return replace(self, names=self.names[rows], columns=columns)
+
+    def joined(self, other: Values) -> Values:
+        """Return these records and others of the same table."""
+        columns = {n: np.concatenate([c, other.columns[n]]) for n, c in self.columns.items()}
+        names = np.concatenate([self.names, other.names])
+        return replace(self, names=names, columns=columns)
+
 
 @dataclass(frozen=True, eq=False)
 class Sample:
@@ -96,12 +114,29 @@ def groups_of(column: Column) -> Codes:
 
 def sample_of(values: Values, columns: Iterable[str]) -> Sample:
     """Return the records of the smallest names, with some of their columns."""
-    few = np.arange(len(values.names))
-    if len(few) > SAMPLED:
-        few = np.argpartition(values.names, SAMPLED)[:SAMPLED]
+    few = _smallest(values.names)
     few = few[np.argsort(values.names[few])]
     chosen = {column: numbered(values.columns[column][few]) for column in columns}
     return Sample(values.names[few], chosen)
+
+
+def _smallest(names: Names) -> npt.NDArray[np.intp]:
+    """Return where the smallest names are that are sampled; all of them if they are few."""
+    if len(names) <= SAMPLED:
+        return np.arange(len(names))
+    return np.argpartition(names, SAMPLED)[:SAMPLED]
+
+
+def known_names(draw_key: bytes, entries: Iterable[Entry]) -> Names:
+    """Return the names of the records in a ledger's samples.
+
+    Raises:
+        StoreCorrupt: a fingerprint in the ledger is damaged.
+    """
+    key = _derived(draw_key, b"values", _KEY_LENGTH)
+    samples = (read_fingerprint(key, entry.fingerprint) for entry in entries if entry.left)
+    found = [sample.names for sample in samples if sample is not None]
+    return np.unique(np.concatenate([np.empty(0, dtype=np.uint64), *found]))
 
 
 def fingerprint_of(values: Values, columns: Iterable[str]) -> bytes:

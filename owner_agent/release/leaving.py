@@ -22,7 +22,7 @@ from owner_agent.site.site import Site
 from owner_agent.state.environment import Environment
 from owner_agent.state.keys import KeyStore, Secrets
 from pramana_core.progress import StagedProgress
-from pramana_core.wire.parts import Pseudonyms
+from pramana_core.wire.parts import Column
 from pramana_core.wire.releases import ReleaseCreate
 from pramana_core.wire.releases.base import ReleaseKindName
 
@@ -54,7 +54,7 @@ class Leaving(ABC):
         entries: the ledger's.
         values: by what the ledger knows the columns again.
         records: how many records it is made of.
-        keys: their pseudonyms, where they leave with any.
+        keys: their pseudonyms, ascending, where they leave with any.
         method: how columns are masked, or what a tree is bound to.
         dropped: how many records with empty cells were left out.
         leaves: how many paths a tree has.
@@ -75,7 +75,7 @@ class Leaving(ABC):
     entries: tuple[Entry, ...]
     values: Values
     records: int
-    keys: Pseudonyms | None = None
+    keys: Column | None = None
     method: str = ""
     dropped: int = 0
     leaves: int = 0

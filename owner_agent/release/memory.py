@@ -2,27 +2,40 @@
 
 A record keeps the report it was once given, so the agent must know it whatever became of the
 table and of the outbox. One file per study, `reported/<study>.arrow` in the state directory, has
-a row for each record that was ever reported: 16 bytes, and a code for each variable.
+a row for each record that was ever reported: 16 bytes, and a code for each variable. It is read
+and written in ranges of pseudonyms and never held whole.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import weakref
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from owner_agent.state.history import state_directory
-from owner_agent.state.private_files import private_directory, write_replacing
+from owner_agent.state.private_files import private_directory, replacing
+from owner_agent.table.table import cut
 from pramana_core.errors import Conflict, StateError, StoreCorrupt
 from pramana_core.marginals.counts import Codes
 from pramana_core.wire.base import KEY_BYTES, KEY_COLUMN
-from pramana_core.wire.parts import Pseudonyms, key_array, key_column, key_order, locate
+from pramana_core.wire.parts import (
+    READ_ROWS,
+    Column,
+    Pseudonyms,
+    key_array,
+    key_column,
+    key_order,
+    locate,
+)
 
 FOLDER = "reported"
 """The folder's name in a state directory."""
@@ -42,18 +55,30 @@ class DrawReports:
 
 
 @dataclass(frozen=True, eq=False)
-class Memory:
-    """What was reported in one study.
+class MemoryRange:
+    """What was reported in one study of the records in a range of pseudonyms.
 
     Attributes:
         keys: M pseudonyms, ascending.
         draws: by the identity of a draw, M codes of each of its variables.
-        releases: contents (`Randomized.digest`) of all releases that are in it.
     """
 
     keys: Pseudonyms = field(default_factory=lambda: np.zeros(0, dtype=f"V{KEY_BYTES}"))
     draws: Mapping[str, DrawReports] = field(default_factory=dict)
-    releases: frozenset[str] = frozenset()
+
+    def __len__(self) -> int:
+        """Return M."""
+        return len(self.keys)
+
+    def rows(self, rows: slice) -> MemoryRange:
+        """Return what is remembered of some of the records."""
+        draws = {
+            draw: DrawReports(
+                one.known[rows], {name: codes[rows] for name, codes in one.columns.items()}
+            )
+            for draw, one in self.draws.items()
+        }
+        return MemoryRange(self.keys[rows], draws)
 
     def of(self, keys: Pseudonyms) -> RememberedReports:
         """Return what is remembered of some records, in any order."""
@@ -66,8 +91,8 @@ class Memory:
         reports: Mapping[str, Mapping[str, Codes]],
         *,
         replacing: bool = False,
-    ) -> Memory:
-        """Return the memory with the reports that some records got.
+    ) -> MemoryRange:
+        """Return the range with the reports that some records in it got.
 
         Args:
             keys: N pseudonyms, ascending.
@@ -78,7 +103,9 @@ class Memory:
             Conflict: a record was reported differently by the same draw, unless `replacing`.
         """
         wider = self._with_rows(keys)
-        place, _ = locate(keys, wider.keys)
+        # As many as there are: they are the same.
+        alike = len(wider) == len(keys)
+        place = np.arange(len(keys)) if alike else locate(keys, wider.keys)[0]
         draws = dict(wider.draws)
         for draw, columns in reports.items():
             before = draws.get(draw)
@@ -87,17 +114,13 @@ class Memory:
             draws[draw] = _updated(before, len(wider.keys), place, columns)
         return replace(wider, draws=draws)
 
-    def with_release(self, content: str) -> Memory:
-        """Return the memory with a release of this content noted as known."""
-        return replace(self, releases=self.releases | {content})
-
-    def _with_rows(self, keys: Pseudonyms) -> Memory:
-        """Return the memory with a row for each of some pseudonyms."""
+    def _with_rows(self, keys: Pseudonyms) -> MemoryRange:
+        """Return the range with a row for each of some pseudonyms."""
         _, there = locate(keys, self.keys)
         if there.all():
             return self
         joined = np.concatenate([self.keys, keys[~there]])
-        order = key_order(joined)
+        order = key_order(joined) if len(self) else np.arange(len(keys))
         added = int((~there).sum())
 
         def grown(codes: Codes) -> Codes:
@@ -117,7 +140,7 @@ class Memory:
 class RememberedReports:
     """What a memory holds of N records."""
 
-    memory: Memory
+    memory: MemoryRange
     place: npt.NDArray[np.intp]
     there: Mask
 
@@ -154,6 +177,8 @@ def _updated(
     columns: Mapping[str, Codes],
 ) -> DrawReports:
     """Return a draw's reports with those of the records at some places."""
+    if before is None and len(place) == rows:  # all of them, in this order
+        return DrawReports(np.ones(rows, dtype=np.bool_), columns)
     known = np.zeros(rows, dtype=np.bool_) if before is None else before.known.copy()
     known[place] = True
     stored: dict[str, Codes] = {}
@@ -165,41 +190,170 @@ def _updated(
     return DrawReports(known, stored)
 
 
+class Memory:
+    """What was reported in one study, in a file; none is an empty memory.
+
+    Attributes:
+        releases: contents (`SortedReports.digest`) of all releases that are in it.
+    """
+
+    def __init__(self, file: IO[bytes] | None = None, where: str = FOLDER):
+        """Open what `write` wrote.
+
+        Raises:
+            StoreCorrupt: it is another file than was written; `where` names it.
+        """
+        self._where = where
+        self._batches: pa.ipc.RecordBatchFileReader | None = None
+        self.releases: frozenset[str] = frozenset()
+        self._none = MemoryRange()
+        self._types: dict[str, pa.DataType] = {}
+        if file is None:
+            return
+        weakref.finalize(self, file.close)
+        with _as_written(where):
+            self._batches = pa.ipc.open_file(pa.PythonFile(file, mode="r"))
+            schema = self._batches.schema
+            metadata = schema.metadata or {}
+            if metadata.get(b"format") != _FORMAT:
+                raise ValueError("another format")
+            self.releases = frozenset(json.loads(metadata[b"releases"]))
+            self._none = _read(schema.empty_table())
+        self._types = {one.name: one.type for one in schema if one.name != KEY_COLUMN}
+
+    @property
+    def draws(self) -> Collection[str]:
+        """The identities of the draws that anything was reported by."""
+        return self._none.draws.keys()
+
+    def ranges(self) -> Iterator[MemoryRange]:
+        """Yield all that is remembered, range by range, ascending."""
+        batches = self._batches
+        if batches is None:
+            return
+        read = (batches.get_batch(n) for n in range(batches.num_record_batches))
+        ranges = map(_read, cut(read, READ_ROWS))
+        while True:
+            with _as_written(self._where):
+                held = next(ranges, None)
+            if held is None:
+                return
+            yield held
+
+    def beside(self, keys: Column) -> Iterator[tuple[MemoryRange, slice]]:
+        """Yield what is remembered, and which of some records are in the same range of pseudonyms.
+
+        Args:
+            keys: N pseudonyms, ascending. Every one of them is in a range.
+        """
+        ranges, start = self.ranges(), 0
+        held = next(ranges, None)
+        while held is not None or start < len(keys):
+            block = keys[start : start + READ_ROWS]
+            inside = len(block)
+            if held is None:
+                yield self._none, slice(start, start + inside)
+            else:
+                known = len(held)
+                if inside and known:
+                    last = min(bytes(block[-1]), bytes(held.keys[-1]))
+                    inside, known = (_up_to(last, own) for own in (block, held.keys))
+                elif inside:
+                    known = 0
+                yield held.rows(slice(known)), slice(start, start + inside)
+                held = held.rows(slice(known, None))
+                held = held if len(held) else next(ranges, None)
+            start += inside
+
+    def write(
+        self,
+        to: IO[bytes],
+        keys: Column,
+        reports: Mapping[str, Mapping[str, Column]],
+        release: str,
+        *,
+        replacing: bool = False,
+    ) -> None:
+        """Write the memory with the reports of one more release.
+
+        Args:
+            to: the file.
+            keys: N pseudonyms, ascending.
+            reports: by the identity of a draw, N codes of each variable of its block.
+            release: the release's content.
+            replacing: whether these reports take the place of others of the same records.
+
+        Raises:
+            Conflict: a record was reported differently by the same draw, unless `replacing`.
+        """
+        types = dict(self._types)
+        for draw, columns in reports.items():
+            for name, column in columns.items():
+                types.setdefault(_column(draw, name), pa.from_numpy_dtype(column.dtype))
+        fields = [pa.field(KEY_COLUMN, pa.binary(KEY_BYTES))]
+        fields += [pa.field(name, kind) for name, kind in types.items()]
+        releases = json.dumps(sorted(self.releases | {release})).encode()
+        schema = pa.schema(fields, metadata={b"format": _FORMAT, b"releases": releases})
+        with pa.ipc.new_file(pa.PythonFile(to, mode="w"), schema) as writer:
+            for held, rows in self.beside(keys):
+                new = {
+                    draw: {name: column[rows] for name, column in columns.items()}
+                    for draw, columns in reports.items()
+                }
+                grown = held.with_reports(keys[rows], new, replacing=replacing)
+                writer.write_batch(_batch(grown, schema))
+
+
+def _up_to(last: bytes, keys: Pseudonyms) -> int:
+    """Return how many of ascending pseudonyms are at most the last."""
+    place, there = locate(np.frombuffer(last, dtype=f"V{KEY_BYTES}"), keys)
+    return int(place[0]) + int(there[0])
+
+
 def load_memory(state: Path, study: str) -> Memory:
     """Return what is remembered of a study; nothing, where nothing was ever written.
+
+    It stays what it is now, whatever is written in its place.
 
     Raises:
         StoreCorrupt: the file is not what was written.
     """
     path = _path(state, study)
-    if not path.exists():
-        return Memory()
+    return Memory(path.open("rb", buffering=0), str(path)) if path.exists() else Memory()
+
+
+@contextmanager
+def _as_written(where: str) -> Iterator[None]:
+    """Turn what readers say of another file into StoreCorrupt."""
     try:
-        with pa.memory_map(str(path)) as source:
-            table = pa.ipc.open_file(source).read_all()
-        return _read(table)
+        yield
     except (pa.ArrowException, OSError, ValueError, KeyError):
         raise StoreCorrupt(
-            f"{path} is not the memory of reports that was written there.",
-            where=str(path),
+            f"{where} is not the memory of reports that was written there.",
+            where=where,
             remedy="Restore it from your backup, with the ledger of the same day.",
         ) from None
 
 
-def save_memory(state: Path, study: str, memory: Memory) -> None:
-    """Write what is remembered of a study, durably, in place of what was there.
+def save_memory(
+    state: Path,
+    study: str,
+    memory: Memory,
+    keys: Column,
+    reports: Mapping[str, Mapping[str, Column]],
+    release: str,
+) -> None:
+    """Write what is remembered of a study and one more release, in place of what was there.
 
     Raises:
+        Conflict: a record was reported differently by the same draw.
         StateError: it cannot be written; what was there stays.
     """
     path = _path(state, study)
-    sink = pa.BufferOutputStream()
-    table = _table(memory)
-    with pa.ipc.new_file(sink, table.schema) as writer:
-        writer.write_table(table)
     try:
         private_directory(state_directory(state) / FOLDER)
-        write_replacing(path, sink.getvalue())
+        with replacing(path) as file:
+            memory.write(file, keys, reports, release)
     except OSError as error:
         raise StateError(
             f"What is about to be reported cannot be written to {path}: {error.strerror}.",
@@ -224,21 +378,24 @@ def _path(state: Path, study: str) -> Path:
     return state / FOLDER / f"{study}.arrow"
 
 
-def _table(memory: Memory) -> pa.Table:
-    arrays = [key_column(memory.keys)]
-    names = [KEY_COLUMN]
+def _column(draw: str, name: str) -> str:
+    return f"{draw}{_SEPARATOR}{name}"
+
+
+def _batch(memory: MemoryRange, schema: pa.Schema) -> pa.RecordBatch:
+    """Return a range as it is written; of draws that it does not have nothing is known."""
+    arrays = {KEY_COLUMN: key_column(memory.keys)}
     for draw, remembered in memory.draws.items():
+        unknown = None if remembered.known.all() else ~remembered.known
         for name, codes in remembered.columns.items():
-            arrays.append(pa.array(codes, mask=~remembered.known))
-            names.append(f"{draw}{_SEPARATOR}{name}")
-    metadata = {b"format": _FORMAT, b"releases": json.dumps(sorted(memory.releases)).encode()}
-    return pa.table(arrays, names=names).replace_schema_metadata(metadata)
+            arrays[_column(draw, name)] = pa.array(codes, mask=unknown)
+    for absent in schema:
+        if absent.name not in arrays:
+            arrays[absent.name] = pa.nulls(len(memory), absent.type)
+    return pa.record_batch([arrays[name] for name in schema.names], schema=schema)
 
 
-def _read(table: pa.Table) -> Memory:
-    metadata = table.schema.metadata or {}
-    if metadata.get(b"format") != _FORMAT:
-        raise ValueError("another format")
+def _read(table: pa.Table) -> MemoryRange:
     combined = table.combine_chunks()
     draws: dict[str, DrawReports] = {}
     for column in combined.column_names[1:]:
@@ -248,6 +405,4 @@ def _read(table: pa.Table) -> Memory:
         codes = held.fill_null(0).to_numpy()
         before = draws.get(draw, DrawReports(known, {}))
         draws[draw] = DrawReports(known, {**before.columns, name: codes})
-    return Memory(
-        key_array(combined.column(KEY_COLUMN)), draws, frozenset(json.loads(metadata[b"releases"]))
-    )
+    return MemoryRange(key_array(combined.column(KEY_COLUMN)), draws)

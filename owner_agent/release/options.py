@@ -9,6 +9,8 @@ from owner_agent.site.mistakes import CorrectionChoice
 PART_RECORDS = 100_000
 
 STAGES = {
+    "randomizing": "reading and randomizing",
+    "sorting": "sorting by pseudonym",
     "pseudonyms": "computing pseudonyms",
     "relationships": "looking at relationships",
     "masking": "masking",

@@ -9,20 +9,22 @@ from __future__ import annotations
 import hashlib
 import secrets
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from owner_agent.randomize.reports import Randomized
+from owner_agent.randomize.reports import SortedReports
+from owner_agent.release.ahead import ahead
 from owner_agent.state.private_files import private_directory, sync_directory, write_durably
 from pramana_core.errors import LimitExceeded, OptionError, PramanaError, StoreCorrupt
 from pramana_core.full_disks import storing
 from pramana_core.wire.base import KEY_BYTES, MAX_PARTS
 from pramana_core.wire.channels import PlanMessage
-from pramana_core.wire.parts import Pseudonyms, RecordSchema, Values, encode_part, parts_of
+from pramana_core.wire.parts import Column, RecordSchema, encode_part, parts_of
 from pramana_core.wire.releases import PartManifest, ReleaseCreate, release_digest
 from pramana_core.wire.releases.base import RANDOMIZED, ReleaseKindName
 from pramana_core.wire.releases.catalogue import KINDS
@@ -74,14 +76,17 @@ class Outgoing:
 
     kind: ReleaseKindName
     message: Any
-    keys: Pseudonyms = field(default_factory=lambda: np.empty(0, dtype=f"V{KEY_BYTES}"))
-    columns: Mapping[str, Values] = field(default_factory=dict)
+    keys: Column = field(default_factory=lambda: np.empty(0, dtype=f"V{KEY_BYTES}"))
+    columns: Mapping[str, Column] = field(default_factory=dict)
     linkage: str | None = None
     draws: DrawIdentities | None = None
 
     @classmethod
     def of(
-        cls, randomized: Randomized, linkage: str | None = None, draws: DrawIdentities | None = None
+        cls,
+        randomized: SortedReports,
+        linkage: str | None = None,
+        draws: DrawIdentities | None = None,
     ) -> Outgoing:
         """Return randomized records."""
         message = PlanMessage.from_plan(randomized.plan)
@@ -126,10 +131,12 @@ def _prepared(outbox: Path, temporary: Path, records: Outgoing, per_part: int) -
     """Write a release to a folder, and give it its name, unless that folder is there."""
     content = records.content
     kind = KINDS[records.kind]
-    parts = [
-        _write_part(temporary, records, kind.schema_of(content), number, start, stop)
-        for number, (start, stop) in enumerate(parts_of(len(records.keys), per_part))
-    ]
+    parts = []
+    # A part is made while the one before it is written, which waits for the disk.
+    with closing(ahead(_bodies(records, kind.schema_of(content), per_part))) as bodies:
+        for part, body in bodies:
+            write_durably(temporary / _part_name(part.number), body)
+            parts.append(part)
     manifest = _manifest(records, content.digest, parts)
     folder = outbox / manifest.name
     if folder.exists():
@@ -201,18 +208,16 @@ def _manifest(records: Outgoing, content_digest: str, parts: list[PartManifest])
     )
 
 
-def _write_part(
-    folder: Path, records: Outgoing, schema: RecordSchema, number: int, start: int, stop: int
-) -> PartManifest:
-    columns = {name: values[start:stop] for name, values in records.columns.items()}
-    body = encode_part(schema, records.keys[start:stop], columns)
-    write_durably(folder / _part_name(number), body)
-    return PartManifest(
-        number=number,
-        records=stop - start,
-        bytes=len(body),
-        sha256=hashlib.sha256(body).hexdigest(),
-    )
+def _bodies(
+    records: Outgoing, schema: RecordSchema, per_part: int
+) -> Iterator[tuple[PartManifest, bytes]]:
+    """Yield each part, with what the manifest says of it."""
+    for number, (start, stop) in enumerate(parts_of(len(records.keys), per_part)):
+        columns = {name: values[start:stop] for name, values in records.columns.items()}
+        body = encode_part(schema, records.keys[start:stop], columns)
+        sha = hashlib.sha256(body).hexdigest()
+        told = PartManifest(number=number, records=stop - start, bytes=len(body), sha256=sha)
+        yield told, body
 
 
 def _found(folder: Path, manifest: ReleaseCreate) -> PreparedRelease:

@@ -8,23 +8,24 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Self
 
-from owner_agent.randomize.draws import pseudonyms, random_epoch
+from owner_agent.randomize.draws import random_epoch
 from owner_agent.release.composition import planned_draws
-from owner_agent.release.corrections import CorrectedRelease, OwnRecords, ReleaseHistory, settle
+from owner_agent.release.corrections import CorrectedRelease, ReleaseHistory, settle
 from owner_agent.release.delivery import Delivery
-from owner_agent.release.fingerprints import recognized, values_of
+from owner_agent.release.fingerprints import known_names, recognized
 from owner_agent.release.leaving import Leaving
 from owner_agent.release.ledger import Draw
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.outbox import DrawIdentities, Outgoing
 from owner_agent.release.refusals import known_entries, population_of, refuse_conflicts
+from owner_agent.release.table_records import TableRecords
 from owner_agent.site.planning import PlannedSite, planned
 from owner_agent.site.site import Site
 from owner_agent.state.environment import Environment
-from owner_agent.state.keys import KeyStore, Secrets, linkage_fingerprint
-from owner_agent.table.encode import Encoded, encode
+from owner_agent.state.keys import KeyStore, linkage_fingerprint
+from owner_agent.table.table import CHUNK_ROWS
 from pramana_core.plan import Plan
-from pramana_core.progress import Progress, StagedProgress
+from pramana_core.progress import StagedProgress
 from pramana_core.wire.releases.base import RANDOMIZED
 
 
@@ -58,13 +59,16 @@ class PreparedRecords(Leaving):
         plan = planned(site)
         secrets, study = KeyStore(site.state).load(), site.miner.study
         entries = known_entries(site.state)
-        records, table = read_records(site, study, plan, secrets, partial(watch, "pseudonyms"))
+        known = known_names(secrets.draw, entries)
+        records = TableRecords(site, study, plan, secrets, watch, CHUNK_ROWS, known)
         past = ReleaseHistory.of(site.state, entries, secrets, study)
         choice = options.corrections or site.file.corrections
         epoch = random_epoch(environment.random_bytes)
         settled = settle(plan.plan, records, past, choice, epoch)
-        values = values_of(secrets.draw, table.record_ids, table.columns, plan.columns)
-        among = partial(population_of, records.keys, entries=entries)
+        keys, values = settled.randomized.keys, records.values
+        if values is None:
+            raise ValueError("the records were drawn")
+        among = partial(population_of, keys, entries=entries)
         draws = planned_draws(
             plan.plan.blocks, plan.columns, settled.identities, among, settled.epochs
         )
@@ -73,8 +77,8 @@ class PreparedRecords(Leaving):
             draws=recognized(draws, values, entries),
             entries=entries,
             values=values,
-            records=len(records.keys),
-            keys=settled.randomized.keys,
+            records=len(keys),
+            keys=keys,
             beginning=past.beginning,
             stale=settled.kept,
             renewed=tuple(c.block for c in settled.corrections if c.renewed),
@@ -120,16 +124,3 @@ def told_draws(plan: Plan, draws: Sequence[Draw]) -> DrawIdentities:
 
 def _told(about: bytes, *parts: str) -> str:
     return hashlib.sha256(about + b"\x00" + "\x00".join(parts).encode()).hexdigest()
-
-
-def read_records(
-    site: Site, study: str, plan: PlannedSite, secrets: Secrets, progress: Progress
-) -> tuple[OwnRecords, Encoded]:
-    """Return the table, and its records with their pseudonyms in a study, in the table's order.
-
-    Raises:
-        InputError: the table is wrong.
-    """
-    table = encode(site, plan)
-    keys = pseudonyms(secrets, study, table.record_ids, progress)
-    return OwnRecords(secrets, study, keys, table.columns), table

@@ -45,7 +45,7 @@ from owner_agent.state.history import AUDIT, WAYS_OUT
 from owner_agent.state.keys import KeyStore
 from pramana_core.errors import HistoryLost, PlanConflict
 from pramana_core.wire.base import KEY_BYTES
-from pramana_core.wire.parts import Pseudonyms, key_words
+from pramana_core.wire.parts import Column, Pseudonyms, key_words, slices_of
 
 _ACCEPT = "accept the added loss with --accept-added-loss"
 
@@ -192,17 +192,13 @@ TOLERATED_SHARE = 0.1
 """So many of the records may be gone and as many others have come without a question."""
 
 
-def sketch_of(keys: Pseudonyms) -> bytes:
-    """Return the smallest pseudonyms, ascending and joined: all of them if they are few."""
-    first = key_words(keys)[:, 0]
-    if len(keys) > SKETCH_RECORDS:
-        limit = np.partition(first, SKETCH_RECORDS - 1)[SKETCH_RECORDS - 1]
-        keys = keys[first <= limit]
-    return b"".join(sorted(bytes(key) for key in keys)[:SKETCH_RECORDS])
+def sketch_of(keys: Column) -> bytes:
+    """Return the smallest of ascending pseudonyms, joined: all of them if they are few."""
+    return bytes(keys[:SKETCH_RECORDS].tobytes())
 
 
-def same_records(earlier: Entry, keys: Pseudonyms) -> bool:
-    """Whether pseudonyms may be those of an earlier release, with records added or taken away.
+def same_records(earlier: Entry, keys: Column) -> bool:
+    """Whether ascending pseudonyms may be those of an earlier release, with some added or gone.
 
     Both at once is what other record ids look like: a part of the earlier records is gone and
     others stand in their place. Up to the largest pseudonym of its sketch an earlier release is
@@ -212,28 +208,34 @@ def same_records(earlier: Entry, keys: Pseudonyms) -> bool:
     return _same(sampled, earlier.records, keys)
 
 
-def same_people(earlier: Pseudonyms, keys: Pseudonyms) -> bool:
-    """Whether pseudonyms may be earlier ones with records added or taken away, as a ledger sees."""
+def same_people(earlier: Column, keys: Column) -> bool:
+    """Whether ascending pseudonyms may be earlier ones with records added or taken away."""
     return _same(np.frombuffer(sketch_of(earlier), dtype=f"V{KEY_BYTES}"), len(earlier), keys)
 
 
-def _same(sketch: Pseudonyms, records: int, keys: Pseudonyms) -> bool:
-    sampled, present = _first_words(sketch), _first_words(keys)
-    if records > len(sampled):
-        present = present[present <= sampled.max()]
-    # Half a pseudonym is enough: two records have the same once in 10^19.
-    found = int(np.isin(sampled, present).sum())
+def _same(sketch: Pseudonyms, records: int, keys: Column) -> bool:
+    sampled = _first_words(sketch)
+    last = sampled.max() if records > len(sampled) else None
+    found = present = 0
+    for rows in slices_of(len(keys)):
+        first = _first_words(keys[rows])
+        inside = first if last is None else first[: np.searchsorted(first, last, side="right")]
+        # Half a pseudonym is enough: two records have the same once in 10^19.
+        found += int(np.isin(sampled, inside).sum())
+        present += len(inside)
+        if len(inside) < len(first):
+            break
     tolerated = TOLERATED_SHARE * len(sampled)
-    return len(sampled) - found <= tolerated or len(present) - found <= tolerated
+    return len(sampled) - found <= tolerated or present - found <= tolerated
 
 
-def population_of(keys: Pseudonyms, draw_id: str, entries: Iterable[Entry]) -> str:
+def population_of(keys: Column, draw_id: str, entries: Iterable[Entry]) -> str:
     """Return the name of the population that records belong to as far as one draw is concerned.
 
     It is the newest population all of whose releases may hold the same records, or else a new one.
 
     Args:
-        keys: the records' pseudonyms, in any order.
+        keys: the records' pseudonyms, ascending.
         draw_id: the draw; only releases that left under it count.
         entries: the ledger's, oldest first.
     """

@@ -13,12 +13,13 @@ from typing import Any
 from owner_agent.release.composition import spent
 from owner_agent.release.corrections import Correction, ReleaseHistory, examine
 from owner_agent.release.ledger import Entry, Ledger
-from owner_agent.release.randomized import read_records
+from owner_agent.release.table_records import TableRecords
 from owner_agent.report.measures import finite
 from owner_agent.site.mistakes import CorrectionChoice
 from owner_agent.site.planning import PlannedSite
 from owner_agent.site.site import Site
 from owner_agent.state.keys import KeyStore
+from owner_agent.table.table import CHUNK_ROWS
 from pramana_core.errors import InputError, KeyFileError
 from pramana_core.privacy import epsilon
 from pramana_core.progress import Progress
@@ -149,7 +150,11 @@ def _compared(
 ) -> tuple[Correction, ...]:
     """Compare the table with what left in one study."""
     secrets = KeyStore(site.state).load()
-    records, _ = read_records(site, study, plan, secrets, watch)
+
+    def told(_stage: str, done: int, total: int, /) -> None:
+        watch(done, total)
+
+    records = TableRecords(site, study, plan, secrets, told, CHUNK_ROWS)
     past = ReleaseHistory.of(site.state, entries, secrets, study)
     return examine(plan.plan, records, past).corrections
 

@@ -8,7 +8,10 @@ from __future__ import annotations
 import os
 import secrets
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from pramana_core.errors import KeyFileError
 from pramana_core.full_disks import storing
@@ -60,8 +63,17 @@ def write_new(path: Path, content: bytes) -> None:
 
 def write_replacing(path: Path, content: bytes) -> None:
     """Write a private file, durably, in place of what was there."""
+    with replacing(path) as file:
+        file.write(content)
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[IO[bytes]]:
+    """Open a private file that takes the place of what was there, durably, once it is whole."""
     with storing("a file", path):
-        temporary = _write_temporary(path, content)
+        temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+        with _durable(temporary, FILE_MODE) as file:
+            yield file
         temporary.replace(path)
         sync_directory(path.parent)
 
@@ -80,16 +92,22 @@ def write_durably(path: Path, content: bytes, mode: int = FILE_MODE) -> None:
     Raises:
         FileExistsError: it exists.
     """
-    with storing("a file", path):
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-        except BaseException:
-            path.unlink(missing_ok=True)  # A full disk is not filled further by each attempt.
-            raise
+    with storing("a file", path), _durable(path, mode) as file:
+        file.write(content)
+
+
+@contextmanager
+def _durable(path: Path, mode: int) -> Iterator[IO[bytes]]:
+    """Open a file that must not exist yet; wait until it is on disk, or remove it."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+    except BaseException:
+        path.unlink(missing_ok=True)  # A full disk is not filled further by each attempt.
+        raise
 
 
 def sync_directory(path: Path) -> None:

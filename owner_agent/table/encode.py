@@ -1,11 +1,12 @@
 """From text to codes; errors name column, rows and counts, and never a value.
 
 Values are quoted for columns that are not sensitive, where seeing them helps and harms nobody.
+A table may come whole or chunk by chunk: what is wrong with it is told once, as of one table.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +27,7 @@ from pramana_core.errors import (
     UnknownCategory,
 )
 from pramana_core.marginals.counts import Codes
+from pramana_core.plan import Block
 from pramana_core.wire.parts import code_dtype
 
 _SHOWN_ROWS = 5
@@ -48,6 +50,53 @@ class Encoded:
         return len(self.record_ids)
 
 
+class FoundRows:
+    """In which rows something was found: how many they are, the first of them, and their values.
+
+    Rows are found chunk by chunk; each is numbered in the whole table, from 1 after the header.
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._first: list[int] = []
+        self._values: dict[str, None] = {}
+
+    def __bool__(self) -> bool:
+        """Return whether there are any."""
+        return self.count > 0
+
+    def add(self, where: Mask, start: int = 0, cells: pa.Array | None = None) -> None:
+        """Take those of a chunk that begins after `start` rows, with its cells if they matter."""
+        places = np.flatnonzero(where)
+        self.count += len(places)
+        wanted = max(0, _SHOWN_ROWS - len(self._first))
+        self._first += (places[:wanted] + start + 1).tolist()
+        if cells is not None and len(places) and len(self._values) <= _SHOWN_VALUES:
+            found = pc.unique(cells.filter(pa.array(where))).to_pylist()
+            self._values |= dict.fromkeys(found[: _SHOWN_VALUES + 1])
+
+    @property
+    def text(self) -> str:
+        """How many rows, and the numbers of the first."""
+        first = ", ".join(map(str, self._first))
+        if self.count == 1:
+            return f"1 row (row {first})"
+        more = ", ..." if self.count > _SHOWN_ROWS else ""
+        return f"{self.count:,} rows (rows {first}{more})"
+
+    @property
+    def records_text(self) -> str:
+        """How many records, and not which."""
+        return "1 record" if self.count == 1 else f"{self.count:,} records"
+
+    @property
+    def values(self) -> str:
+        """The first different values."""
+        values = list(self._values)
+        shown = ", ".join(repr(value[:40]) for value in values[:_SHOWN_VALUES])
+        return shown + (", ..." if len(values) > _SHOWN_VALUES else "")
+
+
 @dataclass(frozen=True)
 class Inspection:
     """What was found in a table: its codes where all is well, and every problem."""
@@ -66,23 +115,23 @@ def inspect(site: Site, plan: PlannedSite) -> Inspection:
     Raises:
         TableError: the table cannot be read at all, has no rows, or lacks columns.
     """
-    return _inspected(site, plan, rows_text)
+    return _inspected(site, plan, lambda rows: rows.text)
 
 
-def _inspected(site: Site, plan: PlannedSite, tell: Callable[[Mask], str]) -> Inspection:
+def _inspected(site: Site, plan: PlannedSite, tell: Callable[[FoundRows], str]) -> Inspection:
     """Inspect a table, with `tell` to say which records hold an impossible combination."""
-    names = [site.file.record_id, *(name for v in site.file.variables for name in v.sources)]
-    table = read_table(site.table, names)
-    problems = record_id_problems(table.columns[site.file.record_id], site.file.record_id)
-    columns: dict[str, Codes] = {}
-    for section in site.file.variables:
-        try:
-            columns[section.name] = encode_column(table, section, plan.variables[section.name])
-        except PramanaError as error:
-            problems.append(error)
-    problems += _impossible_combinations(plan, columns, tell)
-    record_ids: list[str] = table.columns[site.file.record_id].to_pylist()
-    return Inspection(table.rows, Encoded(record_ids, columns), tuple(problems))
+    table = read_table(site.table, needed_columns(site))
+    encoder = TableEncoder(site, plan)
+    columns = encoder.add(table)
+    ids = table.columns[site.file.record_id]
+    problems = record_id_problems(ids, site.file.record_id) + encoder.problems(tell)
+    usable = {name: codes for name, codes in columns.items() if encoder.is_readable(name)}
+    return Inspection(table.rows, Encoded(ids.to_pylist(), usable), tuple(problems))
+
+
+def needed_columns(site: Site) -> list[str]:
+    """Return the columns of its table that a site's variables and record ids are read from."""
+    return [site.file.record_id, *(name for v in site.file.variables for name in v.sources)]
 
 
 def encode(site: Site, plan: PlannedSite) -> Encoded:
@@ -93,38 +142,127 @@ def encode(site: Site, plan: PlannedSite) -> Encoded:
             or a record has a combination of categories that its block calls impossible.
         UnknownCategory: a cell holds no category of its variable.
     """
-    found = _inspected(site, plan, _records_text)
+    found = _inspected(site, plan, records_text)
     raise_together(list(found.problems))
     return found.encoded
 
 
+class TableEncoder:
+    """Encodes a table chunk by chunk, and collects what is wrong with it, but for its record ids.
+
+    What is coded of a chunk in which something is wrong may be anything.
+    """
+
+    def __init__(self, site: Site, plan: PlannedSite):
+        self._plan = plan
+        self._readers = [
+            ColumnReader(section, plan.variables[section.name]) for section in site.file.variables
+        ]
+        self._impossible = {block.names: FoundRows() for block in plan.plan.blocks}
+        self._read = 0
+
+    def add(self, chunk: TextTable) -> dict[str, Codes]:
+        """Return the codes of the next rows by variable."""
+        start, self._read = self._read, self._read + chunk.rows
+        columns = {reader.name: reader.codes(chunk, start) for reader in self._readers}
+        for block in self._plan.plan.blocks:
+            if all(map(self.is_readable, block.names)):
+                wrong = impossible_records(block, columns)
+                self._impossible[block.names].add(wrong, start)
+        return columns
+
+    def is_readable(self, variable: str) -> bool:
+        """Return whether nothing is wrong with what a variable was read from so far."""
+        return not any(r.problem is not None for r in self._readers if r.name == variable)
+
+    def problems(self, tell: Callable[[FoundRows], str]) -> list[PramanaError]:
+        """Return what is wrong with the columns, and then with combinations of them.
+
+        Args:
+            tell: says which records hold a combination that is impossible.
+        """
+        problems = [reader.problem for reader in self._readers if reader.problem is not None]
+        for block in self._plan.plan.blocks:
+            wrong = self._impossible[block.names]
+            if wrong and all(map(self.is_readable, block.names)):
+                problems.append(_impossible_combination(self._plan, block, tell(wrong)))
+        return problems
+
+    @property
+    def well(self) -> bool:
+        """Whether nothing is wrong so far."""
+        return not self.problems(lambda found: found.records_text)
+
+
+def records_text(found: FoundRows) -> str:
+    """Say how many records, for a message that others may read."""
+    return found.records_text
+
+
+def _impossible_combination(plan: PlannedSite, block: Block, told: str) -> TableError:
+    sources = ", ".join(repr(plan.columns[name]) for name in block.names)
+    return TableError(
+        f"A combination of {sources} that the channel of {block.name!r} calls impossible is found"
+        f" in {told}.",
+        where=block.name,
+        remedy="Correct those cells (owner-agent check names the rows), or take the combination off"
+        " the impossible ones.",
+    )
+
+
 def record_id_problems(ids: pa.Array, column: str) -> list[PramanaError]:
     """Return what is wrong with record ids: some are empty, or there more than once."""
-    problems: list[PramanaError] = []
     empty = pc.equal(ids, "").to_numpy(zero_copy_only=False)
-    if empty.any():
-        problems.append(
-            MissingRecordId(
-                f"Column {column!r}, the record id, is empty in {rows_text(empty)}.",
-                where=column,
-                remedy="Every record needs an id, or it cannot be matched between owners.",
-            )
-        )
     # The dictionary's indices number the distinct ids in order of appearance.
     index = ids.dictionary_encode().indices.to_numpy()
     counts = np.bincount(index)
     repeated = (counts[index] > 1) & ~empty
-    if repeated.any():
-        distinct = int((counts > 1).sum()) - int((counts[index] > 1)[empty].any())
+    missing, duplicates = FoundRows(), FoundRows()
+    missing.add(empty)
+    duplicates.add(repeated)
+    distinct = int((counts > 1).sum()) - int((counts[index] > 1)[empty].any())
+    return id_problems(column, missing, distinct, duplicates)
+
+
+def id_problems(
+    column: str, missing: FoundRows, distinct: int, duplicates: FoundRows
+) -> list[PramanaError]:
+    """Say what is wrong with record ids.
+
+    Args:
+        column: the column that holds them.
+        missing: the rows without one.
+        distinct: how many ids are there more than once.
+        duplicates: the rows that hold one of those.
+    """
+    problems: list[PramanaError] = []
+    if missing:
+        problems.append(
+            MissingRecordId(
+                f"Column {column!r}, the record id, is empty in {missing.text}.",
+                where=column,
+                remedy="Every record needs an id, or it cannot be matched between owners.",
+            )
+        )
+    if duplicates:
         problems.append(
             DuplicateRecordId(
                 f"Column {column!r}, the record id, has {distinct} ids more than once, in"
-                f" {rows_text(repeated)}.",
+                f" {duplicates.text}.",
                 where=column,
                 remedy="Keep one row for each record.",
             )
         )
     return problems
+
+
+def table_changed() -> TableError:
+    """Return the error of a table that held other records when it was read again."""
+    return TableError(
+        "The table changed while it was read: it holds other records than before.",
+        where="table",
+        remedy="Do the same again once nobody writes to it.",
+    )
 
 
 def encode_column(table: TextTable, section: VariableSection, variable: Variable) -> Codes:
@@ -134,109 +272,116 @@ def encode_column(table: TextTable, section: VariableSection, variable: Variable
         TableError: cells are empty, or not numbers where the column is cut.
         UnknownCategory: cells hold no category.
     """
-    texts = [table.columns[name] for name in section.sources]
-    empty = np.stack([pc.equal(text, "").to_numpy(zero_copy_only=False) for text in texts])
-    for name, cells in zip(section.sources, empty, strict=True):
-        if section.missing is None and cells.any():
-            raise TableError(
-                f"Column {name!r} of variable {section.name!r} is empty in {rows_text(cells)}.",
-                where=name,
-                remedy='Say which category an empty cell is with missing = "...".',
-            )
-    if section.cuts is not None:
-        codes = _intervals(texts[0], empty[0], section)
-    elif section.centres is not None:
-        codes = _nearest(texts, empty, section)
-    else:
-        codes = _labels(texts[0], empty[0], section, variable)
-    return codes.astype(code_dtype(variable.size))
+    reader = ColumnReader(section, variable)
+    codes = reader.codes(table)
+    if reader.problem is not None:
+        raise reader.problem
+    return codes
 
 
-def _impossible_combinations(
-    plan: PlannedSite, columns: Mapping[str, Codes], tell: Callable[[Mask], str]
-) -> list[PramanaError]:
-    """Return a problem for each block with records that it declares impossible."""
-    problems: list[PramanaError] = []
-    for block in plan.plan.blocks:
-        if not columns.keys() >= set(block.names):
-            continue  # a column has problems of its own
-        wrong = impossible_records(block, columns)
-        if wrong.any():
-            sources = ", ".join(repr(plan.columns[name]) for name in block.names)
-            problems.append(
-                TableError(
-                    f"A combination of {sources} that the channel of {block.name!r} calls"
-                    f" impossible is found in {tell(wrong)}.",
-                    where=block.name,
-                    remedy="Correct those cells (owner-agent check names the rows), or take the"
-                    " combination off the impossible ones.",
+class ColumnReader:
+    """Reads a variable from its columns, chunk by chunk, and notes in which rows it could not."""
+
+    def __init__(self, section: VariableSection, variable: Variable):
+        self.name = section.name
+        self._section = section
+        self._variable = variable
+        self._empty = {name: FoundRows() for name in section.sources}
+        self._no_number = {name: FoundRows() for name in section.sources}
+        self._unknown = FoundRows()
+
+    def codes(self, chunk: TextTable, start: int = 0) -> Codes:
+        """Return the codes of a chunk that begins after `start` rows."""
+        section = self._section
+        texts = [chunk.columns[name] for name in section.sources]
+        empty = [pc.equal(text, "").to_numpy(zero_copy_only=False) for text in texts]
+        if section.missing is None:
+            for name, cells in zip(section.sources, empty, strict=True):
+                self._empty[name].add(cells, start)
+        codes: npt.NDArray[np.integer]
+        if section.cuts is not None:
+            codes = self._intervals(texts[0], empty[0], start)
+        elif section.centres is not None:
+            codes = self._nearest(texts, empty, start)
+        else:
+            codes = self._labels(texts[0], empty[0], start)
+        return codes.astype(code_dtype(self._variable.size))
+
+    @property
+    def problem(self) -> PramanaError | None:
+        """What is wrong with the columns; of several things the one to be mended first."""
+        section = self._section
+        for name, rows in self._empty.items():
+            if rows:
+                return TableError(
+                    f"Column {name!r} of variable {section.name!r} is empty in {rows.text}.",
+                    where=name,
+                    remedy='Say which category an empty cell is with missing = "...".',
                 )
+        for name, rows in self._no_number.items():
+            if rows:
+                used = "grouped by its numbers" if section.centres else "cut into intervals"
+                return TableError(
+                    f"Column {name!r} of variable {section.name!r} is {used} but holds no finite"
+                    f" number in {rows.text}{self._shown(rows)}.",
+                    where=name,
+                    remedy="Correct those cells, or list the variable's categories.",
+                )
+        if self._unknown:
+            return UnknownCategory(
+                f"Column {section.source!r} holds values that are not categories of variable"
+                f" {section.name!r} in {self._unknown.text}{self._shown(self._unknown)}.",
+                where=section.source,
+                remedy="Correct those cells, or add the category to the site file.",
             )
-    return problems
+        return None
 
+    def _shown(self, rows: FoundRows) -> str:
+        return "" if self._section.sensitive else f": {rows.values}"
 
-def _labels(
-    text: pa.Array, empty: Mask, section: VariableSection, variable: Variable
-) -> npt.NDArray[np.int64]:
-    labels = pc.utf8_normalize(pa.array(variable.categories), form="NFC")
-    found = pc.fill_null(pc.index_in(text, value_set=labels), -1)
-    codes: npt.NDArray[np.int64] = found.to_numpy(zero_copy_only=False).astype(np.int64)
-    if section.missing is not None:
-        codes[empty] = variable.code(section.missing)
-    unknown = codes < 0
-    if unknown.any():
-        values = "" if section.sensitive else f": {_distinct(text, unknown)}"
-        raise UnknownCategory(
-            f"Column {section.source!r} holds values that are not categories of variable"
-            f" {section.name!r} in {rows_text(unknown)}{values}.",
-            where=section.source,
-            remedy="Correct those cells, or add the category to the site file.",
-        )
-    return codes
+    def _labels(self, text: pa.Array, empty: Mask, start: int) -> npt.NDArray[np.integer]:
+        labels = pc.utf8_normalize(pa.array(self._variable.categories), form="NFC")
+        found = pc.fill_null(pc.index_in(text, value_set=labels), -1)
+        codes: npt.NDArray[np.int32] = found.to_numpy(zero_copy_only=False)
+        if self._section.missing is not None:
+            codes = np.where(empty, np.int32(self._variable.code(self._section.missing)), codes)
+        self._unknown.add(codes < 0, start, text)
+        return codes
 
+    def _intervals(self, text: pa.Array, empty: Mask, start: int) -> npt.NDArray[np.int64]:
+        """Return the interval of each number, closed on the left; missing cells come last."""
+        cuts = self._section.cuts or ()
+        values, missing = self._numbers(self._section.source, text, empty, start)
+        codes = np.searchsorted(np.array(cuts), values, side="right").astype(np.int64)
+        codes[missing] = len(cuts) + 1
+        return codes
 
-def _intervals(text: pa.Array, empty: Mask, section: VariableSection) -> npt.NDArray[np.int64]:
-    """Return the interval of each number, closed on the left; missing cells come last."""
-    cuts = section.cuts or ()
-    values, missing = _numbers_of(text, empty, section, section.source, "cut into intervals")
-    codes = np.searchsorted(np.array(cuts), values, side="right").astype(np.int64)
-    codes[missing] = len(cuts) + 1
-    return codes
+    def _nearest(
+        self, texts: Sequence[pa.Array], empty: Sequence[Mask], start: int
+    ) -> npt.NDArray[np.int64]:
+        """Return the group of each row's numbers; rows that miss one come last."""
+        groups = self._section.groups()
+        columns = [
+            self._numbers(name, text, cells, start)
+            for text, cells, name in zip(texts, empty, self._section.sources, strict=True)
+        ]
+        codes = groups.codes(np.column_stack([values for values, _ in columns]))
+        codes[np.any([missing for _, missing in columns], axis=0)] = groups.size
+        return codes
 
-
-def _nearest(
-    texts: Sequence[pa.Array], empty: Mask, section: VariableSection
-) -> npt.NDArray[np.int64]:
-    """Return the group of each row's numbers; rows that miss one come last."""
-    groups = section.groups()
-    columns = [
-        _numbers_of(text, cells, section, name, "grouped by its numbers")
-        for text, cells, name in zip(texts, empty, section.sources, strict=True)
-    ]
-    codes = groups.codes(np.column_stack([values for values, _ in columns]))
-    codes[np.any([missing for _, missing in columns], axis=0)] = groups.size
-    return codes
-
-
-def _numbers_of(
-    text: pa.Array, empty: Mask, section: VariableSection, column: str, used: str
-) -> tuple[npt.NDArray[np.float64], Mask]:
-    """Return the numbers of a column, 0 where cells are missing, and where these are."""
-    missing = empty.copy()
-    if section.missing is not None:
-        missing |= pc.equal(text, section.missing).to_numpy(zero_copy_only=False)
-    values = numbers(text)
-    values[missing] = 0.0
-    wrong = ~np.isfinite(values)
-    if wrong.any():
-        shown = "" if section.sensitive else f": {_distinct(text, wrong)}"
-        raise TableError(
-            f"Column {column!r} of variable {section.name!r} is {used} but"
-            f" holds no finite number in {rows_text(wrong)}{shown}.",
-            where=column,
-            remedy="Correct those cells, or list the variable's categories.",
-        )
-    return values, missing
+    def _numbers(
+        self, column: str, text: pa.Array, empty: Mask, start: int
+    ) -> tuple[npt.NDArray[np.float64], Mask]:
+        """Return the numbers of a column, 0 where there are none, and where cells are missing."""
+        missing = empty.copy()
+        if self._section.missing is not None:
+            missing |= pc.equal(text, self._section.missing).to_numpy(zero_copy_only=False)
+        values = numbers(text)
+        values[missing] = 0.0
+        wrong = ~np.isfinite(values)
+        self._no_number[column].add(wrong, start, text)
+        values[wrong] = 0.0
+        return values, missing
 
 
 def numbers(text: pa.Array) -> npt.NDArray[np.float64]:
@@ -253,20 +398,6 @@ def numbers(text: pa.Array) -> npt.NDArray[np.float64]:
 
 def rows_text(where: Mask) -> str:
     """Say how many rows, and the numbers of the first, counted from 1 after the header."""
-    rows: Sequence[int] = (np.flatnonzero(where) + 1).tolist()
-    first = ", ".join(str(row) for row in rows[:_SHOWN_ROWS])
-    if len(rows) == 1:
-        return f"1 row (row {first})"
-    more = ", ..." if len(rows) > _SHOWN_ROWS else ""
-    return f"{len(rows):,} rows (rows {first}{more})"
-
-
-def _records_text(where: Mask) -> str:
-    records = int(where.sum())
-    return "1 record" if records == 1 else f"{records:,} records"
-
-
-def _distinct(text: pa.Array, where: Mask) -> str:
-    values = pc.unique(text.filter(pa.array(where))).to_pylist()
-    shown = ", ".join(repr(value[:40]) for value in values[:_SHOWN_VALUES])
-    return shown + (", ..." if len(values) > _SHOWN_VALUES else "")
+    found = FoundRows()
+    found.add(where)
+    return found.text

@@ -8,11 +8,12 @@ counted. No message quotes a cell.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
@@ -21,25 +22,33 @@ import pyarrow.parquet
 from pramana_core.alike import did_you_mean
 from pramana_core.errors import EmptyTable, MissingColumn, TableUnreadable
 
+CHUNK_ROWS = 1 << 17
+"""So many rows are read at a time where a table is not held whole."""
+
 _SHOWN_NAMES = 20
+_PAGE_BYTES = 1 << 20
+_ASCII_END = 128
+_BATCH_ROWS = 1 << 16
 
 
 @dataclass(frozen=True)
 class TextTable:
     """Columns of text, all of one length; a missing cell is the empty string.
 
-    `others` are the names of the columns that were not read.
+    `others` are the names of the columns that were not read. Of a chunk of a table `read` says how
+    much of the file was read by its end, and of how much.
     """
 
     columns: dict[str, pa.Array]
     rows: int
     others: tuple[str, ...] = ()
+    read: tuple[int, int] = (1, 1)
 
 
 def read_table(
     path: Path, columns: Sequence[str], optional: Collection[str] = frozenset()
 ) -> TextTable:
-    """Read some columns of a CSV (`.csv`, `.csv.gz`) or Parquet file as text.
+    """Read some columns of a CSV (`.csv`, `.csv.gz`) or Parquet file as text, all rows at once.
 
     Of the `optional` ones those that the table has.
 
@@ -48,29 +57,64 @@ def read_table(
         MissingColumn: columns that the table does not have, all of them named.
         EmptyTable: the table has no rows.
     """
+    chunks = list(read_chunks(path, columns, optional))
+    whole = {
+        name: pa.concat_arrays([chunk.columns[name] for chunk in chunks])
+        for name in chunks[0].columns
+    }
+    return TextTable(whole, sum(chunk.rows for chunk in chunks), chunks[0].others)
+
+
+def read_chunks(
+    path: Path,
+    columns: Sequence[str],
+    optional: Collection[str] = frozenset(),
+    rows: int = CHUNK_ROWS,
+) -> Iterator[TextTable]:
+    """Read a table as `read_table` does, so many rows at a time: in memory is one chunk.
+
+    Raises the same; what is wrong with a row is found when it is read, and rows of another length
+    than the header's are counted to the end.
+    """
     if not path.is_file():
         raise TableUnreadable(
             f"There is no table at {path}.",
             where=str(path),
             remedy="Correct `table` in the site file; it is relative to that file.",
         )
+    read = 0
     try:
-        if path.name.endswith(".parquet"):
-            read, present = _read_parquet(path, columns, optional)
-        else:
-            read, present = _read_csv(path, columns, optional)
-        cleaned = {name: clean_cells(read.column(name)) for name in read.column_names}
+        opened = _open_parquet if path.name.endswith(".parquet") else _open_csv
+        names, present, batches, done = opened(path, columns, optional)
+        others = tuple(name for name in present if name not in names)
+        for table in cut(batches, rows):
+            read += table.num_rows
+            cleaned = {name: clean_cells(table.column(name)) for name in names}
+            yield TextTable(cleaned, table.num_rows, others, done(read))
     except (pa.ArrowException, OSError, UnicodeDecodeError):
         # What the reader says may quote a row: it goes neither into the message nor its cause.
         raise _unreadable(path) from None
-    if read.num_rows == 0:
+    if read == 0:
         raise EmptyTable(
             f"The table {path} has no rows.",
             where=str(path),
             remedy="Check that the export was complete.",
         )
-    others = tuple(name for name in present if name not in cleaned)
-    return TextTable(cleaned, read.num_rows, others)
+
+
+def cut(batches: Iterator[pa.RecordBatch], rows: int) -> Iterator[pa.Table]:
+    """Yield what batches hold in tables of exactly so many rows, but for the last."""
+    held: list[pa.RecordBatch] = []
+    for batch in batches:
+        held.append(batch)
+        if sum(one.num_rows for one in held) >= rows:
+            table = pa.Table.from_batches(held)
+            whole = table.num_rows // rows * rows
+            for start in range(0, whole, rows):
+                yield table.slice(start, rows)
+            held = table.slice(whole).to_batches()
+    if sum(one.num_rows for one in held):
+        yield pa.Table.from_batches(held)
 
 
 def column_names(path: Path) -> list[str]:
@@ -95,41 +139,52 @@ def _format(path: Path) -> str:
     return "Parquet" if path.name.endswith(".parquet") else "CSV in UTF-8"
 
 
-def _read_csv(
-    path: Path, columns: Sequence[str], optional: Collection[str]
-) -> tuple[pa.Table, list[str]]:
-    """Return some columns, and the names of all."""
+_Opened = tuple[list[str], list[str], Iterator[pa.RecordBatch], Callable[[int], tuple[int, int]]]
+"""The columns that are read, the names of all, the rows, and how far so many rows are."""
+
+
+def _open_csv(path: Path, columns: Sequence[str], optional: Collection[str]) -> _Opened:
     ragged: list[tuple[int | None, int, int]] = []
 
     def note(row: Any) -> str:
         ragged.append((row.number, row.expected_columns, row.actual_columns))
         return "skip"
 
-    # One thread, or the reader could not number the rows it finds ragged.
-    read_options = pa.csv.ReadOptions(use_threads=False)
     parse = pa.csv.ParseOptions(newlines_in_values=True, invalid_row_handler=note)
     present = _header(path, parse)
     columns = _present(path, present, columns, optional)
     ragged.clear()
-    table = pa.csv.read_csv(
-        path,
-        read_options=read_options,
-        parse_options=parse,
-        convert_options=pa.csv.ConvertOptions(
-            column_types=dict.fromkeys(columns, pa.string()),
-            include_columns=list(columns),
-            strings_can_be_null=False,
-        ),
-    )
-    if ragged:
-        number, expected, actual = ragged[0]
-        raise TableUnreadable(
-            f"{len(ragged)} rows of {path} do not have the {expected} cells of the header; the"
-            f" first is line {number}, with {actual}.",
-            where=str(path),
-            remedy="Cells that hold commas must be quoted.",
-        )
-    return table, present
+
+    size = path.stat().st_size
+    file = pa.OSFile(str(path))
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        packed = path.name.endswith(".gz")
+        with (
+            file,
+            pa.csv.open_csv(
+                pa.CompressedInputStream(file, "gzip") if packed else file,
+                # One thread, or the reader could not number the rows it finds ragged.
+                read_options=pa.csv.ReadOptions(use_threads=False),
+                parse_options=parse,
+                convert_options=pa.csv.ConvertOptions(
+                    column_types=dict.fromkeys(columns, pa.string()),
+                    include_columns=list(columns),
+                    strings_can_be_null=False,
+                ),
+            ) as reader,
+        ):
+            yield from reader
+        if ragged:
+            number, expected, actual = ragged[0]
+            raise TableUnreadable(
+                f"{len(ragged)} rows of {path} do not have the {expected} cells of the header; the"
+                f" first is line {number}, with {actual}.",
+                where=str(path),
+                remedy="Cells that hold commas must be quoted.",
+            )
+
+    return columns, present, batches(), lambda _rows: (size if file.closed else file.tell(), size)
 
 
 def _header(path: Path, parse: Any) -> list[str]:
@@ -148,13 +203,13 @@ def _header(path: Path, parse: Any) -> list[str]:
         raise
 
 
-def _read_parquet(
-    path: Path, columns: Sequence[str], optional: Collection[str]
-) -> tuple[pa.Table, list[str]]:
-    """Return some columns, and the names of all."""
-    file = pa.parquet.ParquetFile(path)
+def _open_parquet(path: Path, columns: Sequence[str], optional: Collection[str]) -> _Opened:
+    # Pages are read as they are needed, or a row group would be held whole.
+    file = pa.parquet.ParquetFile(path, buffer_size=_PAGE_BYTES)
     present = list(file.schema_arrow.names)
-    return file.read(columns=_present(path, present, columns, optional)), present
+    columns = _present(path, present, columns, optional)
+    batches = file.iter_batches(_BATCH_ROWS, columns=columns, use_threads=False)
+    return columns, present, batches, lambda rows: (rows, file.metadata.num_rows)
 
 
 def _present(
@@ -191,7 +246,20 @@ def clean_cells(column: pa.ChunkedArray) -> pa.Array:
     """Return cells as text without spaces around it, in NFC; missing ones are empty."""
     text = _text(column)
     flat = text.combine_chunks() if isinstance(text, pa.ChunkedArray) else text
-    return pc.utf8_normalize(pc.utf8_trim_whitespace(pc.fill_null(flat, "")), form="NFC")
+    if flat.null_count:
+        flat = pc.fill_null(flat, "")
+    least, most = _range_of_bytes(flat)
+    if most >= _ASCII_END or least <= ord(" "):
+        flat = pc.utf8_trim_whitespace(flat)
+    return pc.utf8_normalize(flat, form="NFC") if most >= _ASCII_END else flat
+
+
+def _range_of_bytes(text: pa.Array) -> tuple[int, int]:
+    """Return the least and the largest byte: of plain words there is nothing to clean."""
+    _, places, octets = text.buffers()
+    ends = np.frombuffer(places, dtype=np.int32)[text.offset : text.offset + len(text) + 1]
+    used = np.frombuffer(octets, dtype=np.uint8)[ends[0] : ends[-1]] if octets else ends[:0]
+    return (int(used.min()), int(used.max())) if len(used) else (_ASCII_END - 1, 0)
 
 
 def _text(column: pa.ChunkedArray) -> pa.ChunkedArray:

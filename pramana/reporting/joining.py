@@ -6,14 +6,16 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Literal, get_args, overload
 
-from miner_service.alignment.align import Mask, common_masks, overlap_of, presence
+from miner_service.alignment.align import common_rows, overlap_of
 from miner_service.alignment.coins import require_one_coin
+from miner_service.alignment.ranges import Rows, record_sets
 from miner_service.store.files.segments import KeyText
 from pramana.frames.sentences import one_sentence, options_told
 from pramana.frames.tables import shown
 from pramana.reporting.reports import Reports, require_reports
 from pramana.reporting.tabulating import BlockDraw
 from pramana_core.errors import OptionError, PlanError, RecordsDoNotAlign
+from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Plan
 from pramana_core.wire.base import KEY_BYTES
 
@@ -80,10 +82,10 @@ def join(*reports: Reports, how: How = "identical") -> Reports | list[Reports]:
     ]
     _require_one_study(reports)
     if how == "any":
-        return [_side_by_side(reports, masks) for masks in presence(keys)]
+        return [_side_by_side(reports, found.rows) for found in record_sets(keys)]
     _require_aligned(keys, how)
     _require_other_variables(reports)
-    return _side_by_side(reports, common_masks(keys))
+    return _side_by_side(reports, common_rows(keys))
 
 
 def _require_how(how: object) -> None:
@@ -144,19 +146,19 @@ def _require_aligned(keys: Sequence[KeyText], how: How) -> None:
     )
 
 
-def _side_by_side(reports: Sequence[Reports], masks: Sequence[Mask | None]) -> Reports:
-    present = [(one, mask) for one, mask in zip(reports, masks, strict=True) if mask is not None]
+def _side_by_side(reports: Sequence[Reports], chosen: Sequence[Rows | None]) -> Reports:
+    present = [(one, rows) for one, rows in zip(reports, chosen, strict=True) if rows is not None]
     _require_other_variables([one for one, _ in present])
     whole = Plan.combine([one.plan for one, _ in present])
-    codes = {name: c[mask] for one, mask in present for name, c in one.codes.items()}
+    codes = {name: c[rows] for one, rows in present for name, c in one.codes.items()}
     owners = [
         (f"reports {number}", block)
         for number, (one, _) in enumerate(present, start=1)
         for block in one.plan.blocks
     ]
     with one_sentence():
-        require_one_coin(owners, codes)
-    first, chosen = present[0]
+        require_one_coin(owners, ReportedCounts(codes, whole.reported_sizes))
+    first, rows = present[0]
     known = first.pseudonyms
     drawn: list[BlockDraw] | None = []
     for one, _ in present:
@@ -164,7 +166,7 @@ def _side_by_side(reports: Sequence[Reports], masks: Sequence[Mask | None]) -> R
     return Reports(
         whole,
         {name: codes[name] for name in whole.domain.names},
-        None if known is None else known[chosen],
+        None if known is None else known[rows],
         None if drawn is None else tuple(drawn),
         next(iter({one.study for one, _ in present if one.study is not None}), None),
     )

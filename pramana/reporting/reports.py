@@ -41,7 +41,7 @@ from pramana_core.errors import (
 from pramana_core.marginals.counts import Codes, ReportedCounts
 from pramana_core.pictures.chart import Chart
 from pramana_core.plan import Block, Plan
-from pramana_core.privacy import Amplification, composed
+from pramana_core.privacy import Amplification, told_by_record
 from pramana_core.privacy.amplification import PRIOR
 from pramana_core.study_plan import StudyPlan
 from pramana_core.wire.base import KEY_BYTES
@@ -61,18 +61,6 @@ NO_BOUND = Amplification(math.inf)
 def told_by_block(block: Block) -> Amplification:
     """Return what a block tells: of one that is not randomized, everything."""
     return NO_BOUND if block.channel.is_identity else Amplification.of(block.channel)
-
-
-def told_by_record(plan: Plan) -> Amplification:
-    """Return what a whole record tells, over all randomized blocks; without any, everything.
-
-    Public variables are in nobody's epsilon where others are randomized: who reports a plan says
-    which they are.
-    """
-    noisy = [b for b in plan.blocks if not (b.channel.is_identity or b.channel.withheld)]
-    if not noisy and any(block.channel.is_identity for block in plan.blocks):
-        return NO_BOUND
-    return composed(Amplification.of(block.channel) for block in noisy)
 
 
 def public_names(plan: Plan) -> tuple[str, ...]:

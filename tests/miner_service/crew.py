@@ -22,7 +22,7 @@ from miner_service.store.queue import (
     note_progress,
     take_back,
 )
-from pramana_core.errors import JobCancelled
+from pramana_core.errors import JobCancelled, NotReady
 
 log = logging.getLogger(__name__)
 
@@ -104,11 +104,12 @@ class ThreadCrew:
         step = _Step(self.services, lease, self._stopping, self._wanted_seconds)
         try:
             work_once(self.services, lease, self._learn, step)
-        except JobCancelled:
+        except (JobCancelled, NotReady) as error:
+            why = error.message if isinstance(error, NotReady) else "the service ends."
             with self.services.database.write() as session:
                 row = leased(session, lease)
                 if row is not None:
-                    give_back(session, row, "the service ends.", self.services.now())
+                    give_back(session, row, why, self.services.now())
 
 
 class _Step:

@@ -22,7 +22,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Request
 from fastapi.routing import iter_route_contexts
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
-from sqlalchemy import Select, bindparam, select
+from sqlalchemy import Select, bindparam, false, select
 from sqlalchemy.orm import Session
 from starlette.routing import BaseRoute
 
@@ -30,7 +30,15 @@ from miner_service.alignment.align import shown_to_owner
 from miner_service.services import Services
 from miner_service.store.jobs import find_job
 from miner_service.store.owners import find_invitation
-from miner_service.store.people import ADMIN, ANALYST, MONITOR, OWNER, find_study, no_such
+from miner_service.store.people import (
+    ADMIN,
+    ANALYST,
+    GATEWAY,
+    MONITOR,
+    OWNER,
+    find_study,
+    no_such,
+)
 from miner_service.store.schema import InvitationRow, JobRow, ModelRow, ReleaseRow, TokenRow
 from miner_service.store.tokens import KnownToken, find_token, note_use
 from pramana_core.errors import Forbidden, NotReady, PramanaError, StorageFull, Unauthenticated
@@ -65,7 +73,8 @@ class Caller:
 
     def sees_release(self, study: str, owner: str) -> bool:
         """Whether this caller may read a release of an owner in a study."""
-        return self.sees_study(study) and (self.role != OWNER or self.name == owner)
+        mine = self.role == OWNER and self.name == owner
+        return self.sees_study(study) and (mine or self.role in STAFF)
 
     def view_release(self, release: Release) -> Release:
         """Return what this caller may see of a release that it may read.
@@ -82,10 +91,12 @@ class Caller:
         """Return those jobs of a query that this caller may know of.
 
         That a job on other than identical records could run tells an owner who published one
-        person's record whether others know that person.
+        person's record whether others know that person. A gateway knows of none.
         """
-        if self.role != OWNER:
+        if self.role in STAFF:
             return query
+        if self.role == GATEWAY:
+            return query.where(false())
         return query.where(JobRow.records == "identical")
 
     def view_inconsistent(self, session: Session, found: dict[str, float]) -> dict[str, float]:
@@ -189,7 +200,7 @@ def require_study(session: Session, caller: Caller, study: str) -> None:
 def visible_invitation(session: Session, caller: Caller, identifier: str) -> InvitationRow:
     """Return an invitation that the caller may know of. Raises NotFound."""
     row = find_invitation(session, identifier)
-    if not caller.sees_study(row.study) or caller.role == OWNER:
+    if not caller.sees_study(row.study) or caller.role not in STAFF:
         raise no_such("invitation")
     return row
 
@@ -244,7 +255,7 @@ def visible_token(_session: Session, caller: Caller, identifier: str) -> None:
 
 STAFF = (ADMIN, ANALYST)
 ANYONE = (ADMIN, ANALYST, OWNER)
-HOLDERS = (*ANYONE, MONITOR)
+HOLDERS = (*ANYONE, MONITOR, GATEWAY)
 
 
 class Scope(Enum):
@@ -285,8 +296,7 @@ class Rule:
         """The rule in words, for the description of the route."""
         if self.scope is Scope.OPEN:
             return "No token is needed."
-        some = self.scope is not Scope.TOKENS_OWN and set(self.roles) >= set(ANYONE)
-        return f"Roles: {'any' if some else ', '.join(self.roles)}{_OF[self.scope]}."
+        return f"Roles: {', '.join(self.roles)}{_OF[self.scope]}."
 
 
 _OPEN = Rule((), Scope.OPEN)
@@ -321,6 +331,13 @@ ACCESS: Mapping[str, Rule] = MappingProxyType(
         "put_study_plan": _STUDY_STAFF,
         "read_study_plan": _STUDY,
         "delete_study_plan": _STUDY_STAFF,
+        "put_report_plan": _STUDY_ADMIN,
+        "read_report_plan": Rule((*ANYONE, GATEWAY), Scope.STUDY),
+        "send_reports": Rule((GATEWAY,), Scope.STUDY),
+        "read_reports": _STUDY_STAFF,
+        "release_reports": _STUDY_STAFF,
+        "close_reports": _STUDY_ADMIN,
+        "withdraw_reports": _STUDY_ADMIN,
         "create_release": Rule((OWNER,), Scope.STUDY),
         "list_releases": _STUDY,
         "read_release": Rule(ANYONE, Scope.RELEASE),

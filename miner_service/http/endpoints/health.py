@@ -6,9 +6,10 @@ from typing import Literal
 
 from fastapi import Request, Response
 
+from miner_service.cluster.counting import require_scheduler
 from miner_service.http.access.access import RuledRouter
 from miner_service.http.access.deps import CrewDep, ProbesDep, ServicesDep
-from miner_service.http.access.keyed import require_files
+from miner_service.http.access.keyed import Check, require_files
 from miner_service.http.access.problems import problem_responses
 from miner_service.http.metrics.figures import MEDIA_TYPE, Figures
 from miner_service.jobs.runner import WorkerPool
@@ -35,13 +36,17 @@ async def read_health() -> Health:
 async def read_readiness(services: ServicesDep, crew: CrewDep, probes: ProbesDep) -> Health:
     """Say whether requests can be served, and if not, what is away.
 
-    That is the database, the place of the records, or whoever runs the jobs.
+    That is the database, the place of the records, whoever runs the jobs, or the scheduler of the
+    cluster that counts for them.
     """
-    checks = {
+    checks: dict[str, Check] = {
         "database": services.database.ping,
         "files": lambda: require_files(services),
         "jobs": lambda: _require_alive(crew),
     }
+    cluster = services.settings.cluster
+    if cluster.scheduler is not None:
+        checks["scheduler"] = lambda: require_scheduler(cluster)
     await probes.require(checks)
     return Health()
 

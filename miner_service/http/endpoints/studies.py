@@ -1,4 +1,4 @@
-"""Studies and their analysts' tokens."""
+"""Studies and the tokens of their analysts and gateways."""
 
 from __future__ import annotations
 
@@ -73,12 +73,12 @@ def compare_linkage(
 def issue_token(
     study: StudyPath, body: TokenCreate, services: ServicesDep, keyed: KeyedDep
 ) -> Response:
-    """Issue a token for an analyst; it is shown this once."""
+    """Issue a token for an analyst or a gateway; it is shown this once."""
 
     def issue(session: Session) -> TokenIssued:
         row, credential = tokens.issue_token(
             session,
-            role=people.ANALYST,
+            role=body.role,
             study=study,
             name=body.name,
             now=services.now(),

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fastapi import Request, Response
+from sqlalchemy.orm import Session
 
 from miner_service.http.access.access import Caller, RuledRouter
 from miner_service.http.access.deps import CallerDep, ServicesDep, StudyPath
@@ -22,11 +23,14 @@ from miner_service.http.endpoints.dashboard import models_of
 from miner_service.http.pages.lists import NewestDep, newest
 from miner_service.http.pages.rendering import page
 from miner_service.http.pages.words import release_words
+from miner_service.intake.reports import counts
 from miner_service.store.people import ADMIN
+from miner_service.store.schema import ReportPlanRow
 from miner_service.store.tokens import tokens_ending
 from pramana_core.pages.forms import ROOT
 from pramana_core.wire.privacy import Owner, StudyPrivacy
 from pramana_core.wire.releases import Alignment, Release
+from pramana_core.wire.reports import ReportCounts
 
 router = RuledRouter(prefix=ROOT, include_in_schema=False)
 
@@ -65,6 +69,7 @@ def show_study(
     found = owners.list_owners(study, services, newest(services, caller, "", 100))
     with services.database.read() as session:
         models = models_of(session, caller, study, few)
+        single = caller.as_owner is None and single_records(session, study)
     sent = releases.list_releases(study, services, caller, few)
     run = jobs.list_jobs(study, services, caller, few)
     return page(
@@ -75,6 +80,7 @@ def show_study(
         owners=found,
         own=lambda name: caller.as_owner in (None, name),
         privacy=told,
+        single=single,
         spent=Spent.of(told, caller, _COLUMNS),
         alignment=alignment,
         overlaps=overlaps(alignment),
@@ -83,6 +89,11 @@ def show_study(
         models=models.items,
         next=next_step(caller, found.items, sent.items, run.items, study),
     )
+
+
+def single_records(session: Session, study: str) -> ReportCounts | None:
+    """Return how many people reported the one record they have; None without a plan for them."""
+    return counts(session, study) if session.get(ReportPlanRow, study) else None
 
 
 @router.get("/studies/{study}/owners", name="list_owners")

@@ -11,11 +11,12 @@ Also here:
 from __future__ import annotations
 
 import hashlib
+import mmap
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -162,15 +163,14 @@ def drop(segments: Segments, names: Iterable[str]) -> None:
 
 # Columns of sealed releases: one Arrow file each, in one piece, read by memory mapping.
 #
-# The file is built part by part in a scratch file of fixed size, so that sealing needs the memory
-# of one part, whatever the size of the release. Nothing is written through a mapping: on a disk
+# Where everything is in the file follows from its columns and the number of records. So the parts
+# are written where they belong as they come: sealing needs the memory of one part and the room of
+# one file, whatever the size of the release. Nothing is written through a mapping: on a disk
 # without room that would end the process.
 
 KeyText = npt.NDArray[np.bytes_]
 """Pseudonyms as fixed strings of 16 bytes. All have the same length, so that comparing them as
 padded strings is comparing them as bytes."""
-
-_ALIGNMENT = 64
 
 
 @dataclass(frozen=True)
@@ -192,57 +192,129 @@ def build_columns(
 
     Args:
         parts: pseudonyms and columns per part, in order, `records` in all.
-        scratch: a free path, where the file is afterwards, for the caller to settle; another one
-            with the suffix `.space` is used beside it. After an error neither is there.
+        scratch: a free path, where the file is afterwards, for the caller to settle. After an
+            error it is not there.
 
     Raises:
         PartInvalid: pseudonyms do not ascend from one part to the next.
-        StorageFull: there is no room for twice the columns.
+        StorageFull: there is no room for the columns.
         NotReady: the disk does not work.
     """
-    schema = columns.arrow
-    offsets, size = _layout(schema, records)
-    space = scratch.with_suffix(".space")
-    with storing("The columns of the release", scratch, space):
-        allocate(space, size)
-        digest = _fill(space, schema, offsets, records, parts)
-        with pa.memory_map(str(space)) as source, pa.OSFile(str(scratch), "wb") as sink:
-            _write(source.read_buffer(), schema, offsets, records, sink)
-        space.unlink()
+    outline = _Outline.of(columns.arrow, records)
+    with storing("The columns of the release", scratch):
+        allocate(scratch, outline.tell())
+        with scratch.open("r+b", buffering=0) as file:
+            for at, data in outline.framing:
+                _write_at(file.fileno(), at, data)
+            digest = _fill(file.fileno(), columns.arrow, outline.places, records, parts)
         return SealedFile(digest, file_sha256(scratch))
 
 
 def load_keys(path: Path) -> KeyText:
-    """Return a sealed release's pseudonyms, memory-mapped."""
-    column = _batch(path).column(KEY_COLUMN)
-    return np.frombuffer(column.buffers()[1], dtype=f"S{KEY_BYTES}", count=len(column))
+    """Return a sealed release's pseudonyms, memory-mapped. Raises NotReady: they are not there."""
+    return _mapped(path, {KEY_COLUMN: np.dtype(f"S{KEY_BYTES}")})[KEY_COLUMN]
 
 
 def load_columns(path: Path, names: Sequence[str]) -> dict[str, Values]:
-    """Return some columns of a sealed release, memory-mapped."""
-    batch = _batch(path)
-    return {name: batch.column(name).to_numpy(zero_copy_only=True) for name in names}
+    """Return some columns of a sealed release, memory-mapped. Raises NotReady."""
+    return _mapped(path, dict.fromkeys(names))
 
 
-def _batch(path: Path) -> pa.RecordBatch:
+def let_go(arrays: Iterable[npt.NDArray[Any]]) -> None:
+    """Let the pages of mapped columns leave this process's memory; read again, they come back.
+
+    What is not memory-mapped stays as it is.
+    """
+    for array in arrays:
+        base: Any = array
+        while isinstance(base, np.ndarray | memoryview):
+            base = base.base if isinstance(base, np.ndarray) else base.obj
+        if isinstance(base, _Mapping) and hasattr(mmap, "MADV_DONTNEED"):
+            base.madvise(mmap.MADV_DONTNEED)
+
+
+class _Mapping(mmap.mmap):
+    """The mapping of a sealed file: nobody writes to it, so its pages may go."""
+
+
+def _mapped(path: Path, names: Mapping[str, np.dtype[Any] | None]) -> dict[str, Values]:
+    """Return columns as arrays over one mapping of a file, of their own types where none is told.
+
+    The arrays keep the mapping alive.
+    """
     try:
-        source = pa.memory_map(str(path))
+        with path.open("rb") as file:
+            source = _Mapping(file.fileno(), 0, access=mmap.ACCESS_READ)
     except FileNotFoundError as error:
         raise NotReady(
             f"The columns of release {path.stem} are not there.",
             where=path.stem,
             remedy="If it was just withdrawn, ask again.",
         ) from error
-    # The arrays made from the batch keep the mapping alive.
-    return pa.ipc.open_file(source).get_batch(0)
+    whole = pa.py_buffer(source)
+    batch = pa.ipc.open_file(whole).get_batch(0)
+    return {
+        name: np.frombuffer(
+            source,
+            dtype or batch.schema.field(name).type.to_pandas_dtype(),
+            count=batch.num_rows,
+            offset=batch.column(name).buffers()[1].address - whole.address,
+        )
+        for name, dtype in names.items()
+    }
 
 
-def _layout(schema: pa.Schema, records: int) -> tuple[dict[str, int], int]:
-    offsets, size = {}, 0
-    for field in schema:
-        offsets[field.name] = size
-        size += -(-records * _width(field) // _ALIGNMENT) * _ALIGNMENT
-    return offsets, size
+class _Outline:
+    """An Arrow file of columns that are not there yet, as Arrow writes it.
+
+    Attributes:
+        framing: what is known already, and where it is in the file.
+        places: where the values of each column will be, in the columns' order.
+    """
+
+    closed = False
+
+    def __init__(self, values: pa.Buffer) -> None:
+        self.framing: list[tuple[int, bytes]] = []
+        self.places: list[int] = []
+        self._values = range(values.address, values.address + values.size)
+        self._at = 0
+
+    @classmethod
+    def of(cls, schema: pa.Schema, records: int) -> _Outline:
+        """Return the outline of one batch of records without missing values."""
+        sizes = [records * _width(field) for field in schema]
+        # Memory that nobody reads or writes is none.
+        values = pa.py_buffer(mmap.mmap(-1, max(sizes)))
+        arrays = [
+            pa.Array.from_buffers(field.type, records, [None, values.slice(0, size)])
+            for field, size in zip(schema, sizes, strict=True)
+        ]
+        outline = cls(values)
+        with pa.ipc.new_file(pa.PythonFile(outline, mode="w"), schema) as writer:
+            writer.write_batch(pa.record_batch(arrays, schema=schema))
+        return outline
+
+    def write(self, data: pa.Buffer | bytes) -> int:
+        """Take note of what Arrow writes next."""
+        buffer = pa.py_buffer(data)
+        if buffer.address in self._values:
+            self.places.append(self._at)
+        else:
+            self.framing.append((self._at, bytes(data)))
+        self._at += buffer.size
+        return int(buffer.size)
+
+    def tell(self) -> int:
+        """Return the size of what was written."""
+        return self._at
+
+    def flush(self) -> None:
+        """Do nothing."""
+
+    def close(self) -> None:
+        """Take no more."""
+        self.closed = True
 
 
 def _width(field: pa.Field) -> int:
@@ -250,52 +322,40 @@ def _width(field: pa.Field) -> int:
 
 
 def _fill(
-    space: Path,
+    descriptor: int,
     schema: pa.Schema,
-    offsets: dict[str, int],
+    places: Sequence[int],
     records: int,
     parts: Iterable[tuple[Pseudonyms, dict[str, Values]]],
 ) -> str:
-    """Lay the parts' columns out one after the other; return the digest of the pseudonyms."""
+    """Write the parts' columns where they belong; return the digest of the pseudonyms."""
     digest = hashlib.sha256()
     start, last = 0, b""
-    with space.open("r+b", buffering=0) as file:
-        for number, (keys, columns) in enumerate(parts):
-            raw = keys.tobytes()
-            if last and not last < raw[:KEY_BYTES]:
-                raise PartInvalid(
-                    f"The pseudonyms do not ascend from part {number - 1} to part {number}.",
-                    where=str(number),
-                    remedy="Sort the records of the whole release by pseudonym and send each once.",
-                )
-            last = raw[-KEY_BYTES:]
-            digest.update(raw)
-            for field in schema:
-                data = raw if field.name == KEY_COLUMN else columns[field.name].tobytes()
-                _write_at(file.fileno(), offsets[field.name] + start * _width(field), data)
-            start += len(keys)
+    for number, (keys, columns) in enumerate(parts):
+        first, raw = keys[:1].tobytes(), _raw(keys)
+        if last and not last < first:
+            raise PartInvalid(
+                f"The pseudonyms do not ascend from part {number - 1} to part {number}.",
+                where=str(number),
+                remedy="Sort the records of the whole release by pseudonym and send each once.",
+            )
+        last = keys[-1:].tobytes()
+        digest.update(raw)
+        for field, place in zip(schema, places, strict=True):
+            data = raw if field.name == KEY_COLUMN else _raw(columns[field.name])
+            _write_at(descriptor, place + start * _width(field), data)
+        start += len(keys)
     if start != records:
         raise PartInvalid(f"The parts hold {start} records; {records} were announced.")
     return digest.hexdigest()
 
 
-def _write_at(descriptor: int, at: int, data: bytes) -> None:
+def _raw(values: Values) -> memoryview:
+    return np.ascontiguousarray(values).view(np.uint8).data
+
+
+def _write_at(descriptor: int, at: int, data: bytes | memoryview) -> None:
     left = memoryview(data)
     while left:
         done = os.pwrite(descriptor, left, at)
         left, at = left[done:], at + done
-
-
-def _write(
-    space: pa.Buffer, schema: pa.Schema, offsets: dict[str, int], records: int, sink: pa.NativeFile
-) -> None:
-    arrays = [
-        pa.Array.from_buffers(
-            field.type,
-            records,
-            [None, space.slice(offsets[field.name], records * _width(field))],
-        )
-        for field in schema
-    ]
-    with pa.ipc.new_file(sink, schema) as writer:
-        writer.write_batch(pa.record_batch(arrays, schema=schema))

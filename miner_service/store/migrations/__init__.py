@@ -4,7 +4,7 @@ One module of `versions` for each change; what the tables are now is `miner_serv
 and whether they have to be changed is found out in `miner_service.store.sql_database`.
 """
 
-REVISIONS = ("8",)
+REVISIONS = ("9",)
 """Every revision that there was, oldest first."""
 
 HEAD = REVISIONS[-1]

@@ -16,7 +16,7 @@ from owner_agent.peer.exchange.incoming import session_entry
 from owner_agent.peer.exchange.packages import Bodies, packed
 from owner_agent.peer.protocol.messages import Package, Proposal
 from owner_agent.peer.tasks.holding import LocalRecords
-from owner_agent.randomize.reports import Randomized
+from owner_agent.randomize.reports import Randomized, SortedReports
 from owner_agent.release.composition import planned_draws
 from owner_agent.release.corrections import CorrectedRelease, OwnRecords, ReleaseHistory, settle
 from owner_agent.release.fingerprints import fingerprint_of, recognized
@@ -45,11 +45,11 @@ class Share:
         """The plan of what is sent."""
         return Plan(self.sent)
 
-    def of(self, made: Randomized) -> Randomized:
+    def of(self, made: SortedReports) -> Randomized:
         """Return what is sent of the reports that were drawn."""
         plan = self.plan
-        columns = {name: made.columns[name] for name in plan.reported_sizes}
-        return Randomized(plan, made.keys, columns)
+        columns = {name: made.columns[name][:] for name in plan.reported_sizes}
+        return Randomized(plan, made.keys[:], columns)
 
 
 @dataclass(frozen=True, eq=False)

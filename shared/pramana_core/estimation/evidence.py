@@ -44,7 +44,8 @@ from pramana_core.progress import Tick, no_cancel
 TOLERANCE = 1e-5
 """How far below its maximum a log-likelihood may stay, in nats."""
 
-_ROUGHLY = 1e-2
+_ROUGHLY, _ROUGH_SHARE = 1e-2, 1e-3
+_FEW_STEPS, _SMALL = 30, 64
 _INSIDE = 0.02
 _LEAST = 5.0
 """Below this many expected records a cell's error says nothing of a score's."""
@@ -144,6 +145,26 @@ class ConditionalIndependence:
         return max(float(self._independent.log_likelihood[0]), self._begun)
 
     @property
+    def null_bounds(self) -> tuple[float, float]:
+        """Bounds of that after a few steps, as far as these tell how many nats more would gain.
+
+        EM at its slowest, whose distance falls as 1 / steps, gains no more than the last half of
+        its steps did; twice that is allowed.
+        """
+        if self.table.plain or math.prod(self._shape) <= _SMALL:
+            return (self.null_log_likelihood,) * 2
+        near = climb(
+            self.table.strata,
+            self._model,
+            self._inside,
+            tolerance=TOLERANCE,
+            steps=_FEW_STEPS,
+            tick=self.table.tick,
+        )
+        value = max(float(near.log_likelihood[0]), self._begun)
+        return value, value + 2 * near.late + TOLERANCE
+
+    @property
     def alternative_log_likelihood(self) -> float:
         """The log-likelihood of the most likely true table."""
         return self.table.most_likely[1]
@@ -184,6 +205,8 @@ class ConditionalIndependence:
     def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
         """Return the ratio in each of some bootstrap samples of the reports, shape (draws,).
 
+        Small ones come near their maxima by `_ROUGHLY`, others by a thousandth of themselves.
+
         Raises:
             NotConverged: `STEPS` steps did not come near the maxima of all samples.
         """
@@ -194,6 +217,7 @@ class ConditionalIndependence:
             )
             for s in strata
         ]
+        roughly = max(_ROUGHLY, _ROUGH_SHARE * self.ratio)
         free, under = inside(self.table.most_likely[0]), self._under(inside(self.fitted))
         high, low = (
             climb(
@@ -201,16 +225,16 @@ class ConditionalIndependence:
                 model,
                 begin,
                 reports=reports,
-                tolerance=_ROUGHLY,
+                tolerance=roughly,
                 steps=STEPS,
-                quiet=_ROUGHLY,
+                quiet=roughly,
                 tick=self.table.tick,
             )
             for model, begin in ((FactoredModel(self._shape), free), (self._model, under))
         )
         for found in (high, low):
-            if found.gap > _ROUGHLY and found.steps >= STEPS:
-                raise not_converged(found, _ROUGHLY)
+            if found.gap > roughly and found.steps >= STEPS:
+                raise not_converged(found, roughly)
         ratios: Tensor = np.maximum(high.log_likelihood - low.log_likelihood, 0.0)
         return ratios
 
@@ -234,13 +258,16 @@ class ConditionalIndependence:
         return float(value[0])
 
     @cached_property
-    def _independent(self) -> Maximum:
+    def _inside(self) -> Tensor:
         # Estimates of exactly zero are not where independence is most likely, and EM stays there.
-        begin = self._begin if self._begin.min() > 0 else self._under(inside(self._begin))
+        return self._begin if self._begin.min() > 0 else self._under(inside(self._begin))
+
+    @cached_property
+    def _independent(self) -> Maximum:
         return maximize(
             self.table.strata,
             self._model,
-            begin=begin,
+            begin=self._inside,
             tolerance=TOLERANCE,
             tick=self.table.tick,
         )

@@ -95,6 +95,11 @@ class PooledIndependence:
         return 0.0
 
     @property
+    def null_bounds(self) -> tuple[float, float]:
+        """0, twice."""
+        return 0.0, 0.0
+
+    @property
     def inflation(self) -> float:
         """1: the differences are measured in their own errors, and noise adds nothing to that."""
         return 1.0

@@ -13,7 +13,8 @@ Also here:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from math import prod
 
 import numpy as np
@@ -31,7 +32,14 @@ from pramana_core.marginals.counts import (
     Tensor,
     tabulate,
 )
+from pramana_core.marginals.passes import CountedRecords
 from pramana_core.plan import Plan
+from pramana_core.progress import Tick
+
+WEIGHED_CELLS = 1 << 22
+"""Up to so many cells, and `_CELLS_A_RECORD`, a table of reports is weighed and not the records."""
+
+_CELLS_A_RECORD = 4
 
 
 class ReportedSubpopulation:
@@ -59,6 +67,7 @@ class ReportedSubpopulation:
         self._squared = squared
         self.given = given
         self._axes = axes
+        self._with: dict[str, dict[str, tuple[Tensor, Tensor]]] = {}
 
     @classmethod
     def everyone(cls, plan: Plan, reports: ReportTables) -> ReportedSubpopulation:
@@ -75,8 +84,8 @@ class ReportedSubpopulation:
         else:
             (axis,) = self._axes_of((variable,))
             (factor,), place = rows_of(axis, given), self._names.index(variable)
-            linear = np.tensordot(self._linear, factor, (place, 0))
-            squared = np.tensordot(self._squared, np.square(factor), (place, 0))
+            linear = _weighed(self._linear, factor, place)
+            squared = _weighed(self._squared, np.square(factor), place)
             left = tuple(name for name in self._names if name != variable)
         return ReportedSubpopulation(
             self._plan, self._records, left, linear, squared, given, self._axes
@@ -89,7 +98,7 @@ class ReportedSubpopulation:
         still = [name for name in self.given if name in self._names]
         axes = self._axes_of(tuple(sorted({*variables, *still})))
         columns = [v.name for axis in axes for v in axis.variables]
-        linear, squared = (self._over(columns, t) for t in (self._linear, self._squared))
+        linear, squared = self._over(columns, variables[-1])
         factors, kept = np.ones((1, 1)), []
         for axis in axes:
             factors = outer(factors, rows_of(axis, self.given))
@@ -116,12 +125,59 @@ class ReportedSubpopulation:
             self._axes[names] = axes_of(self._plan, names)
         return self._axes[names]
 
-    def _over(self, columns: Sequence[str], tensor: Tensor) -> Tensor:
-        """Sum weighted reports over all other columns and flatten them."""
+    def _over(self, columns: Sequence[str], last: str) -> tuple[Tensor, Tensor]:
+        """Sum weighted reports over all other columns and flatten them.
+
+        Of two columns all the tables that one has with the last are summed at once, and kept.
+        """
+        if len(columns) == 2 and last in columns:
+            if last not in self._with:
+                others = tuple(name for name in self._names if name != last)
+                moved = [np.moveaxis(t, self._names.index(last), -1) for t in self._tensors]
+                self._with[last] = _each_with_last(others, moved)
+            one, two = columns
+            made = self._with[last][one if two == last else two]
+            linear, squared = (t.ravel() if two == last else t.T.ravel() for t in made)
+            return linear, squared
         gone = tuple(place for place, name in enumerate(self._names) if name not in columns)
         left = [name for name in self._names if name in columns]
-        summed = tensor.sum(axis=gone) if gone else tensor
-        return summed.transpose([left.index(name) for name in columns]).ravel()
+        order = [left.index(name) for name in columns]
+        parts = [t.sum(axis=gone).transpose(order).ravel() for t in self._tensors]
+        return parts[0], parts[-1]
+
+    @property
+    def _tensors(self) -> list[Tensor]:
+        """The weighted reports, linear and squared; once where they are the same."""
+        same = self._linear is self._squared
+        return [self._linear] if same else [self._linear, self._squared]
+
+
+def _weighed(tensor: Tensor, factor: Tensor, place: int) -> Tensor:
+    """Return the sum over an axis of a tensor with the weights of a factor."""
+    before, after = tensor.shape[:place], tensor.shape[place + 1 :]
+    split = tensor.reshape(prod(before), len(factor), -1)
+    total: Tensor = split[:, 0] * factor[0]
+    for code in range(1, len(factor)):
+        total += split[:, code] * factor[code]
+    return total.reshape(before + after)
+
+
+def _each_with_last(
+    names: tuple[str, ...], tensors: Sequence[Tensor]
+) -> dict[str, tuple[Tensor, Tensor]]:
+    """Return, of tensors over some variables and a last one, the sums over all but one and that.
+
+    Half of the variables are summed out at a time, so that all tables take two passes.
+    """
+    if len(names) == 1:
+        return {names[0]: (tensors[0], tensors[-1])}
+    half = len(names) // 2
+    halves = names[:half], names[half:]
+    gone = tuple(range(half, len(names))), tuple(range(half))
+    made: dict[str, tuple[Tensor, Tensor]] = {}
+    for part, summed in zip(halves, gone, strict=True):
+        made |= _each_with_last(part, [tensor.sum(axis=summed) for tensor in tensors])
+    return made
 
 
 class RecordSubpopulation:
@@ -133,9 +189,9 @@ class RecordSubpopulation:
     def __init__(
         self,
         plan: Plan,
-        reports: ReportedCounts,
-        rows: npt.NDArray[np.intp] | None,
+        reports: CountedRecords,
         given: Mapping[str, int],
+        rows: npt.NDArray[np.intp] | None = None,
     ):
         self._plan, self._reports, self._rows = plan, reports, rows
         self.given = given
@@ -143,15 +199,17 @@ class RecordSubpopulation:
     def within(self, variable: str, code: int) -> RecordSubpopulation:
         """Return those that also have a category of another variable; see `Subpopulation`."""
         given = narrowed(self._plan.domain, self.given, variable, code)
-        among = np.flatnonzero(self._column(variable) == code)
-        rows = among if self._rows is None else self._rows[among]
-        return RecordSubpopulation(self._plan, self._reports, rows, given)
+        rows = None
+        if isinstance(self._reports, ReportedCounts):  # which ones they are is remembered
+            rows = _among(self._reports, self._rows, variable, code)
+        return RecordSubpopulation(self._plan, self._reports, given, rows)
 
     def table(self, variables: Sequence[str]) -> CountedSubtable:
         """Return the counts over other variables within it; see `Subpopulation`."""
         domain = asked_of(self._plan.domain, self.given, variables)
-        counts = tabulate([self._column(name) for name in variables], domain.shape)
-        flat = counts.ravel().astype(np.float64)
+        left = () if self._rows is not None else tuple(self.given.items())
+        asked = _GivenPass(left, tuple(variables), domain.shape, self._rows)
+        flat = self._reports.counted(asked).ravel().astype(np.float64)
         return CountedSubtable(
             domain,
             flat.reshape(domain.shape),
@@ -160,70 +218,216 @@ class RecordSubpopulation:
             (ExactLaw(len(flat)),),
         )
 
-    def _column(self, name: str) -> Codes:
-        column = self._reports.column(name)
-        return column if self._rows is None else column[self._rows]
+
+@dataclass(frozen=True, eq=False)
+class _GivenPass:
+    """A pass that counts records over some columns, of those among `rows` with given codes."""
+
+    given: tuple[tuple[str, int], ...]
+    columns: tuple[str, ...]
+    shape: tuple[int, ...]
+    rows: npt.NDArray[np.intp] | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (*(name for name, _ in self.given), *self.columns)
+
+    def __call__(self, reports: ReportedCounts, tick: Tick, /) -> npt.NDArray[np.int64]:
+        tick()
+        rows = self.rows
+        for name, code in self.given:
+            rows = _among(reports, rows, name, code)
+        return tabulate([_column(reports, rows, name) for name in self.columns], self.shape)
+
+
+def _among(
+    reports: ReportedCounts, rows: npt.NDArray[np.intp] | None, name: str, code: int
+) -> npt.NDArray[np.intp]:
+    """Return which of some rows, or of all, have a code."""
+    found = np.flatnonzero(_column(reports, rows, name) == code)
+    return found if rows is None else rows[found]
+
+
+def _column(reports: ReportedCounts, rows: npt.NDArray[np.intp] | None, name: str) -> Codes:
+    column = reports.column(name)
+    return column if rows is None else column[rows]
 
 
 # Subpopulations of randomized records where the table of all reports is too large to make.
 #
-# The same as in `reported`, but each record carries the weight of its own report: a step down a
-# path costs one pass over the records, however many variables there are and however long the path
-# is.
+# A record's weight is the product of the factors of its reports of given variables. There are
+# few factors, of mixing channels two: records are counted by them and by what else they report.
+# Once a path has left so few variables that the table of all these is small, it is cut out of that.
+# Where even the factors make too many cells, records are weighed one by one.
 
 
 @dataclass(frozen=True, eq=False)
 class WeighedSubpopulation:
-    """The records whose true categories of some variables are given, each with its weight.
+    """The records whose true categories of some variables are given; all blocks have one variable.
 
-    All blocks are of one variable. `linear` and `squared` have for each record the products of the
-    factors of the given categories, and of the squared factors.
+    Attributes:
+        table_cells: up to so many cells records are counted by their factors; above that they are
+            weighed.
     """
 
     plan: Plan
-    reports: ReportedCounts
-    linear: Tensor
-    squared: Tensor
+    reports: CountedRecords
     given: Mapping[str, int]
+    table_cells: int = WEIGHED_CELLS
 
-    @classmethod
-    def everyone(cls, plan: Plan, reports: ReportedCounts) -> WeighedSubpopulation:
-        """Return all records of some reports."""
-        ones = np.ones(reports.records)
-        return cls(plan, reports, ones, ones, {})
-
-    def within(self, variable: str, code: int) -> WeighedSubpopulation:
+    def within(self, variable: str, code: int) -> WeighedSubpopulation | ReportedSubpopulation:
         """Return those that also have a category of another variable; see `Subpopulation`."""
-        given = narrowed(self.plan.domain, self.given, variable, code)
-        (axis,) = axes_of(self.plan, [variable])
-        (factor,) = rows_of(axis, given)
-        own = factor[self.reports.column(variable)]
-        return WeighedSubpopulation(
-            self.plan, self.reports, self.linear * own, self.squared * np.square(own), given
-        )
+        within = replace(self, given=narrowed(self.plan.domain, self.given, variable, code))
+        left = [name for name in self.plan.domain.names if name not in within.given]
+        cells = within.cells(left)
+        small = cells <= self.table_cells and _as_table(cells, self.reports.records)
+        return within.over(left) if small else within
 
     def table(self, variables: Sequence[str]) -> CountedSubtable:
         """Return the counts over other variables within it; see `Subpopulation`."""
         asked_of(self.plan.domain, self.given, variables)
-        shape = [self.plan.reported_sizes[name] for name in variables]
-        place = np.ravel_multi_index([self.reports.column(name) for name in variables], shape)
-        linear, squared = (
-            np.asarray(np.bincount(place, weights, prod(shape)), dtype=np.float64).reshape(shape)
-            for weights in (self.linear, self.squared)
+        return self.over(variables).table(variables)
+
+    def over(self, names: Sequence[str]) -> ReportedSubpopulation:
+        """Return the same by the table of what some variables report."""
+        records, columns = self.reports.records, (*self.given, *names)
+        shape = tuple(self.plan.reported_sizes[name] for name in names)
+        factors = self._factors
+        if self.cells(names) <= self.table_cells:
+            classes = [_classes(factor) for factor in factors]
+            sizes = (*(len(values) for values, _ in classes), *shape)
+            asked = _FactorPass(columns, tuple(own for _, own in classes), sizes)
+            linear = squared = self.reports.counted(asked).astype(np.float64)
+            for value, _ in classes:
+                linear = np.tensordot(value, linear, (0, 0))
+                squared = np.tensordot(np.square(value), squared, (0, 0))
+        else:
+            weighing = _WeighingPass(columns, factors, shape, records)
+            linear, squared = weighing.sums(self.reports.counted(weighing))
+        return ReportedSubpopulation(
+            self.plan, records, tuple(names), linear, squared, self.given, {}
         )
-        records, names = self.reports.records, tuple(variables)
-        tables = ReportedSubpopulation(self.plan, records, names, linear, squared, self.given, {})
-        return tables.table(variables)
+
+    @cached_property
+    def _factors(self) -> tuple[Tensor, ...]:
+        """Of each given variable, the factor that each of its reports has."""
+        axes = [axes_of(self.plan, [variable])[0] for variable in self.given]
+        return tuple(rows_of(axis, self.given)[0] for axis in axes)
+
+    def cells(self, names: Sequence[str]) -> int:
+        """Return how many cells records have by their factors and what some variables report."""
+        factors = prod(len(_classes(factor)[0]) for factor in self._factors)
+        return factors * prod(self.plan.reported_sizes[name] for name in names)
+
+
+def _as_table(cells: int, records: int) -> bool:
+    """Return whether a table of so many cells costs less than the records."""
+    return cells <= min(WEIGHED_CELLS, _CELLS_A_RECORD * records)
+
+
+def _classes(factor: Tensor) -> tuple[Tensor, Codes]:
+    """Return the values of a factor, and by report which of them it is."""
+    values, classes = np.unique(factor, return_inverse=True)
+    return values, classes.astype(np.min_scalar_type(max(len(values) - 1, 0)))
+
+
+@dataclass(frozen=True, eq=False)
+class _FactorPass:
+    """A pass that counts records by their classes of the first columns and codes of the others."""
+
+    names: tuple[str, ...]
+    classes: tuple[Codes, ...]
+    shape: tuple[int, ...]
+
+    def __call__(self, reports: ReportedCounts, tick: Tick, /) -> npt.NDArray[np.int64]:
+        found = np.zeros(self.shape, dtype=np.int64)
+        for start in range(0, reports.records, _PIECE):
+            part = slice(start, start + _PIECE)
+            columns = {name: reports.column(name)[part] for name in self.names}
+            for name, classes in zip(self.names, self.classes, strict=False):
+                columns[name] = classes[columns[name]]
+            sizes = dict(zip(self.names, self.shape, strict=True))
+            found += ReportedCounts(columns, sizes).count_at_once([self.names], tick)[0]
+        return found
+
+
+_PIECE = 1 << 20
+"""So many records have their classes listed at once."""
+
+
+@dataclass(frozen=True, eq=False)
+class _WeighingPass:
+    """A pass that adds up weights of records, and their squares, over the last of some columns.
+
+    A weight is the product of the factors that a record's codes have, one of `factors` for each of
+    the first columns. It is taken to be a whole number of grains, and the rest one of finer grains:
+    so few that all sums are exact, and the same in whatever order records come.
+    """
+
+    names: tuple[str, ...]
+    factors: tuple[Tensor, ...]
+    shape: tuple[int, ...]
+    records: int
+
+    def __call__(self, reports: ReportedCounts, tick: Tick, /) -> npt.NDArray[np.int64]:
+        """Return grains and finer grains of the weights, and of the squares, (2, 2, cells...)."""
+        found = np.zeros((2, 2, prod(self.shape)), dtype=np.int64)
+        for start in range(0, reports.records, _AT_ONCE):
+            tick()
+            part = slice(start, start + _AT_ONCE)
+            codes = [np.asarray(reports.column(name)[part]) for name in self.names]
+            given, asked = codes[: len(self.factors)], codes[len(self.factors) :]
+            weights = np.ones(len(codes[0]))
+            for factor, own in zip(self.factors, given, strict=True):
+                weights *= factor[own]
+            place = np.ravel_multi_index(asked, self.shape)
+            for row, (values, grains) in enumerate(
+                zip((weights, np.square(weights)), self._grains, strict=True)
+            ):
+                left = values
+                for column, grain in enumerate(grains):
+                    whole = np.rint(np.ldexp(left, grain))
+                    left = left - np.ldexp(whole, -grain)
+                    sums = np.bincount(place, whole, found.shape[2])
+                    found[row, column] += sums.astype(np.int64)
+        return found.reshape(2, 2, *self.shape)
+
+    def sums(self, found: npt.NDArray[np.int64]) -> tuple[Tensor, Tensor]:
+        """Return the sums of weights and of their squares, of what the pass counted."""
+        linear, squared = (
+            np.ldexp(whole[0].astype(np.float64), -first)
+            + np.ldexp(whole[1].astype(np.float64), -second)
+            for whole, (first, second) in zip(found, self._grains, strict=True)
+        )
+        return linear, squared
+
+    @property
+    def _grains(self) -> list[tuple[int, int]]:
+        """Of weights and squares: the powers of two of grains and finer ones in a weight of 1."""
+        largest = prod(float(np.abs(factor).max()) for factor in self.factors)
+        bits = int(self.records).bit_length()
+        firsts = [
+            _EXACT_BITS - bits - int(np.ceil(np.log2(max(most, 1.0))))
+            for most in (largest, largest**2)
+        ]
+        return [(first, first + 1 + _EXACT_BITS - bits) for first in firsts]
+
+
+_AT_ONCE = 1 << 16
+"""So many records are weighed at once: their weights stay in the processor's cache."""
+
+_EXACT_BITS = 52
+"""Sums of whole numbers below two to this power are exact."""
 
 
 def everyone_of(plan: Plan, reported: ReportTables) -> Subpopulation | None:
     """Return the records of one source's reports; None where only tables of them serve."""
-    if not isinstance(reported, ReportedCounts):
+    if not isinstance(reported, CountedRecords):
         return None
-    if reported.cells <= CUBE_CELLS:
+    if reported.cells <= CUBE_CELLS or _as_table(reported.cells, reported.records):
         return ReportedSubpopulation.everyone(plan, reported)
     if any(len(block.names) > 1 for block in plan.blocks):
         return None
     if all(block.channel.is_identity for block in plan.blocks):
-        return RecordSubpopulation(plan, reported, None, {})
-    return WeighedSubpopulation.everyone(plan, reported)
+        return RecordSubpopulation(plan, reported, {})
+    return WeighedSubpopulation(plan, reported, {})

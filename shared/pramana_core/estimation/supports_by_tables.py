@@ -14,10 +14,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from pramana_core.domain import Domain
 from pramana_core.errors import DomainError
 from pramana_core.marginals.counts import ReportedCounts, ReportTables, Supports, Tensor
+from pramana_core.marginals.passes import CountedRecords
 from pramana_core.marginals.score_interval import Tilt
 from pramana_core.marginals.support_counts import (
     Flags,
@@ -209,7 +211,7 @@ def require_items(domain: Domain, items: tuple[Item, ...]) -> None:
 Count = Callable[[Indices], Indices]
 """Counts the records that report each of n itemsets, rows of shape (n, k)."""
 
-_WORD_BITS = 64
+_CELL_COST, _TABLES_AT_ONCE = 16, 256
 
 
 class ReportedSupports:
@@ -276,14 +278,37 @@ def reported_supports(reports: ReportTables, items: Sequence[Item], tick: Tick) 
 
     `tick` is called for each prefix or table; what it raises stops the count.
 
-    Packed bits cost a pass over an eighth of a byte per record and itemset; tables one over all
-    cells per set of variables. So tables serve where the cells are few for the records, and where
-    only tables are known.
+    Packed bits cost a pass over an eighth of a byte per record and itemset; tables one over some of
+    the cells per set of variables. So tables serve where the cells are few for the records, and
+    where only tables are known.
     """
-    packed = isinstance(reports, ReportedCounts) and _WORD_BITS * reports.cells > reports.records
-    way = _packed if packed else _tabulated
-    count = way(reports, items, tick)  # type: ignore[arg-type]
+    if not isinstance(reports, CountedRecords) or _CELL_COST * reports.cells <= reports.records:
+        count = _tabulated(reports, items, tick)
+    elif isinstance(reports, ReportedCounts):
+        count = _packed(reports, items, tick)
+    else:
+
+        def count(itemsets: Indices) -> Indices:
+            return reports.counted(_ItemsetPass(tuple(items), itemsets), tick)
+
     return ReportedSupports(count, len(items), reports.records)
+
+
+@dataclass(frozen=True, eq=False)
+class _ItemsetPass:
+    """A pass that counts the records with all items of each of some itemsets."""
+
+    items: tuple[Item, ...]
+    itemsets: Indices
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(self.items[place][0] for place in np.unique(self.itemsets)))
+
+    def __call__(self, reports: ReportedCounts, tick: Tick, /) -> Indices:
+        places, itemsets = np.unique(self.itemsets, return_inverse=True)
+        asked = [self.items[place] for place in places]
+        return _packed(reports, asked, tick)(itemsets.reshape(self.itemsets.shape))
 
 
 def _packed(reports: ReportedCounts, items: Sequence[Item], tick: Tick) -> Count:
@@ -320,11 +345,25 @@ def _tabulated(reports: ReportTables, items: Sequence[Item], tick: Tick) -> Coun
     def count(itemsets: Indices) -> Indices:
         counts = np.zeros(len(itemsets), dtype=np.int64)
         kinds, kind = np.unique(places[itemsets], axis=0, return_inverse=True)
-        for number, axes in enumerate(kinds):
-            tick()
-            rows = np.flatnonzero(kind.ravel() == number)
-            table = reports.table([names[axis] for axis in axes])
-            counts[rows] = table[tuple(codes[itemsets[rows]].T)]
+        ordered = np.argsort(kind.ravel(), kind="stable")
+        ends = np.searchsorted(kind.ravel()[ordered], np.arange(len(kinds) + 1))
+        for first in range(0, len(kinds), _TABLES_AT_ONCE):
+            asked = [[names[a] for a in axes] for axes in kinds[first : first + _TABLES_AT_ONCE]]
+            for number, table in enumerate(_tables(reports, asked, tick), start=first):
+                rows = ordered[ends[number] : ends[number + 1]]
+                counts[rows] = table[tuple(codes[itemsets[rows]].T)]
         return counts
 
     return count
+
+
+def _tables(
+    reports: ReportTables, asked: Sequence[Sequence[str]], tick: Tick
+) -> Iterator[npt.NDArray[np.int64]]:
+    if isinstance(reports, ReportedCounts):
+        tick()
+        yield from reports.tables(asked, tick)
+        return
+    for names in asked:
+        tick()
+        yield reports.table(names)

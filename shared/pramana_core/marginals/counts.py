@@ -6,10 +6,13 @@ estimated from randomized records, and on an owner's own columns.
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import operator
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +30,8 @@ Codes = counting.Codes
 Table = counting.Counts
 Places = tuple[int, ...]
 """A table's columns by their places among all."""
+
+T = TypeVar("T")
 
 CUBE_CELLS = 1 << 20
 """Up to this many cells the whole cube is counted once and every marginal is a sum of it."""
@@ -139,6 +144,10 @@ class Independence(Protocol):
     @property
     def null_log_likelihood(self) -> float:
         """The log-likelihood under independence."""
+
+    @property
+    def null_bounds(self) -> tuple[float, float]:
+        """Bounds of `null_log_likelihood` at a fraction of its cost."""
 
     @property
     def alternative_log_likelihood(self) -> float:
@@ -340,44 +349,30 @@ def _require_small(shape: Sequence[int]) -> None:
         raise LimitExceeded(told, remedy="Ask for fewer variables at once.")
 
 
-class ReportedCounts:
-    """Counts of reported codes over any of the columns, from memory or memory-mapped files.
+class RecordTables(ABC):
+    """Counts of reported codes over any of the columns of some records.
 
     Where the product of all sizes, `cells`, is at most `CUBE_CELLS` the columns are read once.
-    Otherwise they are read chunk by chunk, whenever tables are asked for that are not kept; tables
-    of `KEPT_CELLS` cells in all are.
+    Otherwise they are read whenever tables are asked for that are not kept; tables of `KEPT_CELLS`
+    cells in all are.
 
     Args:
-        columns: reported codes by variable name, all of one length.
         sizes: number of reported categories by variable name.
+        records: the number of records.
 
-    Raises:
-        EmptyTable: there are no records.
-        DomainError: a column without a size, or lengths that differ.
+    Attributes:
+        pass_cells: tables of so many cells together are counted in one pass.
     """
 
-    def __init__(self, columns: Mapping[str, Codes], sizes: Mapping[str, int]):
-        if set(columns) != set(sizes):
-            raise DomainError(
-                f"Columns {sorted(columns)} and sizes {sorted(sizes)} name different variables."
-            )
-        lengths = {len(column) for column in columns.values()}
-        if len(lengths) != 1:
-            raise DomainError(f"The columns have different lengths: {sorted(lengths)}.")
-        self.records = lengths.pop()
-        if self.records == 0:
-            raise EmptyTable("There are no records to count.")
-        self._columns, self._names = dict(columns), tuple(columns)
-        self._sizes = {name: int(sizes[name]) for name in columns}
+    pass_cells: ClassVar[int] = MARGINAL_CELLS
+
+    def __init__(self, sizes: Mapping[str, int], records: int):
+        self.records = records
+        self._names = tuple(sizes)
+        self._sizes = {name: int(size) for name, size in sizes.items()}
         self.cells = math.prod(self._sizes.values())
         self._cube: npt.NDArray[np.int64] | None = None
         self._kept: ValueCache[Places, Table] = ValueCache(KEPT_CELLS, lambda table: table.size)
-
-    def column(self, name: str) -> Codes:
-        """Return the codes of a column. Raises UnknownVariable."""
-        if name in self._columns:
-            return self._columns[name]
-        raise UnknownVariable(f"There is no reported column {name!r}.", where=name)
 
     def table(self, names: Sequence[str]) -> Table:
         """Return the counts over the named columns, axes in that order; see `tables`."""
@@ -397,17 +392,17 @@ class ReportedCounts:
             LimitExceeded: a table has more than `MARGINAL_CELLS` cells.
         """
         for name in {name for names in asked for name in names}:
-            self.column(name)
+            self._require(name)
         place = {name: number for number, name in enumerate(self._names)}
         if self.cells <= CUBE_CELLS:
             if self._cube is None:
                 every = tuple(range(len(self._names)))
                 self._cube = self._counted([every], tick)[0]
-            return [_margin(self._cube, [place[name] for name in names]) for names in asked]
+            return _margins(self._cube, [[place[name] for name in names] for names in asked])
         keys = [tuple(sorted(place[name] for name in names)) for names in asked]
         found = {key: self._kept[key] for key in keys if key in self._kept}
         missing = [key for key in dict.fromkeys(keys) if key not in found]
-        for some in _passes(missing, list(self._sizes.values())):
+        for some in _passes(missing, list(self._sizes.values()), self.pass_cells):
             for key, table in zip(some, self._counted(some, tick), strict=True):
                 table.flags.writeable = False
                 found[key] = table
@@ -418,28 +413,105 @@ class ReportedCounts:
             for key, names in zip(keys, asked, strict=True)
         ]
 
+    def _require(self, name: str) -> None:
+        if name not in self._sizes:
+            raise UnknownVariable(f"There is no reported column {name!r}.", where=name)
+
     def _counted(self, tables: Sequence[Places], tick: Tick) -> list[Table]:
-        sizes = list(self._sizes.values())
         for table in tables:
-            _require_small([sizes[column] for column in table])
-        columns = list(self._columns.values())
-        return counting.count_tables(columns, sizes, tables, names=self._names, tick=tick)
+            _require_small([self._sizes[self._names[column]] for column in table])
+        return self._count(tables, tick)
+
+    @abstractmethod
+    def _count(self, tables: Sequence[Places], tick: Tick) -> list[Table]:
+        """Count tables, each over some columns, in one pass."""
 
 
-def _margin(cube: Table, places: Sequence[int]) -> Table:
-    """Return a margin of all columns' table, axes in the order of their places."""
-    left = sorted(set(places))
-    gone = tuple(axis for axis in range(cube.ndim) if axis not in left)
-    return np.transpose(cube.sum(axis=gone), [left.index(place) for place in places])
+class ReportedCounts(RecordTables):
+    """Counts of reported codes over any of the columns, from memory or memory-mapped files.
+
+    Columns that are read again and again are read chunk by chunk.
+
+    Args:
+        columns: reported codes by variable name, all of one length.
+        sizes: number of reported categories by variable name.
+
+    Raises:
+        EmptyTable: there are no records.
+        DomainError: a column without a size, or lengths that differ.
+    """
+
+    def __init__(self, columns: Mapping[str, Codes], sizes: Mapping[str, int]):
+        if set(columns) != set(sizes):
+            raise DomainError(
+                f"Columns {sorted(columns)} and sizes {sorted(sizes)} name different variables."
+            )
+        lengths = {len(column) for column in columns.values()}
+        if len(lengths) != 1:
+            raise DomainError(f"The columns have different lengths: {sorted(lengths)}.")
+        super().__init__({name: sizes[name] for name in columns}, lengths.pop())
+        if self.records == 0:
+            raise EmptyTable("There are no records to count.")
+        self._columns = dict(columns)
+
+    def column(self, name: str) -> Codes:
+        """Return the codes of a column. Raises UnknownVariable."""
+        self._require(name)
+        return self._columns[name]
+
+    def counted(self, asked: Callable[[ReportedCounts, Tick], T], tick: Tick = no_cancel) -> T:
+        """Return what a pass counts of all records; see `passes.Pass`."""
+        return asked(self, tick)
+
+    def count_at_once(self, asked: Sequence[Sequence[str]], tick: Tick) -> list[Table]:
+        """Return several tables, all counted now and by this thread alone; see `tables`."""
+        places = [tuple(self._names.index(name) for name in names) for names in asked]
+        return self._count(places, tick, threads=1)
+
+    def _count(
+        self, tables: Sequence[Places], tick: Tick, threads: int | None = None
+    ) -> list[Table]:
+        columns, sizes = list(self._columns.values()), list(self._sizes.values())
+        return counting.count_tables(
+            columns, sizes, tables, names=self._names, threads=threads, tick=tick
+        )
 
 
-def _passes(tables: Sequence[Places], sizes: Sequence[int]) -> Iterator[list[Places]]:
-    """Yield tables that are counted together: of no more cells than one table may have."""
+def _margins(cube: Table, asked: Sequence[Sequence[int]]) -> list[Table]:
+    """Return margins of a table, each over some places of its axes and with axes in their order.
+
+    In the order of their first axes: what the next has in common with the last is summed once.
+    """
+    shape, found = cube.shape, dict[Places, Table]()
+    # Of each number of first axes: the table over these, in one, and over all from an axis on.
+    path, before = [(cube.reshape(1, -1), 0)], Places()
+    for axes in sorted({tuple(sorted(places)) for places in asked}):
+        shared = sum(itertools.takewhile(bool, map(operator.eq, axes, before)))
+        del path[shared + 1 :]
+        for depth in range(shared, len(axes)):
+            table, first = path[depth]
+            axis = axes[depth]
+            if axis > first:
+                between = math.prod(shape[first:axis])
+                table = table.reshape(len(table), between, -1).sum(axis=1)
+            path[depth] = table, axis
+            path.append((table.reshape(len(table) * shape[axis], -1), axis + 1))
+        found[axes] = path[-1][0].sum(axis=1).reshape([shape[axis] for axis in axes])
+        before = axes
+    order = [sorted(places) for places in asked]
+    return [
+        np.transpose(found[tuple(axes)], [axes.index(place) for place in places])
+        for axes, places in zip(order, asked, strict=True)
+    ]
+
+
+def _passes(tables: Sequence[Places], sizes: Sequence[int], most: int) -> Iterator[list[Places]]:
+    """Yield tables that are counted together: several of them have so many cells at most."""
     some: list[Places] = []
     cells = 0
     for table in tables:
         own = math.prod(sizes[column] for column in table)
-        if some and cells + own > MARGINAL_CELLS:
+        if some and cells + own > most:
             yield some
             some, cells = [], 0
         some.append(table)

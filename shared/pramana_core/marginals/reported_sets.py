@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from pramana_core.errors import LimitExceeded
 from pramana_core.marginals.counts import MARGINAL_CELLS, Codes, ReportedCounts, ReportTables
+from pramana_core.marginals.passes import CountedRecords
 from pramana_core.progress import Tick, no_cancel
 
 Counts = npt.NDArray[np.int64]
@@ -50,8 +52,8 @@ def counts_by_set(
         UnknownVariable: a name that is not a column.
         LimitExceeded: a set has more than `MARGINAL_CELLS` cells.
     """
-    if isinstance(reports, ReportedCounts):
-        return grouped([reports.column(name) for name in names], sizes, tick=tick)
+    if isinstance(reports, CountedRecords):
+        return reports.counted(SetPass(tuple(names), tuple(sizes)), tick)
     found: dict[tuple[int, ...], Counts] = {}
     for axes in sorted(set(sets), key=len, reverse=True):
         tick()
@@ -65,13 +67,25 @@ def counts_by_set(
     return found
 
 
+@dataclass(frozen=True)
+class SetPass:
+    """A pass that counts records by the set of columns, `names`, whose code is not the `sizes`'."""
+
+    names: tuple[str, ...]
+    sizes: tuple[int, ...]
+
+    def __call__(self, reports: ReportedCounts, tick: Tick, /) -> dict[tuple[int, ...], Counts]:
+        """Return what some records add; see `counts_by_set`."""
+        return grouped([reports.column(name) for name in self.names], self.sizes, tick=tick)
+
+
 def grouped(
     columns: Sequence[Codes],
     sizes: Sequence[int],
     *,
     at_once: int = 1 << 18,
     tick: Tick = no_cancel,
-) -> SetCounts:
+) -> dict[tuple[int, ...], Counts]:
     """Count records by the set of columns whose code is not the column's size.
 
     Args:

@@ -36,6 +36,7 @@ from pramana_core.privacy.study import (
     Extremes,
     StudyDisclosure,
     told_by,
+    told_by_record,
 )
 
 __all__ = [
@@ -61,6 +62,7 @@ __all__ = [
     "largest_proportion_se",
     "posterior_range",
     "told_by",
+    "told_by_record",
     "upward_breach",
     "worst_posterior",
 ]

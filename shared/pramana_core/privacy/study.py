@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from pramana_core.channels import RESOLUTION, Coordinated, Transition
+from pramana_core.plan import Plan
 from pramana_core.privacy.amplification import NOTHING, Amplification, composed
 
 
@@ -147,6 +148,18 @@ def told_by(told: Iterable[BlockDisclosure], *, different_people: bool = False) 
         largest = max((e.determined for e in owners.values()), default=NOTHING)
         record = Extremes(max(variables.values(), default=NOTHING), largest)
     return StudyDisclosure(tuple(columns), owners, variables, record)
+
+
+def told_by_record(plan: Plan) -> Amplification:
+    """Return what a whole record tells, over all randomized blocks; without any, everything.
+
+    Public variables are in nobody's epsilon where others are randomized: who reports a plan says
+    which they are.
+    """
+    noisy = [b for b in plan.blocks if not (b.channel.is_identity or b.channel.withheld)]
+    if not noisy and any(block.channel.is_identity for block in plan.blocks):
+        return Amplification(math.inf)
+    return composed(Amplification.of(block.channel) for block in noisy)
 
 
 def _extremes(told: Iterable[BlockDisclosure]) -> Extremes:

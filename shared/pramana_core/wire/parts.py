@@ -11,10 +11,10 @@ import hashlib
 import math
 import struct
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any
+from typing import Annotated, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,6 @@ import pyarrow as pa
 from pydantic import Field, StringConstraints, ValidationError
 
 from pramana_core.errors import DuplicateRecordId, PartInvalid
-from pramana_core.marginals.counts import Codes
 from pramana_core.mixed.table import LARGEST
 from pramana_core.plan import Plan
 from pramana_core.wire.base import KEY_BYTES, KEY_COLUMN, Label, Message
@@ -34,11 +33,37 @@ DIGEST_HEADER = "Content-Digest"
 _BLOCK = 1 << 14
 """So many pseudonyms are compared at once."""
 
+READ_ROWS = 1 << 18
+"""So many rows of a column that may lie in a file are read at once."""
+
 Pseudonyms = npt.NDArray[np.void]
 """Record pseudonyms: an array of dtype `V16`."""
 
 Values = npt.NDArray[Any]
 """A column as it travels: codes in the narrowest unsigned type, or numbers as float64."""
+
+
+class Column(Protocol):
+    """A column that is read and changed in slices: an array, or one that lies in a file."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of its values."""
+
+    def __len__(self) -> int:
+        """Return how many values it has."""
+
+    def __getitem__(self, rows: slice, /) -> npt.NDArray[Any]:
+        """Return some of the values."""
+
+    def __setitem__(self, rows: slice, values: npt.NDArray[Any], /) -> None:
+        """Put others in their place."""
+
+
+def slices_of(records: int, rows: int = READ_ROWS) -> Iterator[slice]:
+    """Yield N records in slices of at most so many rows."""
+    for start in range(0, records, rows):
+        yield slice(start, min(records, start + rows))
 
 
 class PartJson(Message):
@@ -116,13 +141,17 @@ def content_digest(body: bytes) -> str:
     return f"sha-256=:{b64encode(hashlib.sha256(body).digest()).decode()}:"
 
 
-def records_digest(plan: Plan, keys: Pseudonyms | None, columns: Mapping[str, Codes]) -> str:
+def records_digest(plan: Plan, keys: Column | None, columns: Mapping[str, Column]) -> str:
     """Return SHA-256 of plan, pseudonyms and reports: the content, however it is cut into parts."""
     running = hashlib.sha256(plan.digest.encode())
     if keys is not None:
-        running.update(np.ascontiguousarray(keys).tobytes())
+        for rows in slices_of(len(keys)):
+            running.update(np.ascontiguousarray(keys[rows]).view(np.uint8).data)
     for name, size in plan.reported_sizes.items():
-        running.update(columns[name].astype(code_dtype(size), copy=False).tobytes())
+        column, dtype = columns[name], code_dtype(size)
+        for rows in slices_of(len(column)):
+            codes = np.ascontiguousarray(column[rows].astype(dtype, copy=False))
+            running.update(codes.view(np.uint8).data)
     return running.hexdigest()
 
 
@@ -310,7 +339,7 @@ def _wide(name: str, size: int | None, values: Sequence[float]) -> Values:
 
 def key_column(keys: Pseudonyms) -> pa.Array:
     """Return pseudonyms as an Arrow array of fixed-size binary values."""
-    buffer = pa.py_buffer(np.ascontiguousarray(keys).tobytes())
+    buffer = pa.py_buffer(np.ascontiguousarray(keys).view(np.uint8))
     return pa.Array.from_buffers(pa.binary(KEY_BYTES), len(keys), [None, buffer])
 
 
@@ -338,6 +367,10 @@ def key_words(keys: Pseudonyms) -> npt.NDArray[np.uint64]:
 
 def key_order(keys: Pseudonyms) -> npt.NDArray[np.intp]:
     """Return the order in which pseudonyms ascend. Raises DuplicateRecordId: one occurs twice."""
+    # Half a pseudonym tells nearly all apart, and one integer is sorted several times as fast.
+    order = np.argsort(np.ascontiguousarray(key_words(keys)[:, 0]))
+    if strictly_ascending(keys[order]):
+        return order
     words = key_words(keys)
     order = np.lexsort((words[:, 1], words[:, 0]))
     if not strictly_ascending(keys[order]):

@@ -227,8 +227,9 @@ class PrivacyForecast(Message):
 
 # Studies, the people in them, and their tokens.
 
-Role = Literal["admin", "analyst", "owner", "monitor"]
-"""What a token's holder is; a monitor sees how the service fares, and nothing of a study."""
+Role = Literal["admin", "analyst", "owner", "monitor", "gateway"]
+"""What a token's holder is; a monitor sees how the service fares, and nothing of a study; a gateway
+brings reports of single records."""
 
 ValidDays = Annotated[int, Field(ge=1, le=3650)]
 """For how many days a token is good."""
@@ -257,9 +258,11 @@ class Study(StudyCreate):
 
 
 class TokenCreate(Message):
-    """A token for an analyst of a study; without `valid_days` it is good for as long as usual."""
+    """A token for an analyst or a gateway of a study; without `valid_days` it is good for as long
+    as usual."""
 
     name: Name
+    role: Literal["analyst", "gateway"] = "analyst"
     valid_days: ValidDays | None = None
 
 

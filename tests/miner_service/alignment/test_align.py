@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from miner_service.alignment.align import common_masks, overlap_of
+from miner_service.alignment.align import common_rows, overlap_of
 
 # Few distinct bytes, zeros among them: ties in long prefixes and trailing zeros are common.
 KEY = st.binary(min_size=2, max_size=2).map(
@@ -32,9 +32,8 @@ def test_overlap_is_that_of_the_sets(sets):
     assert overlap.in_all == len(common)
     assert overlap.in_any == len(set.union(*sets))
     assert overlap.not_everywhere == tuple(len(keys - common) for keys in sets)
-    for keys, mask in zip(sets, common_masks(arrays), strict=True):
-        flags = dict(zip(sorted(keys), mask.tolist(), strict=True))
-        assert {key for key, flag in flags.items() if flag} == common
+    for array, rows in zip(arrays, common_rows(arrays), strict=True):
+        assert array[rows].tolist() == ascending(common).tolist()
 
 
 @pytest.mark.slow

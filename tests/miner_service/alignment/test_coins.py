@@ -19,6 +19,7 @@ from pramana_core.channels import (
 )
 from pramana_core.domain import Variable
 from pramana_core.errors import CoinsDisagree
+from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Block, Plan
 from pramana_core.study_plan import StudyPart, StudyPlan, StudySet
 
@@ -43,6 +44,10 @@ SHARED = StudyPlan(
 )
 """Two eighths report nothing."""
 OWNERS = ("north", "south", "west")
+
+
+def reports(codes: dict[str, np.ndarray]) -> ReportedCounts:
+    return ReportedCounts(codes, dict.fromkeys(codes, 3))
 
 
 def blocks(*owners: str, plan: StudyPlan = SHARED) -> list[tuple[str, Block]]:
@@ -73,16 +78,16 @@ def test_it_takes_the_sets_of_the_coin_and_no_others(owners):
         told = tuple(name for name, there in zip(names, reported, strict=True) if there)
         codes = {n: np.array([1 if n in told else 2], np.uint8) for n in names}
         if told in possible(owners):
-            require_one_coin(given, codes)
+            require_one_coin(given, reports(codes))
         else:
             with pytest.raises(CoinsDisagree, match="1 report sets"):
-                require_one_coin(given, codes)
+                require_one_coin(given, reports(codes))
 
 
 def test_it_says_how_many_records_of_whom_and_what_to_do():
     codes = {n: np.array([2, 2, 0], np.uint8) for n in ("a", "b", "c")}
     with pytest.raises(CoinsDisagree) as raised:
-        require_one_coin(blocks("north", "south"), codes)
+        require_one_coin(blocks("north", "south"), reports(codes))
     assert "Of 3 records that ['north', 'south'] report" in str(raised.value)
     assert "1 report sets" in str(raised.value)
     assert raised.value.where == "north, south"
@@ -91,11 +96,11 @@ def test_it_says_how_many_records_of_whom_and_what_to_do():
 
 def test_what_no_coin_is_shared_by_is_passed_by():
     codes = {n: np.array([0], np.uint8) for n in "abcd"}
-    require_one_coin(blocks("north"), codes)
+    require_one_coin(blocks("north"), reports(codes))
     other = StudyPlan(SHARED.owners, SHARED.sets[1:])
-    require_one_coin([*blocks("north"), *blocks("south", plan=other)], codes)
+    require_one_coin([*blocks("north"), *blocks("south", plan=other)], reports(codes))
     alone = Block((D,), Sampled((2,), (Choice((0,), EIGHTH, BINARY),)))
-    require_one_coin([*blocks("north"), ("west", alone)], codes)
+    require_one_coin([*blocks("north"), ("west", alone)], reports(codes))
 
 
 def test_it_can_be_stopped_between_variables():
@@ -107,7 +112,7 @@ def test_it_can_be_stopped_between_variables():
 
     codes = {n: np.array([2], np.uint8) for n in "abcd"}
     with pytest.raises(Stopped):
-        require_one_coin(blocks(*OWNERS), codes, stop)
+        require_one_coin(blocks(*OWNERS), reports(codes), stop)
 
 
 def test_a_hundred_variables_of_three_owners_are_told_by_their_sets():
@@ -132,8 +137,8 @@ def test_a_hundred_variables_of_three_owners_are_told_by_their_sets():
     codes = {v.name: table[:, i] for i, v in enumerate(variables)}
     given = blocks(*OWNERS, plan=plan)
     assert all(isinstance(block.channel, Coordinated) for _, block in given)
-    require_one_coin(given, codes)
+    require_one_coin(given, reports(codes))
     absent = next(i for i in range(34, 66) if i not in reported[0])
     table[0, absent] = 1
     with pytest.raises(CoinsDisagree, match="Of 10000 records .* 1 report"):
-        require_one_coin(given, codes)
+        require_one_coin(given, reports(codes))

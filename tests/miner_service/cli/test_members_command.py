@@ -1,4 +1,4 @@
-"""`miner-service study create --owners`, `invite`, `analyst` and `show`, as a person runs them."""
+"""`miner-service study create --owners`, `invite`, `analyst`, `gateway`, `show`: what they do."""
 
 from __future__ import annotations
 
@@ -136,6 +136,19 @@ def plan(tmp_path):
     path = tmp_path / "plan.json"
     path.write_bytes(AGREED.canonical_json())
     return path
+
+
+def test_a_gateways_token_brings_reports_and_reads_nothing_else(miner, study):
+    create(study)
+    file = study.folder / "gateway.token"
+    study("gateway", "nursery", "--name", "app", "--token-file", file)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    gateway = Person(miner.client, file.read_text().strip())
+    assert gateway("GET", "/v1/studies/nursery").status_code == 403
+    assert gateway("GET", "/v1/studies/nursery/reports/plan").status_code == 404
+    assert "shown only this once: t-" in study("gateway", "nursery", "--name", "web")
+    assert "no such study" in study("gateway", "absent", "--name", "app", code=4)
+    assert "is no name" in study("gateway", "nursery", "--name", "a b", code=2)
 
 
 def test_a_study_is_opened_with_its_plan_and_an_analysts_access(miner, study, plan):

@@ -112,13 +112,15 @@ class Shared:
         opened.north.publish(name, release)
         return opened
 
-    def _miner(self, job_seconds: float = 3600, lease_seconds: float = 15) -> Miner:
-        key = (job_seconds, lease_seconds)
+    def _miner(
+        self, job_seconds: float = 3600, lease_seconds: float = 15, workers: int = 1
+    ) -> Miner:
+        key = (job_seconds, lease_seconds, workers)
         if key not in self._miners:
             self._miners[key] = self._start(
                 Limits(job_seconds=job_seconds, job_bytes=512 * MEBIBYTE),
                 crew=lambda services: ProcessWorkerPool(services, LEARNING),
-                jobs=JobSettings(workers=1, lease_seconds=lease_seconds),
+                jobs=JobSettings(workers=workers, lease_seconds=lease_seconds),
                 at=self._folder / f"data-{len(self._miners)}",
             )
         return self._miners[key]

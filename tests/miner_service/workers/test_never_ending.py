@@ -57,9 +57,11 @@ def test_a_job_that_kills_its_worker_is_given_up_after_three_runs(begin):
 
 def test_a_job_may_not_run_for_ever(begin):
     study = begin("hold_everything", job_seconds=1)
-    job = study.analyst.wait(study.create())
+    path = study.create()
+    job = study.analyst.wait(path)
     assert (job["state"], job["problem"]["code"]) == ("failed", "limit-exceeded")
     assert "more than 1 seconds" in job["problem"]["detail"]
     assert "predicted" in job["problem"]["detail"]
-    wait_gone(study.pid())
-    assert study.runs == 1
+    # On a busy machine the time may be over before the run has come to what never ends.
+    assert "The process of run 1 has ended." in study.lines(path)
+    assert study.runs <= 1

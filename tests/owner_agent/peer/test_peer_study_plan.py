@@ -191,13 +191,12 @@ def test_an_owner_that_announces_other_columns_is_found_out(following, monkeypat
 
 def test_an_owner_that_throws_a_coin_of_its_own_is_found_out(following, monkeypatch):
     """South takes each record's coin from another record: each set as often, of other people."""
-    whole = reports.sample_part
 
-    def sampled(block, channel, secrets, study, keys, columns, epoch=0):
-        coins_of = keys[::-1] if "D" in block.names else keys
-        return whole(block, channel, secrets, study, coins_of, columns, epoch)
+    class Turned(reports.PartKey):
+        def reports(self, keys, columns):
+            return super().reports(keys[::-1] if "D" in columns else keys, columns)
 
-    monkeypatch.setattr(reports, "sample_part", sampled)
+    monkeypatch.setattr(reports, "PartKey", Turned)
     with pytest.raises(PeerDeviated, match=r"south reports of [\d,]+ of 2,000 records"):
         following.run(proposal(following))
     assert following.nothing_anywhere()

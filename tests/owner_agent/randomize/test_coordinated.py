@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from owner_agent.randomize.draws import PER_CALL, UniformWords, coins, draw_id, pseudonyms
 from owner_agent.randomize.reports import randomize
-from owner_agent.randomize.sampling import chosen_by_coin, sample_columns
+from owner_agent.randomize.sampling import Coin
 from owner_agent.state.keys import Secrets
 from pramana.setups.owner import SeededOwner
 from pramana_core.channels import RESOLUTION, Product, StructuralZeros, Symmetric
@@ -19,6 +19,7 @@ from pramana_core.domain import Variable
 from pramana_core.errors import TableError
 from pramana_core.plan import Plan
 from pramana_core.study_plan import StudyPart, StudyPlan, StudySet
+from tests.owner_agent.randomize.drawing import sample_columns
 
 SHARED = bytes(range(2, 34))
 NORTH = Secrets(draw=bytes(range(1, 33)), linkage=SHARED)
@@ -121,8 +122,8 @@ def test_a_choice_has_exactly_its_part_of_the_coin():
     quarter = 1 << 30
     edges = np.array([0, quarter - 1, quarter, 2 * quarter - 1, 2 * quarter, 3 * quarter - 1,
                       3 * quarter, RESOLUTION - 1], dtype=np.uint32)  # fmt: skip
-    assert chosen_by_coin(north, edges).tolist() == [0, 0, 1, 1, 2, 2, 2, 2]
-    assert chosen_by_coin(south, edges).tolist() == [2, 2, 0, 0, 1, 1, 2, 2]
+    assert Coin(north).choices(edges).tolist() == [0, 0, 1, 1, 2, 2, 2, 2]
+    assert Coin(south).choices(edges).tolist() == [2, 2, 0, 0, 1, 1, 2, 2]
 
 
 def test_all_owners_choose_alike_and_as_often_as_the_plan_says(keys, table, assert_distribution):

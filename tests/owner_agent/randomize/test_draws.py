@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-from owner_agent.randomize.draws import draw_id, pseudonyms, words
+from owner_agent.randomize.draws import draw_id, pseudonyms
 from owner_agent.randomize.reports import randomize
 from owner_agent.randomize.sampling import true_cells
-from owner_agent.randomize.unit_sampling import sample
 from owner_agent.state.keys import Secrets
 from pramana_core.channels import Dense, Identity, Symmetric
 from pramana_core.domain import Variable
 from pramana_core.errors import DuplicateRecordId
 from pramana_core.plan import Block, Plan
+from tests.owner_agent.randomize.drawing import sample, words
 
 SECRETS = Secrets(draw=bytes(range(1, 33)), linkage=bytes(range(2, 34)))
 OTHER = Secrets(draw=bytes(range(3, 35)), linkage=bytes(range(2, 34)))

@@ -13,17 +13,13 @@ import numpy as np
 import pytest
 
 from owner_agent.randomize.draws import PER_CALL, UniformWords, uniform_below, uniform_columns
-from owner_agent.randomize.draws import words as keyed_words
-from owner_agent.randomize.reports import randomize
+from owner_agent.randomize.reports import Randomizer, randomize
 from owner_agent.randomize.sampling import (
     impossible_records,
     join,
-    sample_block,
-    sample_columns,
     split,
     true_cells,
 )
-from owner_agent.randomize.unit_sampling import sample
 from owner_agent.state.keys import Secrets
 from pramana_core.channels import (
     RESOLUTION,
@@ -43,6 +39,7 @@ from pramana_core.domain import Variable
 from pramana_core.errors import ChannelError, TableError
 from pramana_core.plan import Block, Plan
 from pramana_core.wire.parts import RecordSchema, decode_part, encode_part
+from tests.owner_agent.randomize.drawing import sample, sample_columns
 
 LAST = RESOLUTION - 1
 
@@ -372,7 +369,9 @@ def _cells(block, count=RECORDS):
 
 
 def _reports(block, cells, keys, secrets=SECRETS):
-    return sample_block(block, cells, keyed_words(secrets, "asia", block, keys, cells))
+    sizes = [variable.size for variable in block.variables]
+    columns = dict(zip(block.names, split(cells, sizes), strict=True))
+    return Randomizer(Plan((block,)), secrets, "asia").reports(keys, columns)
 
 
 @pytest.mark.parametrize("name", FAMILIES)

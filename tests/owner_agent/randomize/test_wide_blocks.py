@@ -9,16 +9,11 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-from owner_agent.randomize import alike, sampling
-from owner_agent.randomize.draws import words
-from owner_agent.randomize.reports import randomize
-from owner_agent.randomize.sampling import (
-    COUNTED_CELLS,
-    impossible_records,
-    sample_block,
-    sample_choices,
-    true_cells,
-)
+from owner_agent.randomize import alike, reports
+from owner_agent.randomize.alike import COUNTED_CELLS, ChoiceSampler
+from owner_agent.randomize.draws import UniformWords
+from owner_agent.randomize.reports import Randomizer, randomize
+from owner_agent.randomize.sampling import impossible_records, join, sampler, true_cells
 from owner_agent.randomize.unit_sampling import rows_by_label
 from owner_agent.state.keys import Secrets
 from pramana_core.channels import (
@@ -34,6 +29,7 @@ from pramana_core.channels import (
 from pramana_core.domain import Variable
 from pramana_core.errors import TableError
 from pramana_core.plan import Block, Plan
+from tests.owner_agent.randomize.drawing import sample_block, sample_columns, words
 
 SECRETS = Secrets(draw=bytes(range(7, 39)), linkage=bytes(range(2, 34)))
 SIZES = tuple(2 + 7 * i % 29 for i in range(60))
@@ -65,8 +61,8 @@ def records(block, count, seed=1):
 
 
 def drawn(block, keys, columns, epoch=0):
-    cells = true_cells(block, columns)
-    return sample_block(block, cells, words(SECRETS, "asia", block, keys, cells, epoch))
+    randomizer = Randomizer(Plan((block,)), SECRETS, "asia", {block.name: epoch})
+    return randomizer.reports(keys, columns)
 
 
 def test_a_record_of_a_wide_block_is_its_codes():
@@ -134,13 +130,11 @@ def test_a_record_is_reported_alike_whatever_is_beside_it(monkeypatch):
     whole = drawn(WIDE, keys, columns)
     order = np.random.default_rng(3).permutation(3000)[:700]
     some = drawn(WIDE, keys[order], {n: c[order] for n, c in columns.items()})
-    monkeypatch.setattr(alike, "_FEWEST", 64)
-    monkeypatch.setattr(alike, "_CODES", 64)
-    pieces = drawn(WIDE, keys, columns)
     for name, column in whole.items():
         assert column[order].tobytes() == some[name].tobytes()
-        assert column.tobytes() == pieces[name].tobytes()
         assert column.dtype == np.uint8
+    monkeypatch.setattr(reports, "_TOGETHER", 64)
+    monkeypatch.setattr(alike, "_ENOUGH", 1)
     made = randomize(Plan((WIDE,)), SECRETS, "asia", keys, columns)
     assert {n: sorted(c.tolist()) for n, c in made.columns.items()} == {
         n: sorted(c.tolist()) for n, c in whole.items()
@@ -167,15 +161,15 @@ def test_drawing_those_of_one_channel_together_is_drawing_choice_by_choice():
     chosen = np.random.default_rng(5).integers(0, len(kinds) + 1, len(keys))
     own = words(SECRETS, "asia", block, keys, cells)
     true = [columns[n] for n in block.names]
-    together = sample_choices(kinds, sizes, true, chosen, own)
+    together = ChoiceSampler(kinds, sizes, sampler)(true, chosen, own)
     for index, rows in rows_by_label(chosen, len(kinds) + 1):
         axes = kinds[index].axes if index < len(kinds) else ()
         for axis in set(range(5)) - set(axes):
             assert (together[axis][rows] == sizes[axis]).all()
         if axes:
             inner = [sizes[axis] for axis in axes]
-            inside = sampling.join([true[axis][rows] for axis in axes], inner)
-            alone = sampling.sample_columns(kinds[index].channel, inner, inside, own.of(rows))
+            inside = join([true[axis][rows] for axis in axes], inner)
+            alone = sample_columns(kinds[index].channel, inner, inside, own.of(rows))
             for axis, column in zip(axes, alone, strict=True):
                 assert together[axis][rows].tolist() == column.tolist()
 
@@ -185,7 +179,7 @@ def test_the_law_at_width_is_the_declared_one_on_every_word(monkeypatch):
 
     The same code path as of a hundred variables, with the limit of what is counted at nothing.
     """
-    monkeypatch.setattr(sampling, "COUNTED_CELLS", 0)
+    monkeypatch.setattr(alike, "COUNTED_CELLS", 0)
     channel = Sampled(
         (2, 3),
         (
@@ -210,7 +204,7 @@ def test_the_law_at_width_is_the_declared_one_on_every_word(monkeypatch):
         columns = {f"v{i}": np.full(len(rows), c, np.uint8) for i, c in enumerate(codes)}
         cells = true_cells(block, columns)
         assert cells.shape == (len(rows), 2)
-        given = sampling.UniformWords(source, np.arange(len(rows)))
+        given = UniformWords(source, np.arange(len(rows)))
         made = sample_block(block, cells, given)
         law = {}
         for place, (report, share) in enumerate(

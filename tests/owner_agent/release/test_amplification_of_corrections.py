@@ -6,10 +6,13 @@ each, so that shares of records are exact probabilities; everything else is what
 
 from __future__ import annotations
 
+import io
 import itertools
 import math
 from collections import Counter
 from fractions import Fraction
+from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -73,7 +76,10 @@ class AllWords:
     def combinations(self):
         return len(self.table)
 
-    def __call__(self, _secrets, _study, _block, keys, cells, epoch=0):
+    def __call__(self, _secrets, _study, _block, epoch=0):
+        return SimpleNamespace(words=partial(self.words_of, epoch))
+
+    def words_of(self, epoch, keys, cells):
         which = np.array([self.number[bytes(key)] for key in keys]) % self.combinations
         rows = []
         for row, cell in zip(which, cells, strict=True):
@@ -104,7 +110,7 @@ def pairs_of_reports(monkeypatch, name, truths, choice):
     """
     block, words, steps = BLOCKS[name]
     every = AllWords(words, steps, truths[0])
-    monkeypatch.setattr(drawing, "words", every)
+    monkeypatch.setattr(drawing, "BlockKey", every)
     number = 2 * every.combinations
     keys = pseudonyms(SECRETS, "asia", [f"p{i}" for i in range(number)])
     every.number = {bytes(key): i for i, key in enumerate(keys)}
@@ -123,7 +129,9 @@ def pairs_of_reports(monkeypatch, name, truths, choice):
             randomized = settled.randomized
             assert is_drawn(block)
             assert bool(settled.renewed) == (choice == "fresh" and release == 1)
-            memory = settled.remembered(memory, randomized.digest)
+            file = io.BytesIO()
+            memory.write(file, randomized.keys, settled.reports, randomized.digest)
+            memory = Memory(file)
         joint = list(zip(*(randomized.columns[n].tolist() for n in block.names), strict=True))
         place = [every.number[bytes(key)] for key in randomized.keys]
         made.append(dict(zip(place, joint, strict=True)))

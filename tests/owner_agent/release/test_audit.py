@@ -19,8 +19,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from owner_agent.randomize.draws import words
-from owner_agent.randomize.sampling import join, sample_block
+from owner_agent.randomize.reports import Randomizer
+from owner_agent.randomize.sampling import join, split
 from owner_agent.state.keys import Secrets
 from pramana_core.channels import (
     Choice,
@@ -36,7 +36,7 @@ from pramana_core.channels import (
     Transition,
 )
 from pramana_core.domain import Variable
-from pramana_core.plan import Block
+from pramana_core.plan import Block, Plan
 
 pytestmark = pytest.mark.calibration
 
@@ -154,7 +154,8 @@ def drawn(sizes, channel, cells, keys):
     """Return the reports (as cells) of the real keyed sampler."""
     names = tuple(Variable(f"v{i}", tuple(map(str, range(k)))) for i, k in enumerate(sizes))
     block = Block(names, channel)
-    reports = sample_block(block, cells, words(SECRETS, "audit", block, keys, cells))
+    columns = dict(zip(block.names, split(cells, sizes), strict=True))
+    reports = Randomizer(Plan((block,)), SECRETS, "audit").reports(keys, columns)
     return join(list(reports.values()), block.reported_shape)
 
 

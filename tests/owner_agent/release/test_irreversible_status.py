@@ -6,6 +6,8 @@ releases 1 % of the others turn positive; the attacker compares both reports of 
 
 from __future__ import annotations
 
+import io
+
 import numpy as np
 import pytest
 
@@ -34,6 +36,13 @@ def statuses():
     return first, first | (rng.random(RECORDS) < 0.01)
 
 
+def remembered(past, settled):
+    """Return the memory with what was settled."""
+    file, made = io.BytesIO(), settled.randomized
+    past.memory.write(file, made.keys, settled.reports, made.digest)
+    return Memory(file)
+
+
 def both_reports(statuses, choice):
     """Return both releases' reports, in the order of the records; `choice` None is how it was."""
     keys = pseudonyms(SECRETS, "asia", (f"p{i}" for i in range(RECORDS)))
@@ -45,10 +54,9 @@ def both_reports(statuses, choice):
             reports = randomize(PLAN, SECRETS, "asia", keys, columns)
         else:
             records = OwnRecords(SECRETS, "asia", keys, columns)
-            settled = settle(
-                PLAN, records, ReleaseHistory(None, (), memory, "asia"), choice if made else None, 7
-            )
-            memory = settled.remembered(memory, settled.randomized.digest)
+            past = ReleaseHistory(None, (), memory, "asia")
+            settled = settle(PLAN, records, past, choice if made else None, 7)
+            memory = remembered(past, settled)
             reports = settled.randomized
         column = np.empty(RECORDS, np.uint8)
         column[order] = reports.columns["status"]

@@ -747,4 +747,6 @@ def test_impossible_parts(bench, table_text, per_part, rows, error, says):
 def test_progress_is_told_part_by_part(bench):
     seen = []
     published(bench, watch=lambda *step: seen.append(step))
-    assert seen == [("pseudonyms", 50, 50), *(("parts", n, 3) for n in range(4))]
+    size = (bench.folder / "patients.csv").stat().st_size
+    made = [("randomizing", size, size), ("sorting", 50, 50)]
+    assert seen == [*made, *(("parts", n, 3) for n in range(4))]

@@ -293,7 +293,7 @@ def test_a_full_disk_lets_nothing_leave(bench, monkeypatch, command):
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("owner_agent.release.memory.write_replacing", full)
+    monkeypatch.setattr("owner_agent.release.memory.replacing", full)
     ended = command("publish", "--yes")
     assert ended.exit_code == 4
     assert "No space left on device" in ended.err

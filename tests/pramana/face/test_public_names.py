@@ -68,6 +68,7 @@ NAMES = [
     "plan",
     "randomize",
     "recommend_masking",
+    "report",
     "save",
     "share_tree",
 ]

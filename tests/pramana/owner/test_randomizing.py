@@ -12,8 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from owner_agent.randomize.reports import randomize as draw
-from owner_agent.release.randomized import read_records
+from owner_agent.release.table_records import TableRecords
 from owner_agent.site.planning import planned
 from owner_agent.site.site import load_site
 from owner_agent.state.keys import KeyStore
@@ -92,14 +91,12 @@ def test_the_reports_are_those_that_the_owners_agent_publishes(tmp_path, ids):
     (tmp_path / "site.toml").write_text(SITE)
     site = load_site(tmp_path / "site.toml")
     plan = planned(site)
-    records, own = read_records(
-        site, "asia", plan, KeyStore(tmp_path / "state").load(), lambda *_: None
-    )
-    made = draw(plan.plan, records.secrets, "asia", records.keys, own.columns)
+    secrets = KeyStore(tmp_path / "state").load()
+    made = TableRecords(site, "asia", plan, secrets, lambda *_: None, 100).drawn(plan.plan, {})
     reports = randomize(table, plan.plan, keys, record_id="id", study="asia")
     assert plan.plan == PLAN
     assert reports.digest == made.digest
-    assert np.array_equal(reports.pseudonyms, made.keys)
+    assert np.array_equal(reports.pseudonyms, made.keys[:])
 
 
 def test_the_same_records_give_the_same_reports_in_any_order_and_company():

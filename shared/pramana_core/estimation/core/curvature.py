@@ -10,8 +10,9 @@ Also here:
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -95,21 +96,27 @@ class SeenReports:
         own = [s.column[rows, 0] for s, rows in zip(strata, self._rows, strict=True)]
         self.counts: Tensor = np.concatenate(own)
         self.records = float(self.counts.sum())
+        ends = np.cumsum([0, *map(len, self._rows)])
+        self._parts = [
+            (stratum, slice(None) if len(rows) == stratum.reported.size else rows, slice(*place))
+            for stratum, rows, place in zip(
+                strata, self._rows, itertools.pairwise(ends.tolist()), strict=True
+            )
+        ]
 
     def expected(self, theta: Tensor) -> Tensor:
         """Return the chances of the reports seen, of tables (cells) or (cells, sets)."""
         sets = theta.reshape(*self._strata[0].shape, -1)
-        parts = [s.expected(sets)[rows] for s, rows in zip(self._strata, self._rows, strict=True)]
-        return np.concatenate(parts).reshape(-1, *theta.shape[1:])
+        parts = [stratum.expected(sets)[rows] for stratum, rows, _ in self._parts]
+        whole = parts[0] if len(parts) == 1 else np.concatenate(parts)
+        return whole.reshape(-1, *theta.shape[1:])
 
     def adjoint(self, function: Tensor) -> Tensor:
         """Return, per true cell, the sum of a function of the reports seen by their chances."""
         total: Tensor = np.zeros(self._strata[0].shape)
-        ends = np.cumsum([len(rows) for rows in self._rows])[:-1]
-        parts = zip(self._strata, self._rows, np.split(function, ends), strict=True)
-        for stratum, rows, own in parts:
+        for stratum, rows, place in self._parts:
             full = np.zeros((stratum.reported.size, 1))
-            full[rows, 0] = own
+            full[rows, 0] = function[place]
             total = total + stratum.adjoint(full)[..., 0]
         return total.ravel()
 
@@ -196,26 +203,68 @@ class _Unlisted:
         return self._held.gathered(self._seen.adjoint(self._weights * reports))
 
     def solved(self, slope: Tensor, free: Indices, tolerance: float) -> Tensor | None:
-        """Solve by preconditioned conjugate gradients (Saad 2003, algorithm 9.1)."""
+        """Solve by conjugate gradients; what is left of each equation is told by `tolerance`."""
         whole = np.zeros(len(slope))
-        move, left = np.zeros(len(free)), slope[free]
-        scaled = left / self._scale[free]
-        along, size = scaled, float(left @ scaled)
-        for _ in range(_PRODUCTS):
-            if np.abs(left).max(initial=0.0) <= tolerance:
-                break
-            self._tick()
+
+        def times(along: Tensor) -> Tensor:
             whole[free] = along
-            bent = self.times(whole)[free]
-            curved = float(along @ bent)
-            if not curved > 0:
-                break
-            stride = size / curved
-            move, left = move + stride * along, left - stride * bent
-            scaled = left / self._scale[free]
-            before, size = size, float(left @ scaled)
-            along = scaled + (size / before) * along
-        return move
+            return self.times(whole)[free]
+
+        def enough(left: Tensor, _gained: list[float]) -> bool:
+            return bool(np.abs(left).max(initial=0.0) <= tolerance)
+
+        return by_gradients(times, slope[free], self._scale[free], enough, self._tick).move
+
+
+@dataclass(frozen=True)
+class GradientSolution:
+    """What conjugate gradients made of an equation.
+
+    Attributes:
+        move: the solution, as far as it was sought.
+        left: the slope less the matrix times the move.
+        convex: whether the matrix was positive along every direction met; the move goes no further.
+    """
+
+    move: Tensor
+    left: Tensor
+    convex: bool
+
+
+def by_gradients(
+    times: Callable[[Tensor], Tensor],
+    slope: Tensor,
+    scale: Tensor,
+    enough: Callable[[Tensor, list[float]], bool],
+    tick: Tick,
+) -> GradientSolution:
+    """Solve matrix x = slope by preconditioned conjugate gradients (Saad 2003, algorithm 9.1).
+
+    Args:
+        times: multiplies the matrix, symmetric, with a vector.
+        slope: the right side.
+        scale: about the matrix's diagonal.
+        enough: asked before each product whether to stop, by what is left and by what each step
+            has added so far to slope x - x matrix x / 2.
+        tick: called before each product.
+    """
+    move, left = np.zeros(len(slope)), slope
+    scaled = left / scale
+    along, size = scaled, float(left @ scaled)
+    gained: list[float] = []
+    while len(gained) < _PRODUCTS and size > 0 and not enough(left, gained):
+        tick()
+        bent = times(along)
+        curved = float(along @ bent)
+        if not curved > 0:
+            return GradientSolution(move, left, convex=False)
+        stride = size / curved
+        move, left = move + stride * along, left - stride * bent
+        gained.append(stride * size / 2)
+        scaled = left / scale
+        before, size = size, float(left @ scaled)
+        along = scaled + (size / before) * along
+    return GradientSolution(move, left, convex=True)
 
 
 def solved(matrix: Tensor, slope: Tensor) -> Tensor | None:

@@ -8,37 +8,35 @@ noise makes it crawl to: on the support of the free maximum (`profile`), or in a
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import xlogy
 
 from pramana_core.errors import EstimationError, NotConverged
-from pramana_core.estimation.core.curvature import SeenReports, solved
+from pramana_core.estimation.core.curvature import SeenReports, by_gradients
 from pramana_core.estimation.core.loglinear import Effects, FactoredModel
 from pramana_core.estimation.core.profile import climb_on_support
 from pramana_core.estimation.core.strata import Stratum, moment
 from pramana_core.marginals.counts import Tensor
-from pramana_core.marginals.support_counts import Flags
 from pramana_core.progress import Tick, no_cancel
 from pramana_core.ties import TIE
 
 NEWTON_ENTRIES = 1 << 22
-"""Up to so many true cells times parameters of a model, Newton steps replace EM that crawls."""
+"""Up to so many true cells times factors of a model, Newton steps replace EM that crawls."""
 
 STEPS = 30_000
 """EM steps allowed where many sets of reports are maximized at once."""
 
-_TINY = 1 << 12
-"""Up to so many cells times parameters a Newton step takes about as long as an extrapolation."""
-
-_CRAWLED = 1000
+_TINY = 1 << 6
+"""Up to so many cells a Newton step takes about as long as an extrapolation."""
 
 _FLOOR = 0.05
 _QUIET, _FEW = 3, 8
 _DAMPING, _NEARLY, _MOST_DAMPING = 1e-6, 1e-4, 1e3
 _LEAST_MASS = 1e-12
+_TRUNCATED = 0.1
 _ROUNDING = 1e-13
 
 
@@ -48,13 +46,15 @@ class Maximum:
 
     Without a model `gap` bounds how far the log-likelihood of any is below its maximum. Under one
     there is no such bound: it is what the last Newton step promised to gain, or where none was
-    taken what more EM steps would gain, going by what the last ones did.
+    taken what more EM steps would gain, going by what the last ones did. `late` is what the last
+    half of these gained.
     """
 
     probabilities: Tensor
     log_likelihood: Tensor
     gap: float
     steps: int
+    late: float = 0.0
 
     @property
     def table(self) -> Tensor:
@@ -142,8 +142,7 @@ def maximize(
         tolerance: how far below the maximum to stop, in nats. 1e-4 moves no estimate by more than
             about a hundredth of its standard error.
         max_steps: EM steps allowed under a model too large for Newton steps.
-        patience: EM steps after which Newton steps take over (on larger tables of a model, and one
-            per cell), of which `newton_steps` are allowed.
+        patience: EM steps after which Newton steps take over, of which `newton_steps` are allowed.
         certified: whether a distance above `tolerance` is an error; else `gap` tells of it.
         tick: called after each piece of work; what it raises stops the work.
 
@@ -177,16 +176,15 @@ def _under_model(
     tick: Tick,
 ) -> Maximum:
     tolerance, max_steps, patience, newton_steps = limits
-    cells, reports = math.prod(model.shape), sum(s.reported.size for s in strata)
-    serves = cells * model.probabilities <= NEWTON_ENTRIES
-    tiny = serves and cells * max(reports, model.probabilities) <= _TINY
-    usual = patience + (0 if tiny else min(cells, _CRAWLED))
+    cells = math.prod(model.shape)
+    serves = cells * len(model.every) <= NEWTON_ENTRIES
+    tiny = serves and cells <= _TINY
     found = climb(
         strata,
         model,
         begin,
         tolerance=-1.0 if tiny else tolerance,
-        steps=min(max_steps, usual) if serves else max_steps,
+        steps=min(max_steps, patience) if serves else max_steps,
         quiet=tolerance if tiny else 0.0,
         times=1,
         tick=tick,
@@ -255,7 +253,8 @@ def climb(
         gap = _left_to_gain(reached) if model.factors else above
         done = gap <= tolerance or value.min() >= enough or taken >= steps
         if done or still == times:
-            return Maximum(theta, value, gap, taken)
+            late = float((value - reached[len(reached) // 2]).max())
+            return Maximum(theta, value, gap, taken, late)
         before = value
         first = model.fit(theta * gain)
         low, gain = likelihood(strata, first, reports)
@@ -316,30 +315,29 @@ def _by_newton(
 ) -> Maximum:
     """Finish a maximization by damped Newton steps in the logarithms of a model's factors.
 
-    The damping is a share of what complete records would tell, so that a step is between Newton's
-    and EM's (Levenberg and Marquardt).
+    A step is solved for by conjugate gradients, scaled by what complete records would tell: the
+    first of them is an EM step. The damping is a share of that too, so that a step is between
+    Newton's and EM's (Levenberg and Marquardt).
 
     Raises:
         NotConverged: the steps allowed did not reach `tolerance`, though there is more to gain.
     """
     seen = SeenReports(strata)
     theta, value = near.table.ravel(), float(near.log_likelihood[0])
-    parameters = Effects(model)
+    effects = Effects(model)
     damping, gap, steps, higher = _DAMPING, near.gap, near.steps, True
     for _ in range(most):
         steps += 1
-        effects, mass = parameters.at(theta)
-        score, information = _curvature(seen, theta, effects, parameters.apart)
-        complete = seen.records * np.maximum(mass, _LEAST_MASS)
+        here = _ModelSlopes.at(seen, effects, theta)
         higher = False
         while not higher and damping < _MOST_DAMPING:
             tick()
-            move = solved(information + np.diag(damping * complete), score)
-            if move is None:
+            found = here.step(damping, tick)
+            if found is None:
                 damping *= 10
                 continue
-            step = move
-            moved = model.fit(parameters.moved(theta, effects, step)[..., None]).ravel()
+            step, promised = found
+            moved = model.fit(effects.moved(theta, here.share, step)[..., None]).ravel()
             expected = np.maximum(seen.expected(moved), np.finfo(float).tiny)
             high = float(seen.counts @ np.log(expected))
             higher = high >= value - _ROUNDING * abs(value)
@@ -347,37 +345,71 @@ def _by_newton(
         if not higher:
             # Rounding hides what is left to gain.
             break
-        promised = float(score @ step - step @ information @ step / 2)
         kept = (high - value) / promised if promised > 0 else 1.0
         theta, value = moved, high
         gap = promised if damping < _NEARLY else math.inf
         if gap <= tolerance:
             break
         damping = max(damping * (0.1 if kept > 0.75 else 0.3 if kept > 0.25 else 3), _ROUNDING)
-    found = Maximum(theta.reshape(*model.shape, 1), np.array([value]), gap, steps)
+    peak = Maximum(theta.reshape(*model.shape, 1), np.array([value]), gap, steps)
     if higher and gap > tolerance:
-        raise not_converged(found, tolerance)
-    return found
+        raise not_converged(peak, tolerance)
+    return peak
 
 
-def _curvature(
-    seen: SeenReports, theta: Tensor, effects: Tensor, apart: Flags
-) -> tuple[Tensor, Tensor]:
-    """Return the slope of the log-likelihood by a model's parameters, and its information.
+@dataclass(frozen=True)
+class _ModelSlopes:
+    """The slope of the log-likelihood by a model's parameters at a distribution, and its bend.
 
-    That is of complete records less what is missing of them (Louis 1982), but for parts that
-    vanish at the maximum; of these only the slope of cells on their way to the edge is kept.
+    `bend` multiplies with the information: that of complete records less what is missing of them
+    (Louis 1982), but for parts that vanish at the maximum; of these only the slope of cells on
+    their way to the edge is kept.
     """
-    expected = seen.expected(theta)
-    posterior = theta * seen.adjoint(seen.counts / expected)
-    score = effects.T @ posterior
-    slopes = seen.expected(theta[:, None] * effects)
-    slopes *= (np.sqrt(seen.counts) / expected)[:, None]
-    information: Tensor = slopes.T @ slopes
-    if apart.any():
-        information -= np.where(apart, (effects.T * posterior) @ effects, 0.0)
-    information[np.diag_indices_from(information)] += np.maximum(-score, 0.0)
-    return score, information
+
+    score: Tensor
+    complete: Tensor
+    share: Tensor
+    bend: Callable[[Tensor], Tensor]
+
+    @classmethod
+    def at(cls, seen: SeenReports, effects: Effects, theta: Tensor) -> _ModelSlopes:
+        expected = seen.expected(theta)
+        posterior = theta * seen.adjoint(seen.counts / expected)
+        weights = seen.counts / np.square(expected)
+        share, mass = effects.shares(theta)
+        whole = np.broadcast_to(posterior, (effects.factors, len(theta)))
+        score = effects.slopes(share, whole)
+        vanishing = np.maximum(-score, 0.0)
+
+        def bend(move: Tensor) -> Tensor:
+            each = effects.along(share, move)
+            every = each.sum(axis=0)
+            told = theta * seen.adjoint(weights * seen.expected(theta * every))
+            # Effects of different factors are of one cell; those of one factor exclude each other.
+            return effects.slopes(share, told - posterior * (every - each)) + vanishing * move
+
+        complete = seen.records * np.maximum(mass, _LEAST_MASS) + vanishing
+        return cls(score, complete, share, bend)
+
+    def step(self, damping: float, tick: Tick) -> tuple[Tensor, float] | None:
+        """Return a damped step and what it promises to gain; None where the slopes bend upwards."""
+        more = damping * self.complete
+
+        def enough(_left: Tensor, gained: list[float]) -> bool:
+            # More products would lengthen the step no further (Nash and Sofer 1990).
+            return bool(gained) and len(gained) * gained[-1] <= _TRUNCATED * sum(gained)
+
+        solved = by_gradients(
+            lambda move: self.bend(move) + more * move,
+            self.score,
+            (1 + damping) * self.complete,
+            enough,
+            tick,
+        )
+        if not solved.convex:
+            return None
+        bent = self.score - solved.left - more * solved.move
+        return solved.move, float(self.score @ solved.move - solved.move @ bent / 2)
 
 
 def _records(strata: Sequence[Stratum]) -> float:

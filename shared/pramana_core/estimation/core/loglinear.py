@@ -36,7 +36,6 @@ from pramana_core.errors import EstimationError, LimitExceeded, OptionError
 from pramana_core.estimation.core.penalized import Penalized, Points, inverse
 from pramana_core.estimation.core.strata import Stratum
 from pramana_core.marginals.counts import Tensor
-from pramana_core.marginals.support_counts import Flags, Indices
 from pramana_core.plan import Plan
 from pramana_core.progress import Tick, no_cancel
 
@@ -400,11 +399,6 @@ class FactoredModel:
     shape: tuple[int, ...]
     factors: tuple[tuple[Axes, Axes], ...] = ()
 
-    @property
-    def probabilities(self) -> int:
-        """How many conditional probabilities make up a distribution, those that follow included."""
-        return sum(math.prod(self.shape[a] for a in (*own, *given)) for own, given in self.every)
-
     @cached_property
     def rest(self) -> Axes:
         """The axes in no factor."""
@@ -453,46 +447,61 @@ class FactoredModel:
 
 
 class Effects:
-    """How the logarithms of a model's cells follow those of its conditional probabilities."""
+    """How the logarithms of a model's cells follow those of its conditional probabilities.
+
+    Nothing is listed: a cell has one probability of each factor, and places of these are all that
+    is kept. A move of the parameters is a share of themselves by which they grow; from each row of
+    probabilities its mean is taken off, so that the row still sums to 1.
+    """
 
     def __init__(self, model: FactoredModel):
         self._shape = model.shape
         codes = np.indices(model.shape).reshape(len(model.shape), -1)
-        self._parts: list[tuple[Tensor, Indices, Tensor]] = []
+        places, rows = [], []
+        first, row = 0, 0
         for own, given in model.every:
             sizes = [model.shape[axis] for axis in (*given, *own)]
-            of_cell = np.ravel_multi_index([codes[axis] for axis in (*given, *own)], sizes)
-            rows = np.arange(math.prod(sizes)) // math.prod(model.shape[axis] for axis in own)
-            same_row = (rows[of_cell][:, None] == rows).astype(np.float64)
-            self._parts.append((np.eye(len(rows))[of_cell], rows, same_row))
-        factor = np.repeat(np.arange(len(self._parts)), [len(rows) for _, rows, _ in self._parts])
-        self.apart: Flags = factor[:, None] != factor
-        """Which pairs of parameters are of different factors."""
+            number, width = math.prod(sizes), math.prod(model.shape[axis] for axis in own)
+            places.append(first + np.ravel_multi_index([codes[a] for a in (*given, *own)], sizes))
+            rows.append(row + np.arange(number) // width)
+            first, row = first + number, row + number // width
+        self.factors = len(places)
+        self._places, self._rows, self._parameters = np.stack(places), np.concatenate(rows), first
 
-    def at(self, theta: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the derivatives at a distribution, (cells), along which each row sums to 1 still.
+    def shares(self, theta: Tensor) -> tuple[Tensor, Tensor]:
+        """Return of a distribution, (cells), the share each parameter has in its row, and its mass.
 
-        Returns:
-            A matrix (cells, parameters), and the probability of what each parameter is of.
+        The mass is the probability of what the parameter is of.
         """
-        columns, masses = [], []
-        for of_cell, rows, same_row in self._parts:
-            mass = np.asarray(theta @ of_cell, dtype=np.float64)
-            given = np.asarray(np.bincount(rows, mass)[rows], dtype=np.float64)
-            columns.append(of_cell - same_row * _share(mass, given, 0.0))
-            masses.append(mass)
-        return np.hstack(columns), np.concatenate(masses)
+        mass = self._summed(np.broadcast_to(theta, self._places.shape))
+        return _share(mass, self._of_rows(mass), 0.0), mass
 
-    def moved(self, theta: Tensor, effects: Tensor, move: Tensor) -> Tensor:
+    def along(self, share: Tensor, move: Tensor) -> Tensor:
+        """Return by what share of itself each factor of each cell grows: (factors, cells)."""
+        grown: Tensor = (move - self._of_rows(share * move))[self._places]
+        return grown
+
+    def slopes(self, share: Tensor, of_cells: Tensor) -> Tensor:
+        """Return slopes by the parameters, of those by the factors of each cell."""
+        summed = self._summed(of_cells)
+        return summed - share * self._of_rows(summed)
+
+    def moved(self, theta: Tensor, share: Tensor, move: Tensor) -> Tensor:
         """Return the cells, in their shape, when each probability grows by a share of itself.
 
         What would be negative, or near 0, is put well inside; what has no bound gets one.
         """
-        ends = np.cumsum([len(rows) for _, rows, _ in self._parts])[:-1]
-        parts = zip(np.split(effects, ends, axis=1), np.split(move, ends), strict=True)
-        grown = [np.clip(1 + own @ share, _INSIDE, _FAR) for own, share in parts]
-        moved: Tensor = (theta * np.prod(grown, axis=0)).reshape(self._shape)
+        grown = np.clip(1 + self.along(share, move), _INSIDE, _FAR)
+        moved: Tensor = (theta * grown.prod(axis=0)).reshape(self._shape)
         return moved
+
+    def _summed(self, of_cells: Tensor) -> Tensor:
+        summed = np.bincount(self._places.ravel(), of_cells.ravel(), self._parameters)
+        return np.asarray(summed, dtype=np.float64)
+
+    def _of_rows(self, parameters: Tensor) -> Tensor:
+        total: Tensor = np.bincount(self._rows, parameters)[self._rows]
+        return total
 
 
 def _share(part: Tensor, whole: Tensor, otherwise: float) -> Tensor:

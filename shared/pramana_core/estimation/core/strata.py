@@ -1,7 +1,8 @@
 """Strata: reported counts of records that share the same channels, on one table of true cells.
 
-Every operation works along the axes of the count tensor, one axis per channel, or where that is
-small by one product with the listed probabilities; nothing iterates over records.
+Every operation works along the axes of the count tensor: neighbouring channels of few categories go
+together, as one matrix, and a small table is one product with its listed probabilities; nothing
+iterates over records.
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ from pramana_core.marginals.counts import Tensor
 from pramana_core.marginals.support_counts import Indices
 from pramana_core.ties import first_smallest
 
+_TOGETHER = 64
+"""Neighbouring channels of up to so many categories together, true or reported, are one matrix."""
+
 
 @dataclass(frozen=True)
 class Stratum:
@@ -42,7 +46,7 @@ class Stratum:
     channels: tuple[Transition, ...]
     groups: tuple[tuple[int, ...], ...] = ()
     shape: tuple[int, ...] = ()
-    few: int = 1 << 16
+    few: int = 1 << 13
 
     def __post_init__(self) -> None:
         if self.reported.shape != tuple(c.shape[1] for c in self.channels):
@@ -96,10 +100,7 @@ class Stratum:
         if self._small is not None:
             product: Tensor = self._small.T @ function
             return product.reshape(*self.shape, -1)
-        function = function.reshape(*self.reported.shape, -1)
-        for axis, channel in enumerate(self.channels):
-            function = channel.apply_adjoint(function, axis)
-        return self._spread(function)
+        return self._spread(self._turned(function, adjoint=True))
 
     def moment(self) -> Tensor:
         """Return the moment estimate of the true counts, in their shape (see `moment`)."""
@@ -127,21 +128,17 @@ class Stratum:
 
     @cached_property
     def _absent(self) -> tuple[int, ...]:
-        held = {axis for group in self.groups for axis in group}
-        return tuple(axis for axis in range(len(self.shape)) if axis not in held)
+        return tuple(axis for axis in range(len(self.shape)) if axis not in self._held)
 
     @cached_property
     def _order(self) -> list[int]:
         """The axes held, in the channels' order, among those that are left."""
         left = [axis for axis in range(len(self.shape)) if axis not in self._absent]
-        return [left.index(axis) for group in self.groups for axis in group]
+        return [left.index(axis) for axis in self._held]
 
     @cached_property
     def _small(self) -> Tensor | None:
-        """The probabilities where they are few.
-
-        Then two products of matrices take less time than a handful of calls along axes.
-        """
+        """The probabilities where they are few: then one product takes less time than several."""
         number = math.prod(self.shape) * self.reported.size
         return self._along_axes(_cells(self.shape)) if number <= self.few else None
 
@@ -173,18 +170,58 @@ class Stratum:
     def _along_axes(self, true: Tensor) -> Tensor:
         held = true.sum(axis=self._absent) if self._absent else true
         arranged = held.transpose([*self._order, len(self._order)])
-        expected = arranged.reshape(*(c.shape[0] for c in self.channels), true.shape[-1])
-        for axis, channel in enumerate(self.channels):
-            expected = channel.apply(expected, axis)
-        return expected.reshape(-1, true.shape[-1])
+        return self._turned(arranged.reshape(-1, true.shape[-1]), adjoint=False)
+
+    def _turned(self, tensor: Tensor, *, adjoint: bool) -> Tensor:
+        """Return P' x, or P x, of columns x (cells or reports in the channels' order, sets)."""
+        before, sets = 1, tensor.shape[-1]
+        for part in self._parts:
+            size, made = part.shape[::-1] if adjoint else part.shape
+            split = tensor.reshape(before, size, -1)
+            if isinstance(part, Transition):
+                tensor = part.apply_adjoint(split, 1) if adjoint else part.apply(split, 1)
+            elif split.shape[2] == 1:
+                tensor = split[..., 0] @ (part.T if adjoint else part)
+            else:
+                tensor = (part if adjoint else part.T) @ split
+            before *= made
+        return tensor.reshape(-1, sets)
+
+    @cached_property
+    def _parts(self) -> list[Transition | Tensor]:
+        """The channels one after the other, neighbours of few categories together as a matrix P."""
+        parts: list[Transition | Tensor] = []
+        for channel in self.channels:
+            if max(channel.shape) > _TOGETHER:
+                parts.append(channel)
+                continue
+            matrix, last = channel.matrix(), parts[-1] if parts else channel
+            joined = [a * b for a, b in zip(last.shape, matrix.shape, strict=True)]
+            if isinstance(last, Transition) or max(joined) > _TOGETHER:
+                parts.append(matrix)
+            else:
+                parts[-1] = np.asarray(np.kron(last, matrix), dtype=np.float64)
+        return parts
 
     def _spread(self, cells: Tensor) -> Tensor:
-        axes = [axis for group in self.groups for axis in group]
-        split = cells.reshape(*(self.shape[axis] for axis in axes), cells.shape[-1])
-        ordered = split.transpose([*np.argsort(axes), len(axes)])
-        for axis in self._absent:
-            ordered = np.expand_dims(ordered, axis)
-        return ordered
+        split = cells.reshape(*(self.shape[axis] for axis in self._held), cells.shape[-1])
+        return split.transpose(self._back)[self._widened]
+
+    @cached_property
+    def _held(self) -> list[int]:
+        return [axis for group in self.groups for axis in group]
+
+    @cached_property
+    def _back(self) -> list[int]:
+        """Where the axes of the true table are among those of the channels, and last the sets."""
+        return [*np.argsort(self._held), len(self._held)]
+
+    @cached_property
+    def _widened(self) -> tuple[slice | None, ...]:
+        """An axis of length 1 for each that is not reported."""
+        return tuple(
+            None if axis in self._absent else slice(None) for axis in range(len(self.shape))
+        )
 
 
 def _middle(sizes: Sequence[int]) -> int:

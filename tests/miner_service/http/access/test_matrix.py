@@ -16,10 +16,11 @@ from miner_service.http.access.access import ACCESS, RuledRouter, require_ruled
 from miner_service.store.tokens import issue_token
 from pramana_core.channels import Symmetric
 from pramana_core.domain import Variable
+from pramana_core.plan import Block, Plan
 from pramana_core.study_plan import StudyPart, StudyPlan, StudySet
 from pramana_core.wire.parts import PART_MEDIA_TYPE
 
-CALLERS = ("admin", "analyst", "stranger", "north", "south", "east", "monitor")
+CALLERS = ("admin", "analyst", "stranger", "north", "south", "east", "monitor", "gateway")
 """`north` is the owner concerned, `south` another of the study. The analyst `stranger` and the
 owner `east` are of another study."""
 
@@ -30,58 +31,65 @@ NOT_OFFERED = "none"
 """A model that is seen, and has no such form: 404, which says what it has."""
 
 EXPECTED = {
-    # Callers:              admin analyst stranger north south east monitor | without a token
-    "read_health": "          200 200 200 200 200 200 200 | 200",
-    "read_readiness": "       200 200 200 200 200 200 200 | 200",
-    "read_metrics": "         200 403 403 403 403 403 200 | 401",
-    "create_study": "         200 403 403 403 403 403 403 | 401",
-    "list_studies": "         200 200 200 200 200 200 403 | 401",
-    "read_study": "           200 200 404 200 200 404 404 | 401",
-    "compare_linkage": "      403 403 404 200 200 404 404 | 401",
-    "issue_token": "          201 403 404 403 403 404 404 | 401",
-    "list_tokens": "          200 403 404 403 403 404 404 | 401",
-    "rotate_token": "         201 201 201 201 201 201 201 | 401",
-    "revoke_token": "         204 404 404 404 404 404 404 | 401",
-    "create_invitation": "    201 201 404 403 403 404 404 | 401",
-    "list_invitations": "     200 200 404 403 403 404 404 | 401",
-    "revoke_invitation": "    204 204 404 404 404 404 404 | 401",
-    "accept_invitation": "    404 404 404 404 404 404 404 | 404",
-    "list_owners": "          200 200 404 200 200 404 404 | 401",
-    "remove_owner": "         204 204 404 403 403 404 404 | 401",
-    "put_study_plan": "       409 409 404 403 403 404 404 | 401",
-    "read_study_plan": "      404 404 404 404 404 404 404 | 401",
-    "delete_study_plan": "    204 204 404 403 403 404 404 | 401",
-    "create_release": "       403 403 404 200 409 404 404 | 401",
-    "list_releases": "        200 200 404 200 200 404 404 | 401",
-    "read_release": "         200 200 404 200 404 404 404 | 401",
-    "put_part": "             403 403 404 200 404 404 404 | 401",
-    "seal_release": "         403 403 404 200 404 404 404 | 401",
-    "withdraw_release": "     403 403 404 200 404 404 404 | 401",
-    "read_audit": "           200 200 200 200 200 200 403 | 401",
-    "read_privacy": "         200 200 404 200 200 404 404 | 401",
-    "forecast_privacy": "     422 422 404 200 200 404 404 | 401",
-    "read_alignment": "       200 200 404 200 200 404 404 | 401",
-    "create_job": "           200 200 404 403 403 404 404 | 401",
-    "list_jobs": "            200 200 404 200 200 404 404 | 401",
-    "read_job": "             200 200 404 200 200 404 404 | 401",
-    "cancel_job": "           200 200 404 403 403 404 404 | 401",
-    "read_job_log": "         200 200 404 403 403 404 404 | 401",
-    "stream_job_events": "    200 200 404 200 200 404 404 | 401",
-    "read_model": "           200 200 404 200 200 404 404 | 401",
-    "read_model_page": "      200 200 404 200 200 404 404 | 401",
-    "read_model_svg": "       200 200 404 200 200 404 404 | 401",
-    "read_model_bif": "       200 200 404 200 200 404 404 | 401",
-    "read_model_dot": "       200 200 404 200 200 404 404 | 401",
-    "read_model_csv": "       none none 404 none none 404 404 | 401",
-    "read_model_itemsets": "  none none 404 none none 404 404 | 401",
-    "read_model_rules": "     none none 404 none none 404 404 | 401",
-    "read_model_text": "      none none 404 none none 404 404 | 401",
-    "read_model_document": "  none none 404 none none 404 404 | 401",
-    "read_pseudo_data": "     none none 404 none none 404 404 | 401",
-    "predict": "              none none 404 none none 404 404 | 401",
-    "ask_model": "            422 422 404 422 422 404 404 | 401",
-    "sample_model": "         200 200 404 200 200 404 404 | 401",
-    "read_dashboard": "       200 200 200 200 200 200 403 | 401",
+    # Callers:              admin analyst stranger north south east monitor gateway | no token
+    "read_health": "          200 200 200 200 200 200 200 200 | 200",
+    "read_readiness": "       200 200 200 200 200 200 200 200 | 200",
+    "read_metrics": "         200 403 403 403 403 403 200 403 | 401",
+    "create_study": "         200 403 403 403 403 403 403 403 | 401",
+    "list_studies": "         200 200 200 200 200 200 403 403 | 401",
+    "read_study": "           200 200 404 200 200 404 404 403 | 401",
+    "compare_linkage": "      403 403 404 200 200 404 404 403 | 401",
+    "issue_token": "          201 403 404 403 403 404 404 403 | 401",
+    "list_tokens": "          200 403 404 403 403 404 404 403 | 401",
+    "rotate_token": "         201 201 201 201 201 201 201 201 | 401",
+    "revoke_token": "         204 404 404 404 404 404 404 404 | 401",
+    "create_invitation": "    201 201 404 403 403 404 404 403 | 401",
+    "list_invitations": "     200 200 404 403 403 404 404 403 | 401",
+    "revoke_invitation": "    204 204 404 404 404 404 404 404 | 401",
+    "accept_invitation": "    404 404 404 404 404 404 404 404 | 404",
+    "list_owners": "          200 200 404 200 200 404 404 403 | 401",
+    "remove_owner": "         204 204 404 403 403 404 404 403 | 401",
+    "put_study_plan": "       409 409 404 403 403 404 404 403 | 401",
+    "read_study_plan": "      404 404 404 404 404 404 404 403 | 401",
+    "delete_study_plan": "    204 204 404 403 403 404 404 403 | 401",
+    "put_report_plan": "      200 403 404 403 403 404 404 403 | 401",
+    "read_report_plan": "     200 200 404 200 200 404 404 200 | 401",
+    "send_reports": "         403 403 404 403 403 404 404 409 | 401",
+    "read_reports": "         200 200 404 403 403 404 404 403 | 401",
+    "release_reports": "      409 409 404 403 403 404 404 403 | 401",
+    "close_reports": "        409 403 404 403 403 404 404 403 | 401",
+    "withdraw_reports": "     200 403 404 403 403 404 404 403 | 401",
+    "create_release": "       403 403 404 200 409 404 404 403 | 401",
+    "list_releases": "        200 200 404 200 200 404 404 403 | 401",
+    "read_release": "         200 200 404 200 404 404 404 404 | 401",
+    "put_part": "             403 403 404 200 404 404 404 404 | 401",
+    "seal_release": "         403 403 404 200 404 404 404 404 | 401",
+    "withdraw_release": "     403 403 404 200 404 404 404 404 | 401",
+    "read_audit": "           200 200 200 200 200 200 403 403 | 401",
+    "read_privacy": "         200 200 404 200 200 404 404 403 | 401",
+    "forecast_privacy": "     422 422 404 200 200 404 404 403 | 401",
+    "read_alignment": "       200 200 404 200 200 404 404 403 | 401",
+    "create_job": "           200 200 404 403 403 404 404 403 | 401",
+    "list_jobs": "            200 200 404 200 200 404 404 403 | 401",
+    "read_job": "             200 200 404 200 200 404 404 404 | 401",
+    "cancel_job": "           200 200 404 403 403 404 404 404 | 401",
+    "read_job_log": "         200 200 404 403 403 404 404 404 | 401",
+    "stream_job_events": "    200 200 404 200 200 404 404 404 | 401",
+    "read_model": "           200 200 404 200 200 404 404 404 | 401",
+    "read_model_page": "      200 200 404 200 200 404 404 404 | 401",
+    "read_model_svg": "       200 200 404 200 200 404 404 404 | 401",
+    "read_model_bif": "       200 200 404 200 200 404 404 404 | 401",
+    "read_model_dot": "       200 200 404 200 200 404 404 404 | 401",
+    "read_model_csv": "       none none 404 none none 404 404 404 | 401",
+    "read_model_itemsets": "  none none 404 none none 404 404 404 | 401",
+    "read_model_rules": "     none none 404 none none 404 404 404 | 401",
+    "read_model_text": "      none none 404 none none 404 404 404 | 401",
+    "read_model_document": "  none none 404 none none 404 404 404 | 401",
+    "read_pseudo_data": "     none none 404 none none 404 404 404 | 401",
+    "predict": "              none none 404 none none 404 404 404 | 401",
+    "ask_model": "            422 422 404 422 422 404 404 404 | 401",
+    "sample_model": "         200 200 404 200 200 404 404 404 | 401",
+    "read_dashboard": "       200 200 200 200 200 200 403 403 | 401",
 }
 
 HIDDEN = {
@@ -89,7 +97,7 @@ HIDDEN = {
     name: row.replace("404 200 200", "404 404 404").replace("404 none none", "404 404 404")
     for name, row in EXPECTED.items()
     if name in ("read_job", "stream_job_events", "read_model", "read_model_page", "read_model_csv")
-} | {"cancel_job": "          200 200 404 404 404 404 404 | 401"}
+} | {"cancel_job": "          200 200 404 404 404 404 404 404 | 401"}
 
 
 STUDY_PLAN = StudyPlan(
@@ -97,6 +105,9 @@ STUDY_PLAN = StudyPlan(
     (StudySet(1, (StudyPart(0, (0,), Symmetric.from_gamma(2, 3.0)),)),),
 )
 """Of an owner that is not there: 409 for those who may agree on a plan."""
+
+SINGLE_RECORDS = Plan((Block((Variable("D", ("no", "yes")),), Symmetric.from_gamma(2, 3.0)),))
+"""What holders of single records report: published, and withdrawn before anything was counted."""
 
 
 @pytest.fixture
@@ -123,9 +134,13 @@ def world(asked: Any, release_a: Any, release_c: Any) -> Any:
                 ("revoked", "analyst", "s", 365),
                 ("spare", "analyst", "s", 365),
                 ("monitor", "monitor", None, 365),
+                ("gateway", "gateway", "s", 365),
             )
         }
     miner.clock.ahead = timedelta(days=2)
+    plan = {"plan": SINGLE_RECORDS.as_dict()}
+    assert miner.admin("PUT", "/v1/studies/s/reports/plan", json=plan).status_code == 201
+    assert miner.admin("DELETE", "/v1/studies/s/reports").status_code == 200
     person = type(analyst)
     miner.people = {
         "admin": miner.admin,
@@ -177,6 +192,10 @@ def bodies(release: Any) -> dict[str, dict[str, Any]]:
         "issue_token": {"json": {"name": "friend"}},
         "create_invitation": {"json": {"owner": "friend"}},
         "accept_invitation": {"json": {"secret": "i-000000000000.guessed"}},
+        "put_report_plan": {"json": {"plan": SINGLE_RECORDS.as_dict()}},
+        "send_reports": {
+            "json": {"batch": "b" * 16, "plan_digest": SINGLE_RECORDS.digest, "reports": [[0]]}
+        },
         "put_study_plan": {"json": STUDY_PLAN.as_dict()},
         "create_release": {"json": release.body},
         "put_part": {

@@ -167,7 +167,8 @@ def test_the_maximum_under_a_model(model: FactoredModel, names: list[str]):
         table = distribution(model, parameters).ravel()
         return -sum(float(xlogy(counts, dense.T @ table).sum()) for dense, counts in parts)
 
-    begins = np.random.default_rng(0).normal(size=(3, model.probabilities))
+    number = sum(math.prod(SHAPE[a] for a in (*own, *given)) for own, given in model.every)
+    begins = np.random.default_rng(0).normal(size=(3, number))
     best = max(-minimize(loss, b, method="BFGS", options={"gtol": 1e-4}).fun for b in begins)
     assert float(found.log_likelihood[0]) == pytest.approx(best, abs=1e-3)
     np.testing.assert_allclose(model.fit(found.probabilities), found.probabilities, atol=1e-12)
@@ -395,3 +396,23 @@ def test_a_value_that_falls_by_rounding_is_no_end(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("pramana_core.estimation.core.likelihood.likelihood", falling)
     assert climb([stratum], model, begin, tolerance=-1.0, steps=300).steps == 300
     assert climb([stratum], model, begin, tolerance=-1.0, steps=300, quiet=1e-12).steps < 300
+
+
+def test_where_a_hidden_variable_is_behind_all_newton_steps_end_where_em_crawls():
+    """Independence given one variable does not hold, and cells are at the edge."""
+    rng = np.random.default_rng(4)
+    shape = (3, 3, 2, 3)
+    parts = [rng.dirichlet(np.full(size, 0.4), size=3) for size in shape]
+    truth = np.einsum("ha,hb,hc,hd->abcd", *parts) / 3
+    channels = tuple(Symmetric.from_gamma(size, 9.0) for size in shape)
+    law = Stratum(truth, channels).expected(truth[..., None])[:, 0]
+    reported = rng.multinomial(200_000, law / law.sum()).reshape(shape).astype(float)
+    model = FactoredModel(shape, (((2,), ()), ((0,), (2,)), ((1, 3), (2,))))
+    strata = [Stratum(reported, channels)]
+    found = maximize(strata, model, tolerance=1e-6)
+    begin = model.fit(start(strata)[0][..., None])[..., 0]
+    alone = climb(strata, model, begin, tolerance=-1.0, steps=6_000)
+    assert found.steps < 100
+    assert found.log_likelihood[0] == pytest.approx(alone.log_likelihood[0], abs=1e-4)
+    np.testing.assert_allclose(found.table, alone.table, atol=1e-5)
+    np.testing.assert_allclose(model.fit(found.probabilities), found.probabilities, atol=1e-12)

@@ -164,3 +164,23 @@ def test_strata_with_different_channels_add_up():
     np.testing.assert_allclose(moment(strata), 3 * true, rtol=1e-10)
     joint = maximize(strata, tolerance=1e-10)
     np.testing.assert_allclose(joint.table, true / 100, atol=1e-6)
+
+
+NARROW = Dense.from_probabilities([[0.6, 0.3, 0.1], [0.1, 0.2, 0.7]])
+
+
+@pytest.mark.parametrize("sets", [1, 3])
+def test_channels_that_go_together_are_those_one_by_one(sets: int):
+    """Short neighbours as one matrix, a long one by itself, and more than fit in one matrix."""
+    channels = (BINARY, NARROW, Symmetric.from_gamma(70, 9.0), Identity(3), *(TERNARY,) * 4)
+    reported = np.ones([channel.shape[1] for channel in channels])
+    stratum = Stratum(reported, channels)
+    rng = np.random.default_rng(2)
+    true, function = rng.random((*stratum.shape, sets)), rng.random((reported.size, sets))
+    expected, adjoint = true, function.reshape(*reported.shape, sets)
+    for axis, channel in enumerate(channels):
+        expected = channel.apply(expected, axis)
+        adjoint = channel.apply_adjoint(adjoint, axis)
+    made = stratum.expected(true).reshape(expected.shape)
+    np.testing.assert_allclose(made, expected, rtol=1e-12)
+    np.testing.assert_allclose(stratum.adjoint(function), adjoint, rtol=1e-12)

@@ -5,15 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from pramana_core.channels import Symmetric
 from pramana_core.domain import Domain
 from pramana_core.errors import OptionError
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.estimation.subpopulations_reported import (
     RecordSubpopulation,
     ReportedSubpopulation,
+    WeighedSubpopulation,
 )
 from pramana_core.marginals.counts import CUBE_CELLS, ReportedCounts
-from pramana_core.plan import Plan
+from pramana_core.plan import Block, Plan
 
 SMALL = Domain.of(a="xy", b="xyz", c="wxyz", d="xy")
 WIDE = Domain.of(**{f"v{i}": "wxyz" for i in range(30)})
@@ -27,7 +29,7 @@ def counted(domain: Domain, records: int = 500) -> tuple[ReportedCounts, Plan]:
 
 def test_they_are_those_of_the_table_of_all_records():
     reports, plan = counted(SMALL)
-    ours = RecordSubpopulation(plan, reports, None, {})
+    ours = RecordSubpopulation(plan, reports, {})
     whole = ReportedSubpopulation.everyone(plan, reports)
     for given in ([], [("c", 2)], [("c", 2), ("a", 1)]):
         for name, code in given[-1:]:
@@ -64,3 +66,42 @@ def test_many_columns_and_long_paths_are_no_obstacle():
         within.within("v0", 1)
     with pytest.raises(OptionError):
         within.table(["v0"])
+
+
+@pytest.mark.parametrize("records", [2, 400])
+def test_records_and_the_table_of_their_reports_tell_the_same(records: int):
+    """Records of many distinct reports are weighed; those of few are counted once."""
+    rng = np.random.default_rng(3)
+    plan = Plan(tuple(Block((v,), Symmetric.from_probability(v.size, 0.3)) for v in SMALL))
+    codes = {v.name: rng.integers(0, v.size, records).astype(np.uint8) for v in SMALL}
+    reports = ReportedCounts(codes, plan.reported_sizes)
+    weighed = WeighedSubpopulation(plan, reports, {})
+    table = ReportedSubpopulation.everyone(plan, reports)
+    within = weighed.within("c", 3)
+    assert isinstance(within, ReportedSubpopulation) is (records == 400)
+    cut = table.within("c", 3)
+    for ours, whole in (
+        (weighed, table),
+        (within, cut),
+        (within.within("a", 0), cut.within("a", 0)),
+    ):
+        left = [name for name in ("d", "b", "a") if name not in ours.given]
+        for asked in ([left[0], left[1]], [left[1], left[0]], left):
+            made, expected = ours.table(asked), whole.table(asked)
+            np.testing.assert_allclose(made.counts, expected.counts, atol=1e-9 * records)
+            np.testing.assert_allclose(made.products, expected.products, atol=1e-9 * records)
+            weights = [np.ones(records), np.ones(records)]
+            for name, code in ours.given.items():
+                row = plan.block_of(name).channel.decoder()[code][codes[name]]
+                weights = [weights[0] * row, weights[1] * row**2]
+            # Record by record, by its own estimator.
+            counts, products = np.zeros(made.counts.shape), np.zeros(made.products.shape)
+            for record in range(records):
+                own = np.ones(())
+                for name in asked:
+                    decoder = plan.block_of(name).channel.decoder()
+                    own = np.multiply.outer(own, decoder[:, codes[name][record]])
+                counts += weights[0][record] * own
+                products += weights[1][record] * np.outer(own, own)
+            np.testing.assert_allclose(made.counts, counts, atol=1e-9 * records)
+            np.testing.assert_allclose(made.products, products, atol=1e-9 * records)

@@ -287,8 +287,9 @@ def test_of_likelihood_slopes_are_those_of_its_tables_and_of_models_there_are_no
 # How reports are counted --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("records", [1, 7, 8, 9, 63, 64, 65, 127, 128, 129, 1000])
+@pytest.mark.parametrize("records", [1, 7, 8, 9, 63, 64, 65, 127, 128, 129, 1000, 20_000])
 def test_packed_bits_count_as_tables_do(records: int):
+    """Of many records with few distinct reports, the table of these is counted, as tables are."""
     made = Records.random(PLANS["independent"], records, seed=3, dtype=np.uint8)
     packed = made.marginals().supports(ITEMS)
     counted = TablesOnly(made.counts())

@@ -104,11 +104,12 @@ class FixedGain:
 
 
 class _Tested:
-    """The gain of a parent by a test of independence, in three steps of growing cost.
+    """The gain of a parent by a test of independence, in four steps of growing cost.
 
-    First the bound of one evaluation, then the most likely table under independence against the
-    reports themselves, last the most likely table of all. Only numbers are kept between steps: the
-    tables are many, and the marginals keep those that are asked of again.
+    First the bound of one evaluation, then that of a few steps towards the most likely table under
+    independence, then that table against the reports themselves, last the most likely table of
+    all. Only numbers are kept between steps: the tables are many, and the marginals keep those
+    that are asked of again.
     """
 
     def __init__(self, ask: Callable[[], Independence], penalty: float):
@@ -125,6 +126,8 @@ class _Tested:
         if self._steps == 1:
             self.upper = self._ask().upper - self.penalty
         elif self._steps == 2:
+            self.upper = min(self.upper, self.near[1] - self.penalty)
+        elif self._steps == 3:
             self.upper = min(self.upper, self.headroom - self.penalty)
         else:
             alternative = self._ask().alternative_log_likelihood
@@ -132,11 +135,20 @@ class _Tested:
             self.upper = self.lower = ratio - self.penalty
 
     @cached_property
-    def headroom(self) -> float:
-        """How far the reports' own likelihood is above the one under independence."""
+    def near(self) -> tuple[float, float]:
+        """Bounds of `headroom` at a fraction of its cost."""
         evidence = self._ask()
         self._saturated = evidence.saturated
-        return self._saturated - evidence.null_log_likelihood
+        least, most = evidence.null_bounds
+        return self._saturated - most, self._saturated - least
+
+    @cached_property
+    def headroom(self) -> float:
+        """How far the reports' own likelihood is above the one under independence."""
+        least, most = self.near
+        if least == most:
+            return most
+        return min(most, self._saturated - self._ask().null_log_likelihood)
 
 
 class _Exchanged:
@@ -161,7 +173,10 @@ class _Exchanged:
                 self._added.sharpen()
             self.upper = self._added.upper + self._dropped.penalty
         elif self._steps == 2:
-            self.upper = self._added.headroom - self._penalty
+            self.upper = min(self.upper, self._added.near[1] - self._penalty)
+        elif self._steps == 3:
+            most = self._added.near[1] - self._dropped.near[0] - self._penalty
+            self.upper = min(self.upper, most)
         else:
             self.upper = self._added.headroom - self._dropped.headroom - self._penalty
             self.lower = self.upper

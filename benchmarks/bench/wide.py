@@ -2,27 +2,26 @@
 
 Every record reports one pair of its columns at gamma 19 and withholds the rest. Measured are the
 design, the owner's randomization, all pairs with their errors, and a classifier, each beside
-numpy's counting of all 4,950 pairs of the clean table. Each step runs in a process of its own, so
-that its largest memory is its own; times are those of the processor, one core, for both sides.
+numpy's counting of all 4,950 pairs of the clean table, in processor time. Each step runs in a
+process of its own, so that none finds what another remembers.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-import resource
-import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache, partial
 from hashlib import sha256
 from multiprocessing import get_context
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from typing import TypeAlias
 
 import numpy as np
 
-from benchmarks.measuring import Measured, record
+from benchmarks.bench.measuring import Bench, Comparison, Spent
 from owner_agent.randomize.reports import randomize
 from owner_agent.state.keys import Secrets
 from pramana_core.channels import RESOLUTION, Choice, Sampled, most_accurate
@@ -33,7 +32,6 @@ from pramana_core.learn.bayes_classifier.learning import learn_bayes_classifier
 from pramana_core.learn.bayes_classifier.options import BayesClassifierOptions
 from pramana_core.marginals.counts import Codes, ReportedCounts
 from pramana_core.plan import Block, Plan
-from pramana_core.terminal import console
 
 RECORDS, COLUMNS, GAMMA = 1_000_000, 100, 19.0
 SECRETS = Secrets(sha256(b"a wide table's draw key").digest(), sha256(b"its linkage").digest())
@@ -68,20 +66,23 @@ class Table:
         )
         return Plan((Block(own, Sampled(tuple(sizes), tuple(choices))),))
 
-    def records(self) -> dict[str, Codes]:
-        """Draw the true records."""
+    def records(self, records: int) -> dict[str, Codes]:
+        """Draw so many true records."""
         rng = np.random.default_rng(self.seed + 1)
-        kind = rng.integers(0, 3, RECORDS)
+        kind = rng.integers(0, 3, records)
         columns: dict[str, Codes] = {}
         for variable in self.plan.domain:
             ends = rng.dirichlet(np.full(variable.size, 0.8), size=3).cumsum(axis=1)
-            drawn, where = np.zeros(RECORDS, dtype=np.uint8), rng.random(RECORDS)
+            drawn, where = np.zeros(records, dtype=np.uint8), rng.random(records)
             for one in range(3):
                 own = kind == one
                 drawn[own] = np.minimum(np.searchsorted(ends[one], where[own]), variable.size - 1)
             columns[variable.name] = drawn
         return columns
 
+
+Step: TypeAlias = Callable[["Table", Path, int], float]
+"""Does something with a table, so many of its records, and returns seconds of the processor."""
 
 TABLES = (
     Table("question", 4, 4, 1),
@@ -90,51 +91,54 @@ TABLES = (
 )
 
 
-def main() -> None:
-    """Measure all steps, print them, and write them to results.json."""
-    named = sys.argv[1:]
-    record([m for table in TABLES if not named or table.name in named for m in measured(table)])
+def questions(bench: Bench) -> list[Comparison]:
+    """Measure the steps with columns of four categories."""
+    return _steps(bench, TABLES[0])
 
 
-def measured(table: Table) -> list[Measured]:
-    """Return the ratios of a table's steps."""
-    about = f"10^6 records of 100 columns of {table.least} to {table.most} categories"
-    if table.least == table.most:
-        about = f"10^6 records of 100 columns of {table.least} categories"
-    with TemporaryDirectory() as folder:
-        counting = _alone(_counting, table, Path(folder))
-        steps = {
-            f"design for pairs, a tree or a classifier, the slowest, of {about}": _alone(
-                _designing, table, Path(folder)
-            ),
-            f"randomize {about}, each by one pair": _alone(_randomizing, table, Path(folder)),
-            f"all 4,950 pairs with errors from {about}": _alone(_pairs, table, Path(folder)),
-            f"naive Bayes of 99 attributes from {about}": _alone(_classifier, table, Path(folder)),
-        }
-    for what, (seconds, mebibytes) in steps.items():
-        console().print(f"{what}: {seconds:.1f} s, at most {mebibytes:,.0f} MiB")
+def surveys(bench: Bench) -> list[Comparison]:
+    """Measure the steps with columns of two to ten categories."""
+    return _steps(bench, TABLES[1])
+
+
+def registers(bench: Bench) -> list[Comparison]:
+    """Measure the steps with columns of two to thirty categories."""
+    return _steps(bench, TABLES[2])
+
+
+GROUPS = (questions, surveys, registers)
+
+
+def _steps(bench: Bench, table: Table) -> list[Comparison]:
+    """Compare each step with numpy's counting, which is done once."""
+    records = bench.size(RECORDS)
+    run = partial(_alone, table, bench.folder, records)
+    counting = cache(partial(run, _counting))
+    steps = {
+        "design": (_designing, None),
+        "randomize": (_randomizing, None),
+        "all 4,950 pairs with errors": (_pairs, 1 / 3),
+        "naive Bayes": (_classifier, None),
+    }
+    about = f"100 columns of {table.least} to {table.most} categories, 1M records"
+    counting()  # it writes the table down that the others read
     return [
-        Measured(
-            what,
-            round(1e3 * seconds, 2),
+        Comparison(
+            f"{what}, {about}",
             "numpy's bincount of all 4,950 pairs of the clean table",
-            round(1e3 * counting[0], 2),
-            round(seconds / counting[0], 3),
-            round(mebibytes),
+            partial(run, step),
+            counting,
+            aim=aim,
+            rounds=1,
         )
-        for what, (seconds, mebibytes) in steps.items()
+        for what, (step, aim) in steps.items()
     ]
 
 
-def _alone(step: Callable[[Table, Path], float], table: Table, folder: Path) -> tuple[float, float]:
-    """Run a step in a new process; return its seconds and the most memory of it, in MiB."""
+def _alone(table: Table, folder: Path, records: int, step: Step) -> Spent:
+    """Run a step in a new process; return what it took there."""
     with get_context("spawn").Pool(1) as pool:
-        return pool.apply(_told, (step, table, folder))
-
-
-def _told(step: Callable[[Table, Path], float], table: Table, folder: Path) -> tuple[float, float]:
-    seconds = step(table, folder)
-    return seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        return Spent(*[pool.apply(step, (table, folder, records))] * 2)
 
 
 def _write(path: Path, columns: Mapping[str, Codes]) -> None:
@@ -147,9 +151,9 @@ def _read(path: Path, plan: Plan) -> dict[str, Codes]:
     return {name: np.load(path / f"{name}.npy") for name in plan.domain.names}
 
 
-def _counting(table: Table, folder: Path) -> float:
+def _counting(table: Table, folder: Path, records: int) -> float:
     """Draw the clean table, write it down and count all its pairs."""
-    columns, plan = table.records(), table.plan
+    columns, plan = table.records(records), table.plan
     _write(folder / "clean", columns)
     wide = [column.astype(np.int64) for column in columns.values()]
     sizes = [v.size for v in plan.domain]
@@ -160,7 +164,7 @@ def _counting(table: Table, folder: Path) -> float:
     return time.process_time() - began
 
 
-def _designing(table: Table, folder: Path) -> float:  # noqa: ARG001
+def _designing(table: Table, folder: Path, records: int) -> float:  # noqa: ARG001
     """Design for all pairs, for a tree and for a classifier of the first column; the slowest."""
     domain = table.plan.domain
     needs = Requirements(domain, dict.fromkeys(domain.names, GAMMA), GAMMA)
@@ -169,16 +173,16 @@ def _designing(table: Table, folder: Path) -> float:  # noqa: ARG001
     kinds = (("pairs", None), ("tree", domain.names[0]), ("classifier", domain.names[0]))
     for learn, target in kinds:
         began = time.process_time()
-        compare(Problem(needs, goal(domain, learn, target=target), reference(domain), RECORDS))
+        compare(Problem(needs, goal(domain, learn, target=target), reference(domain), records))
         taken.append(time.process_time() - began)
     return max(taken)
 
 
-def _randomizing(table: Table, folder: Path) -> float:
+def _randomizing(table: Table, folder: Path, records: int) -> float:
     """Randomize the records by keyed draws, and write the reports down."""
     plan = table.plan
     columns = _read(folder / "clean", plan)
-    keys = np.frombuffer(np.random.default_rng(table.seed + 2).bytes(16 * RECORDS), dtype="V16")
+    keys = np.frombuffer(np.random.default_rng(table.seed + 2).bytes(16 * records), dtype="V16")
     began = time.process_time()
     made = randomize(plan, SECRETS, "wide", keys, columns)
     seconds = time.process_time() - began
@@ -192,7 +196,7 @@ def _marginals(table: Table, folder: Path) -> EstimatedMarginals:
     return EstimatedMarginals(counts, plan, estimator="pooled")
 
 
-def _pairs(table: Table, folder: Path) -> float:
+def _pairs(table: Table, folder: Path, records: int) -> float:  # noqa: ARG001
     """Estimate every pair's table and its standard errors."""
     marginals = _marginals(table, folder)
     began = time.process_time()
@@ -201,7 +205,7 @@ def _pairs(table: Table, folder: Path) -> float:
     return time.process_time() - began
 
 
-def _classifier(table: Table, folder: Path) -> float:
+def _classifier(table: Table, folder: Path, records: int) -> float:  # noqa: ARG001
     """Learn naive Bayes, the first column the class."""
     marginals = _marginals(table, folder)
     began = time.process_time()
@@ -209,7 +213,3 @@ def _classifier(table: Table, folder: Path) -> float:
     options = BayesClassifierOptions(model="naive-bayes")
     learn_bayes_classifier(marginals, target, options=options)
     return time.process_time() - began
-
-
-if __name__ == "__main__":
-    main()

@@ -3,7 +3,7 @@
 Revisions below it were steps of the development, and no released miner had them.
 """
 
-revision = "8"
+revision = "9"
 down_revision = None
 
 

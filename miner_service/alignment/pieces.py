@@ -1,0 +1,194 @@
+"""The records of a job in pieces: which rows of which releases they are, and how they are counted.
+
+A piece has names and places only. Whoever counts it reads the columns from the place of files that
+it knows of itself: pieces can be sent to other machines, and nothing of a release goes with them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from miner_service.alignment.ranges import KeyRange, Rows, key_ranges, record_groups
+from miner_service.store.files.segments import KeyText, load_columns, load_keys
+from pramana_core.marginals.counts import ReportedCounts
+from pramana_core.marginals.passes import Pass, counted_here, total
+from pramana_core.progress import Tick, no_cancel
+from pramana_core.wire.parts import Values
+
+T = TypeVar("T")
+
+JOINED_RECORDS = 1 << 18
+"""So many records at most of each release are in a piece whose pseudonyms are compared."""
+
+_KEPT = 1 << 12
+"""Of so many pieces it is remembered which rows they are: a bit per record and release."""
+
+Packed = npt.NDArray[np.uint8]
+"""Which rows of a piece are chosen, a bit each."""
+
+Places = tuple[tuple[int, int], ...]
+"""Of a piece, the first row and the one after the last in each release."""
+
+
+@dataclass(frozen=True)
+class RecordSet:
+    """Records that exactly some of a few releases have, with the columns of them that are needed.
+
+    Attributes:
+        releases: their ids.
+        digests: of the files of their columns, SHA-256.
+        columns: of each, the columns that are needed.
+        sizes: the number of reported categories by column.
+        present: which of the releases have the records; None where all have the same pseudonyms.
+    """
+
+    releases: tuple[str, ...]
+    digests: tuple[str | None, ...]
+    columns: tuple[tuple[str, ...], ...]
+    sizes: Mapping[str, int]
+    present: tuple[bool, ...] | None = None
+
+    def pieces(
+        self, records: Sequence[int], load_keys: Callable[[str], KeyText], most: int
+    ) -> list[Places]:
+        """Return the pieces of the records.
+
+        Args:
+            records: how many each of the releases has.
+            load_keys: reads the pseudonyms of a release, where they are not all the same.
+            most: so many records are in a piece at most.
+        """
+        if self.present is None:
+            return [
+                ((start, min(start + most, records[0])),) * len(self.releases)
+                for start in range(0, records[0], most)
+            ]
+        keys = [load_keys(release) for release in self.releases]
+        return [
+            tuple((part.start, part.stop) for part in found.slices)
+            for found in key_ranges(keys, min(most, JOINED_RECORDS))
+        ]
+
+
+class PassPlace(Protocol):
+    """Where passes over the records of jobs are taken: in this process, or on a cluster."""
+
+    def __call__(
+        self, records: RecordSet, pieces: Sequence[Places], asked: Pass[T], tick: Tick, /
+    ) -> T:
+        """Return what a pass counts of all pieces. What `tick` raises stops it."""
+
+
+class PieceReader:
+    """Reads pieces from the files of a place, and remembers which rows they are.
+
+    Args:
+        path: returns a local file with the columns of a release.
+        verify: checks that the columns of a release have a digest; each is checked once.
+    """
+
+    def __init__(
+        self, path: Callable[[str], Path], verify: Callable[[str, str], None] | None = None
+    ) -> None:
+        self._path, self._verify = path, verify
+        self._checked: set[tuple[str, str | None]] = set()
+        self._rows = lru_cache(_KEPT)(self._compared)
+
+    def counted(
+        self,
+        records: RecordSet,
+        pieces: Sequence[Places],
+        asked: Pass[T],
+        tick: Tick = no_cancel,
+        threads: int = 1,
+    ) -> T | None:
+        """Return what a pass counts of some pieces; None where they have no records.
+
+        Raises:
+            NotReady: the columns of a release are not there.
+            StoreCorrupt: they are others than were sealed.
+        """
+        self._check(records)
+        columns = [
+            load_columns(self._path(release), wanted) if wanted else {}
+            for release, own in zip(records.releases, records.columns, strict=True)
+            for wanted in [[name for name in own if name in asked.names]]
+        ]
+        readers = [partial(self._reports, records, columns, places) for places in pieces]
+        return counted_here(readers, asked, tick, threads)
+
+    def _check(self, records: RecordSet) -> None:
+        for release, digest in zip(records.releases, records.digests, strict=True):
+            if self._verify and (release, digest) not in self._checked:
+                self._verify(release, str(digest))
+                self._checked.add((release, digest))
+
+    def _reports(
+        self, records: RecordSet, columns: Sequence[Mapping[str, Values]], places: Places, _: object
+    ) -> ReportedCounts | None:
+        chosen: Sequence[Packed | None] = [None] * len(places)
+        if records.present is not None:
+            found = self._rows(records.releases, places).get(records.present)
+            if found is None:
+                return None
+            chosen = found
+        reported = {
+            name: _chosen(column[start:stop], rows)
+            for own, (start, stop), rows in zip(columns, places, chosen, strict=True)
+            for name, column in own.items()
+        }
+        return ReportedCounts(reported, {name: records.sizes[name] for name in reported})
+
+    def _compared(
+        self, releases: tuple[str, ...], places: Places
+    ) -> dict[tuple[bool, ...], tuple[Packed | None, ...]]:
+        """Return the rows of each set of records in a range of pseudonyms; None for all of them."""
+        keys = [load_keys(self._path(release)) for release in releases]
+        groups = record_groups(keys, KeyRange(tuple(slice(*ends) for ends in places)))
+        return {
+            group.sources: tuple(
+                _packed(rows, *ends) for rows, ends in zip(group.rows, places, strict=True)
+            )
+            for group in groups
+        }
+
+
+def _packed(rows: Rows | None, start: int, stop: int) -> Packed | None:
+    if rows is None or isinstance(rows, slice):
+        return None
+    there = np.zeros(stop - start, dtype=np.bool_)
+    there[rows - start] = True
+    return np.packbits(there)
+
+
+def _chosen(column: Values, rows: Packed | None) -> Values:
+    if rows is None:
+        return column
+    return column[np.unpackbits(rows, count=len(column)).view(np.bool_)]
+
+
+class LocalPlace:
+    """Takes passes in this process, by as many threads as it may use cores.
+
+    Args:
+        reader: reads the pieces.
+    """
+
+    def __init__(self, reader: PieceReader) -> None:
+        self._reader = reader
+        self._threads = len(os.sched_getaffinity(0))
+
+    def __call__(
+        self, records: RecordSet, pieces: Sequence[Places], asked: Pass[T], tick: Tick, /
+    ) -> T:
+        """Return what a pass counts of all pieces. Raises EmptyTable if they have no records."""
+        found = self._reader.counted(records, pieces, asked, tick, self._threads)
+        return total([] if found is None else [found])

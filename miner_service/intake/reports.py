@@ -1,0 +1,354 @@
+"""Reports of single records: a plan is published, batches are counted, and jobs use the counts.
+
+What is stored is how often each row of codes was reported: not who sent it, when, from where or
+beside which others. A batch is counted and its receipt kept in one transaction, so that it counts
+once whatever is interrupted and however often it is sent.
+
+Also here:
+
+* The counts as a release: jobs, privacy and checks see them as they see any owner's records.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+from sqlalchemy import update
+from sqlalchemy.orm import Session
+
+from miner_service.intake import withdrawing
+from miner_service.intake.agreement import require_followed
+from miner_service.intake.intake import checked_content, seal
+from miner_service.intake.study_privacy import draws_of_reports, require_plan_within_budget
+from miner_service.services import Services
+from miner_service.store import reports as rows
+from miner_service.store.files.durable import storing
+from miner_service.store.owners import deactivate_owner, join
+from miner_service.store.people import awaited_owners, no_such
+from miner_service.store.releases import (
+    create_release,
+    find_release,
+    release_message,
+    releases_in_use,
+    releases_of,
+)
+from miner_service.store.reports import CountedCells, find_reports, report_plan_of
+from miner_service.store.schema import PartRow, ReportPlanRow
+from pramana_core.channels import Coordinated
+from pramana_core.errors import Conflict, LimitExceeded, PlanConflict, PlanError
+from pramana_core.plan import Plan
+from pramana_core.privacy import told_by_record
+from pramana_core.wire.base import KEY_BYTES, KEY_COLUMN
+from pramana_core.wire.channels import PlanMessage
+from pramana_core.wire.parts import PART_MEDIA_TYPE, Pseudonyms, RecordSchema, encode_part
+from pramana_core.wire.privacy import AmplificationMessage
+from pramana_core.wire.releases import PartManifest, Release, ReleaseCreate, release_digest
+from pramana_core.wire.releases.base import RANDOMIZED
+from pramana_core.wire.releases.catalogue import KINDS
+from pramana_core.wire.reports import (
+    BatchReceipt,
+    CellFormat,
+    PublishedPlan,
+    ReportBatch,
+    ReportCounts,
+    ReportPlanCreate,
+    ReportsState,
+    batch_digest,
+    batch_key,
+)
+
+
+def publish(services: Services, study: str, body: ReportPlanCreate) -> tuple[PublishedPlan, bool]:
+    """Publish the plan by which single records are reported, or find the same one; say which.
+
+    Raises:
+        LimitExceeded, PlanError, ChannelError, DomainError: it is no plan that the service takes.
+        Conflict: another plan was published, or the study has an owner of that name.
+        StudyPlanNotFollowed: the study's owners agreed on a plan that it does not follow.
+        BudgetExceeded: it would tell more than the study's budget leaves.
+    """
+    plan = _checked(services, body)
+    with services.database.write() as session:
+        row = session.get(ReportPlanRow, study)
+        if row is not None:
+            if (row.digest, row.owner) != (plan.digest, body.owner):
+                raise Conflict(
+                    f"Study {study} has published another plan of single records"
+                    f" ({row.digest[:12]}..., of {row.owner}); it is unchanged.",
+                    where=study,
+                    remedy="Who has answered by it must not answer by another one: open a study"
+                    " of its own for that.",
+                )
+            return PublishedPlan.of(study, row.owner, _state(row), plan), False
+        if body.owner in awaited_owners(session, study, services.now()) or releases_of(
+            session, study, body.owner
+        ):
+            raise Conflict(
+                f"{body.owner} is an owner of study {study}, or was, or is invited to it.",
+                where="owner",
+                remedy="Choose another name for the holders of single records.",
+            )
+        require_followed(session, study, body.owner, KINDS[RANDOMIZED], plan)
+        require_plan_within_budget(session, study, body.owner, plan)
+        rows.store_report_plan(session, study, body.owner, plan, services.now())
+        join(session, study, body.owner, services.now())
+    return PublishedPlan.of(study, body.owner, "open", plan), True
+
+
+def _checked(services: Services, body: ReportPlanCreate) -> Plan:
+    plan: Plan = checked_content(services.settings.limits, KINDS[RANDOMIZED], body.plan)
+    if any(isinstance(block.channel, Coordinated) for block in plan.blocks):
+        raise PlanError(
+            "The plan is an owner's part of a study plan, whose coin holders of single records do"
+            " not have.",
+            where="plan",
+            remedy="Publish a plan that samples its blocks record by record.",
+        )
+    if KEY_COLUMN in plan.domain.names:
+        raise PlanError(f"No variable may be called {KEY_COLUMN}.", where="plan")
+    if (width := CellFormat.of(plan).width) > rows.CELL_BYTES:
+        raise LimitExceeded(
+            f"A report by this plan takes {width} bytes; {rows.CELL_BYTES} are allowed.",
+            where="plan",
+            remedy="Publish fewer variables, or a channel with fewer codes.",
+        )
+    return plan
+
+
+def published(session: Session, study: str) -> PublishedPlan:
+    """Return the plan of a study's single records. Raises NotFound."""
+    row = find_reports(session, study)
+    return PublishedPlan.of(study, row.owner, _state(row), report_plan_of(row))
+
+
+def count(
+    services: Services, study: str, gateway: str, body: ReportBatch
+) -> tuple[BatchReceipt, bool]:
+    """Count a batch, or find that it was counted before; say whether it is new.
+
+    Raises:
+        NotFound: no plan was published.
+        PlanConflict: the reports were made by another plan.
+        LimitExceeded: there are too many reports in it.
+        InputError: a report does not fit the plan; nothing of the batch is counted.
+        Conflict: the gateway sent other reports under this name; or reports are taken no more.
+    """
+    most = services.settings.limits.batch_reports
+    if len(body.reports) > most:
+        raise LimitExceeded(
+            f"The batch has {len(body.reports)} reports; {most} are allowed.",
+            where="reports",
+            remedy="Send them in several batches, each with a name of its own.",
+        )
+    with services.database.read() as session:
+        plan = report_plan_of(find_reports(session, study))
+    if body.plan_digest != plan.digest:
+        raise PlanConflict(
+            f"The reports were made by plan {body.plan_digest[:12]}..., and the study published"
+            f" {plan.digest[:12]}.... Nothing was counted.",
+            where="plan_digest",
+            remedy=f"Send reports made by the plan at /v1/studies/{study}/reports/plan.",
+        )
+    form = CellFormat.of(plan)
+    cells = form.pack(body.reports)
+    key, digest = batch_key(study, gateway, body.batch), batch_digest(body.batch, cells)
+    counted = form.counted(cells)
+
+    def change(session: Session) -> bool:
+        known = rows.find_batch(session, key)
+        if known is not None:
+            if known.digest != digest:
+                raise Conflict(
+                    "A batch of this name was counted with other reports; nothing was counted now.",
+                    where="batch",
+                    remedy="Other reports are another batch and need a name of their own.",
+                )
+            return False
+        row = find_reports(session, study)
+        if row.state != "open":
+            raise _taken_no_more(row)
+        rows.count_batch(session, row, key=key, gateway=gateway, digest=digest, cells=counted)
+        return True
+
+    new = services.together.submit(change).result()
+    return BatchReceipt(study=study, batch=body.batch, records=len(cells)), new
+
+
+def counts(session: Session, study: str) -> ReportCounts:
+    """Return how many reports there are. Raises NotFound."""
+    row = find_reports(session, study)
+    used = releases_in_use(session, study).get(row.owner)
+    return ReportCounts(
+        study=study,
+        owner=row.owner,
+        state=_state(row),
+        plan_digest=row.digest,
+        record=AmplificationMessage.of(told_by_record(report_plan_of(row))),
+        records=row.records,
+        combinations=rows.combinations(session, study),
+        gateways=rows.gateway_counts(session, study),
+        release=None if used is None else used.id,
+        released=0 if used is None else used.records,
+    )
+
+
+def _state(row: ReportPlanRow) -> ReportsState:
+    return cast(ReportsState, row.state)
+
+
+def close(services: Services, study: str) -> ReportCounts:
+    """Take no more reports; again is harmless. Raises NotFound, Conflict: they were withdrawn."""
+    with services.database.write() as session:
+        row = find_reports(session, study)
+        if row.state == "withdrawn":
+            raise _taken_no_more(row)
+        row.state = "closed"
+        session.flush()
+        return counts(session, study)
+
+
+def withdraw(services: Services, study: str) -> ReportCounts:
+    """Delete what was counted, and withdraw its releases; again is harmless. Raises NotFound.
+
+    Jobs wait for these people no more. That it was told stays in the study's sums.
+    """
+    with services.database.exclusive(_releasing(study)):
+        with services.database.write() as session:
+            row = find_reports(session, study)
+            row.state = "withdrawn"
+            rows.delete_counts(session, study)
+            deactivate_owner(session, study, row.owner, services.now())
+            made = [one.id for one in releases_of(session, study, row.owner)]
+        for release in made:
+            withdrawing.withdraw(services, release)
+    with services.database.read() as session:
+        return counts(session, study)
+
+
+def _taken_no_more(row: ReportPlanRow) -> Conflict:
+    return Conflict(
+        f"The reports of study {row.study} are {row.state}; nothing was counted.",
+        where=row.study,
+        remedy="Keep what was not counted out of this study.",
+    )
+
+
+# The counts as a release: jobs, privacy and checks see them as they see any owner's records.
+#
+# A release has a record for each report, under a pseudonym that is its place: rows lie in the order
+# of their codes, so that neither says anything that the counts do not. The same counts make the
+# same bytes, and so an interrupted release is taken up again by making it again. Releases of more
+# and more reports replace each other; places are told apart by how many records a release has, so
+# that nobody takes two reports for two of one person.
+
+_PART = 1 << 17
+"""At most so many records in a part."""
+
+
+def release(services: Services, study: str) -> tuple[Release, bool]:
+    """Put into use what was counted so far; say whether it was not in use before.
+
+    Raises:
+        NotFound: no plan was published.
+        Conflict: nothing was counted, or it was withdrawn.
+        NotReady, StorageFull: it could not be stored; asking again goes on.
+    """
+    with services.database.exclusive(_releasing(study)):
+        scratch: list[Path] = []
+        try:
+            return _release(services, study, scratch)
+        finally:
+            for path in scratch:
+                path.unlink(missing_ok=True)
+
+
+def _releasing(study: str) -> str:
+    return f"releasing reports of {study}"
+
+
+def _release(services: Services, study: str, scratch: list[Path]) -> tuple[Release, bool]:
+    with services.database.read() as session:
+        row = find_reports(session, study)
+        if row.state == "withdrawn" or not row.records:
+            raise Conflict(
+                f"No reports of study {study} are counted"
+                + (": they were withdrawn." if row.state == "withdrawn" else " yet."),
+                where=study,
+                remedy="Wait until a gateway has brought some.",
+            )
+        owner, plan, records = row.owner, report_plan_of(row), row.records
+        schema, form = RecordSchema.of(plan), CellFormat.of(plan)
+        parts: list[PartManifest] = []
+        every = _records(rows.counted_cells(session, study, form), records)
+        for keys, cells in every:
+            body = encode_part(schema, keys, form.unpack(cells))
+            path = services.segments.scratch_path()
+            with storing("The release of the reports", path):
+                scratch.append(path)
+                path.write_bytes(body)
+            sha256 = hashlib.sha256(body).hexdigest()
+            part = {"number": len(parts), "records": len(keys), "bytes": len(body)}
+            parts.append(PartManifest(**part, sha256=sha256))
+    digest = release_digest(plan.digest, parts)
+    manifest = ReleaseCreate(
+        name=f"r-{digest[:12]}",
+        plan=PlanMessage.from_plan(plan),
+        records=records,
+        parts=parts,
+        digest=digest,
+        draws=draws_of_reports(study, plan),
+    )
+    return _stored(services, study, owner, plan, manifest, scratch)
+
+
+def _stored(
+    services: Services,
+    study: str,
+    owner: str,
+    plan: Plan,
+    manifest: ReleaseCreate,
+    scratch: list[Path],
+) -> tuple[Release, bool]:
+    """Announce a release, keep its parts and seal it, from wherever an interruption left it."""
+    with services.database.write() as session:
+        if find_reports(session, study).state == "withdrawn":
+            raise no_such("plan of single records")
+        row, _ = create_release(
+            session, study=study, owner=owner, body=manifest, content=plan, now=services.now()
+        )
+        if row.state == "sealed":
+            return release_message(session, row), False
+        row.state = "open"  # also where it was given up half done, and taken for abandoned
+        identifier = row.id
+    for part, path in zip(manifest.parts, scratch, strict=True):
+        services.segments.put_part(identifier, part.number, path)
+    with services.database.write() as session:
+        find_release(session, identifier)
+        session.execute(
+            update(PartRow)
+            .where(PartRow.release == identifier)
+            .values(received=services.now(), media=PART_MEDIA_TYPE)
+        )
+    return seal(services, identifier), True
+
+
+def _records(
+    counted: Iterator[CountedCells], records: int
+) -> Iterator[tuple[Pseudonyms, np.ndarray]]:
+    """Yield pseudonyms and cells of every record, part by part, ascending."""
+    step = (1 << 64) // records
+    start = 0
+    for some in counted:
+        ends = np.cumsum(some.records)
+        for first in range(0, int(ends[-1]), _PART):
+            places = np.arange(first, min(first + _PART, int(ends[-1])))
+            cells = some.cells[np.searchsorted(ends, places, side="right")]
+            keys = np.empty((len(places), 2), dtype=">u8")
+            keys[:, 0] = (places + start).astype(np.uint64) * np.uint64(step)
+            keys[:, 1] = records
+            yield keys.view(f"V{KEY_BYTES}").ravel(), cells
+        start += int(ends[-1])

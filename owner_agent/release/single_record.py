@@ -1,0 +1,123 @@
+"""The one record that a person has, reported once and for ever by a study's published plan.
+
+Whoever holds a single record has no table whose keys would be worth keeping. Keys are made for the
+draw and forgotten with it: with them, whoever took the file could try every value and see which one
+gives the report. What is kept is the report alone, durably and before anybody is given it, so that
+it is repeated and never drawn anew, also where the value was changed since (the permanent report).
+"""
+
+from __future__ import annotations
+
+import secrets as system
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import numpy as np
+from pydantic import ValidationError
+
+from owner_agent.randomize.reports import randomize
+from owner_agent.state.keys import KEY_LENGTH, Secrets
+from owner_agent.state.private_files import refuse_if_open_to_others, write_new
+from pramana_core.channels import Coordinated
+from pramana_core.errors import PlanConflict, PlanError, StoreCorrupt
+from pramana_core.marginals.counts import Codes
+from pramana_core.plan import Plan
+from pramana_core.wire.base import KEY_BYTES
+from pramana_core.wire.reports import SingleReport
+
+
+def draw_reports(
+    plan: Plan,
+    study: str,
+    columns: Mapping[str, Codes],
+    random_bytes: Callable[[int], bytes] = system.token_bytes,
+) -> dict[str, Codes]:
+    """Randomize N records of N people, by keys that nobody keeps.
+
+    Args:
+        plan: what each of them does alone.
+        study: the study the reports are for.
+        columns: N true codes by variable.
+        random_bytes: draws so many.
+
+    Returns:
+        N reported codes by variable, in an order that says nothing of whose they are.
+
+    Raises:
+        PlanError: the plan is a part of a study plan, whose coin nobody here has.
+        TableError: a record has a combination of categories that the plan calls impossible.
+    """
+    if any(isinstance(block.channel, Coordinated) for block in plan.blocks):
+        raise PlanError(
+            "The plan is an owner's part of a study plan; a single record has no part in its coin.",
+            where="plan",
+            remedy="Answer by a plan that samples its blocks record by record.",
+        )
+    records = len(next(iter(columns.values())))
+    passing = Secrets(random_bytes(KEY_LENGTH), random_bytes(KEY_LENGTH))
+    keys = np.frombuffer(random_bytes(KEY_BYTES * records), dtype=f"V{KEY_BYTES}")
+    return randomize(plan, passing, study, keys, columns).columns
+
+
+def permanent_report(
+    plan: Plan,
+    study: str,
+    record: Mapping[str, Codes],
+    file: Path,
+    random_bytes: Callable[[int], bytes] = system.token_bytes,
+) -> SingleReport:
+    """Return the report of a person's record: the one in the file, or a new one that is kept there.
+
+    Args:
+        plan: the plan that the study published.
+        study: the study's name.
+        record: one true code by variable; it counts only if there is no report yet.
+        file: hers alone (mode 600); made if it is not there. Its folder must be.
+        random_bytes: draws so many.
+
+    Raises:
+        PlanConflict: the file has a report for another study, or by another plan.
+        KeyFileError: others may read the file.
+        StoreCorrupt: the file holds no report.
+        PlanError, TableError: as `draw_reports`.
+        StorageFull: there is no room for the file; nothing was drawn that anybody saw.
+    """
+    if not file.exists():
+        reported = draw_reports(plan, study, record, random_bytes)
+        codes = [int(reported[name][0]) for name in plan.reported_sizes]
+        made = SingleReport(study=study, plan_digest=plan.digest, codes=codes)
+        try:
+            write_new(file, made.model_dump_json().encode() + b"\n")
+        except FileExistsError:
+            pass  # another process was faster, and its report is the one that stays
+        else:
+            return made
+    return _kept(file, study, plan)
+
+
+def _kept(file: Path, study: str, plan: Plan) -> SingleReport:
+    refuse_if_open_to_others(file, f"chmod 600 {file}")
+    try:
+        kept = SingleReport.model_validate_json(file.read_bytes())
+    except ValidationError:
+        raise StoreCorrupt(
+            f"{file} holds no report.",
+            where=str(file),
+            remedy="Restore it from a backup. A record must not be randomized a second time: both"
+            " reports together tell more than one.",
+        ) from None
+    if (kept.study, kept.plan_digest) != (study, plan.digest):
+        told = "study" if kept.study != study else "plan"
+        names = {
+            "study": (kept.study, study),
+            "plan": (kept.plan_digest[:12], plan.digest[:12]),
+        }[told]
+        raise PlanConflict(
+            f"The report in {file} was made for {told} {names[0]}, and this is {told} {names[1]}."
+            " Nothing was drawn.",
+            where=str(file),
+            remedy="A second report tells more of the record than either plan states. For another"
+            " study keep another file, and add the epsilons up; within one study a record reports"
+            " once.",
+        )
+    return kept

@@ -1,0 +1,109 @@
+"""Columns that lie in files without a name: private, and gone as soon as nobody needs them.
+
+They are in the owner's own folder, not where the system keeps what is temporary. A name would
+outlive a crash; without one nothing of them is left, however the process ends.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import weakref
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from owner_agent.state.private_files import private_directory
+from pramana_core.full_disks import storing
+
+_WHAT = "the records that are being prepared"
+
+
+def scratch_file(folder: Path) -> IO[bytes]:
+    """Open a private file without a name in a folder, which is made if it is not there.
+
+    Raises:
+        StorageFull: the disk has no room.
+        KeyFileError: others may enter the folder.
+    """
+    with storing(_WHAT, folder):
+        private_directory(folder)
+        return tempfile.TemporaryFile(dir=folder, buffering=0)
+
+
+class ScratchFile:
+    """A file without a name in which columns lie one behind the other."""
+
+    def __init__(self, folder: Path):
+        """Make an empty one in a folder. Raises as `scratch_file`."""
+        self._file = scratch_file(folder)
+        self._folder = folder
+        self._end = 0
+        weakref.finalize(self, self._file.close)
+
+    def column(self, dtype: npt.DTypeLike, length: int) -> ScratchColumn:
+        """Return a column of so many values, none of which is written yet."""
+        made = ScratchColumn(self, self._end, np.dtype(dtype), length)
+        self._end += made.dtype.itemsize * length
+        return made
+
+    def read(self, at: int, into: npt.NDArray[np.uint8]) -> None:
+        """Fill an array with the bytes from some place on."""
+        view = into.data
+        while len(view):
+            read = os.preadv(self._file.fileno(), [view], at)
+            view, at = view[read:], at + read
+
+    def write(self, at: int, values: npt.NDArray[np.uint8]) -> None:
+        """Write bytes from some place on. Raises StorageFull."""
+        view = values.data
+        with storing(_WHAT, self._folder):
+            while len(view):
+                written = os.pwrite(self._file.fileno(), view, at)
+                view, at = view[written:], at + written
+
+
+class ScratchColumn:
+    """Values of one type in such a file, read and changed in slices."""
+
+    def __init__(self, file: ScratchFile, at: int, dtype: np.dtype[Any], length: int):
+        """Take a place in a file (see `ScratchFile.column`)."""
+        self._file = file
+        self._at = at
+        self._dtype = dtype
+        self._length = length
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of its values."""
+        return self._dtype
+
+    def __len__(self) -> int:
+        """Return how many values it has."""
+        return self._length
+
+    def __getitem__(self, rows: slice, /) -> npt.NDArray[Any]:
+        """Return some of the values, in memory; they must have been written."""
+        start, stop = self._bounds(rows)
+        values = np.empty(stop - start, dtype=self._dtype)
+        self._file.read(self._place(start), values.view(np.uint8))
+        return values
+
+    def __setitem__(self, rows: slice, values: npt.NDArray[Any], /) -> None:
+        """Put as many values there. Raises StorageFull."""
+        start, stop = self._bounds(rows)
+        if len(values) != stop - start:
+            raise ValueError(f"{len(values)} values do not fit into {stop - start} rows")
+        plain = np.ascontiguousarray(values, dtype=self._dtype)
+        self._file.write(self._place(start), plain.view(np.uint8))
+
+    def _place(self, row: int) -> int:
+        return self._at + row * self._dtype.itemsize
+
+    def _bounds(self, rows: slice) -> tuple[int, int]:
+        start, stop, step = rows.indices(self._length)
+        if step != 1:
+            raise ValueError("rows are read one after the other")
+        return start, max(start, stop)

@@ -1,0 +1,32 @@
+"""A worker of a cluster that stands still while it counts, as long as a file says so.
+
+`python -m tests.miner_service.cluster.holding_worker FOLDER ...` takes the words of the command
+`miner-service cluster-worker`; where FOLDER has a file `hold` the first
+leaves its number in another one, `begun`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from miner_service.cli.main import main
+from miner_service.cluster import workers
+
+
+def held(pieces, task, count=workers.count_pieces):
+    if (folder / "hold").exists():
+        with suppress(FileExistsError), (folder / "begun").open("x") as file:
+            file.write(str(os.getpid()))
+        while (folder / "hold").exists():
+            time.sleep(0.01)
+    return count(pieces, task)
+
+
+if __name__ == "__main__":
+    folder = Path(sys.argv.pop(1))
+    workers.count_pieces = held
+    main()

@@ -1,0 +1,441 @@
+"""Reports of single records: published plan, batches from gateways, counts, jobs that learn."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sqlalchemy import select
+
+from miner_service.intake import reports as intake
+from miner_service.operations.backup import back_up
+from miner_service.operations.checking import check
+from miner_service.operations.restoring import restore
+from miner_service.operations.rows import delete_rows
+from miner_service.services import open_services
+from miner_service.settings import Limits, Settings
+from miner_service.store.files.segments import load_keys
+from miner_service.store.schema import ReportBatchRow, ReportCellRow, ReportPlanRow
+from owner_agent.release.single_record import draw_reports
+from pramana_core.channels import Identity, Symmetric
+from pramana_core.domain import Domain, Variable
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.marginals.counts import ReportedCounts
+from pramana_core.plan import Block, Plan
+from pramana_core.wire.base import KEY_BYTES
+from pramana_core.wire.reports import CellFormat, ReportBatch
+from tests.miner_service.http.pages.browsers import Browser
+
+BINARY = ("no", "yes")
+SMOKES, ASTHMA = Variable("smokes", BINARY), Variable("asthma", ("none", "mild", "severe"))
+PLAN = Plan(
+    (
+        Block((SMOKES,), Symmetric.from_gamma(2, 3.0)),
+        Block((ASTHMA,), Symmetric.from_gamma(3, 3.0)),
+    )
+)
+ROWS = [[0, 0], [1, 2], [0, 0], [1, 1]]
+JOB = {"spec": {"kind": "contingency-table", "variables": ["smokes", "asthma"]}}
+
+
+class Setting:
+    """A miner with a study whose plan is published, and two gateways."""
+
+    def __init__(self, miner: Any, plan: Plan = PLAN, **study: Any) -> None:
+        self.miner, self.plan = miner, plan
+        body = {"name": "lungs", **study}
+        assert miner.admin("POST", "/v1/studies", json=body).status_code == 201
+        self.analyst = self.person("ana", "analyst")
+        self.gateway, self.other = self.person("app", "gateway"), self.person("web", "gateway")
+        self.put = miner.admin("PUT", PATH + "/plan", json={"plan": plan.as_dict()})
+
+    def person(self, name: str, role: str) -> Any:
+        """Issue a token."""
+        body = {"name": name, "role": role}
+        issued = self.miner.admin("POST", "/v1/studies/lungs/tokens", json=body).json()
+        assert issued["role"] == role
+        return type(self.miner.admin)(self.miner.client, issued["token"], issued["id"])
+
+    def send(self, rows: Any, batch: str, who: Any = None, **changed: Any) -> Any:
+        """Send a batch."""
+        body = {"batch": f"{batch:0>16}", "plan_digest": self.plan.digest, "reports": rows}
+        return (who or self.gateway)("POST", PATH, json={**body, **changed})
+
+    def counts(self) -> Any:
+        """Read how many reports there are."""
+        return self.analyst.get(PATH)
+
+    def job(self, **spec: Any) -> Any:
+        """Run a job; return its model."""
+        made = self.analyst("POST", "/v1/studies/lungs/jobs", json={"spec": spec or JOB["spec"]})
+        assert made.status_code == 202, made.text
+        job = self.analyst.wait(made.headers["location"])
+        assert job["state"] == "succeeded", job
+        return self.analyst.get(f"/v1/models/{job['model']}")
+
+
+PATH = "/v1/studies/lungs/reports"
+
+
+@pytest.fixture
+def lungs(miner: Any) -> Setting:
+    """The study."""
+    return Setting(miner)
+
+
+def test_the_plan_says_what_a_report_tells_and_stays(lungs: Setting, assert_problem: Any) -> None:
+    assert lungs.put.status_code == 201
+    told = lungs.gateway.get(PATH + "/plan")
+    assert told == lungs.put.json() == lungs.analyst.get(PATH + "/plan")
+    assert told["record"]["gamma"] == pytest.approx(9.0)
+    assert (told["plan_digest"], told["state"], told["owner"]) == (PLAN.digest, "open", "clients")
+    admin = lungs.miner.admin
+    again = admin("PUT", PATH + "/plan", json={"plan": PLAN.as_dict()})
+    assert (again.status_code, again.json()) == (200, told)
+    other = Plan((Block((SMOKES,), Symmetric.from_gamma(2, 2.0)),))
+    refused = admin("PUT", PATH + "/plan", json={"plan": other.as_dict()})
+    assert_problem(refused, 409, "conflict", "another plan")
+    lungs.miner.study("elsewhere")
+    lungs.miner.owner("elsewhere", "clients")
+    taken = admin("PUT", "/v1/studies/elsewhere/reports/plan", json={"plan": PLAN.as_dict()})
+    assert_problem(taken, 409, "conflict", "clients is an owner")
+
+
+def test_a_batch_counts_once_and_other_rows_under_its_name_never(
+    lungs: Setting, assert_problem: Any
+) -> None:
+    assert lungs.send(ROWS, "1").status_code == 201
+    again = lungs.send(ROWS, "1")
+    assert (again.status_code, again.json()["records"]) == (200, 4)
+    before = lungs.miner.snapshot()
+    assert_problem(lungs.send(ROWS[::-1], "1"), 409, "conflict", "other reports")
+    assert lungs.miner.snapshot() == before
+    # The names of one gateway's batches are no other's business.
+    assert lungs.send([[1, 1]], "1", who=lungs.other).status_code == 201
+    told = lungs.counts()
+    assert (told["records"], told["combinations"], told["released"]) == (5, 3, 0)
+    assert told["gateways"] == [
+        {"gateway": "app", "batches": 1, "records": 4},
+        {"gateway": "web", "batches": 1, "records": 1},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rows", "where", "words"),
+    [
+        ([[0, 0], [0, 3], [2, 0]], "reports[1].asthma", ("code 3 of 'asthma'", "2 reports")),
+        ([[0, 0], [0]], "reports[1]", ("1 codes", "2 variables")),
+        ([[0, 0], [0, -1]], "reports.1.1", ()),
+        ([[0, 0], [0, True]], "reports.1.1", ()),
+        ([[0, 0], [0, "mild"]], "reports.1.1", ()),
+        ([], "reports", ()),
+    ],
+)
+def test_of_a_batch_with_a_bad_code_nothing_counts_and_it_is_told_where(
+    lungs: Setting, assert_problem: Any, rows: Any, where: str, words: tuple[str, ...]
+) -> None:
+    before = lungs.miner.snapshot()
+    code = "input-invalid" if words else "request-invalid"
+    problem = assert_problem(lungs.send(rows, "1"), 422, code, *words)
+    assert where in f"{problem.where} {problem.detail}"
+    assert lungs.miner.snapshot() == before
+    assert lungs.send([row for row in rows if row == [0, 0]] or ROWS, "1").status_code == 201
+
+
+def test_reports_by_another_plan_and_too_many_at_once_are_refused(
+    start: Any, assert_problem: Any
+) -> None:
+    lungs = Setting(start(limits=Limits(batch_reports=3)))
+    assert_problem(lungs.send(ROWS, "1"), 413, "limit-exceeded", "4 reports; 3 are allowed")
+    other = lungs.send(ROWS[:2], "1", plan_digest="0" * 64)
+    assert_problem(other, 409, "plan-conflict", "made by plan 000000000000")
+    for name in ("short", "a b" * 8):
+        named = {"batch": name, "plan_digest": PLAN.digest, "reports": ROWS[:2]}
+        assert_problem(lungs.gateway("POST", PATH, json=named), 422, "request-invalid", "batch")
+    assert lungs.counts()["records"] == 0
+
+
+def test_an_interruption_between_count_and_acknowledgement_counts_once(
+    lungs: Setting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answered = intake.BatchReceipt
+
+    def lost(**_: Any) -> Any:
+        raise OSError("the power went")
+
+    monkeypatch.setattr(intake, "BatchReceipt", lost)
+    assert lungs.send(ROWS, "1").status_code == 500
+    monkeypatch.setattr(intake, "BatchReceipt", answered)
+    assert lungs.counts()["records"] == 4
+    assert lungs.send(ROWS, "1").status_code == 200
+    assert lungs.counts()["records"] == 4
+
+    def half(*_: Any, **__: Any) -> None:
+        raise OSError("the power went")
+
+    add = intake.rows.insert
+    monkeypatch.setattr(intake.rows, "insert", half)  # after the counts, before the receipt
+    assert lungs.send(ROWS, "2").status_code == 500
+    assert lungs.counts()["records"] == 4
+    monkeypatch.setattr(intake.rows, "insert", add)
+    assert lungs.send(ROWS, "2").status_code == 201
+    assert lungs.counts()["records"] == 8
+    assert check(lungs.miner.services, lambda *_: None).findings == ()
+
+
+def test_nothing_says_who_sent_what(lungs: Setting) -> None:
+    """The order of the rows and their cut into batches leave no trace; names are hashed."""
+    assert lungs.send(ROWS, "first-batch").status_code == 201
+    with lungs.miner.services.database.read() as session:
+        cells = session.execute(select(*ReportCellRow.__table__.c)).all()
+        (receipt,) = session.execute(select(*ReportBatchRow.__table__.c)).all()
+    pack = CellFormat.of(PLAN).pack
+    expected = sorted(
+        (pack([row])[0].tobytes(), ROWS.count(row)) for row in ([0, 0], [1, 2], [1, 1])
+    )
+    assert [(bytes(cell.cell), cell.records) for cell in cells] == expected
+    assert set(receipt._fields) == {"key", "study", "gateway", "digest", "records"}
+    assert "first-batch" not in "".join(map(str, receipt))
+    # A plain hash of one report would give it away to whoever tries all six.
+    assert lungs.send([[1, 2]], "second", who=lungs.other).status_code == 201
+    assert lungs.send([[1, 2]], "third", who=lungs.other).status_code == 201
+    with lungs.miner.services.database.read() as session:
+        digests = [row.digest for row in session.scalars(select(ReportBatchRow))]
+    assert len(set(digests)) == 3
+
+
+def test_jobs_learn_from_what_was_counted_as_from_an_owner_s_records(lungs: Setting) -> None:
+    """Of an unrandomized plan every count comes out as it was reported."""
+    plan = Plan.unrandomized(Domain.of(smokes=BINARY, asthma=ASTHMA.categories))
+    exact = lungs.miner
+    assert exact.admin("POST", "/v1/studies", json={"name": "exact"}).status_code == 201
+    rng = np.random.default_rng(1)
+    rows = np.stack([rng.integers(0, 2, 300), rng.integers(0, 3, 300)], axis=1).tolist()
+    path = "/v1/studies/exact/reports"
+    assert exact.admin("PUT", path + "/plan", json={"plan": plan.as_dict()}).status_code == 201
+    body = {"name": "g", "role": "gateway"}
+    issued = exact.admin("POST", "/v1/studies/exact/tokens", json=body).json()
+    gateway = type(exact.admin)(exact.client, issued["token"])
+    for number, some in enumerate((rows[:100], rows[100:])):
+        body = {"batch": f"{number:016}", "plan_digest": plan.digest, "reports": some}
+        assert gateway("POST", path, json=body).status_code == 201
+    assert exact.admin("POST", path + "/release").status_code == 201
+    for spec in (JOB["spec"], {"structure": {"smokes": [], "asthma": ["smokes"]}}):
+        made = exact.admin("POST", "/v1/studies/exact/jobs", json={"spec": spec})
+        job = exact.admin.wait(made.headers["location"])
+        model = exact.admin.get(f"/v1/models/{job['model']}")
+        assert model["records"] == 300
+        if "cells" in model:
+            found = {tuple(c["values"].values()): c["count"] for c in model["cells"]}
+            for s, smokes in enumerate(BINARY):
+                for a, asthma in enumerate(ASTHMA.categories):
+                    assert found[smokes, asthma] == pytest.approx(rows.count([s, a]))
+
+
+def test_releases_of_more_and_more_reports_replace_each_other_and_tell_nothing_more(
+    lungs: Setting, assert_problem: Any
+) -> None:
+    release = PATH + "/release"
+    assert_problem(lungs.analyst("POST", release), 409, "conflict", "No reports")
+    alignment = lungs.analyst.get("/v1/studies/lungs/alignment")
+    assert (alignment["state"], alignment["missing"]) == ("waiting", ["clients"])
+    lungs.send(ROWS, "1")
+    first = lungs.analyst("POST", release)
+    assert (first.status_code, first.json()["records"]) == (201, 4)
+    again = lungs.analyst("POST", release)
+    assert (again.status_code, again.json()) == (200, first.json())
+    spent = lungs.analyst.get("/v1/studies/lungs/privacy")
+    assert spent["record"]["determined"]["gamma"] == pytest.approx(9.0)
+    lungs.send(ROWS * 2, "2")
+    second = lungs.analyst("POST", release).json()
+    assert (second["records"], second["state"]) == (12, "sealed")
+    told = lungs.counts()
+    assert (told["release"], told["released"]) == (second["id"], 12)
+    after = lungs.analyst.get("/v1/studies/lungs/privacy")
+    assert (after["record"], after["warnings"]) == (spent["record"], spent["warnings"])
+    assert lungs.job()["records"] == 12
+
+
+def test_a_release_that_was_interrupted_goes_on(
+    lungs: Setting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lungs.send(ROWS, "1")
+    monkeypatch.setattr(intake, "_PART", 3)
+    sealing = intake.seal
+    for place in ("seal", "encode_part"):
+        kept = getattr(intake, place)
+
+        def interrupted(*_: Any) -> Any:
+            raise OSError("the power went")
+
+        monkeypatch.setattr(intake, place, interrupted)
+        assert lungs.analyst("POST", PATH + "/release").status_code == 500
+        monkeypatch.setattr(intake, place, kept)
+    assert intake.seal is sealing
+    made = lungs.analyst("POST", PATH + "/release")
+    assert (made.status_code, made.json()["records"], made.json()["parts"]) == (201, 4, 2)
+    assert lungs.analyst.get("/v1/studies/lungs/releases")["items"] == [made.json()]
+    keys = load_keys(lungs.miner.services.segments.data_path(made.json()["id"]))
+    raw = [bytes(key).ljust(KEY_BYTES, b"\0") for key in keys]
+    assert all(a < b for a, b in pairwise(raw))
+    assert check(lungs.miner.services, lambda *_: None).findings == ()
+
+
+def test_closed_reports_are_taken_no_more_and_withdrawn_ones_are_gone(
+    lungs: Setting, assert_problem: Any
+) -> None:
+    admin = lungs.miner.admin
+    lungs.send(ROWS, "1")
+    made = lungs.analyst("POST", PATH + "/release").json()["id"]
+    assert [admin("POST", PATH + "/close").json()["state"] for _ in range(2)] == ["closed"] * 2
+    assert_problem(lungs.send(ROWS, "2"), 409, "conflict", "are closed; nothing was counted")
+    assert lungs.send(ROWS, "1").status_code == 200, "what was counted stays acknowledged"
+    assert lungs.job()["records"] == 4
+    gone = admin("DELETE", PATH).json()
+    assert (gone["state"], gone["records"], gone["combinations"]) == ("withdrawn", 4, 0)
+    assert admin("DELETE", PATH).json() == gone
+    assert lungs.analyst.get(f"/v1/releases/{made}")["state"] == "withdrawn"
+    assert_problem(admin("POST", PATH + "/close"), 409, "conflict", "withdrawn")
+    assert_problem(lungs.analyst("POST", PATH + "/release"), 409, "conflict", "withdrawn")
+    told = lungs.analyst.get("/v1/studies/lungs/privacy")
+    assert told["record"]["determined"]["gamma"] == pytest.approx(9.0), "told stays told"
+    assert check(lungs.miner.services, lambda *_: None).findings == ()
+    with lungs.miner.services.database.write() as session:
+        delete_rows(session, "lungs")
+        for table in (ReportPlanRow, ReportBatchRow, ReportCellRow):
+            assert session.scalars(select(table)).all() == []
+
+
+def test_a_budget_holds_back_what_was_published(start: Any, assert_problem: Any) -> None:
+    short = Setting(start(), max_epsilon_record=2.0)
+    assert_problem(short.put, 409, "budget-exceeded", "to 2.197")
+    assert_problem(short.send(ROWS, "1"), 404, "not-found")
+
+
+def test_published_and_not_yet_reported_is_owed_and_not_told(start: Any) -> None:
+    lungs = Setting(start(), max_epsilon_record=3.0)
+    told = lungs.analyst.get("/v1/studies/lungs/privacy")
+    assert told["record"]["determined"]["epsilon"] == 0
+    assert told["budget"]["left_for_record"] == pytest.approx(3.0 - np.log(9.0))
+    lungs.send(ROWS, "1")
+    told = lungs.analyst.get("/v1/studies/lungs/privacy")
+    assert told["record"]["determined"]["epsilon"] == pytest.approx(np.log(9.0))
+
+
+def test_a_check_finds_counts_that_do_not_agree(lungs: Setting) -> None:
+    lungs.send(ROWS, "1")
+    with lungs.miner.services.database.write() as session:
+        session.scalars(select(ReportCellRow)).first().records += 1
+    (found,) = check(lungs.miner.services, lambda *_: None).findings
+    assert (found.code, found.where) == ("reports", "lungs")
+
+
+def test_a_restored_backup_has_counts_and_receipts(lungs: Setting, tmp_path: Path) -> None:
+    lungs.send(ROWS, "1")
+    back_up(lungs.miner.services, tmp_path / "backup", lambda *_: None)
+    lungs.send(ROWS, "2")  # forgotten: its gateway sends it again
+    other = open_services(Settings(tmp_path / "other"), lungs.miner.clock)
+    restore(other, tmp_path / "backup", lambda *_: None)
+    for batch, new in (("1", False), ("2", True)):
+        body = ReportBatch(batch=f"{batch:0>16}", plan_digest=PLAN.digest, reports=ROWS)
+        assert intake.count(other, "lungs", "app", body)[1] == new
+    with other.database.read() as session:
+        assert intake.counts(session, "lungs").model_dump() == lungs.counts()
+    other.database.close()
+
+
+def test_estimates_from_20_000_reports_recover_the_truth(
+    start: Any, assert_distribution: Any
+) -> None:
+    """Gateways bring 20,000 reports; what was reported has the law that the plan declares.
+
+    The false alarm rate is one in a million; as control, a law that is the truth's, unrandomized,
+    must be refused.
+    """
+    lungs = Setting(start())
+    records, per_batch = 20_000, 5_000
+    rng = np.random.default_rng(20)
+    law = np.array([[0.45, 0.1, 0.05], [0.1, 0.1, 0.2]])
+    cells = rng.choice(6, size=records, p=law.ravel())
+    true = {"smokes": (cells // 3).astype(np.uint8), "asthma": (cells % 3).astype(np.uint8)}
+    drawn = draw_reports(PLAN, "lungs", true, rng.bytes)
+    rows = np.stack([drawn["smokes"], drawn["asthma"]], axis=1).tolist()
+    for start_at in range(0, records, per_batch):
+        sent = rows[start_at : start_at + per_batch]
+        who = (lungs.gateway, lungs.other)[start_at // per_batch % 2]
+        assert lungs.send(sent, str(start_at), who=who).status_code == 201
+    lungs.miner.admin("POST", PATH + "/close")
+    assert lungs.analyst("POST", PATH + "/release").status_code == 201
+    counts = np.bincount(np.array(rows) @ [3, 1], minlength=6)
+    smokes, asthma = (block.channel.matrix() for block in PLAN.blocks)
+    declared = (smokes.T @ law @ asthma).ravel()
+    assert_distribution(counts, declared * records, false_alarm=1e-6)
+    with pytest.raises(AssertionError):
+        assert_distribution(counts, law.ravel() * records, false_alarm=1e-6)
+    table = lungs.job()
+    assert table["records"] == records
+    # Six cells beyond 5.5 standard errors: less than once in a million such tables.
+    cells = table["cells"]
+    found = np.array([cell["count"] for cell in cells])
+    errors = np.array([cell["se_population"] for cell in cells])
+    assert list(cells[1]["values"].values()) == ["no", "mild"]
+    assert np.abs((found - law.ravel() * records) / errors).max() < 5.5
+    assert np.abs((found - np.roll(law, 1).ravel() * records) / errors).max() > 5.5
+    net = lungs.job(structure={"smokes": [], "asthma": ["smokes"]})
+    assert net["records"] == records
+
+
+def test_figures_of_a_lying_client() -> None:
+    """What docs/threat-model.md says that forged reports can do, beside the honest noise."""
+    binary, ternary = (np.linalg.inv(block.channel.matrix()) for block in PLAN.blocks)
+    for inverse, size in ((binary, 2), (ternary, 3)):
+        assert inverse.max() == pytest.approx((3 + size - 2) / (3 - 1))
+        assert inverse.min() == pytest.approx(-1 / (3 - 1))
+    joint = np.kron(binary, ternary)
+    assert (binary.max(), ternary.max(), joint.max()) == pytest.approx((1.5, 2, 3))
+    law = np.full(6, 1 / 6)
+    records, liars = 20_000, 100
+    reported = law @ np.kron(*(block.channel.matrix() for block in PLAN.blocks))
+    noise = np.sqrt(records * (reported @ joint**2 - law**2))
+    assert noise.max() == pytest.approx(192, abs=0.5)
+
+    def estimate(counts: Any) -> Any:
+        codes = np.repeat(np.arange(6), counts)
+        columns = {"smokes": (codes // 3).astype(np.uint8), "asthma": (codes % 3).astype(np.uint8)}
+        strata = [(ReportedCounts(columns, PLAN.reported_sizes), PLAN)]
+        found = EstimatedMarginals.of(
+            strata, estimator="moment", order=None, variables=["smokes", "asthma"]
+        )
+        return found.marginal(["smokes", "asthma"]).counts.ravel()
+
+    honest = np.array([4000, 3000, 3000, 4000, 3000, 3000])
+    forged = honest + liars * (np.arange(6) == 5)
+    moved = estimate(forged) - estimate(honest)
+    assert moved == pytest.approx(liars * joint[5])
+    assert moved.max() == pytest.approx(300)
+
+
+def test_the_page_of_the_study_shows_how_many_there_are_and_what_each_tells(
+    lungs: Setting,
+) -> None:
+    lungs.send(ROWS, "1")
+    page = Browser(lungs.miner)
+    page.sign_in(lungs.analyst.token)
+    shown = re.sub(r"</?bdi>", "", page.get("/pages/studies/lungs").text)
+    assert "4 reported, 0 of them in use, under the name clients; reports are taken" in shown
+    assert "Each tells ε 2.197 of a record" in shown
+    assert '<th scope="row">app</th><td class="right">1</td><td class="right">4</td>' in shown
+    owner = Browser(lungs.miner)
+    owner.sign_in(lungs.miner.owner("lungs", "north").token)
+    assert "one record each" not in owner.get("/pages/studies/lungs").text
+
+
+def test_public_columns_are_named(start: Any) -> None:
+    plan = Plan((Block((SMOKES,), Identity(2)), PLAN.blocks[1]))
+    lungs = Setting(start(), plan)
+    assert lungs.put.json()["as_they_are"] == ["smokes"]
+    assert lungs.put.json()["record"]["gamma"] == pytest.approx(3.0)

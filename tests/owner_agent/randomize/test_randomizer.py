@@ -1,0 +1,143 @@
+"""Draws in chunks and threads, spans of words, and pseudonyms by compiled loops: the same bits."""
+
+import hmac
+import itertools
+
+import numpy as np
+import pytest
+
+from owner_agent.randomize import alike, draws, reports
+from owner_agent.randomize.alike import Spans
+from owner_agent.randomize.draws import UniformWords, pseudonyms
+from owner_agent.randomize.reports import Randomizer, randomize
+from owner_agent.state.keys import Secrets
+from pramana_core.channels import RESOLUTION, Symmetric, most_accurate
+from pramana_core.channels.product import Product
+from pramana_core.channels.sampled import Choice, Sampled
+from pramana_core.domain import Variable
+from pramana_core.plan import Block, Plan
+from tests.owner_agent.randomize.drawing import sample
+from tests.shared.channels.examples import EXAMPLES
+
+SECRETS = Secrets(draw=bytes(range(7, 39)), linkage=bytes(range(2, 34)))
+CENSUS = (4, 5, 5, 5, 2, 2)
+PAIRS = Sampled(
+    CENSUS,
+    tuple(
+        Choice(pair, RESOLUTION // 15, most_accurate(CENSUS[pair[0]] * CENSUS[pair[1]], 19.0))
+        for pair in itertools.combinations(range(6), 2)
+    ),
+)
+CHANNELS = EXAMPLES | {"pairs": PAIRS, "wide codes": Symmetric.from_gamma(300, 99.0)}
+
+
+def block_of(channel):
+    sizes = getattr(channel, "sizes", None) or (channel.shape[0],)
+    sizes = (2, 3, 2) if isinstance(channel, Product) else sizes
+    names = enumerate(sizes)
+    return Block(tuple(Variable(f"v{i}", tuple(map(str, range(k)))) for i, k in names), channel)
+
+
+def records_of(block, count):
+    """Return pseudonyms and codes; possible ones, where a combination is impossible."""
+    rng = np.random.default_rng(count)
+    keys = np.frombuffer(rng.bytes(16 * count), dtype="V16")
+    columns = {v.name: rng.integers(0, v.size, count, dtype=np.uint16) for v in block.variables}
+    if block.channel.impossible:
+        possible = np.setdiff1d(np.arange(block.channel.shape[0]), block.channel.impossible)
+        columns = {block.names[0]: rng.choice(possible, count).astype(np.uint16)}
+    for choice in block.channel.choices:
+        if choice.channel.impossible:
+            columns[block.names[choice.axes[0]]][:] = 0
+    return keys, columns
+
+
+@pytest.mark.parametrize("count", [0, 1, 1003])
+@pytest.mark.parametrize("name", CHANNELS)
+def test_chunks_and_threads_change_no_report(name, count, monkeypatch):
+    block = block_of(CHANNELS[name])
+    keys, columns = records_of(block, count)
+    whole = Randomizer(Plan((block,)), SECRETS, "asia", threads=1).reports(keys, columns)
+    monkeypatch.setattr(reports, "_TOGETHER", 64)
+    monkeypatch.setattr(alike, "_ENOUGH", 1)
+    for threads in (1, 2):
+        parts = Randomizer(Plan((block,)), SECRETS, "asia", threads=threads)
+        for _ in range(2):
+            made = parts.reports(keys, columns)
+            assert {n: c.tolist() for n, c in made.items()} == {
+                n: c.tolist() for n, c in whole.items()
+            }
+    for column, size in zip(whole.values(), block.reported_shape, strict=True):
+        assert len(column) == count
+        assert column.dtype == (np.uint8 if size <= 256 else np.uint16)
+
+
+def test_a_release_is_what_the_randomizer_reports_sorted():
+    blocks = tuple(block_of(CHANNELS[name]) for name in ("symmetric",))
+    keys, columns = records_of(blocks[0], 500)
+    plain = Randomizer(Plan(blocks), SECRETS, "asia", {"v0": 3}).reports(keys, columns)
+    made = randomize(Plan(blocks), SECRETS, "asia", keys, columns, {"v0": 3})
+    order = np.argsort(keys.view("S16"))
+    assert made.keys.tobytes() == keys[order].tobytes()
+    assert made.columns["v0"].tolist() == plain["v0"][order].tolist()
+
+
+@pytest.mark.parametrize(
+    "channel",
+    [
+        Symmetric.from_gamma(2, 19.0),
+        Symmetric.from_gamma(256, 19.0),
+        Symmetric.from_gamma(257, 19.0),
+        Symmetric.from_gamma(65_536, 999.0),
+        Symmetric.from_probability(3, 1.0),
+        Symmetric(4, 1),
+    ],
+    ids=lambda channel: f"{channel.size} of {channel.off_units}",
+)
+def test_a_symmetric_channel_keeps_below_its_bound_and_moves_in_order_above(channel):
+    keep, off, last = channel.keep_units, channel.off_units, channel.size - 1
+    for code in {0, 1, last // 2, last}:
+        others = [other for other in range(channel.size) if other != code]
+        rows = [(0, code), (keep - 1, code)] if keep else []
+        for place in {0, 1, max(code - 1, 0), min(code, last - 1), last - 1} & set(range(last)):
+            rows += [(keep + place * off + at, others[place]) for at in {0, off - 1}]
+        table = np.array([word for word, _ in rows], dtype=np.uint32)
+
+        def source(counter, inputs, table=table):
+            assert counter == 0
+            return np.repeat(table[inputs][:, None], 4, axis=1)
+
+        given = UniformWords(source, np.arange(len(rows)))
+        made = sample(channel, np.full(len(rows), code, np.uint16), given)
+        assert made.tolist() == [report for _, report in rows]
+
+
+@pytest.mark.parametrize("count", [1, 15, 3000])
+def test_spans_are_counted_at_every_bound(count):
+    rng = np.random.default_rng(count)
+    bounds = np.sort(rng.integers(0, RESOLUTION + 1, count)).tolist()
+    bounds = sorted([*bounds, bounds[0], RESOLUTION])
+    ends = {w for b in bounds for w in (b - 1, b, b + 1)} | {0, RESOLUTION - 1}
+    words = np.array([w for w in ends if 0 <= w < RESOLUTION], dtype=np.uint32)
+    words = np.concatenate([words, rng.integers(0, RESOLUTION, 1000).astype(np.uint32)])
+    expected = [sum(b <= w for b in bounds) for w in words[:50].tolist()]
+    found = Spans(bounds).of(words)
+    assert found[:50].tolist() == expected
+    assert found.tolist() == np.searchsorted(bounds, words.astype(np.int64), "right").tolist()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("study", ["a", "s" * 23, "s" * 24, "s" * 64])
+def test_compiled_pseudonyms_are_the_standard_librarys(study, monkeypatch):
+    """Messages of every length around the ends of blocks, and fewer than there are lanes."""
+    pytest.importorskip("numba")
+    monkeypatch.setattr(draws, "_COMPILED", 0)
+    monkeypatch.setattr(draws, "_BATCH", 37)
+    ids = ["", *("x" * n for n in range(1, 150)), *("é" * n for n in (1, 30, 31, 500))]
+    prefix = b"pramana/pseudonym/1\x00" + study.encode() + b"\x00"
+    expected = [hmac.digest(SECRETS.linkage, prefix + i.encode(), "sha256")[:16].hex() for i in ids]
+    for compiles in (True, False):
+        monkeypatch.setattr(draws, "can_compile", lambda saved, compiles=compiles: compiles)
+        made = pseudonyms(SECRETS, study, ids)
+        assert [bytes(key).hex() for key in made] == expected
+    assert len(pseudonyms(SECRETS, study, [])) == 0

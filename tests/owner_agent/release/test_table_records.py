@@ -1,0 +1,263 @@
+"""A table read in chunks of any length leaves as it would if it were held whole."""
+
+import random
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+
+from owner_agent.randomize.draws import pseudonyms
+from owner_agent.randomize.reports import randomize
+from owner_agent.release import memory, outbox, randomized
+from owner_agent.release.fingerprints import SAMPLED, fingerprint_of, values_of
+from owner_agent.release.sorted_runs import SortedRuns
+from owner_agent.release.table_records import TableRecords
+from owner_agent.site.planning import planned
+from owner_agent.state.keys import KeyStore
+from owner_agent.table.encode import encode
+from pramana_core.errors import PramanaError, TableError
+from tests.owner_agent.release.publishing import published
+
+HEAD = "patient_id,smokes,age,region,diary\n"
+
+
+def records_of(bench, rows, watch=lambda *_: None, known=None):
+    """Return the bench's records, read so many rows at a time."""
+    plan = planned(bench.site)
+    secrets = KeyStore(bench.state).load()
+    return TableRecords(bench.site, "asia", plan, secrets, watch, rows, known)
+
+
+def in_memory(bench):
+    """Return the reports and the values of the bench's table by way of the whole table."""
+    plan, secrets = planned(bench.site), KeyStore(bench.state).load()
+    table = encode(bench.site, plan)
+    keys = pseudonyms(secrets, "asia", table.record_ids)
+    values = values_of(secrets.draw, table.record_ids, table.columns, plan.columns)
+    return randomize(plan.plan, secrets, "asia", keys, table.columns), values
+
+
+def shuffled(text, seed=3):
+    """Return a table's text with its rows in another order."""
+    head, *rows = text.splitlines()
+    random.Random(seed).shuffle(rows)
+    return "\n".join([head, *rows]) + "\n"
+
+
+@pytest.fixture(params=[1, 7, 50, 51])
+def in_chunks(request, monkeypatch):
+    """Have everything read so many rows at a time: tables are longer, shorter and as long."""
+    monkeypatch.setattr(randomized, "CHUNK_ROWS", request.param)
+    monkeypatch.setattr("owner_agent.report.corrected.CHUNK_ROWS", request.param)
+    return request.param
+
+
+@pytest.mark.parametrize("rows", [1, 7, 50, 600, 10_000])
+def test_chunks_of_any_length_give_what_the_whole_table_gives(bench, table_text, rows):
+    count = 50 if rows < 50 else 1_300
+    bench.write(table=shuffled(table_text(count)))
+    whole, values = in_memory(bench)
+    records = records_of(bench, rows)
+    made = records.drawn(planned(bench.site).plan, {})
+    assert made.keys[:].tobytes() == whole.keys.tobytes()
+    for name, column in whole.columns.items():
+        assert made.columns[name][:].tobytes() == column.tobytes()
+        assert made.columns[name].dtype == column.dtype
+    assert made.digest == whole.digest
+    columns = list(values.columns)
+    assert fingerprint_of(records.values, columns) == fingerprint_of(values, columns)
+    assert len(records.values.names) == min(count, SAMPLED)
+
+
+def test_records_that_the_ledger_sampled_are_kept_beside_the_smallest(bench, table_text):
+    bench.write(table=table_text(1_300))
+    _, values = in_memory(bench)
+    known = np.sort(values.names)[-5:]
+    records = records_of(bench, 100, known=known)
+    records.drawn(planned(bench.site).plan, {})
+    assert set(known) <= set(records.values.names)
+    assert len(records.values.names) == SAMPLED + 5
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".parquet"])
+def test_formats_are_read_in_chunks_alike(bench, site_text, table_text, suffix):
+    table = pa.csv.read_csv(
+        pa.BufferReader(table_text(50).encode()),
+        convert_options=pa.csv.ConvertOptions(
+            column_types=dict.fromkeys(HEAD.strip().split(","), pa.string()),
+            strings_can_be_null=False,
+        ),
+    )
+    path = bench.folder / f"t{suffix}"
+    if suffix == ".parquet":
+        pq.write_table(table, path, row_group_size=11)
+    else:
+        with pa.output_stream(path) as out:  # compresses by the name
+            pa.csv.write_csv(table, out)
+    bench.write(site_text.replace("patients.csv", path.name))
+    whole, _ = in_memory(bench)
+    seen = []
+    records = records_of(bench, 8, lambda *step: seen.append(step))
+    assert records.drawn(planned(bench.site).plan, {}).digest == whole.digest
+    read = [step[1:] for step in seen if step[0] == "randomizing"]
+    assert len(read) == 7
+    assert read == sorted(read)
+    assert read[-1][0] == read[-1][1]
+
+
+@pytest.mark.usefixtures("in_chunks")
+def test_what_is_published_hangs_neither_on_chunks_nor_on_the_order_of_rows(
+    bench, table_text, site_text
+):
+    whole = in_memory(bench)[0]
+    bench.write(site_text, shuffled(table_text(50)))
+    published(bench)
+    (release,) = bench.miner.sealed()
+    kept = outbox.Outgoing.of(whole)
+    expected = outbox.prepare(bench.folder / "expected", kept, 20).manifest
+    assert release["manifest"].digest == expected.digest
+    assert release["manifest"].parts == expected.parts
+
+
+@pytest.mark.parametrize("choice", ["keep", "fresh"])
+def test_corrected_records_leave_alike_in_chunks(left, monkeypatch, table_text, choice, in_chunks):
+    """Of 22 corrected records and 15 that come later; all are drawn anew in the same epoch."""
+    text = table_text(65).replace(",yes,", ",no,")
+    monkeypatch.setattr(randomized, "random_epoch", lambda _bytes: 77)
+    outcomes = []
+    for rows in (in_chunks, 1 << 18):
+        monkeypatch.setattr(randomized, "CHUNK_ROWS", rows)
+        monkeypatch.setattr(memory, "READ_ROWS", rows)
+        shutil.rmtree(left.state)
+        shutil.copytree(left.folder / "backup", left.state)
+        left.miner.releases = dict(list(left.miner.releases.items())[:1])
+        left.write(table=shuffled(text, seed=rows))
+        outcomes.append(published(left, corrections=choice))
+    assert outcomes[0] == outcomes[1]
+    assert outcomes[0].records == 65
+    assert (outcomes[0].stale > 0, outcomes[0].renewed) == (
+        (True, ()) if choice == "keep" else (False, ("smoker",))
+    )
+
+
+WRONG = [
+    "a,no,30,north,\nb,no,30,north,\na,no,30,north,\nc,no,30,north,\na,no,30,north,\n",
+    "a,no,30,north,\n,no,30,north,\n,no,30,north,\na,no,30,north,\nb,SECRET,30,north,\n",
+    "a,no,x,atlantis,\nb,,30,north,\nc,no,30,lemuria,\nd,no,30,atlantis,\nb,no,1e400,north,\n",
+    "a,no,30,o1,\nb,no,30,o2,\nc,no,30,o3,\nd,no,30,o4,\ne,no,30,o5,\nf,no,30,o6,\ng,no,30,o1,\n",
+    ",no,30,north,\n,no,30,north,\n",
+    "a,no,30,north,\nb,no\nc,no,30,north,\nd,no,30\n",
+    "".join(f"{i % 9},{'maybe' if i > 5 else 'no'},30,north,\n" for i in range(30)),
+]
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 100])
+@pytest.mark.parametrize("text", WRONG, ids=range(len(WRONG)))
+def test_all_that_is_wrong_is_told_as_of_the_whole_table(bench, text, rows):
+    bench.write(table=HEAD + text)
+    with pytest.raises(PramanaError) as whole:
+        encode(bench.site, planned(bench.site))
+    before = bench.files()
+    with pytest.raises(PramanaError) as told:
+        records_of(bench, rows).drawn(planned(bench.site).plan, {})
+    assert type(told.value) is type(whole.value)
+    assert str(told.value) == str(whole.value)
+    assert bench.files() == before
+
+
+def test_duplicates_far_apart_are_named(bench, table_text):
+    text = table_text(50) + "PATIENT-00003,no,30,north,\nPATIENT-00049,no,30,north,\n"
+    bench.write(table=text)
+    with pytest.raises(PramanaError) as told:
+        records_of(bench, 7).drawn(planned(bench.site).plan, {})
+    assert "has 2 ids more than once, in 4 rows (rows 4, 50, 51, 52)" in str(told.value)
+    assert "PATIENT" not in str(told.value)
+
+
+def test_killed_between_runs_and_their_merge(bench, monkeypatch, killed):
+    def die(*_):
+        raise killed
+
+    monkeypatch.setattr(randomized, "CHUNK_ROWS", 7)
+    before = bench.files()
+    with monkeypatch.context() as patched:
+        patched.setattr(SortedRuns, "merged", die)
+        with pytest.raises(killed):
+            published(bench)
+    assert {path.split("/")[0] for path in bench.files()} == {
+        *{path.split("/")[0] for path in before},
+        *{"ledger.sqlite", "opening.lock", "publish.lock"},
+    }
+    assert not bench.miner.requests
+    published(bench)
+    (release,) = bench.miner.sealed()
+    whole = outbox.Outgoing.of(in_memory(bench)[0])
+    expected = outbox.prepare(bench.folder / "expected", whole, 20).manifest
+    assert release["manifest"].parts == expected.parts
+
+
+def test_a_table_that_changes_between_two_readings_does_not_leave(left, table_text, monkeypatch):
+    """Fresh draws read the table again: others would stand beside the first ones' reports."""
+    drawn = TableRecords.drawn
+
+    def drawn_and_changed(self, plan, epochs):
+        made = drawn(self, plan, epochs)
+        left.write(table=table_text(51).replace(",yes,", ",no,"))
+        return made
+
+    monkeypatch.setattr(TableRecords, "drawn", drawn_and_changed)
+    with pytest.raises(TableError, match="The table changed while it was read"):
+        published(left, corrections="fresh")
+    assert len(left.miner.releases) == 1
+
+
+DRAWN = """
+import resource, sys
+from pathlib import Path
+from owner_agent.release.table_records import TableRecords
+from owner_agent.site.planning import planned
+from owner_agent.site.site import load_site
+from owner_agent.state.keys import KeyStore
+
+site = load_site(Path(sys.argv[1]))
+plan = planned(site)
+records = TableRecords(
+    site, "asia", plan, KeyStore(site.state).load(), lambda *_: None, 10_000
+)
+print(len(records.drawn(plan.plan, {}).digest), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+def _most_memory(bench, count):
+    """Return the most MiB that a process has while it draws the reports of so many records."""
+    numbers = np.arange(count)
+    table = pa.table(
+        {
+            "patient_id": pc.cast(pa.array(numbers), pa.string()),
+            "smokes": pa.array(["no", "yes"]).take(pa.array(numbers % 2)),
+            "age": pa.array(numbers % 80),
+            "region": pa.array(["north", "south", "east"]).take(pa.array(numbers % 3)),
+        }
+    )
+    pa.csv.write_csv(table, bench.folder / "patients.csv")
+    answer = subprocess.run(
+        [sys.executable, "-c", DRAWN, bench.folder / "site.toml"],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    digest, most = answer.stdout.split()
+    assert digest == "64"
+    return int(most) / 1024
+
+
+def test_memory_does_not_grow_with_the_table(bench):
+    """Held whole, 200,000 records more would take 60 MiB or more."""
+    few, many = (_most_memory(bench, count) for count in (50_000, 250_000))
+    assert many < few + 25
