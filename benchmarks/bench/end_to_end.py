@@ -12,6 +12,7 @@ Also here:
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import secrets
@@ -345,8 +346,9 @@ def write_table(path: Path, owner: str, sizes: Sequence[int], records: int, *, s
     laws = [chances.dirichlet(np.full(size, 0.8), size=4).cumsum(axis=1) for size in sizes]
     names = ["record", *(f"{owner}-{i}" for i in range(len(sizes)))]
     schema = pa.schema([(name, pa.string()) for name in names])
-    step = 2 * (seed + 1) * 5_000_011 + 1  # coprime with a power of ten, as numbers of records are
-    step += 2 * (step % 5 == 0)
+    step = 10_000_019 * (seed + 1)
+    while math.gcd(step, records) > 1:  # or people would be there twice, and others never
+        step += 1
     with csv.CSVWriter(path, schema) as file:
         for start in range(0, records, CHUNK):
             person = np.arange(start, min(start + CHUNK, records), dtype=np.int64) * step % records

@@ -155,7 +155,7 @@ class _Layout:
         """Take what was read of mapped files out of this process's memory."""
         for column in self.columns:
             if isinstance(column, np.memmap) and column.mode != "c":
-                _let_go(column[start:stop])
+                _let_go(column, start, stop)
 
     def of_tables(self, chosen: Sequence[int]) -> _Layout:
         """Return the same for some of the tables."""
@@ -171,12 +171,12 @@ class _Layout:
         ]
 
 
-def _let_go(part: np.memmap[Any, Any]) -> None:
+def _let_go(column: np.memmap[Any, Any], start: int, stop: int) -> None:
     """Give up the pages of a part of a mapped file, which come back as soon as they are read.
 
     Otherwise all of a file that was read once would count as memory of the process.
     """
-    file = getattr(part, "_mmap", None)
+    part, file = column[start:stop], getattr(column, "_mmap", None)
     if file is None or not part.flags.c_contiguous or not hasattr(file, "madvise"):
         return
     begins = np.frombuffer(file, dtype=np.uint8).__array_interface__["data"][0]
