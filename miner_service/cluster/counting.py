@@ -139,7 +139,7 @@ class ClusterPlace:
         while not future.done():  # type: ignore[no-untyped-call]
             tick()
             with suppress(TimeoutError):
-                future.exception(timeout=TICK_SECONDS)
+                future.exception(timeout=TICK_SECONDS)  # type: ignore[no-untyped-call]
             if _nthreads(client):
                 counted = time.monotonic()
             self._require_soon(counted)
