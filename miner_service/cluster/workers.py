@@ -170,8 +170,8 @@ async def _work(settings: Settings, threads: int, records: WorkerRecords) -> Non
         await _first(starting, ended.wait())
         if starting.done() and starting.result():
             log.warning("it counts for the scheduler at %s", settings.cluster.scheduler)
-            joined = worker.finished()  # type: ignore[no-untyped-call]
-            await _first(joined, ended.wait())
+            finished = worker.finished()  # type: ignore[no-untyped-call]
+            await _first(finished, ended.wait())
         await worker.close()
         with suppress(TimeoutError):
             await asyncio.wait_for(ended.wait(), _PAUSE_SECONDS)
