@@ -36,7 +36,7 @@ _FLOOR = 0.05
 _QUIET, _FEW = 3, 8
 _DAMPING, _NEARLY, _MOST_DAMPING = 1e-6, 1e-4, 1e3
 _LEAST_MASS = 1e-12
-_TRUNCATED = 0.1
+_TRUNCATED, _SOLVED = 0.1, 1e-10
 _ROUNDING = 1e-13
 
 
@@ -394,10 +394,12 @@ class _ModelSlopes:
     def step(self, damping: float, tick: Tick) -> tuple[Tensor, float] | None:
         """Return a damped step and what it promises to gain; None where the slopes bend upwards."""
         more = damping * self.complete
+        # Of few parameters a step is solved whole: that costs no more products than there are.
+        least = _SOLVED if len(self.score) <= 2 * _TINY else _TRUNCATED
 
         def enough(_left: Tensor, gained: list[float]) -> bool:
             # More products would lengthen the step no further (Nash and Sofer 1990).
-            return bool(gained) and len(gained) * gained[-1] <= _TRUNCATED * sum(gained)
+            return bool(gained) and len(gained) * gained[-1] <= least * sum(gained)
 
         solved = by_gradients(
             lambda move: self.bend(move) + more * move,
