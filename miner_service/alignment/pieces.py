@@ -25,7 +25,7 @@ from pramana_core.wire.parts import Values
 
 T = TypeVar("T")
 
-JOINED_RECORDS = 1 << 18
+JOINED_RECORDS = 1 << 17
 """So many records at most of each release are in a piece whose pseudonyms are compared."""
 
 _KEPT = 1 << 12
@@ -117,12 +117,7 @@ class PieceReader:
             StoreCorrupt: they are others than were sealed.
         """
         self._check(records)
-        columns = [
-            load_columns(self._path(release), wanted) if wanted else {}
-            for release, own in zip(records.releases, records.columns, strict=True)
-            for wanted in [[name for name in own if name in asked.names]]
-        ]
-        readers = [partial(self._reports, records, columns, places) for places in pieces]
+        readers = [partial(self._reports, records, places) for places in pieces]
         return counted_here(readers, asked, tick, threads)
 
     def _check(self, records: RecordSet) -> None:
@@ -132,7 +127,7 @@ class PieceReader:
                 self._checked.add((release, digest))
 
     def _reports(
-        self, records: RecordSet, columns: Sequence[Mapping[str, Values]], places: Places, _: object
+        self, records: RecordSet, places: Places, names: Sequence[str]
     ) -> ReportedCounts | None:
         chosen: Sequence[Packed | None] = [None] * len(places)
         if records.present is not None:
@@ -140,11 +135,14 @@ class PieceReader:
             if found is None:
                 return None
             chosen = found
-        reported = {
-            name: _chosen(column[start:stop], rows)
-            for own, (start, stop), rows in zip(columns, places, chosen, strict=True)
-            for name, column in own.items()
-        }
+        reported: dict[str, Values] = {}
+        for release, own, (start, stop), rows in zip(
+            records.releases, records.columns, places, chosen, strict=True
+        ):
+            if wanted := [name for name in own if name in names]:
+                # Mapped for this piece alone: its pages leave this process's memory with it.
+                columns = load_columns(self._path(release), wanted)
+                reported |= {name: _chosen(columns[name][start:stop], rows) for name in wanted}
         return ReportedCounts(reported, {name: records.sizes[name] for name in reported})
 
     def _compared(
