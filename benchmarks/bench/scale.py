@@ -1,8 +1,9 @@
 """What more records than one machine has would take, by what the bench measured.
 
-Seconds of processors and bytes are a fixed part and a part for each record. Both parts come from
-the smaller two of the measured sizes; the largest is predicted from them, and the error of that is
-said beside every plan. `python -m benchmarks.bench.scale --records 1e10` prints a plan.
+Seconds of processors and bytes are a fixed part and a part for each record: the line through the
+smallest and the largest size that were measured. How far such a line can be trusted is said beside
+every plan: the smaller two sizes foretell the largest. `python -m benchmarks.bench.scale` prints
+a plan.
 
 Also here:
 
@@ -48,7 +49,7 @@ class Line:
 
 
 def fit(points: Mapping[int, float]) -> Line:
-    """Return the line through two sizes; where its fixed part would be negative, through none.
+    """Return the line through two sizes; where a part would be negative, all is for each record.
 
     Args:
         points: what two numbers of records took.
@@ -56,7 +57,7 @@ def fit(points: Mapping[int, float]) -> Line:
     (few, little), (many, much) = sorted(points.items())
     each = (much - little) / (many - few)
     fixed = little - each * few
-    return Line(fixed, each) if fixed >= 0 else Line(0.0, much / many)
+    return Line(fixed, each) if min(fixed, each) >= 0 else Line(0.0, much / many)
 
 
 @dataclass(frozen=True)
@@ -110,8 +111,9 @@ class Model:
                     remedy="Run `make bench` to its end.",
                 )
             *_, few, many, most = sorted(points)
-            lines[stage] = fit({few: points[few], many: points[many]})
-            predictions.append(Prediction(stage, most, lines[stage](most), points[most]))
+            foretold = fit({few: points[few], many: points[many]})(most)
+            predictions.append(Prediction(stage, most, foretold, points[most]))
+            lines[stage] = fit({few: points[few], most: points[most]})
         counted = [
             one.ours / int(named["records"].replace(",", ""))
             for one in results

@@ -65,7 +65,8 @@ def test_a_stage_that_grows_faster_is_foretold_too_low_and_that_is_said():
     assert merge.error == pytest.approx(32.0 / 60.0 - 1.0)
 
 
-def test_a_fixed_part_is_never_negative():
+def test_no_part_is_negative():
+    assert fit({10: 3.0, 100: 2.0}) == Line(0.0, 0.02)
     assert fit({10: 1.0, 100: 20.0}) == Line(0.0, 0.2)
     assert fit({10: 2.0, 100: 11.0}) == Line(pytest.approx(1.0), pytest.approx(0.1))
 
