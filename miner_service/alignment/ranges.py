@@ -64,7 +64,6 @@ def groups_in_ranges(keys: Sequence[KeyText], at_most: int = AT_MOST) -> Iterato
     """
     for within in key_ranges(keys, at_most):
         yield from record_groups(keys, within)
-        let_go(keys)
 
 
 def record_counts(keys: Sequence[KeyText]) -> dict[tuple[bool, ...], int]:
@@ -106,7 +105,8 @@ def key_ranges(keys: Sequence[KeyText], at_most: int = AT_MOST) -> Iterator[KeyR
     """Yield ranges that hold each pseudonym of some sources once, in ascending order.
 
     No source has more than `at_most` records in a range, however its pseudonyms are spread, and
-    in each but the last one has as many: there are few ranges.
+    in each but the last one has as many: there are few ranges. Pages of memory-mapped pseudonyms
+    leave memory when the next range is asked for.
 
     Args:
         keys: pseudonyms per source, ascending; a source may be empty.
@@ -128,6 +128,7 @@ def key_ranges(keys: Sequence[KeyText], at_most: int = AT_MOST) -> Iterator[KeyR
             for start, own in zip(at, keys, strict=True)
         ]
         yield KeyRange(tuple(slice(*ends) for ends in zip(at, stop, strict=True)))
+        let_go(keys)
         at = stop
 
 
