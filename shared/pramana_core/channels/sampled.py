@@ -324,26 +324,73 @@ class Sampled(DecodedTransition):
     def restrict(self, sizes: Sequence[int], kept: Sequence[bool]) -> Transition | None:
         if all(kept):
             return self
-        new_place = np.cumsum(kept) - 1
-        merged: dict[tuple[tuple[int, ...], Transition], int] = {}
+        places = np.flatnonzero(kept).tolist()
+        seen, several = set[int](), set[int]()
+        for axis in places:
+            several |= seen & self._choices_with[axis]
+            seen |= self._choices_with[axis]
+        # Each with the first choice that tells it: they stay in the order of the choices.
+        found: list[tuple[int, tuple[int, ...], Transition, int]] = []
+        for place, axis in enumerate(places):
+            for channel, indices, weight in self._alone(axis):
+                own = indices - several
+                if not own:
+                    continue
+                if channel is None:
+                    return None
+                weight -= sum(self.choices[index].weight for index in indices & several)
+                found.append((min(own), (place,), channel, weight))
+        merged: dict[tuple[tuple[int, ...], Transition], tuple[int, int]] = {}
         made: dict[tuple[object, ...], Transition | None] = {}
-        holding = (self._holding[axis] for axis in np.flatnonzero(kept))
-        for index in sorted(set().union(*holding)):
+        for index in sorted(several):
             choice = self.choices[index]
-            inside = tuple(bool(kept[axis]) for axis in choice.axes)
-            # Thousands of subsets share a channel or two, restricted in a few ways.
-            asked = (choice.channel, self._sizes_of(choice), inside)
-            if asked not in made:
-                made[asked] = choice.channel.restrict(self._sizes_of(choice), inside)
-            channel = made[asked]
+            channel = self._inside(choice, [bool(kept[axis]) for axis in choice.axes], made)
             if channel is None:
                 return None
-            axes = tuple(int(new_place[axis]) for axis in choice.axes if kept[axis])
-            merged[axes, channel] = merged.get((axes, channel), 0) + choice.weight
+            axes = tuple(places.index(axis) for axis in choice.axes if kept[axis])
+            first, weight = merged.get((axes, channel), (index, 0))
+            merged[axes, channel] = first, weight + choice.weight
+        found += [(first, axes, c, weight) for (axes, c), (first, weight) in merged.items()]
+        found.sort(key=lambda one: one[0])
         left = tuple(size for size, keep in zip(sizes, kept, strict=True) if keep)
-        if not merged:
+        if not found:
             return Withheld(math.prod(left))
-        return Sampled(left, tuple(Choice(a, w, c) for (a, c), w in merged.items()))
+        return Sampled(left, tuple(Choice(a, w, c) for _, a, c, w in found))
+
+    def _alone(self, axis: int) -> list[tuple[Transition | None, frozenset[int], int]]:
+        """Return what the choices of a variable tell of it alone, with their sum of weights."""
+        if axis not in self._known_alone:
+            made: dict[tuple[object, ...], Transition | None] = {}
+            merged: dict[Transition | None, list[int]] = {}
+            for index in sorted(self._holding[axis]):
+                choice = self.choices[index]
+                channel = self._inside(choice, [a == axis for a in choice.axes], made)
+                merged.setdefault(channel, []).append(index)
+            self._known_alone[axis] = [
+                (channel, frozenset(indices), sum(self.choices[index].weight for index in indices))
+                for channel, indices in merged.items()
+            ]
+        return self._known_alone[axis]
+
+    def _inside(
+        self,
+        choice: Choice,
+        kept: Sequence[bool],
+        made: dict[tuple[object, ...], Transition | None],
+    ) -> Transition | None:
+        """Return what a choice tells of some of its variables; `made` has what was made before.
+
+        Thousands of subsets share a channel or two, restricted in a few ways.
+        """
+        sizes = self._sizes_of(choice)
+        asked = (id(choice.channel), sizes, *kept)
+        if asked not in made:
+            made[asked] = choice.channel.restrict(sizes, kept)
+        return made[asked]
+
+    @cached_property
+    def _known_alone(self) -> dict[int, list[tuple[Transition | None, frozenset[int], int]]]:
+        return {}
 
     @cached_property
     def listed_rows(self) -> int:
