@@ -175,11 +175,20 @@ class Step:
     cost: float
 
 
-def step(name: str, seconds: float, means: Means) -> Step:
-    """Spread seconds of processors over as few machines as end within the hours."""
+PUBLISHING, RECEIVING, ALIGNING = 3, 2, 1
+"""So many cores a step can use: an owner's command reads, names and draws at once; one service
+takes parts and seals; one job aligns. What counts is spread over all machines that there are."""
+
+
+def step(name: str, seconds: float, means: Means, most: int | None = None) -> Step:
+    """Spread seconds of processors over as few machines as end within the hours.
+
+    Of a step that can use so many cores at `most` one machine takes as long as it takes.
+    """
     core_hours = seconds / HOUR
-    machine_hours = core_hours / (means.cores * means.busy)
-    machines = max(1, math.ceil(machine_hours / means.hours))
+    cores = means.cores if most is None else min(most, means.cores)
+    machine_hours = core_hours / (cores * means.busy)
+    machines = max(1, math.ceil(machine_hours / means.hours)) if most is None else 1
     return Step(name, core_hours, machines, machine_hours / machines, machine_hours * means.price)
 
 
@@ -187,9 +196,11 @@ def plan(model: Model, records: float, means: Means) -> list[Step]:
     """Return the steps for records of three owners' eleven columns."""
     seconds = model.seconds
     return [
-        step("each of the owners publishes", seconds["publish"](records), means),
-        step("the miner receives and seals", seconds["receive and seal"](records), means),
-        step("it aligns", seconds["align"](records), means),
+        step("each of the owners publishes", seconds["publish"](records), means, PUBLISHING),
+        step(
+            "the miner receives and seals", seconds["receive and seal"](records), means, RECEIVING
+        ),
+        step("it aligns", seconds["align"](records), means, ALIGNING),
         step("a table of five variables", seconds["count five variables"](records), means),
         step("a tree of all eleven", seconds["grow a tree"](records), means),
     ]
@@ -198,7 +209,7 @@ def plan(model: Model, records: float, means: Means) -> list[Step]:
 def clients(model: Model, reports: float, means: Means) -> list[Step]:
     """Return the steps for so many people who report their one record through gateways."""
     return [
-        step("gateways' batches are counted", model.report * reports, means),
+        step("gateways' batches are counted", model.report * reports, means, RECEIVING),
         step("a table of five variables", model.seconds["count five variables"](reports), means),
         step("a tree of all eleven", model.seconds["grow a tree"](reports), means),
     ]

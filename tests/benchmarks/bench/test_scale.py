@@ -79,6 +79,11 @@ def test_steps_take_as_few_machines_as_end_in_time():
     assert one.cost == pytest.approx(50.0)
 
 
+def test_a_step_that_is_one_process_takes_as_long_as_it_takes():
+    one = step("some", 50 * HOUR, Means(hours=10.0, cores=4, price=2.0, busy=0.5), most=2)
+    assert (one.machines, one.hours, one.cost) == (1, 50.0, 100.0)
+
+
 def test_a_plan_is_the_sum_of_its_constants():
     model, means = Model.of(MADE), Means()
     for one in plan(model, 1e10, means):
