@@ -2,7 +2,8 @@
 
 Both take the move that gains most until none gains. A judge says what a move is worth. Moves are
 looked at from the highest bound of their gain down; once the best gain found is above all bounds
-left, no other can win, so that most tables are never maximized and no result changes.
+left, no other can win, so that most tables are never maximized. One bound goes by what a few EM
+steps gained (`null_bounds`): were it too low, a move could be passed over.
 """
 
 from __future__ import annotations
