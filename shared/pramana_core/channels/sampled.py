@@ -48,6 +48,10 @@ IDENTIFIED_CELLS = 4096
 """Up to this many combinations it is computed whether the reports tell them apart."""
 
 
+_RESTRICTED = 64
+"""So many restrictions of a channel are kept."""
+
+
 @dataclass(frozen=True)
 class _Part:
     """Choices of the same variables, whose reports cannot be told apart."""
@@ -355,7 +359,22 @@ class Sampled(DecodedTransition):
         left = tuple(size for size, keep in zip(sizes, kept, strict=True) if keep)
         if not found:
             return Withheld(math.prod(left))
-        return Sampled(left, tuple(Choice(a, w, c) for _, a, c, w in found))
+        return self._once(Sampled(left, tuple(Choice(a, w, c) for _, a, c, w in found)))
+
+    def _once(self, made: Sampled) -> Sampled:
+        """Return the same channel for the same restriction: it knows its decoder by then.
+
+        Thousands of pairs of a wide table are reported alike.
+        """
+        if made not in self._restricted:
+            if len(self._restricted) >= _RESTRICTED:
+                self._restricted.pop(next(iter(self._restricted)))
+            self._restricted[made] = made
+        return self._restricted[made]
+
+    @cached_property
+    def _restricted(self) -> dict[Sampled, Sampled]:
+        return {}
 
     def _alone(self, axis: int) -> list[tuple[Transition | None, frozenset[int], int]]:
         """Return what the choices of a variable tell of it alone, with their sum of weights."""
