@@ -6,7 +6,6 @@ it knows of itself: pieces can be sent to other machines, and nothing of a relea
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -18,6 +17,7 @@ import numpy.typing as npt
 
 from miner_service.alignment.ranges import KeyRange, Rows, key_ranges, record_groups
 from miner_service.store.files.segments import KeyText, load_columns, load_keys
+from pramana_core.kernels.counting import processors
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.marginals.passes import Pass, counted_here, total
 from pramana_core.progress import Tick, no_cancel
@@ -182,7 +182,7 @@ class LocalPlace:
 
     def __init__(self, reader: PieceReader) -> None:
         self._reader = reader
-        self._threads = len(os.sched_getaffinity(0))
+        self._threads = processors()
 
     def __call__(
         self, records: RecordSet, pieces: Sequence[Places], asked: Pass[T], tick: Tick, /

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -165,6 +164,7 @@ def cluster_worker_command(
 
     from miner_service.cluster.workers import run_worker
     from miner_service.jobs.bounds import bound_memory
+    from pramana_core.kernels.counting import processors
 
     settings = settings_of(data, None, settings_file, said={"cluster": {"scheduler": scheduler}})
     if settings.cluster.scheduler is None:
@@ -176,7 +176,7 @@ def cluster_worker_command(
     _require_cluster(settings)
     logging.basicConfig(level=logging.WARNING, format="%(name)s: %(message)s")
     bound_memory(settings.limits.job_bytes)
-    run_worker(settings, threads or len(os.sched_getaffinity(0)))
+    run_worker(settings, threads or processors())
 
 
 def _require_cluster(settings: Settings) -> None:

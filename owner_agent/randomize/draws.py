@@ -390,7 +390,10 @@ class _Cipher:
 
     def words(self, inputs: Inputs) -> Draws:
         """Return what N x 16 bytes are encrypted to, as N x 4 big-endian words."""
-        encryptor = self._idle.pop() if self._idle else self._cipher.encryptor()
+        try:
+            encryptor = self._idle.pop()
+        except IndexError:  # Looked at first, another thread might take the last one meanwhile.
+            encryptor = self._cipher.encryptor()
         # Into a buffer of our own: returning 16 bytes a record as a new object costs several times
         # what AES does.
         output = np.empty((len(inputs) + 1) * KEY_BYTES, dtype=np.uint8)

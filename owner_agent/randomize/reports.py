@@ -5,7 +5,6 @@ The reports are sorted by pseudonym, and their digest is that of the content of 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from owner_agent.randomize.sampling import impossible_records, sampler, true_cel
 from owner_agent.state.keys import Secrets
 from pramana_core.channels import Coordinated
 from pramana_core.errors import TableError
+from pramana_core.kernels.counting import processors
 from pramana_core.marginals.counts import Codes
 from pramana_core.plan import Block, Plan
 from pramana_core.wire.parts import (
@@ -33,8 +33,10 @@ from pramana_core.wire.parts import (
 
 _Drawing: TypeAlias = Callable[[Pseudonyms, Mapping[str, Codes]], list[Codes]]
 
-_TOGETHER = 1 << 17
-"""So many records are drawn together: what is made of them on the way stays in the cache."""
+_TOGETHER = 1 << 16
+"""So many records are drawn together: what is made of them on the way stays in the cache.
+
+Fewer than a table is read at a time, so that several threads draw a chunk."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,7 @@ class Randomizer:
         threads: int | None = None,
     ):
         self.plan = plan
-        self._threads = threads or len(os.sched_getaffinity(0))
+        self._threads = threads or processors()
         self._together = max(
             [_TOGETHER]
             + [

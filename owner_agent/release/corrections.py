@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
+from typing import IO, Protocol
 
 import numpy as np
 
@@ -30,9 +30,15 @@ from owner_agent.release.refusals import require_reported
 from owner_agent.release.sorted_runs import ScratchReports
 from owner_agent.site.mistakes import CorrectionChoice
 from owner_agent.state.keys import Secrets
-from owner_agent.state.scratch import ScratchFile, scratch_file
+from owner_agent.state.scratch import ScratchFile, filled_file
 from owner_agent.table.encode import table_changed
-from pramana_core.errors import PramanaError, RecordsCorrected, StoreCorrupt
+from pramana_core.errors import (
+    KeyFileError,
+    PramanaError,
+    RecordsCorrected,
+    StorageFull,
+    StoreCorrupt,
+)
 from pramana_core.marginals.counts import Codes
 from pramana_core.plan import Block, Plan
 from pramana_core.wire.parts import Column, Pseudonyms, RecordSchema, decode_part, slices_of
@@ -48,12 +54,17 @@ def rebuilt(
     """Return a memory with those of some releases, oldest first, that the outbox still has.
 
     A release that is not there whole, as it left, is passed over.
+
+    Raises:
+        StorageFull, KeyFileError: as `scratch_file`; nothing is known then of what is there.
     """
     for entry in missing:
         try:
             prepared = reopen(state / OUTBOX, entry.name)
             made = None if prepared is None else _read(state, prepared)
-        except (PramanaError, ValueError):  # Parts may hold more records than the manifest says.
+        except (StorageFull, KeyFileError):  # Not the release is damaged.
+            raise
+        except (PramanaError, ValueError):  # Parts may hold more records than are told, or fewer.
             continue
         if made is not None and made.digest == entry.content:
             memory = _added(memory, state, made, entry, secrets, study)
@@ -64,8 +75,11 @@ def _read(state: Path, prepared: PreparedRelease) -> SortedReports:
     plan = prepared.manifest.content.to_plan()
     schema = RecordSchema.of(plan)
     scratch = ScratchReports(ScratchFile(state), plan, prepared.manifest.records)
+    filled = 0
     for number in range(len(prepared.manifest.parts)):
-        scratch.append(*decode_part(schema, prepared.part(number)))
+        filled = scratch.append(*decode_part(schema, prepared.part(number)))
+    if filled != prepared.manifest.records:
+        raise ValueError(f"{filled} records are there, not {prepared.manifest.records}")
     return scratch.reports
 
 
@@ -82,9 +96,11 @@ def _added(
         if draw.draw_id != draw_id(secrets, study, block, draw.epoch):
             return memory
         reports[draw.draw_id] = {name: made.columns[name] for name in block.names}
-    grown = scratch_file(state)
-    memory.write(grown, made.keys, reports, entry.content, replacing=True)
-    return Memory(grown)
+
+    def write(to: IO[bytes]) -> None:
+        memory.write(to, made.keys, reports, entry.content, replacing=True)
+
+    return Memory(filled_file(state, write))
 
 
 CHOICES = (
@@ -152,6 +168,7 @@ class ReleaseHistory:
 
         Raises:
             StoreCorrupt: the memory cannot be read.
+            StorageFull, KeyFileError: what it lacks cannot be put beside it.
             HistoryLost: it holds releases that the ledger does not.
         """
         memory, ledger = load_memory(state, study), Ledger(state)

@@ -95,6 +95,15 @@ def permanent_report(
     return _kept(file, study, plan)
 
 
+def kept_report(plan: Plan, study: str, file: Path) -> SingleReport | None:
+    """Return the report in the file, or None if there is no file.
+
+    Raises:
+        PlanConflict, KeyFileError, StoreCorrupt: as `permanent_report`.
+    """
+    return _kept(file, study, plan) if file.exists() else None
+
+
 def _kept(file: Path, study: str, plan: Plan) -> SingleReport:
     refuse_if_open_to_others(file, f"chmod 600 {file}")
     try:

@@ -6,6 +6,7 @@ once, when all of it was read; nothing of it leaves then.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
@@ -90,9 +91,12 @@ class TableRecords:
         self._watch = watch
         self._known = np.empty(0, dtype=np.uint64) if known is None else known
         self._rows = rows
+        self._first_reading: bytes | None = None
 
     def drawn(self, plan: Plan, epochs: Mapping[str, int]) -> SortedReports:
         """Read the table, and return its reports sorted by pseudonym.
+
+        Read again, it must hold the same records and values in the same order.
 
         Args:
             plan: what is done to which of its variables.
@@ -107,12 +111,14 @@ class TableRecords:
         encoder, missing = TableEncoder(self._site, self._plan), FoundRows()
         runs, sampled = SortedRuns(self._site.state, plan), self._none
         randomizer = Randomizer(plan, self.secrets, self.study, epochs)
-        wrong = False
+        wrong, reading = False, hashlib.sha256()
         named = ahead(self._named(ahead(self._encoded(encoder, missing))))
         with closing(named):
             for chunk, keys, values in named:
                 sampled = sampled.joined(values).sampled(self._known)
                 made: Mapping[str, Codes] = {}
+                for column in (keys, *chunk.columns.values()):
+                    reading.update(column.tobytes())
                 ordered = keys
                 if not (wrong := wrong or chunk.wrong):
                     try:
@@ -130,6 +136,9 @@ class TableRecords:
             except DuplicateRecordId:
                 pass  # Which they are is told with all else that is wrong.
             else:
+                self._first_reading = self._first_reading or reading.digest()
+                if reading.digest() != self._first_reading:
+                    raise table_changed()
                 self.values = sampled
                 return merged
         raise_together(self._id_problems(runs, missing) + encoder.problems(records_text))

@@ -20,7 +20,7 @@ from owner_agent.site.planning import PlannedSite
 from owner_agent.site.site import Site
 from owner_agent.state.keys import KeyStore
 from owner_agent.table.table import CHUNK_ROWS
-from pramana_core.errors import InputError, KeyFileError
+from pramana_core.errors import InputError, KeyFileError, StorageFull
 from pramana_core.privacy import epsilon
 from pramana_core.progress import Progress
 
@@ -129,7 +129,7 @@ def corrected_of(site: Site, plan: PlannedSite, watch: Progress) -> Corrected | 
     choice = site.file.corrections
     try:
         found = [c for study in told for c in _compared(site, study, plan, entries, watch)]
-    except (InputError, KeyFileError) as error:
+    except (InputError, KeyFileError, StorageFull) as error:
         return Corrected(choice, reason=error.message)
     before = spent(entries)
     blocks = {block.name: block for block in plan.plan.blocks}

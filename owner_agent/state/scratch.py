@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 import tempfile
 import weakref
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, Any
 
@@ -33,6 +35,17 @@ def scratch_file(folder: Path) -> IO[bytes]:
         return tempfile.TemporaryFile(dir=folder, buffering=0)
 
 
+def filled_file(folder: Path, write: Callable[[IO[bytes]], object]) -> IO[bytes]:
+    """Open such a file with what `write` writes into it. Raises as `scratch_file`."""
+    with ExitStack() as unless_filled:
+        file = unless_filled.enter_context(scratch_file(folder))
+        # Buffered: where there is little room left, a bare write takes a part and says nothing.
+        with storing(_WHAT, folder), os.fdopen(file.fileno(), "wb", closefd=False) as buffered:
+            write(buffered)
+        unless_filled.pop_all()
+        return file
+
+
 class ScratchFile:
     """A file without a name in which columns lie one behind the other."""
 
@@ -50,10 +63,12 @@ class ScratchFile:
         return made
 
     def read(self, at: int, into: npt.NDArray[np.uint8]) -> None:
-        """Fill an array with the bytes from some place on."""
+        """Fill an array with the bytes from some place on. Raises ValueError: there are fewer."""
         view = into.data
         while len(view):
             read = os.preadv(self._file.fileno(), [view], at)
+            if not read:
+                raise ValueError("the file ends before what is read")
             view, at = view[read:], at + read
 
     def write(self, at: int, values: npt.NDArray[np.uint8]) -> None:

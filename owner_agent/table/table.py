@@ -58,10 +58,13 @@ def read_table(
         EmptyTable: the table has no rows.
     """
     chunks = list(read_chunks(path, columns, optional))
-    whole = {
-        name: pa.concat_arrays([chunk.columns[name] for chunk in chunks])
-        for name in chunks[0].columns
-    }
+    try:
+        whole = {
+            name: pa.concat_arrays([chunk.columns[name] for chunk in chunks])
+            for name in chunks[0].columns
+        }
+    except pa.ArrowException:  # One column's text is longer than an array may be.
+        raise _unreadable(path) from None
     return TextTable(whole, sum(chunk.rows for chunk in chunks), chunks[0].others)
 
 

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from owner_agent.release.single_record import permanent_report
+from owner_agent.release.single_record import kept_report, permanent_report
 from pramana.frames.sentences import options_told
 from pramana.frames.tables import shown
-from pramana_core.errors import BudgetExceeded, InputError, OptionError, PlanError
+from pramana_core.errors import BudgetExceeded, InputError, OptionError, PlanError, StateError
 from pramana_core.learn.prediction import encode_records
+from pramana_core.marginals.counts import Codes
+from pramana_core.plan import Plan
 from pramana_core.privacy import told_by_record
 from pramana_core.wire.reports import PublishedPlan
 
@@ -27,6 +29,7 @@ def report(
     file: str | PathLike[str],
     *,
     max_gamma: float,
+    as_they_are: Collection[str] = (),
 ) -> dict[str, Any]:
     """Randomize the one record that a person has, by the plan that a study published.
 
@@ -43,14 +46,19 @@ def report(
         max_gamma: the most that the report may tell: no odds about the record may change by a
             larger factor. It is computed here from the plan itself, and not taken from what the
             plan's sender says.
+        as_they_are: the variables that the person agrees to report as they are. No gamma bounds
+            what these tell; a plan that does not randomize others too is refused.
 
     Returns:
         what a gateway is sent: `study`, `plan_digest` and `codes`, one code of each variable.
 
     Raises:
         PlanError: `published` is no published plan, or was changed on its way.
-        BudgetExceeded: the plan tells more than `max_gamma`; nothing was drawn.
+        BudgetExceeded: the plan tells more than `max_gamma`, or reports a variable as it is that
+            is not in `as_they_are`; nothing was drawn.
+        StateError: the study takes no more reports, and none is kept; nothing was drawn.
         PlanConflict: the file has a report for another study, or by another plan.
+        OptionError: the file cannot be read, or its folder not be written.
         UnknownVariable, InputError, UnknownCategory: the record does not fit the plan.
         KeyFileError: others may read the file.
 
@@ -81,6 +89,39 @@ def report(
             where="published",
             remedy="Fetch it again, from whoever runs the study.",
         )
+    _require_bounded(plan, max_gamma, as_they_are)
+    path = Path(file)
+    try:
+        made = kept_report(plan, told.study, path)
+        if made is None:
+            if told.state != "open":
+                raise StateError(
+                    f"Reports of study {told.study} are {told.state}. Nothing was drawn.",
+                    where="published",
+                    remedy="Do not answer, or fetch the plan again once reports are taken.",
+                )
+            made = permanent_report(plan, told.study, _codes(plan, record), path)
+    except OSError as error:
+        raise OptionError(
+            f"The report cannot be kept in {path}: {error.strerror}.",
+            where="file",
+            remedy="Name a file in a folder that exists and that you may write.",
+        ) from None
+    return made.model_dump(mode="json")
+
+
+def _require_bounded(plan: Plan, max_gamma: float, as_they_are: Collection[str]) -> None:
+    """Check that a report tells no more than the person agreed to. Raises BudgetExceeded."""
+    true = [name for b in plan.blocks if b.channel.is_identity for name in b.names]
+    agreed = {as_they_are} if isinstance(as_they_are, str) else set(as_they_are)
+    unagreed = [name for name in true if name not in agreed]
+    if unagreed and not math.isinf(max_gamma):
+        raise BudgetExceeded(
+            "By this plan no gamma bounds what a report tells: it has the true"
+            f" {', '.join(map(repr, unagreed))}. Nothing was drawn.",
+            where=", ".join(unagreed),
+            remedy="Answer only if the person agrees to that; then name them in as_they_are.",
+        )
     gamma = told_by_record(plan).gamma
     if gamma > max_gamma * (1 + 1e-9):
         states = "no gamma bounds" if math.isinf(gamma) else f"gamma {gamma:.4g} is"
@@ -90,13 +131,16 @@ def report(
             where="max_gamma",
             remedy="Answer only if the person agrees to that; then pass max_gamma accordingly.",
         )
+
+
+def _codes(plan: Plan, record: Mapping[str, Any]) -> dict[str, Codes]:
+    """Return a record's true codes. Raises UnknownVariable, InputError, UnknownCategory."""
     if not isinstance(record, Mapping):
         raise InputError(
             f"record must be a dictionary of values by variable, not {shown(record)}.",
             where="record",
         )
-    codes = encode_records(plan.domain, [record])
-    return permanent_report(plan, told.study, codes, Path(file)).model_dump(mode="json")
+    return encode_records(plan.domain, [record])
 
 
 def _read(published: Mapping[str, Any] | str | PathLike[str]) -> PublishedPlan:

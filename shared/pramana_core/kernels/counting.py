@@ -86,7 +86,7 @@ def count_tables(
     saved = layout.records * each
     try:
         if used and saved > _LEAST_SAVED and can_compile(saved):
-            flat = _by_loops(layout, threads or _processors(), at_once, tick)
+            flat = _by_loops(layout, threads or processors(), at_once, tick)
         else:
             flat = _by_numpy(layout, at_once, tick)
     except _Outside as outside:
@@ -97,7 +97,7 @@ def count_tables(
     return layout.split(flat)
 
 
-def _processors() -> int:
+def processors() -> int:
     """Return how many processors this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))

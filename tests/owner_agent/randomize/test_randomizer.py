@@ -11,6 +11,7 @@ from owner_agent.randomize.alike import Spans
 from owner_agent.randomize.draws import UniformWords, pseudonyms
 from owner_agent.randomize.reports import Randomizer, randomize
 from owner_agent.state.keys import Secrets
+from owner_agent.table.table import CHUNK_ROWS
 from pramana_core.channels import RESOLUTION, Symmetric, most_accurate
 from pramana_core.channels.product import Product
 from pramana_core.channels.sampled import Choice, Sampled
@@ -70,6 +71,10 @@ def test_chunks_and_threads_change_no_report(name, count, monkeypatch):
     for column, size in zip(whole.values(), block.reported_shape, strict=True):
         assert len(column) == count
         assert column.dtype == (np.uint8 if size <= 256 else np.uint16)
+
+
+def test_a_chunk_of_a_table_is_drawn_by_several_threads():
+    assert 2 * reports._TOGETHER <= CHUNK_ROWS
 
 
 def test_a_release_is_what_the_randomizer_reports_sorted():

@@ -14,7 +14,7 @@ import pytest
 import pramana as pm
 from owner_agent.release import single_record
 from owner_agent.release.single_record import draw_reports, permanent_report
-from pramana_core.channels import Choice, Coordinated, Mixture, Sampled, Symmetric
+from pramana_core.channels import Choice, Coordinated, Identity, Mixture, Sampled, Symmetric
 from pramana_core.domain import Variable
 from pramana_core.plan import Block, Plan
 from pramana_core.wire.reports import PublishedPlan
@@ -88,6 +88,39 @@ def test_nothing_is_drawn_from_a_plan_that_tells_too_much_or_was_changed(file: P
     with pytest.raises(pm.InputError):
         pm.report({"smokes": "no"}, published(), file, max_gamma=9)
     assert not file.exists()
+
+
+def test_a_variable_reported_as_it_is_needs_the_persons_word_beside_a_randomized_one(
+    file: Path,
+) -> None:
+    mixed = Plan((PLAN.blocks[0], Block((ASTHMA,), Identity(3))))
+    for agreed in ((), ("smokes",), "asthma-and-smokes"):
+        with pytest.raises(pm.BudgetExceeded, match="the true 'asthma'. Nothing was drawn") as told:
+            pm.report(RECORD, published(mixed), file, max_gamma=1e9, as_they_are=agreed)
+        assert told.value.where == "asthma"
+    with pytest.raises(pm.BudgetExceeded, match="gamma 3 is"):
+        pm.report(RECORD, published(mixed), file, max_gamma=2, as_they_are=["asthma"])
+    assert not file.exists()
+    mine = pm.report(RECORD, published(mixed), file, max_gamma=3, as_they_are=["asthma"])
+    assert mine["codes"][1] == 1
+
+
+def test_a_study_that_takes_no_more_reports_gets_the_kept_one_or_none(file: Path) -> None:
+    for state in ("closed", "withdrawn"):
+        with pytest.raises(pm.StateError, match=f"lungs are {state}. Nothing was drawn"):
+            pm.report(RECORD, {**published(), "state": state}, file, max_gamma=9)
+    assert not file.exists()
+    mine = pm.report(RECORD, published(), file, max_gamma=9)
+    assert pm.report(RECORD, {**published(), "state": "closed"}, file, max_gamma=9) == mine
+    assert pm.report({"smokes": "never"}, published(), file, max_gamma=9) == mine
+
+
+def test_a_folder_in_which_no_report_can_be_kept_is_told(tmp_path: Path) -> None:
+    (tmp_path / "no-folder").touch()
+    for file in (tmp_path / "none" / "report.json", tmp_path / "no-folder" / "report.json"):
+        with pytest.raises(pm.OptionError, match="cannot be kept in") as told:
+            pm.report(RECORD, published(), file, max_gamma=9)
+        assert told.value.where == "file"
 
 
 def test_a_published_plan_is_read_from_a_file_too(file: Path, tmp_path: Path) -> None:

@@ -202,13 +202,16 @@ def test_killed_between_runs_and_their_merge(bench, monkeypatch, killed):
     assert release["manifest"].parts == expected.parts
 
 
-def test_a_table_that_changes_between_two_readings_does_not_leave(left, table_text, monkeypatch):
+@pytest.mark.parametrize(("rows", "now"), [(51, ",no,"), (50, ",yes,")], ids=["rows", "values"])
+def test_a_table_that_changes_between_two_readings_does_not_leave(
+    left, table_text, monkeypatch, rows, now
+):
     """Fresh draws read the table again: others would stand beside the first ones' reports."""
     drawn = TableRecords.drawn
 
     def drawn_and_changed(self, plan, epochs):
         made = drawn(self, plan, epochs)
-        left.write(table=table_text(51).replace(",yes,", ",no,"))
+        left.write(table=table_text(rows).replace(",yes,", now))
         return made
 
     monkeypatch.setattr(TableRecords, "drawn", drawn_and_changed)

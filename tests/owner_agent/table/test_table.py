@@ -245,3 +245,13 @@ def test_an_infinite_number_in_parquet_is_refused_by_its_row(bench):
     bench.write((bench.folder / "site.toml").read_text().replace(".csv", ".parquet"))
     with pytest.raises(TableError, match="'age' is cut into intervals but holds no finite number"):
         encode(bench.site, planned(bench.site))
+
+
+def test_text_beyond_what_an_array_holds_is_told_of_the_table(bench, monkeypatch):
+    def too_long(_arrays):
+        raise pa.ArrowInvalid("offset overflow while concatenating arrays")
+
+    bench.write(table=HEAD + "P1,no,30,north\n")
+    monkeypatch.setattr(pa, "concat_arrays", too_long)
+    with pytest.raises(TableUnreadable, match="cannot be read as CSV"):
+        read_table(bench.site.table, ["smokes"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import sys
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 from pramana_core.errors import DomainError
 from pramana_core.kernels import counting
 from pramana_core.kernels.compiled import LOADING, Forgone, can_compile
-from pramana_core.kernels.counting import count_tables
+from pramana_core.kernels.counting import count_tables, processors
 
 SIZES = (3, 2, 7, 64, 300, 70_000)
 TYPES = (np.uint8, np.uint8, np.uint16, np.uint32, np.uint16, np.uint64)
@@ -168,3 +169,8 @@ def test_numba_is_loaded_once_enough_would_have_been_saved(monkeypatch: pytest.M
     assert [can_compile(0.4 * LOADING, forgone) for _ in range(4)] == [False, False, True, True]
     assert can_compile(2 * LOADING, Forgone())
     assert "numba" not in sys.modules
+
+
+def test_processors_are_counted_where_no_affinity_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+    assert processors() == (os.cpu_count() or 1)
