@@ -12,9 +12,10 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from urllib.parse import urlsplit
 
 from miner_service.alignment.pieces import PieceReader, Places, RecordSet
-from miner_service.settings import ClusterSettings, Settings
+from miner_service.settings import ClusterSettings, Settings, is_loopback
 from miner_service.store.files.opening import open_segments
 from pramana_core.errors import Conflict, NotInstalled, StoreMismatch
 from pramana_core.kernels.compiled import can_compile
@@ -134,6 +135,15 @@ def security_of(settings: ClusterSettings) -> Security | None:
     )
 
 
+def listening_host(settings: ClusterSettings) -> str | None:
+    """Return where a worker listens: without TLS to nobody but this machine, if that is enough.
+
+    Whoever reaches a worker without TLS could make it run programs. None stands for everywhere.
+    """
+    told = urlsplit(settings.scheduler or "")
+    return told.hostname if told.scheme == "tcp" and is_loopback(told.hostname or "") else None
+
+
 def run_worker(settings: Settings, threads: int) -> None:
     """Count for the scheduler that the settings name, until SIGTERM or SIGINT.
 
@@ -160,6 +170,7 @@ async def _work(settings: Settings, threads: int, records: WorkerRecords) -> Non
     while not ended.is_set():
         worker = Worker(
             settings.cluster.scheduler,
+            host=listening_host(settings.cluster),
             nthreads=threads,
             security=security_of(settings.cluster),
             dashboard_address="127.0.0.1:0",

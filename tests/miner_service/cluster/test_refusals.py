@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
 from miner_service.alignment.pieces import RecordSet
 from miner_service.cluster.counting import require_scheduler
-from miner_service.cluster.workers import CountingTask, WorkerRecords, installed_version
+from miner_service.cluster.workers import (
+    CountingTask,
+    WorkerRecords,
+    installed_version,
+    listening_host,
+)
 from miner_service.jobs.process import settings_from, settings_line
-from miner_service.settings import ClusterSettings, Settings
+from miner_service.settings import ClusterSettings, Settings, is_loopback
 from pramana_core.errors import Conflict, NotReady, OptionError, StoreCorrupt, StoreMismatch
 from pramana_core.marginals.passes import JointCounts
 from tests.forked import run_command
@@ -35,6 +42,29 @@ def test_a_scheduler_elsewhere_is_spoken_to_by_tls():
     ClusterSettings(scheduler="tls://10.0.0.5:8786", **TLS)
     ClusterSettings(scheduler="tcp://10.0.0.5:8786", allow_plain=True)
     ClusterSettings(scheduler="tcp://127.0.0.1:8786")
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_a_worker_without_tls_listens_to_nobody_but_its_machine(host: str):
+    from distributed import Scheduler, Worker
+
+    async def listening() -> str:
+        async with Scheduler(host=host, dashboard_address=f"{host}:0") as scheduler:  # type: ignore[no-untyped-call]
+            port = scheduler.address.rpartition(":")[2]
+            told = ClusterSettings(scheduler=f"tcp://{host}:{port}")
+            words = {"host": listening_host(told), "dashboard_address": "127.0.0.1:0"}
+            async with Worker(told.scheduler, nthreads=1, **words) as worker:  # type: ignore[arg-type]
+                return str(worker.listener.listen_address)
+
+    assert is_loopback(urlsplit(asyncio.run(listening())).hostname or "")
+
+
+def test_a_worker_listens_everywhere_where_the_cluster_is_elsewhere_or_speaks_tls():
+    for told in (
+        ClusterSettings(scheduler="tls://127.0.0.1:8786", **TLS),
+        ClusterSettings(scheduler="tcp://10.0.0.5:8786", allow_plain=True),
+    ):
+        assert listening_host(told) is None
 
 
 def test_processes_that_run_jobs_are_told_of_the_cluster(tmp_path: Path):
