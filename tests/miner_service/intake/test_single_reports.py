@@ -260,6 +260,13 @@ def test_releases_of_more_and_more_reports_replace_each_other_and_tell_nothing_m
     assert lungs.job()["records"] == 12
 
 
+def test_a_single_report_is_released(lungs: Setting) -> None:
+    lungs.send(ROWS[:1], "1")
+    made = lungs.analyst("POST", PATH + "/release")
+    assert (made.status_code, made.json()["records"]) == (201, 1)
+    assert lungs.job()["records"] == 1
+
+
 def test_a_release_that_was_interrupted_goes_on(
     lungs: Setting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
