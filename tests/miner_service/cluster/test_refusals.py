@@ -88,6 +88,20 @@ def test_without_dask_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert not (tmp_path / "data").exists()
 
 
+@pytest.mark.parametrize("command", ["serve", "worker", "cluster-worker"])
+def test_certificates_that_cannot_be_read_are_told_of_at_the_start(command: str, tmp_path: Path):
+    named = {name: tmp_path / file for name, file in TLS.items()}
+    lines = [f'{name} = "{file}"' for name, file in named.items()]
+    file = tmp_path / "miner.toml"
+    file.write_text("\n".join(["[cluster]", 'scheduler = "tls://127.0.0.1:1"', *lines]))
+    data = tmp_path / "data"
+    ended = run_command("miner_service", command, "--data", str(data), "--settings", str(file))
+    assert ended.returncode == 2
+    assert "TLS" in ended.stderr
+    assert "No such file" in ended.stderr
+    assert not data.exists()
+
+
 def test_a_cluster_worker_needs_a_scheduler(tmp_path: Path):
     ended = run_command("miner_service", "cluster-worker", "--data", str(tmp_path))
     assert ended.returncode == 2
@@ -112,3 +126,22 @@ def test_a_worker_counts_only_for_its_own_store_and_version(tmp_path: Path):
         count("theirs", version)
     with pytest.raises(StoreCorrupt):
         count("ours", version)
+
+
+def test_a_file_that_a_worker_cannot_read_is_no_scheduler_that_is_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """It fails the job: an OSError as it is would be taken for a lost connection."""
+    (tmp_path / "identity").write_text("ours\n")
+    worker = WorkerRecords(Settings(tmp_path))
+
+    def refused(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(worker._reader, "_verify", refused)
+    records = RecordSet(("r",), ("0" * 64,), (("a",),), {"a": 2})
+    task = CountingTask("ours", installed_version(), records, JointCounts((("a",),)))
+    with pytest.raises(
+        StoreCorrupt, match="cannot read the records of this job: Permission denied"
+    ):
+        worker.counted([((0, 1),)], task)
