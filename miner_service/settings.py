@@ -183,7 +183,7 @@ class ClusterSettings:
 
     Raises:
         OptionError: an address that cannot be, or that would be spoken to unprotected; a file that
-            is missing; a number that is not positive.
+            is not named; a number that is not positive.
     """
 
     scheduler: str | None = None

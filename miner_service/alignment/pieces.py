@@ -6,9 +6,10 @@ it knows of itself: pieces can be sent to other machines, and nothing of a relea
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -20,6 +21,7 @@ from miner_service.store.files.segments import KeyText, load_columns, load_keys
 from pramana_core.kernels.counting import processors
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.marginals.passes import Pass, counted_here, total
+from pramana_core.marginals.value_cache import ValueCache
 from pramana_core.progress import Tick, no_cancel
 from pramana_core.wire.parts import Values
 
@@ -28,11 +30,20 @@ T = TypeVar("T")
 JOINED_RECORDS = 1 << 17
 """So many records at most of each release are in a piece whose pseudonyms are compared."""
 
-_KEPT = 1 << 12
-"""Of so many pieces it is remembered which rows they are: a bit per record and release."""
+_KEPT_BYTES = 32 << 20
+"""It is remembered which rows the last pieces were, in about so much memory."""
 
-Packed = npt.NDArray[np.uint8]
-"""Which rows of a piece are chosen, a bit each."""
+_ARRAY_BYTES = 128
+"""About what an array takes beside its content, and each set of releases."""
+
+Packed = npt.NDArray[np.uint8] | npt.NDArray[np.uint32]
+"""Which rows of a piece are chosen: a bit for each row, or the places of a few in ascending order.
+
+However many sets of releases have records of a piece, it takes four bytes for each at most.
+"""
+
+Chosen = Mapping[tuple[bool, ...], tuple[Packed | None, ...]]
+"""Of a piece, the rows in each release by the set of releases that have them; None for all."""
 
 Places = tuple[tuple[int, int], ...]
 """Of a piece, the first row and the one after the last in each release."""
@@ -100,7 +111,10 @@ class PieceReader:
     ) -> None:
         self._path, self._verify = path, verify
         self._checked: set[tuple[str, str | None]] = set()
-        self._rows = lru_cache(_KEPT)(self._compared)
+        self._kept: ValueCache[tuple[tuple[str, ...], Places], Chosen] = ValueCache(
+            _KEPT_BYTES, _bytes_of
+        )
+        self._lock = threading.Lock()
 
     def counted(
         self,
@@ -145,10 +159,17 @@ class PieceReader:
                 reported |= {name: _chosen(columns[name][start:stop], rows) for name in wanted}
         return ReportedCounts(reported, {name: records.sizes[name] for name in reported})
 
-    def _compared(
-        self, releases: tuple[str, ...], places: Places
-    ) -> dict[tuple[bool, ...], tuple[Packed | None, ...]]:
-        """Return the rows of each set of records in a range of pseudonyms; None for all of them."""
+    def _rows(self, releases: tuple[str, ...], places: Places) -> Chosen:
+        """Return the rows of a piece, compared if they are not remembered."""
+        piece = releases, places
+        with self._lock:
+            if piece in self._kept:
+                return self._kept[piece]
+        found = self._compared(releases, places)
+        with self._lock:  # another thread may have compared the same meanwhile
+            return self._kept.get(piece, lambda: found)
+
+    def _compared(self, releases: tuple[str, ...], places: Places) -> Chosen:
         keys = [load_keys(self._path(release)) for release in releases]
         groups = record_groups(keys, KeyRange(tuple(slice(*ends) for ends in places)))
         return {
@@ -162,15 +183,27 @@ class PieceReader:
 def _packed(rows: Rows | None, start: int, stop: int) -> Packed | None:
     if rows is None or isinstance(rows, slice):
         return None
+    if 32 * len(rows) < stop - start:
+        return (rows - start).astype(np.uint32)
     there = np.zeros(stop - start, dtype=np.bool_)
     there[rows - start] = True
     return np.packbits(there)
 
 
+def _bytes_of(chosen: Chosen) -> int:
+    """Return about how much memory the rows of a piece take."""
+    every = [rows for found in chosen.values() for rows in found]
+    arrays = sum(_ARRAY_BYTES + rows.nbytes for rows in every if rows is not None)
+    return arrays + _ARRAY_BYTES * len(chosen) + 16 * len(every)
+
+
 def _chosen(column: Values, rows: Packed | None) -> Values:
     if rows is None:
         return column
-    return column[np.unpackbits(rows, count=len(column)).view(np.bool_)]
+    if rows.dtype == np.uint32:
+        return column[rows]
+    bits = rows.astype(np.uint8, copy=False)
+    return column[np.unpackbits(bits, count=len(column)).view(np.bool_)]
 
 
 class LocalPlace:

@@ -180,11 +180,12 @@ def cluster_worker_command(
 
 
 def _require_cluster(settings: Settings) -> None:
-    """Check that a cluster can be spoken to where one is named. Raises NotInstalled."""
-    from miner_service.cluster.workers import require_dask
+    """Check that the cluster that is named can be used. Raises NotInstalled, OptionError."""
+    from miner_service.cluster.workers import require_certificates, require_dask
 
     if settings.cluster.scheduler is not None:
         require_dask()
+        require_certificates(settings.cluster)
 
 
 def _serve(settings: Settings, admin_token_file: Path | None, ready_file: Path | None) -> None:

@@ -81,9 +81,9 @@ class ClusterPlace:
             WorkerLost: several workers in turn ended in the middle of the same piece.
             EmptyTable: the pieces have no records.
         """
+        task = CountingTask(self._store(), installed_version(), records, asked)
         with self._answering():
             client = self._connected()
-            task = CountingTask(self._store(), installed_version(), records, asked)
             threads = self._threads(client, tick)
             groups = _groups(pieces, max(threads, -(-len(pieces) // _TASK_PIECES)))
             futures = client.map(count_pieces, groups, task=task, pure=False)
@@ -113,7 +113,10 @@ class ClusterPlace:
 
     @contextmanager
     def _answering(self) -> Iterator[None]:
-        """Translate what Dask says; after that the scheduler is connected to anew."""
+        """Translate what Dask says; after that the scheduler is connected to anew.
+
+        What it says of a lost connection is any OSError; workers tell of their files by others.
+        """
         try:
             yield
         except (OSError, CancelledError) as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
+import ssl
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -12,11 +13,12 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from urllib.parse import urlsplit
 
 from miner_service.alignment.pieces import PieceReader, Places, RecordSet
-from miner_service.settings import ClusterSettings, Settings
+from miner_service.settings import ClusterSettings, Settings, is_loopback
 from miner_service.store.files.opening import open_segments
-from pramana_core.errors import Conflict, NotInstalled, StoreMismatch
+from pramana_core.errors import Conflict, NotInstalled, OptionError, StoreCorrupt, StoreMismatch
 from pramana_core.kernels.compiled import can_compile
 from pramana_core.marginals.passes import Pass, total
 
@@ -50,7 +52,7 @@ def count_pieces(pieces: Sequence[Places], task: CountingTask[T]) -> T | None:
     Raises:
         Conflict: the worker is of another version, or counts nothing for a miner.
         StoreMismatch: its place of files is another store's.
-        NotReady, StoreCorrupt: a file is not there, or not as it was sealed.
+        NotReady, StoreCorrupt: a file is not there, or cannot be read, or is not as it was sealed.
     """
     from distributed import get_worker
 
@@ -98,7 +100,16 @@ class WorkerRecords:
                 where="files",
                 remedy="Let the worker's settings name the miner's own place of files.",
             )
-        return self._reader.counted(task.records, pieces, task.asked)
+        try:
+            return self._reader.counted(task.records, pieces, task.asked)
+        except OSError as error:  # told as it is, the miner would take it for a lost connection
+            raise StoreCorrupt(
+                "A worker of the cluster cannot read the records of this job:"
+                f" {error.strerror or type(error).__name__}.",
+                where="files",
+                remedy="Whoever runs the service should look at the place of files of the"
+                " cluster's workers and at who may read it. Created again, the job runs again.",
+            ) from error
 
 
 @cache
@@ -108,6 +119,25 @@ def installed_version() -> str | None:
         return version("pramana")
     except PackageNotFoundError:
         return None
+
+
+def require_certificates(settings: ClusterSettings) -> None:
+    """Check that the files by which a cluster is spoken to can be used. Raises OptionError."""
+    if settings.authority is None or settings.certificate is None:
+        return
+    try:
+        context = ssl.create_default_context(cafile=settings.authority)
+        context.load_cert_chain(settings.certificate, settings.private_key, password=lambda: "")
+    except (OSError, ValueError) as error:
+        files = (settings.authority, settings.certificate, settings.private_key)
+        reason = getattr(error, "reason", None) or getattr(error, "strerror", None)
+        raise OptionError(
+            f"The files of the cluster's TLS ({', '.join(map(str, files))}) cannot be used:"
+            f" {reason or type(error).__name__}.",
+            where="certificate",
+            remedy="Give PEM files that this process may read under [cluster]: the authority of the"
+            " cluster, a certificate, and the private key of it without a passphrase.",
+        ) from error
 
 
 def require_dask() -> None:
@@ -132,6 +162,15 @@ def security_of(settings: ClusterSettings) -> Security | None:
         **dict.fromkeys(("tls_client_cert", "tls_worker_cert"), str(settings.certificate)),
         **dict.fromkeys(("tls_client_key", "tls_worker_key"), str(settings.private_key)),
     )
+
+
+def listening_host(settings: ClusterSettings) -> str | None:
+    """Return where a worker listens: without TLS to nobody but this machine, if that is enough.
+
+    Whoever reaches a worker without TLS could make it run programs. None stands for everywhere.
+    """
+    told = urlsplit(settings.scheduler or "")
+    return told.hostname if told.scheme == "tcp" and is_loopback(told.hostname or "") else None
 
 
 def run_worker(settings: Settings, threads: int) -> None:
@@ -160,6 +199,7 @@ async def _work(settings: Settings, threads: int, records: WorkerRecords) -> Non
     while not ended.is_set():
         worker = Worker(
             settings.cluster.scheduler,
+            host=listening_host(settings.cluster),
             nthreads=threads,
             security=security_of(settings.cluster),
             dashboard_address="127.0.0.1:0",

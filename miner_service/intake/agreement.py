@@ -31,6 +31,7 @@ from miner_service.store.reports import report_plan_of
 from miner_service.store.schema import ReleaseRow, ReportPlanRow
 from pramana_core.channels import Coordinated
 from pramana_core.errors import BudgetExceeded, Conflict, LimitExceeded, StudyPlanNotFollowed
+from pramana_core.plan import Plan
 from pramana_core.study_plan import StudyPlan
 from pramana_core.wire.releases.base import RANDOMIZED, ReleaseKind
 from pramana_core.wire.releases.catalogue import KINDS
@@ -217,18 +218,24 @@ def _require_free(session: Session, study: str, plan: StudyPlan | None) -> None:
             continue
         kind, content = kind_of_release(row), content_of(row)
         told = kind.plan(content)
-        if told and all(b.channel.is_identity or b.channel.withheld for b in told.blocks):
-            # Public columns say nothing that a plan bounds.
+        if told and _is_public(told):
             continue
         why = departures(plan, row.owner, kind, content)
         if why:
             raise Conflict(_in_the_way(row, why), where=row.id, remedy=_IN_THE_WAY)
     single = session.get(ReportPlanRow, study)
-    if single is not None and plan is not None:
-        why = departures(plan, single.owner, KINDS[RANDOMIZED], report_plan_of(single))
-        if why:
+    # Withdrawn before anybody answered, it told nothing.
+    if single is not None and plan is not None and (single.records or single.state == "open"):
+        published = report_plan_of(single)
+        why = departures(plan, single.owner, KINDS[RANDOMIZED], published)
+        if why and not _is_public(published):
             said = f"The plan published to {single.owner} would not follow: {'; '.join(why)}."
             raise Conflict(said, where=single.owner, remedy=_IN_THE_WAY)
+
+
+def _is_public(plan: Plan) -> bool:
+    """Return whether a plan tells public columns alone: they say nothing that a plan bounds."""
+    return all(block.channel.is_identity or block.channel.withheld for block in plan.blocks)
 
 
 def _in_the_way(row: ReleaseRow, why: list[str]) -> str:

@@ -340,7 +340,7 @@ def _records(
     counted: Iterator[CountedCells], records: int
 ) -> Iterator[tuple[Pseudonyms, np.ndarray]]:
     """Yield pseudonyms and cells of every record, part by part, ascending."""
-    step = (1 << 64) // records
+    step = ((1 << 64) - 1) // records
     start = 0
     for some in counted:
         ends = np.cumsum(some.records)

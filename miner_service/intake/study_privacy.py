@@ -121,10 +121,10 @@ def announced(session: Session, study: str, but: str | None = None) -> Announced
             unbounded += [one for one in [unbounded_of(row)] if one is not None]
         elif row.state == "open" and row.owner in active:
             to_come += told_of(row)
-    for owner, told, arrived in _of_single_records(session, study):
+    for told, arrived in _of_single_records(session, study):
         if arrived:
             left += told
-        elif owner in active:
+        else:
             to_come += told
     changed = changed_reports(there)
     apart = people.find_study(session, study).people == "different"
@@ -151,7 +151,7 @@ def told_of(row: ReleaseRow) -> list[BlockDisclosure]:
 
 def _of_single_records(
     session: Session, study: str
-) -> Iterator[tuple[str, list[BlockDisclosure], bool]]:
+) -> Iterator[tuple[list[BlockDisclosure], bool]]:
     """Yield what reports of single records tell, and whether any arrived.
 
     It counts from the first batch on, before anything of it is released; a release of them tells
@@ -161,7 +161,7 @@ def _of_single_records(
     if row is not None and (row.records or row.state == "open"):
         plan = report_plan_of(row)
         told = _told(row.owner, _costs(plan), draws_of_reports(study, plan), anew=study)
-        yield row.owner, told, row.records > 0
+        yield told, row.records > 0
 
 
 def draws_of_reports(study: str, plan: Plan) -> list[str]:

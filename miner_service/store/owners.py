@@ -15,7 +15,7 @@ from miner_service.store.people import (
     new_credential,
     no_such,
 )
-from miner_service.store.schema import InvitationRow, OwnerRow, TokenRow
+from miner_service.store.schema import InvitationRow, OwnerRow, ReportPlanRow, TokenRow
 from miner_service.store.tokens import issue_token
 from pramana_core.errors import Conflict, NotFound
 from pramana_core.wire.privacy import Invitation
@@ -39,7 +39,7 @@ def invite(
     """Invite an owner into a study; its token will be good for `days`.
 
     Raises:
-        Conflict: it is an active owner already.
+        Conflict: it is an active owner already, or the name of holders of single records.
     """
     _require_absent(session, study, owner)
     credential = new_credential("i")
@@ -113,14 +113,26 @@ def revoke_invitation(row: InvitationRow, now: datetime) -> None:
 
 
 def deactivate_owner(session: Session, study: str, owner: str, now: datetime) -> None:
-    """Take an owner out of a study; again is harmless. Raises NotFound.
+    """Take an owner out of a study; again is harmless.
 
     Its tokens are revoked and invitations that it has not taken up end: it can come back only
     by one issued later.
+
+    Raises:
+        NotFound: there was no such owner.
+        Conflict: it stands for holders of single records, whose reports are not withdrawn.
     """
     row = _owner(session, study, owner)
     if row is None:
         raise no_such("owner")
+    reports = _reports_of(session, study, owner)
+    if reports is not None and reports.state != "withdrawn":
+        raise Conflict(
+            f"{owner} stands for the holders of single records of study {study}, whose reports are"
+            f" {reports.state}.",
+            where="owner",
+            remedy=f"Withdraw the reports (DELETE /v1/studies/{study}/reports).",
+        )
     row.active = False
     session.execute(
         update(TokenRow)
@@ -151,7 +163,19 @@ def _owner(session: Session, study: str, name: str) -> OwnerRow | None:
     return session.scalar(select(OwnerRow).where(OwnerRow.study == study, OwnerRow.name == name))
 
 
+def _reports_of(session: Session, study: str, owner: str) -> ReportPlanRow | None:
+    """Return the plan of single records that was published under an owner's name, if one was."""
+    row = session.get(ReportPlanRow, study)
+    return row if row is not None and row.owner == owner else None
+
+
 def _require_absent(session: Session, study: str, owner: str) -> None:
+    if _reports_of(session, study, owner) is not None:
+        raise Conflict(
+            f"{owner} is the name of the holders of single records of study {study}.",
+            where="owner",
+            remedy="Choose another name for the owner.",
+        )
     row = _owner(session, study, owner)
     if row is not None and row.active:
         raise Conflict(

@@ -105,12 +105,12 @@ def list_owners(study: StudyPath, services: ServicesDep, paging: PagingDep) -> P
         return page_of(session, query, OwnerRow.seq, paging, owner_message)
 
 
-@router.delete("/studies/{study}/owners/{owner}", status_code=204)
+@router.delete("/studies/{study}/owners/{owner}", status_code=204, responses=problem_responses(409))
 def remove_owner(study: StudyPath, owner: str, services: ServicesDep) -> None:
     """Take an owner out of a study: its tokens are revoked and its releases no longer used.
 
     Invitations that it has not taken up end, and unfinished jobs that were to use its releases
-    fail. Again is harmless.
+    fail. Holders of single records are taken out by withdrawing their reports. Again is harmless.
     """
     with services.database.write() as session:
         owners.deactivate_owner(session, study, owner, services.now())

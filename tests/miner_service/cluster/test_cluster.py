@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -85,19 +85,23 @@ class Cluster:
         (self.folder / "hold").touch()
         return self.folder / "begun"
 
-    def held(self, begun: Path) -> str:
-        """Wait until a worker stands still amid its count; return its name."""
-        until(lambda: begun.exists() and begun.read_text() != "")
+    def held(self, begun: Path, survey: Survey, job: str) -> str:
+        """Wait until a worker stands still amid its count for a job; return its name."""
+        self.until(lambda: begun.exists() and begun.read_text() != "", survey, job)
         return next(n for n, p in self.processes.items() if p.pid == int(begun.read_text()))
 
     def go_on(self) -> None:
         """Let them go on."""
         (self.folder / "hold").unlink()
 
-
-def until(true: Callable[[], bool]) -> None:
-    while not true():
-        time.sleep(0.02)
+    def until(self, true: Callable[[], bool], survey: Survey, job: str) -> None:
+        """Wait for something that comes while a job is not at its end and all processes live."""
+        while not true():
+            found = survey.analyst.get(job)
+            assert found["state"] in ("queued", "running"), found
+            for name, process in self.processes.items():
+                assert process.poll() is None, (self.folder / name).read_text()
+            time.sleep(0.02)
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +114,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         certificate=certificate,
         private_key=key,
         piece_records=PIECE,
-        wait_seconds=1.0,
+        wait_seconds=60.0,
     )
     made = Cluster(folder, folder / "data", settings)
     try:
@@ -135,6 +139,13 @@ def surveys(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Itera
         client.close()
 
 
+@pytest.fixture
+def impatient(surveys: list[Survey], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Jobs are given back soon."""
+    place = surveys[1].miner.services.access.count
+    monkeypatch.setattr(place, "_settings", replace(place._settings, wait_seconds=1.0))
+
+
 def learned(survey: Survey, **spec: Any) -> Any:
     found = survey.learn(**spec)
     return {name: value for name, value in found.items() if name not in VOLATILE}
@@ -144,14 +155,20 @@ def log_of(survey: Survey, job: str) -> str:
     return "\n".join(line["line"] for line in survey.analyst.get(f"{job}/log")["items"])
 
 
-def test_jobs_learn_on_a_cluster_to_the_digit_what_they_learn_alone(cluster, surveys):
+@pytest.mark.usefixtures("impatient")
+def test_a_job_that_nobody_counts_for_is_given_back_until_somebody_does(cluster, surveys):
     alone, counted = surveys
     created = counted.job(**TABLE).headers["location"]
-    until(lambda: "Given back: Nobody counts" in log_of(counted, created))
+    cluster.until(lambda: "Given back: Nobody counts" in log_of(counted, created), counted, created)
     for name in ("one", "two"):
         cluster.work(name)
     assert counted.analyst.wait(created)["state"] == "succeeded"
-    for spec in (TABLE, NETWORK, TREE):
+    assert learned(counted, **TABLE) == learned(alone, **TABLE)
+
+
+def test_jobs_learn_on_a_cluster_to_the_digit_what_they_learn_alone(surveys):
+    alone, counted = surveys
+    for spec in (NETWORK, TREE):
         assert learned(counted, **spec) == learned(alone, **spec)
     assert counted.miner.client.get("/readyz").status_code == 200
 
@@ -186,7 +203,7 @@ def test_a_worker_that_is_killed_amid_a_job_changes_nothing(cluster, surveys):
     spec = {**TREE, "target": "smoker"}
     begun = cluster.hold()
     created = counted.job(**spec).headers["location"]
-    killed = cluster.held(begun)
+    killed = cluster.held(begun, counted, created)
     cluster.end(killed)
     cluster.go_on()
     assert counted.analyst.wait(created)["state"] == "succeeded"
@@ -194,6 +211,7 @@ def test_a_worker_that_is_killed_amid_a_job_changes_nothing(cluster, surveys):
     assert learned(counted, **spec) == learned(alone, **spec)
 
 
+@pytest.mark.usefixtures("impatient")
 def test_a_job_whose_scheduler_goes_away_is_given_back_and_runs_when_it_is_there_again(
     cluster, surveys
 ):
@@ -201,9 +219,10 @@ def test_a_job_whose_scheduler_goes_away_is_given_back_and_runs_when_it_is_there
     spec, client = {**TREE, "target": "age"}, counted.miner.client
     begun = cluster.hold()
     created = counted.job(**spec).headers["location"]
-    cluster.held(begun)
+    cluster.held(begun, counted, created)
     cluster.end("scheduler")
-    until(lambda: "Given back: The scheduler of the cluster" in log_of(counted, created))
+    said = "Given back: The scheduler of the cluster"
+    cluster.until(lambda: said in log_of(counted, created), counted, created)
     assert client.get("/healthz").status_code == 200
     away = client.get("/readyz")
     assert (away.status_code, away.json()["code"]) == (503, "not-ready")

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
 from miner_service.alignment.pieces import RecordSet
 from miner_service.cluster.counting import require_scheduler
-from miner_service.cluster.workers import CountingTask, WorkerRecords, installed_version
+from miner_service.cluster.workers import (
+    CountingTask,
+    WorkerRecords,
+    installed_version,
+    listening_host,
+)
 from miner_service.jobs.process import settings_from, settings_line
-from miner_service.settings import ClusterSettings, Settings
+from miner_service.settings import ClusterSettings, Settings, is_loopback
 from pramana_core.errors import Conflict, NotReady, OptionError, StoreCorrupt, StoreMismatch
 from pramana_core.marginals.passes import JointCounts
 from tests.forked import run_command
@@ -37,6 +44,29 @@ def test_a_scheduler_elsewhere_is_spoken_to_by_tls():
     ClusterSettings(scheduler="tcp://127.0.0.1:8786")
 
 
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_a_worker_without_tls_listens_to_nobody_but_its_machine(host: str):
+    from distributed import Scheduler, Worker
+
+    async def listening() -> str:
+        async with Scheduler(host=host, dashboard_address=f"{host}:0") as scheduler:  # type: ignore[no-untyped-call]
+            port = scheduler.address.rpartition(":")[2]
+            told = ClusterSettings(scheduler=f"tcp://{host}:{port}")
+            words = {"host": listening_host(told), "dashboard_address": "127.0.0.1:0"}
+            async with Worker(told.scheduler, nthreads=1, **words) as worker:  # type: ignore[arg-type]
+                return str(worker.listener.listen_address)
+
+    assert is_loopback(urlsplit(asyncio.run(listening())).hostname or "")
+
+
+def test_a_worker_listens_everywhere_where_the_cluster_is_elsewhere_or_speaks_tls():
+    for told in (
+        ClusterSettings(scheduler="tls://127.0.0.1:8786", **TLS),
+        ClusterSettings(scheduler="tcp://10.0.0.5:8786", allow_plain=True),
+    ):
+        assert listening_host(told) is None
+
+
 def test_processes_that_run_jobs_are_told_of_the_cluster(tmp_path: Path):
     cluster = ClusterSettings(scheduler="tls://10.0.0.5:8786", wait_seconds=3.0, **TLS)
     told = Settings(tmp_path, cluster=cluster)
@@ -56,6 +86,20 @@ def test_without_dask_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, tmp_pa
         assert ended.returncode == 4
         assert "pramana[miner,cluster]" in ended.stderr
     assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.parametrize("command", ["serve", "worker", "cluster-worker"])
+def test_certificates_that_cannot_be_read_are_told_of_at_the_start(command: str, tmp_path: Path):
+    named = {name: tmp_path / file for name, file in TLS.items()}
+    lines = [f'{name} = "{file}"' for name, file in named.items()]
+    file = tmp_path / "miner.toml"
+    file.write_text("\n".join(["[cluster]", 'scheduler = "tls://127.0.0.1:1"', *lines]))
+    data = tmp_path / "data"
+    ended = run_command("miner_service", command, "--data", str(data), "--settings", str(file))
+    assert ended.returncode == 2
+    assert "TLS" in ended.stderr
+    assert "No such file" in ended.stderr
+    assert not data.exists()
 
 
 def test_a_cluster_worker_needs_a_scheduler(tmp_path: Path):
@@ -82,3 +126,22 @@ def test_a_worker_counts_only_for_its_own_store_and_version(tmp_path: Path):
         count("theirs", version)
     with pytest.raises(StoreCorrupt):
         count("ours", version)
+
+
+def test_a_file_that_a_worker_cannot_read_is_no_scheduler_that_is_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """It fails the job: an OSError as it is would be taken for a lost connection."""
+    (tmp_path / "identity").write_text("ours\n")
+    worker = WorkerRecords(Settings(tmp_path))
+
+    def refused(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(worker._reader, "_verify", refused)
+    records = RecordSet(("r",), ("0" * 64,), (("a",),), {"a": 2})
+    task = CountingTask("ours", installed_version(), records, JointCounts((("a",),)))
+    with pytest.raises(
+        StoreCorrupt, match="cannot read the records of this job: Permission denied"
+    ):
+        worker.counted([((0, 1),)], task)

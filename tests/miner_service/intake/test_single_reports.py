@@ -260,6 +260,13 @@ def test_releases_of_more_and_more_reports_replace_each_other_and_tell_nothing_m
     assert lungs.job()["records"] == 12
 
 
+def test_a_single_report_is_released(lungs: Setting) -> None:
+    lungs.send(ROWS[:1], "1")
+    made = lungs.analyst("POST", PATH + "/release")
+    assert (made.status_code, made.json()["records"]) == (201, 1)
+    assert lungs.job()["records"] == 1
+
+
 def test_a_release_that_was_interrupted_goes_on(
     lungs: Setting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -308,6 +315,31 @@ def test_closed_reports_are_taken_no_more_and_withdrawn_ones_are_gone(
         delete_rows(session, "lungs")
         for table in (ReportPlanRow, ReportBatchRow, ReportCellRow):
             assert session.scalars(select(table)).all() == []
+
+
+def test_the_name_of_the_holders_is_no_owner_s_even_when_they_withdrew(
+    lungs: Setting, assert_problem: Any
+) -> None:
+    admin = lungs.miner.admin
+    for _ in range(2):
+        asked = admin("POST", "/v1/studies/lungs/invitations", json={"owner": "clients"})
+        assert_problem(asked, 409, "conflict", "holders of single records")
+        assert admin("DELETE", PATH).status_code == 200
+
+
+def test_holders_are_removed_by_withdrawing_alone_and_their_budget_stays_kept(
+    start: Any, assert_problem: Any
+) -> None:
+    lungs = Setting(start(), max_epsilon_record=3.0)
+    admin, owner = lungs.miner.admin, "/v1/studies/lungs/owners/clients"
+    for state in ("open", "closed"):
+        assert_problem(admin("DELETE", owner), 409, "conflict", f"are {state}", "DELETE /v1/")
+        left = lungs.analyst.get("/v1/studies/lungs/privacy")["budget"]["left_for_record"]
+        assert left == pytest.approx(3.0 - np.log(9.0))
+        lungs.send(ROWS, "1")
+        assert admin("POST", PATH + "/close").status_code == 200
+    assert admin("DELETE", PATH).status_code == 200
+    assert admin("DELETE", owner).status_code == 204
 
 
 def test_a_budget_holds_back_what_was_published(start: Any, assert_problem: Any) -> None:

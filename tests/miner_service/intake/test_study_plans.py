@@ -450,3 +450,20 @@ def test_sets_reported_as_often_as_agreed_are_plausible_and_others_are_not(peopl
     built = build(own_plan("north"), range(20_000), codes, per_part=20_000, name="r2")
     path = north.publish("s", built)
     assert north.get(path)["consistency"]["state"] == "inconsistent"
+
+
+def test_a_plan_of_single_records_that_nobody_answered_and_was_withdrawn_blocks_no_plan(
+    people, miner, assert_problem
+):
+    analyst, reports = people[0], "/v1/studies/s/reports"
+    published = {"plan": lone("d").as_dict()}
+    assert miner.admin("PUT", f"{reports}/plan", json=published).status_code == 201
+    assert_problem(put(analyst), 409, "conflict", "published to clients")
+    assert miner.admin("DELETE", reports).status_code == 200
+    assert put(analyst).status_code == 201
+
+
+def test_public_columns_of_single_records_are_in_no_plan_s_way(people, miner):
+    published = {"plan": Plan((PUBLIC,)).as_dict()}
+    assert miner.admin("PUT", "/v1/studies/s/reports/plan", json=published).status_code == 201
+    assert put(people[0]).status_code == 201
