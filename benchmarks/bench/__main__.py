@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import importlib
+import operator
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
@@ -69,7 +70,7 @@ def bench(
     as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
     records: Annotated[
         list[int] | None,
-        typer.Option(help="A size of what is measured at several; repeatable, ascending."),
+        typer.Option(help="A size of what is measured at several: two or more, ascending."),
     ] = None,
     out: Annotated[Path, typer.Option(help="The folder for results and picture.")] = Path(
         "bench-out"
@@ -77,11 +78,18 @@ def bench(
 ) -> None:
     """Measure, show, and write `bench.json` and `bench.png`.
 
-    With `--only`, other results that are there stay. A peer that fails is named at the end.
+    With `--only`, other results that are there stay. A peer that fails is named at the end, and
+    what is stored of it stays.
     """
     if store and quick:
         raise OptionError(
             "Quick results are not for keeping.", where="--store", remedy="Leave --quick out."
+        )
+    if records and (len(records) < 2 or any(map(operator.ge, records, records[1:]))):
+        raise OptionError(
+            f"Sizes must be at least two, ascending; given {', '.join(map(str, records))}.",
+            where="--records",
+            remedy="Repeat --records, the smallest size first.",
         )
     chosen = list(_chosen(only or []))
     kept = _named(read(out / "bench.json") if only else [])
@@ -101,7 +109,7 @@ def bench(
         print_json([asdict(one) for one in kept.values()])
     (out / "bench.png").write_bytes(picture(list(kept.values())))
     if store:
-        stored = list((_named(read(STORED) if only else []) | kept).values())
+        stored = list((_named(read(STORED) if only or failures else []) | kept).values())
         write(STORED, stored)
         PICTURE.write_bytes(picture(stored))
     if failures:

@@ -82,14 +82,12 @@ class Model:
     Attributes:
         seconds: of processors, by stage: of one owner, or of the miner for all owners.
         bytes: of all owners, by what they are.
-        memory: the most MiB that an agent and the miner held, at the largest size.
-        report: seconds in which the miner counts one report of a single record.
+        report: seconds that pass while the miner counts one report of a single record.
         predictions: of the largest size.
     """
 
     seconds: Mapping[str, Line]
     bytes: Mapping[str, Line]
-    memory: Mapping[str, float]
     report: float
     predictions: tuple[Prediction, ...]
 
@@ -126,11 +124,6 @@ class Model:
         return cls(
             {stage: lines[stage] for stage in ("publish", *OWNER, *MINER)},
             {stage: lines[stage] for stage in SIZES},
-            {
-                one.name.partition(" at ")[0].removeprefix("memory of "): one.ours
-                for one in results
-                if one.name.startswith("memory of ") and " at " in one.name
-            },
             min(counted),
             tuple(predictions),
         )
@@ -192,6 +185,12 @@ def step(name: str, seconds: float, means: Means, most: int | None = None) -> St
     return Step(name, core_hours, machines, machine_hours / machines, machine_hours * means.price)
 
 
+def passing(name: str, seconds: float, means: Means) -> Step:
+    """Return a step of one machine of which the seconds that pass were measured, not cores' own."""
+    hours = seconds / HOUR
+    return Step(name, hours, 1, hours, hours * means.price)
+
+
 def plan(model: Model, records: float, means: Means) -> list[Step]:
     """Return the steps for records of three owners' eleven columns."""
     seconds = model.seconds
@@ -209,7 +208,7 @@ def plan(model: Model, records: float, means: Means) -> list[Step]:
 def clients(model: Model, reports: float, means: Means) -> list[Step]:
     """Return the steps for so many people who report their one record through gateways."""
     return [
-        step("gateways' batches are counted", model.report * reports, means, RECEIVING),
+        passing("gateways' batches are counted", model.report * reports, means),
         step("a table of five variables", model.seconds["count five variables"](reports), means),
         step("a tree of all eleven", model.seconds["grow a tree"](reports), means),
     ]

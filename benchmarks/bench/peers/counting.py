@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 from benchmarks.bench.peers import columns, threads
 
@@ -19,27 +18,6 @@ def duckdb_counts(folder: str, names: Sequence[str]) -> Callable[[], object]:
     database.unregister("given")
     listed = ", ".join(names)
     query = f"select {listed}, count(*) from records group by {listed}"  # noqa: S608 our own names
-    return lambda: database.execute(query).fetchall()
-
-
-def duckdb_pairs(
-    folder: str,
-    pairs: Sequence[tuple[str, str]],
-) -> Callable[[], object]:
-    """Count all pairs of columns by GROUPING SETS, from a Parquet file."""
-    import duckdb
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    path = Path(folder) / "records.parquet"
-    pq.write_table(pa.table(columns(folder)), path)
-    database = duckdb.connect(config={"threads": threads()})
-    names = sorted({name for pair in pairs for name in pair})
-    sets = ", ".join(f"({a}, {b})" for a, b in pairs)
-    query = (
-        f"select {', '.join(names)}, count(*) from '{path}'"  # noqa: S608 our own names
-        f" group by grouping sets ({sets})"
-    )
     return lambda: database.execute(query).fetchall()
 
 

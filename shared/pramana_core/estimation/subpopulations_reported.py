@@ -237,7 +237,9 @@ class _GivenPass:
         rows = self.rows
         for name, code in self.given:
             rows = _among(reports, rows, name, code)
-        return tabulate([_column(reports, rows, name) for name in self.columns], self.shape)
+            tick()
+        columns = [_column(reports, rows, name) for name in self.columns]
+        return tabulate(columns, self.shape, threads=1, tick=tick)
 
 
 def _among(

@@ -18,7 +18,13 @@ import numpy.typing as npt
 
 from pramana_core.domain import Domain
 from pramana_core.errors import DomainError
-from pramana_core.marginals.counts import ReportedCounts, ReportTables, Supports, Tensor
+from pramana_core.marginals.counts import (
+    RecordTables,
+    ReportedCounts,
+    ReportTables,
+    Supports,
+    Tensor,
+)
 from pramana_core.marginals.passes import CountedRecords
 from pramana_core.marginals.score_interval import Tilt
 from pramana_core.marginals.support_counts import (
@@ -360,7 +366,7 @@ def _tabulated(reports: ReportTables, items: Sequence[Item], tick: Tick) -> Coun
 def _tables(
     reports: ReportTables, asked: Sequence[Sequence[str]], tick: Tick
 ) -> Iterator[npt.NDArray[np.int64]]:
-    if isinstance(reports, ReportedCounts):
+    if isinstance(reports, RecordTables):
         tick()
         yield from reports.tables(asked, tick)
         return

@@ -73,14 +73,9 @@ def count_tables(
     Raises:
         DomainError: a code outside its column's size.
     """
-    used = sorted({column for table in tables for column in table})
-    place = {column: number for number, column in enumerate(used)}
-    layout = _Layout.of(
-        [columns[column] for column in used],
-        [int(sizes[column]) for column in used],
-        [[place[column] for column in table] for table in tables],
-        len(columns[0]) if columns else 0,
-    )
+    records = len(columns[0]) if columns else 0
+    every = _Layout.of(columns, [int(size) for size in sizes], tables, records)
+    used, layout = every.of_tables(range(len(tables)))
     axes = sum(len(table) for table in tables)
     each = len(tables) * (_NUMPY - _LOOP) + axes * _NUMPY_AXIS
     saved = layout.records * each
@@ -157,9 +152,20 @@ class _Layout:
             if isinstance(column, np.memmap) and column.mode != "c":
                 _let_go(column, start, stop)
 
-    def of_tables(self, chosen: Sequence[int]) -> _Layout:
-        """Return the same for some of the tables."""
-        return _Layout.of(self.columns, self.sizes, [self.tables[t] for t in chosen], self.records)
+    def of_tables(self, chosen: Sequence[int]) -> tuple[list[int], _Layout]:
+        """Return the columns that some of the tables use, and the same for these tables.
+
+        There columns are numbered anew, in the order that is returned.
+        """
+        tables = [self.tables[table] for table in chosen]
+        used = sorted({column for table in tables for column in table})
+        place = {column: number for number, column in enumerate(used)}
+        return used, _Layout.of(
+            [self.columns[column] for column in used],
+            [self.sizes[column] for column in used],
+            [[place[column] for column in table] for table in tables],
+            self.records,
+        )
 
     def split(self, flat: Counts) -> list[Counts]:
         """Return the tables' counts, each in its shape."""
@@ -229,15 +235,21 @@ _PATTERN_CODES = 64
 
 def _by_loops(layout: _Layout, threads: int, at_once: int, tick: Tick) -> Counts:
     bits = _pairs_by_bits(layout)
-    others = [table for table in range(len(layout.tables)) if table not in bits]
+    others = [number for number, table in enumerate(layout.tables) if table and number not in bits]
     counts = np.zeros(int(layout.places[-1]), dtype=np.int64)
+    for number, table in enumerate(layout.tables):
+        if not table:  # a single cell, that of all records
+            counts[layout.places[number]] = layout.records
     for chosen, way in ((others, _Indexed), (sorted(bits), _Paired)):
         if not chosen:
             continue
-        part = way(layout.of_tables(chosen))
-        found = _in_chunks(part, threads, at_once, tick)
-        for own, table in zip(part.layout.split(found), chosen, strict=True):
-            counts[layout.places[table] : layout.places[table + 1]] = own.ravel()
+        used, part = layout.of_tables(chosen)
+        try:
+            found = _in_chunks(way(part), threads, at_once, tick)
+        except _Outside as outside:
+            raise _Outside(used[outside.column], outside.code) from None
+        for own, number in zip(part.split(found), chosen, strict=True):
+            counts[layout.places[number] : layout.places[number + 1]] = own.ravel()
     return counts
 
 

@@ -320,12 +320,20 @@ class Marginals(Protocol):
         """
 
 
-def tabulate(columns: Sequence[Codes], shape: Sequence[int]) -> npt.NDArray[np.int64]:
+def tabulate(
+    columns: Sequence[Codes],
+    shape: Sequence[int],
+    *,
+    threads: int | None = None,
+    tick: Tick = no_cancel,
+) -> npt.NDArray[np.int64]:
     """Count records per cell.
 
     Args:
         columns: one code array per axis, all of one length N; codes below the axis length.
         shape: the number of codes per axis.
+        threads: how many may count at once; None for as many as there are processors.
+        tick: called for each chunk of records; what it raises stops the count.
 
     Returns:
         int64 counts of shape `shape`, summing to N.
@@ -340,7 +348,8 @@ def tabulate(columns: Sequence[Codes], shape: Sequence[int]) -> npt.NDArray[np.i
         raise DomainError(
             f"{len(columns)} columns of lengths {sorted(lengths)} do not fit {len(shape)} axes."
         )
-    return counting.count_tables(columns, shape, [range(len(columns))])[0]
+    axes = range(len(columns))
+    return counting.count_tables(columns, shape, [axes], threads=threads, tick=tick)[0]
 
 
 def _require_small(shape: Sequence[int]) -> None:
@@ -406,7 +415,10 @@ class RecordTables(ABC):
         missing = [key for key in dict.fromkeys(keys) if key not in found]
         missing += self._foreseen(missing)
         for some in _passes(missing, list(self._sizes.values()), self.pass_cells):
-            for key, table in zip(some, self._counted(some, tick), strict=True):
+            for key, counted in zip(some, self._counted(some, tick), strict=True):
+                # A part of a larger array would keep all of it in memory.
+                whole = counted.base is None or counted.base.nbytes <= counted.nbytes
+                table = counted if whole else counted.copy()
                 table.flags.writeable = False
                 found[key] = table
                 if table.size <= KEPT_CELLS:

@@ -88,7 +88,9 @@ def test_a_plan_is_the_sum_of_its_constants():
     model, means = Model.of(MADE), Means()
     for one in plan(model, 1e10, means):
         assert one.core_hours == pytest.approx((2.0 + 3e4) / HOUR)
-    assert clients(model, 1e6, means)[0].core_hours == pytest.approx(5.0 / HOUR)
+    counted = clients(model, 1e6, means)[0]  # by one service: the seconds that passed
+    assert counted.machines == 1
+    assert counted.core_hours == counted.hours == pytest.approx(5.0 / HOUR)
 
 
 @pytest.mark.parametrize("left_out", [-1, 0])

@@ -153,11 +153,11 @@ def test_a_new_folder_does_not_look_like_a_file(bench, command, tmp_path, name):
 
 def test_a_design_is_for_no_more_records_than_a_release_has(bench, command):
     words = ("design", "--gamma", "19", "--learn", "counts", "--records")
-    for records in ((1 << 33) + 1, 10**400):
+    for records in ((1 << 34) + 1, 10**400):
         ended = command(*words, str(records))
         assert ended.exit_code == 2
-        assert "at most 8589934592 records" in ended.err
-    assert command(*words, str(1 << 33)).exit_code == 0
+        assert "at most 17179869184 records" in ended.err
+    assert command(*words, str(1 << 34)).exit_code == 0
 
 
 @pytest.mark.slow

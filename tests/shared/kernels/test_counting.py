@@ -174,3 +174,26 @@ def test_numba_is_loaded_once_enough_would_have_been_saved(monkeypatch: pytest.M
 def test_processors_are_counted_where_no_affinity_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(os, "sched_getaffinity", raising=False)
     assert processors() == (os.cpu_count() or 1)
+
+
+def test_pairs_by_patterns_of_bits_are_right_beside_tables_of_large_columns(way: str):
+    """Columns that only other tables have are no patterns of bits; errors name the right one."""
+    rng = np.random.default_rng(8)
+    sizes = (300, *[2] * 12)
+    columns = [rng.integers(0, size, 20_001).astype(np.uint16) for size in sizes]
+    tables = [*itertools.combinations(range(1, 13), 2), (12, 0)]
+    layout = counting._Layout.of(columns, sizes, tables, 20_001)
+    assert len(counting._pairs_by_bits(layout)) == 66
+    same(count_tables(columns, sizes, tables, threads=2), columns, sizes, tables)
+    columns[7] = columns[7].astype(np.uint8)
+    columns[7][20_000] = 2
+    with pytest.raises(DomainError, match="Axis 7 has a code of 2"):
+        count_tables(columns, sizes, tables)
+
+
+def test_a_table_of_no_columns_counts_all_records_beside_others(way: str):
+    columns = made(4_097)
+    tables = [(0,), (), (1, 2), ()]
+    found = count_tables(columns, SIZES, tables)
+    assert found[1] == found[3] == 4_097
+    same(found[::2], columns, SIZES, tables[::2])

@@ -107,3 +107,35 @@ def test_margins_that_share_sums_are_those_of_the_cube():
         margin = cube.sum(axis=tuple(i for i, name in enumerate(names) if name not in own))
         order = [sorted(own).index(name) for name in own]
         np.testing.assert_array_equal(table, np.transpose(margin, order))
+
+
+def wide(columns: int) -> tuple[dict[str, np.ndarray], dict[str, int]]:
+    """Return columns of four codes, too many for one cube, and their sizes."""
+    rng = np.random.default_rng(9)
+    names = [f"v{i}" for i in range(columns)]
+    return {n: rng.integers(0, 4, 300).astype(np.uint8) for n in names}, dict.fromkeys(names, 4)
+
+
+def test_a_kept_table_does_not_hold_the_whole_pass():
+    counts = ReportedCounts(*wide(12))
+    small, _ = counts.tables([["v0"], ["v1", "v2", "v3", "v4", "v5"]])
+    while small.base is not None:
+        small = small.base
+    assert small.size == 4
+
+
+def test_pairs_that_are_asked_one_by_one_are_counted_together(monkeypatch: pytest.MonkeyPatch):
+    columns, sizes = wide(12)
+    counts, passes = ReportedCounts(columns, sizes), []
+    count = ReportedCounts._count
+
+    def counted(self, tables, tick, threads=None):
+        passes.append(len(tables))
+        return count(self, tables, tick, threads)
+
+    monkeypatch.setattr(ReportedCounts, "_count", counted)
+    for pair in itertools.combinations(columns, 2):
+        alone = tabulate([columns[name] for name in pair], (4, 4))
+        assert np.array_equal(counts.table(pair), alone)
+    assert sum(passes) == 66
+    assert len(passes) == 17  # a quarter of them, the last of these with all that are left

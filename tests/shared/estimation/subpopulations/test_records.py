@@ -13,9 +13,11 @@ from pramana_core.estimation.subpopulations_reported import (
     RecordSubpopulation,
     ReportedSubpopulation,
     WeighedSubpopulation,
+    _GivenPass,
 )
 from pramana_core.marginals.counts import CUBE_CELLS, ReportedCounts
 from pramana_core.plan import Block, Plan
+from pramana_core.progress import no_cancel
 
 SMALL = Domain.of(a="xy", b="xyz", c="wxyz", d="xy")
 WIDE = Domain.of(**{f"v{i}": "wxyz" for i in range(30)})
@@ -105,3 +107,19 @@ def test_records_and_the_table_of_their_reports_tell_the_same(records: int):
                 products += weights[1][record] * np.outer(own, own)
             np.testing.assert_allclose(made.counts, counts, atol=1e-9 * records)
             np.testing.assert_allclose(made.products, products, atol=1e-9 * records)
+
+
+def test_counting_records_within_a_path_can_be_called_off():
+    codes = np.array([0, 1, 1, 0], dtype=np.uint8)
+    reports = ReportedCounts({"a": codes, "b": codes}, {"a": 2, "b": 2})
+    asked = _GivenPass((("a", 1),), ("b",), (2,))
+    assert asked(reports, no_cancel).tolist() == [0, 2]
+    calls = []
+
+    def off():
+        calls.append(1)
+        if len(calls) == 3:  # after the path, where records are counted
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        asked(reports, off)
