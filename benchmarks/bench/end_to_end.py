@@ -160,7 +160,7 @@ def _of_one(passage: Callable[[], Passage], what: str, *, last: bool) -> list[Co
             unit="MiB",
             aim=1.0,
             rounds=1,
-            shown=last,
+            shown=last and name == whose,
         )
         for whose in PEAKS
         for name in (whose, f"{whose}, anonymous")

@@ -14,8 +14,11 @@ if TYPE_CHECKING:
 
 
 def picture(results: Sequence[Result]) -> bytes:
-    """Return the ratios as PNG; those whose aim was missed are orange, and hollow."""
-    shown = [one for one in results if one.shown]
+    """Return the ratios that have an aim as PNG; where it was missed they are orange, and hollow.
+
+    The others stand in the table.
+    """
+    shown = [one for one in results if one.shown and one.aim is not None]
     names = [one.name for one in shown]
     notes = [f"{one.ratio:.2g} of {one.reference}" for one in shown]
     size = plots.size_of(names, notes)

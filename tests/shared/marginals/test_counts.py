@@ -124,7 +124,12 @@ def test_a_kept_table_does_not_hold_the_whole_pass():
     assert small.size == 4
 
 
-def test_pairs_that_are_asked_one_by_one_are_counted_together(monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize(("compiles", "all_by"), [(True, 3), (False, 17)])
+def test_pairs_that_are_asked_one_by_one_are_counted_together(
+    compiles: bool, all_by: int, monkeypatch: pytest.MonkeyPatch
+):
+    """Soon where loops are compiled, else once a quarter of them were asked."""
+    monkeypatch.setattr("pramana_core.marginals.counts.can_compile", lambda **_: compiles)
     columns, sizes = wide(12)
     counts, passes = ReportedCounts(columns, sizes), []
     count = ReportedCounts._count
@@ -138,4 +143,4 @@ def test_pairs_that_are_asked_one_by_one_are_counted_together(monkeypatch: pytes
         alone = tabulate([columns[name] for name in pair], (4, 4))
         assert np.array_equal(counts.table(pair), alone)
     assert sum(passes) == 66
-    assert len(passes) == 17  # a quarter of them, the last of these with all that are left
+    assert len(passes) == all_by  # the last with all that are left
