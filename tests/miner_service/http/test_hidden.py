@@ -149,6 +149,8 @@ def test_the_admin_finds_all_of_it(world):
     ):
         status, _, body = ask(world, world.admin, method, path, route, world.there)
         found[method, path] = status
+        if "/reports" in path:  # no plan of single records is there: see access/test_matrix.py
+            continue
         assert body is None or "no such" not in body["detail"].lower(), (method, path)
     assert found["GET", "/v1/models/{model}/document"] == 200
     assert found["POST", "/v1/models/{model}/predictions"] == 200
