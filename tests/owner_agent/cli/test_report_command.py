@@ -70,7 +70,7 @@ def test_the_report_goes_where_it_is_told(bench, command, tmp_path):
         ["--threshold", "1.5"],
         ["--prior", "absent.json"],
         ["--records", "0"],
-        ["--records", str((1 << 33) + 1)],
+        ["--records", str((1 << 34) + 1)],
         ["--records", "1" + "0" * 400],
     ],
 )
