@@ -1,19 +1,22 @@
-"""Records counted: beside a C loop compiled here, DuckDB, polars and plain numpy."""
+"""Records counted: beside a C loop compiled here, DuckDB, polars and plain numpy; and in files."""
 
 from __future__ import annotations
 
 import ctypes
 import itertools
 import math
+import resource
 import shutil
 import subprocess
+import time
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache, partial
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.bench.measuring import Bench, Comparison
+from benchmarks.bench.measuring import MOST_MEMORY, Bench, Comparison, Spent
 from pramana_core.channels import Symmetric
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import NotInstalled
@@ -141,6 +144,71 @@ def all_pairs(bench: Bench) -> list[Comparison]:
     return found
 
 
+def out_of_core(bench: Bench) -> list[Comparison]:
+    """Count tables of mapped files that are longer than memory should hold, chunk by chunk."""
+    large = bench.size(100_000_000)
+    small = large // 10
+    _write_columns(bench.folder, large)
+    counted = cache(partial(_in_a_process, bench.folder))
+    found = [
+        Comparison(
+            f"{what} of 20 columns in files, {large:,} records",
+            f"the same seconds a record as {small:,}",
+            lambda place=place: Spent(*[counted(large)[place]] * 2),
+            lambda place=place: Spent(*[10 * counted(small)[place]] * 2),
+            aim=1.1,
+            rounds=1,
+            shown=False,
+        )
+        for place, what in enumerate(ASKED)
+    ]
+    memory = Comparison(
+        f"memory of counting 20 columns in files, {large:,} records",
+        "what it may hold",
+        lambda: counted(large)[-1],
+        lambda: MOST_MEMORY,
+        unit="MiB",
+        aim=1.0,
+        rounds=1,
+    )
+    return [*found, memory]
+
+
+ASKED = {
+    "a table of 3": [range(3)],
+    "a table of 5": [range(5)],
+    "all 190 pairs": list(itertools.combinations(range(20), 2)),
+}
+
+
+def _write_columns(folder: Path, records: int) -> None:
+    """Write the codes of 20 columns, a million records at a time."""
+    rng = np.random.default_rng(3)
+    for place, size in enumerate(SIZES * 4):
+        with (folder / f"c{place}").open("wb") as file:
+            for start in range(0, records, 1 << 20):
+                file.write(rng.integers(0, size, min(1 << 20, records - start), np.uint8))
+
+
+def _in_a_process(folder: Path, records: int) -> tuple[float, ...]:
+    """Count in a new process: its seconds for each of `ASKED`, and the most MiB that it held."""
+    with get_context("spawn").Pool(1) as pool:
+        return pool.apply(_count_files, (folder, records))
+
+
+def _count_files(folder: Path, records: int) -> tuple[float, ...]:
+    load()
+    sizes = SIZES * 4
+    columns = [np.memmap(folder / f"c{i}", np.uint8, "r", shape=records) for i in range(20)]
+    seconds = []
+    for tables in ASKED.values():
+        count_tables([column[: 1 << 20] for column in columns], sizes, tables)  # loads the loops
+        began = time.process_time()
+        count_tables(columns, sizes, tables)
+        seconds.append(time.process_time() - began)
+    return *seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
 def _bincounts(
     wide: Sequence[np.ndarray], sizes: Sequence[int], pairs: Sequence[tuple[int, int]]
 ) -> None:
@@ -159,4 +227,4 @@ def _with_errors(reports: dict[str, Codes], plan: Plan) -> None:
         marginals.marginal(pair).standard_error(population=True)
 
 
-GROUPS = (joint_counts, all_pairs)
+GROUPS = (joint_counts, all_pairs, out_of_core)

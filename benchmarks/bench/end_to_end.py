@@ -33,7 +33,7 @@ from typing import Any
 import numpy as np
 from typer.main import get_command
 
-from benchmarks.bench.measuring import Bench, Comparison, Spent
+from benchmarks.bench.measuring import MOST_MEMORY, Bench, Comparison, Spent
 from benchmarks.load.running import Served, miner
 from owner_agent.cli.main import build
 from owner_agent.randomize.draws import pseudonyms
@@ -59,7 +59,6 @@ GAMMA = 9.0
 STUDY = "bench"
 CHUNK = 500_000
 MEBIBYTE = 1 << 20
-MOST_MEMORY = 600.0
 WHOLE = "all that an owner's command takes"
 TABLE = "the owners' CSV files"
 

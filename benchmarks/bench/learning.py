@@ -190,11 +190,17 @@ def hidden_records(
     clean: dict[str, Codes] = {}
     for variable in domain:
         chances = rng.dirichlet(np.full(variable.size, 0.6), size=4)
-        drawn = (rng.random(records)[:, None] > chances.cumsum(axis=1)[kind]).sum(axis=1)
-        clean[variable.name] = np.minimum(drawn, variable.size - 1).astype(np.uint8)
+        clean[variable.name] = _by_kind(kind, chances, rng)
     gammas = itertools.cycle((9.0, 12.0, 15.0, 19.0))
     plan = Plan(tuple(Block((v,), Symmetric.from_gamma(v.size, next(gammas))) for v in domain))
     return domain, clean, reported(plan, keys_of(records), clean), plan
+
+
+def _by_kind(kind: Codes, chances: np.ndarray, rng: np.random.Generator) -> Codes:
+    """Draw a code for each record by the chances that its kind has."""
+    drawn = (rng.random(len(kind))[:, None] > chances.cumsum(axis=1)[kind]).sum(axis=1)
+    codes: Codes = np.minimum(drawn, chances.shape[1] - 1).astype(np.uint8)
+    return codes
 
 
 def _survey(records: int) -> tuple[Domain, dict[str, Codes], dict[str, Codes], Plan]:
@@ -206,8 +212,7 @@ def _survey(records: int) -> tuple[Domain, dict[str, Codes], dict[str, Codes], P
     for variable in domain:
         chances = rng.dirichlet(np.full(variable.size, 0.8), size=3)
         chances = 0.75 * chances + 0.25 * np.eye(variable.size)[0]
-        drawn = (rng.random(records)[:, None] > chances.cumsum(axis=1)[kind]).sum(axis=1)
-        clean[variable.name] = np.minimum(drawn, variable.size - 1).astype(np.uint8)
+        clean[variable.name] = _by_kind(kind, chances, rng)
     plan = Plan(tuple(Block((v,), Symmetric.from_probability(v.size, 0.3)) for v in domain))
     return domain, clean, reported(plan, keys_of(records), clean), plan
 

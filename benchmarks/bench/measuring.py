@@ -29,6 +29,8 @@ ROOT = Path(__file__).parents[2]
 STORED = Path(__file__).parent / "results.json"
 ENVIRONMENT = ROOT / ".venv-bench"
 SIZES = (100_000, 1_000_000, 10_000_000)
+MOST_MEMORY = 600.0
+"""So many MiB a process may hold."""
 
 
 class Spent(NamedTuple):

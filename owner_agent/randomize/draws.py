@@ -232,13 +232,15 @@ def _hmac(key: bytes, prefix: bytes) -> Callable[[list[str]], Pseudonyms]:
 def _compiled_hmac(key: bytes, prefix: bytes) -> Callable[[list[str]], Pseudonyms]:
     from owner_agent.randomize.sha256 import Hmac
 
-    tags = Hmac(key, prefix)
+    tags, plain = Hmac(key, prefix), _hmac(key, prefix)
 
     def make(ids: list[str]) -> Pseudonyms:
         _, ends, octets = pa.array(ids, pa.large_string()).buffers()
         places = np.frombuffer(ends, dtype=np.int64, count=len(ids) + 1)
         made = tags.of(np.frombuffer(octets, dtype=np.uint8), places)
-        return made.reshape(-1).view(f"V{KEY_BYTES}")
+        keys = made.reshape(-1).view(f"V{KEY_BYTES}")
+        # A compiler's mistake on some processor would give everybody another pseudonym.
+        return keys if keys[-1:] == plain(ids[-1:]) else plain(ids)
 
     return make
 

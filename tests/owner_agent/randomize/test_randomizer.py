@@ -2,6 +2,8 @@
 
 import hmac
 import itertools
+import sys
+import types
 
 import numpy as np
 import pytest
@@ -129,6 +131,23 @@ def test_spans_are_counted_at_every_bound(count):
     found = Spans(bounds).of(words)
     assert found[:50].tolist() == expected
     assert found.tolist() == np.searchsorted(bounds, words.astype(np.int64), "right").tolist()
+
+
+def test_compiled_pseudonyms_that_are_wrong_are_not_used(monkeypatch):
+    class Mistaken:
+        def __init__(self, key, prefix):
+            pass
+
+        def of(self, data, ends):
+            return np.zeros((len(ends) - 1, 16), dtype=np.uint8)
+
+    monkeypatch.setitem(
+        sys.modules, "owner_agent.randomize.sha256", types.SimpleNamespace(Hmac=Mistaken)
+    )
+    expected = pseudonyms(SECRETS, "study", ["a", "b"])
+    monkeypatch.setattr(draws, "_COMPILED", 0)
+    monkeypatch.setattr(draws, "can_compile", lambda saved: True)
+    assert pseudonyms(SECRETS, "study", ["a", "b"]).tolist() == expected.tolist()
 
 
 @pytest.mark.slow
