@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from string import ascii_letters
 
 import pytest
 
+from miner_service.http.pages.sessions import Sessions
 from tests.miner_service.http.pages.browsers import Browser
 
 
@@ -112,6 +114,21 @@ def test_a_cookie_that_was_changed_is_none(browser, miner):
             headers={"Accept": "text/html", "Cookie": f"pramana_session={changed}".encode()},
         )
         assert answer.url.path == "/pages/sign-in"
+
+
+@pytest.mark.parametrize("length", [40, 41, 42])
+def test_an_ended_session_has_no_second_text(length):
+    sessions, now = Sessions(b"k" * 32), datetime(2026, 1, 1, tzinfo=UTC)
+    cookie = sessions.begin("t" * length, now)
+    assert sessions.token_in(cookie, now) == "t" * length
+    sessions.end(cookie, now)
+    texts = [cookie + more for more in ("A", "=", "A=", "\n")] + [cookie.rstrip("=")]
+    if cookie.endswith("="):
+        # The last character before the padding has bits that say nothing.
+        bare = cookie.rstrip("=")
+        texts += [bare[:-1] + last + cookie[len(bare) :] for last in ascii_letters + "-_"]
+    for text in texts:
+        assert sessions.token_in(text, now) is None
 
 
 def lines_of(miner, action):
