@@ -312,6 +312,10 @@ def test_everything_that_joins_says_first_that_secrets_differ():
     with pytest.raises(RecordsDoNotAlign, match="^Of 6 records at any owner"):
         require_aligned(alike, "identical")
     assert aligned(range(3), range(5, 8), (ONE, None)).secrets == "unknown"
+    # The same pseudonyms under two fingerprints are the same records whatever is said of secrets.
+    same = aligned(range(3), range(3), (ONE, OTHER))
+    assert (same.secrets, same.state) == ("different", "identical")
+    require_aligned(same, "identical")
     assert Alignment.model_validate(found.model_dump()) == found
 
 

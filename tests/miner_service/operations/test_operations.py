@@ -230,6 +230,9 @@ def _damage(kind, data, sealed, opened):
             (data / "columns" / "r-nobody.arrow").write_bytes(b"left")
         case "release":
             _write(data, update(ReleaseRow).where(ReleaseRow.id == sealed).values(content="{}"))
+        case "release digest":
+            other = {"content_digest": "0" * 64}
+            _write(data, update(ReleaseRow).where(ReleaseRow.id == opened).values(**other))
         case "model":
             _write(data, update(ModelRow).values(body='{"kind": "contingency-table"}'))
         case "job":
@@ -252,6 +255,7 @@ DAMAGE = {
     "part": "file",
     "orphan": "orphan",
     "release": "release",
+    "release digest": "release",
     "model": "model",
     "job": "job",
     "job without model": "job",

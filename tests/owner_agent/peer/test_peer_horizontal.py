@@ -1,15 +1,17 @@
 """Owners of the same variables and other records: counts or records, under plans of their own."""
 
 import csv
+import hashlib
 import io
 import json
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from owner_agent.peer.exchange.incoming import TabulatedCounts
-from owner_agent.peer.protocol.messages import CountTables
+from owner_agent.peer.exchange.incoming import TabulatedCounts, receive
+from owner_agent.peer.protocol.messages import Announcement, CountTables
 from owner_agent.release.ledger import Ledger
 from pramana_core.errors import (
     DomainError,
@@ -182,6 +184,35 @@ def test_the_ledger_has_what_left_in_either_form(empty_world, horizontal):
             ("A", True), ("B", True), ("C", False),
         ]  # fmt: skip
     assert not any(e.draws for e in Ledger(empty_world.folder("north") / ".pramana").entries())
+
+
+def test_a_table_that_was_not_asked_for(empty_world, horizontal):
+    """Its own site would let it leave; this owner takes only what its task needs."""
+    horizontal()
+    proposal = empty_world.proposal(
+        {"kind": "parameters", "structure": STRUCTURE}, partition="horizontal"
+    )
+    empty_world.run(proposal)
+    south = empty_world.participants["south"].session
+    announced = Announcement.model_validate_json(south.own["announcement"].content)
+    package = announced.packages["north"]
+    taken = partial(receive, "south", holding=None, proposal=proposal)
+    tables = CountTables.model_validate_json(answers(empty_world)["south"]).tables
+    largest = max(tables, key=lambda table: len(table.variables))
+    alone = np.array(largest.counts).reshape(largest.shape).sum(axis=(0, 1))
+    more = type(largest)(variables=["C"], shape=[2], counts=alone.tolist())
+    assert all(table.variables != ["C"] for table in tables)
+    for sent, fits in ((tables, True), ([*tables, more], False), (tables[1:], False)):
+        body = CountTables(tables=sent).model_dump_json().encode()
+        digest = hashlib.sha256(body).hexdigest()
+        (part,) = package.parts
+        part = part.model_copy(update={"bytes": len(body), "sha256": digest})
+        of_it = package.model_copy(update={"parts": [part]})
+        if fits:
+            assert taken(of_it, lambda _, body=body: body).reports.records == RECORDS["south"]
+        else:
+            with pytest.raises(PeerDeviated, match="counts over other variables"):
+                taken(of_it, lambda _, body=body: body)
 
 
 def test_owners_that_describe_a_variable_differently(empty_world, horizontal):

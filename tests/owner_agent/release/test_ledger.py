@@ -166,6 +166,19 @@ def test_copies_that_leave_together_first_are_not_refused_and_add_up():
     assert conflicting(copies, [_entry(draws=copies[:1])]) == (copies[1],)
 
 
+def test_one_column_in_two_trees_refuses_a_release_of_others_too():
+    tree = Draw("a", "A", "1", math.inf, Form.TREE, "p")
+    other = _draw("b", "2", 1.0)
+    left = [_entry(draws=[tree, other])]
+    again = [replace(tree, draw_id="3"), replace(other, draw_id="4")]
+    assert conflicting(again, left) == tuple(again)
+    with pytest.raises(PlanConflict, match="Two trees of nearly the same records") as raised:
+        refuse_conflicts(again, left)
+    assert raised.value.where == "a, b"
+    with pytest.raises(PlanConflict, match=r"column 'b': epsilon 1 would become 2"):
+        refuse_conflicts(again[1:], left)
+
+
 def test_the_same_draws_for_other_records_add_up():
     left = [_entry(draws=[_draw(population="p")])]
     other = _draw(population="q")

@@ -367,12 +367,15 @@ def test_families_without_one_strength_have_a_reason_and_public_ones_no_curve():
             block([2], Dense.binary(0.1, 0.2), "a"),
             block([4], uneven, "b"),
             block([2], Identity(2), "c"),
+            # One group of one strength, and one that has none.
+            block([4], Grouped(uneven.groups, (uneven.channels[0], Dense.binary(0.1, 0.2))), "d"),
         ),
         100,
     ).as_dict()
     assert made["curves"] == []
-    assert set(made["no_curves"]) == {"a0", "b0"}
+    assert set(made["no_curves"]) == {"a0", "b0", "d0"}
     assert "different ways" in made["no_curves"]["b0"]
+    assert "different ways" in made["no_curves"]["d0"]
 
 
 def test_widths_fall_with_the_root_of_the_records():
