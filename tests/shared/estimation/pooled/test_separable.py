@@ -81,6 +81,10 @@ def test_estimates_and_errors_are_those_of_all_cells(monkeypatch, gamma, sets):
         assert 0.9 < ratio.min() <= ratio.max() < 1.35
         assert 0.99 < ratio.mean() < 1.1
         assert np.abs(sides.unshrunk.counts - cells.unshrunk.counts).max() < 0.4 * error.max()
+        # What shrinkage leaves: alike in every cell, and on average the same.
+        left = sides.standard_error(population=False) / cells.standard_error(population=False)
+        assert 0.85 < left.min() <= left.max() < 1.35
+        assert 0.98 < left.mean() < 1.05
         assert np.square(sides.counts - cells.counts).mean() < 0.05 * np.square(error).mean()
         assert sides.counts.sum() == pytest.approx(60_000)
         np.testing.assert_allclose(
