@@ -11,7 +11,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from miner_service.jobs.runner import WorkerPool, learn_model, too_long, work_once
+from miner_service.jobs.bounds import too_long
+from miner_service.jobs.runner import WorkerPool, learn_model, work_once
 from miner_service.services import Services
 from miner_service.store.queue import (
     Lease,
