@@ -77,6 +77,8 @@ class Sessions:
             return None
         try:
             sealed = urlsafe_b64decode(cookie.encode("ascii"))
+            if urlsafe_b64encode(sealed).decode() != cookie:
+                return None  # decoding takes other spellings, too: one that ended would live on
             token, until, _ = json.loads(AESSIV(self._key).decrypt(sealed, [_PURPOSE]))
         except (UnicodeError, ValueError, InvalidTag):
             return None

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from miner_service.http.pages.sessions import Sessions
 from tests.miner_service.http.pages.browsers import Browser
 
 
@@ -112,6 +113,17 @@ def test_a_cookie_that_was_changed_is_none(browser, miner):
             headers={"Accept": "text/html", "Cookie": f"pramana_session={changed}".encode()},
         )
         assert answer.url.path == "/pages/sign-in"
+
+
+def test_a_cookie_has_one_spelling_which_ends_with_its_session():
+    """Base64 is read with words after its end, too, and with other bits than it has."""
+    sessions, now = Sessions(b"key"), datetime.now(UTC)
+    for length in range(3):  # with each number of signs that fill it up
+        cookie = sessions.begin("t" * length, now)
+        assert sessions.token_in(cookie, now) == "t" * length
+        sessions.end(cookie, now)
+        for other in (cookie, cookie + "A", cookie + "====", cookie + "\n", " " + cookie):
+            assert sessions.token_in(other, now) is None
 
 
 def lines_of(miner, action):
