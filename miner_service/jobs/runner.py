@@ -21,9 +21,9 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import suppress
 from typing import Protocol
 
-from fastapi.concurrency import run_in_threadpool
 from sqlalchemy import select
 from sqlalchemy.orm import Session
+from starlette.concurrency import run_in_threadpool
 
 from miner_service.jobs.bounds import out_of_memory
 from miner_service.jobs.creating import told_to
