@@ -66,7 +66,7 @@ def test_a_regression_is_least_squares_on_the_table_sent_whatever_is_killed(
         again = miner(owner, "PUT", put, content=part, headers=headers)
         assert (first.status_code, again.status_code) == (201, 200)
     assert miner(owner, "POST", f"{path}/seal").json()["state"] == "sealed"
-    miner.again()
+    miner.again(*idle)
     assert miner(owner, "POST", f"{path}/seal").json()["state"] == "sealed"
 
     spec = {"kind": "regression", "target": "debt", "features": ["age", "sex"]}
