@@ -189,6 +189,15 @@ class Person:
             pause = min(2 * pause, 0.2)
         return job
 
+    def learn(self, study: str, spec: Any) -> Any:
+        """Run a job to its end; return its model."""
+        created = self("POST", f"/v1/studies/{study}/jobs", json={"spec": spec})
+        # 200: another test of the same study has learned it.
+        assert created.status_code in (200, 202), created.text
+        job = self.wait(created.headers["location"])
+        assert (job["state"], job["progress"]) == ("succeeded", 1), job
+        return self.get(f"/v1/models/{job['model']}")
+
 
 @dataclass
 class Miner:
@@ -445,13 +454,7 @@ class Survey:
     def learn(self, **spec: Any) -> Any:
         """Run a job to its end; return its model."""
         assert self.analyst is not None
-        created = self.job(**spec)
-        # 200: another test of the same study has learned it.
-        assert created.status_code in (200, 202), created.text
-        job = self.analyst.wait(created.headers["location"])
-        assert job["state"] == "succeeded", job
-        assert job["progress"] == 1
-        return self.analyst.get(f"/v1/models/{job['model']}")
+        return self.analyst.learn("survey", spec)
 
 
 def surveyed() -> Survey:

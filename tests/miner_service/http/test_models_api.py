@@ -20,7 +20,6 @@ from pramana_core.learn.networks.exchange.documents import read_network_json
 from pramana_core.plan import Plan
 from tests.miner_service.conftest import build, starting
 
-JOBS = "/v1/studies/asia/jobs"
 SEARCH = {"kind": "bayes-net-structure", "draws": 20}
 ODD = "<b>B & co</b>"
 
@@ -33,10 +32,7 @@ def with_model(miner, spec=SEARCH):
     b = np.concatenate([np.repeat([0, 1], [80, 20]), np.repeat([0, 1], [30, 70])])
     plan = Plan.unrandomized(Domain.of(**{"A": ["no", "yes"], ODD: ["lo,w", "<hi>"]}))
     miner.owner_person.publish("asia", build(plan, range(200), {"A": a, ODD: b}))
-    path = miner.analyst("POST", JOBS, json={"spec": spec}).headers["location"]
-    job = miner.analyst.wait(path)
-    assert job["state"] == "succeeded", job
-    miner.model = f"/v1/models/{job['model']}"
+    miner.model = f"/v1/models/{miner.analyst.learn('asia', spec)['id']}"
     return miner
 
 
@@ -136,8 +132,7 @@ def test_what_the_records_exclude_cannot_be_given(learned, assert_problem, build
     plan = Plan.unrandomized(Domain.of(**{"A": ["no", "yes"], ODD: ["lo,w", "<hi>"]}))
     miner.owner_person.publish("asia", build(plan, range(50), codes, name="r2"))
     spec = {"structure": {"A": [], ODD: []}}
-    path = miner.analyst("POST", JOBS, json={"spec": spec}).headers["location"]
-    model = f"/v1/models/{miner.analyst.wait(path)['model']}"
+    model = f"/v1/models/{miner.analyst.learn('asia', spec)['id']}"
     answer = ask(miner.analyst, model, of=["A"], given={ODD: "<hi>"})
     assert_problem(answer, 422, "option-invalid", "probability zero")
 
