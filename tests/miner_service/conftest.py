@@ -10,7 +10,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
@@ -506,13 +506,19 @@ def shared_survey(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Survey]:
 def survey(start: Callable[..., Miner], request: pytest.FixtureRequest) -> Callable[..., Survey]:
     """A study of randomized records; call it to open one, with the miner's options.
 
-    Who names no option gets the one that the module shares, but for `own=True`.
+    Who names none, or limits alone, gets the one that the module shares, but for `own=True`.
     """
 
-    def opened(*, own: bool = False, **options: Any) -> Survey:
+    def opened(*, own: bool = False, limits: Limits | None = None, **options: Any) -> Survey:
         if own or options:
-            return opened_survey(start, **options)
+            return opened_survey(start, limits=limits, **options)
         shared: Survey = request.getfixturevalue("shared_survey")
+        assert shared.miner is not None
+        if limits is not None:
+            services = shared.miner.services
+            usual = services.settings
+            object.__setattr__(services, "settings", replace(usual, limits=limits))
+            request.addfinalizer(lambda: object.__setattr__(services, "settings", usual))
         return shared
 
     return opened
