@@ -368,33 +368,35 @@ def _keys_of() -> Callable[..., Any]:
 BINARY = ("no", "yes")
 
 
-@pytest.fixture
-def plan_a() -> Plan:
+PLAN_A = Plan.unrandomized(Domain.of(A=BINARY, B=("low", "mid", "high")))
+PLAN_C = Plan.unrandomized(Domain.of(C=BINARY))
+
+
+@pytest.fixture(name="plan_a")
+def _plan_a() -> Plan:
     """A and B as they are."""
-    return Plan.unrandomized(Domain.of(A=BINARY, B=("low", "mid", "high")))
+    return PLAN_A
 
 
-@pytest.fixture
-def plan_c() -> Plan:
+@pytest.fixture(name="plan_c")
+def _plan_c() -> Plan:
     """C as it is."""
-    return Plan.unrandomized(Domain.of(C=BINARY))
+    return PLAN_C
 
 
-@pytest.fixture
-def release_a(plan_a: Plan) -> Built:
+def release_of_a() -> Built:
     """Three parts of 100 records of A and B."""
-    return build(
-        plan_a,
-        range(100),
-        {"A": [i % 2 for i in range(100)], "B": [i % 3 for i in range(100)]},
-        per_part=40,
-    )
+    codes = {"A": [i % 2 for i in range(100)], "B": [i % 3 for i in range(100)]}
+    return build(PLAN_A, range(100), codes, per_part=40)
 
 
-@pytest.fixture
-def release_c(plan_c: Plan) -> Built:
+def release_of_c() -> Built:
     """The same 100 records of C."""
-    return build(plan_c, range(100), {"C": [i % 5 == 0 for i in range(100)]}, per_part=40)
+    return build(PLAN_C, range(100), {"C": [i % 5 == 0 for i in range(100)]}, per_part=40)
+
+
+release_a = pytest.fixture(release_of_a, name="release_a")
+release_c = pytest.fixture(release_of_c, name="release_c")
 
 
 @pytest.fixture

@@ -43,11 +43,7 @@ def ask(analyst: Any, **spec: Any) -> Any:
 
 
 def learned(analyst: Any, **spec: Any) -> dict[str, Any]:
-    made = ask(analyst, **spec)
-    assert made.status_code in (200, 202), made.text
-    job = analyst.wait(made.headers["location"])
-    assert job["state"] == "succeeded", job
-    found: dict[str, Any] = analyst.get(f"/v1/models/{job['model']}")
+    found: dict[str, Any] = analyst.learn("s", {"kind": "model-sharing", **spec})
     return found
 
 
