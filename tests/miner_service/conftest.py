@@ -9,7 +9,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -17,6 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import httpx
 import numpy as np
 import pytest
 from sqlalchemy import select
@@ -423,6 +424,57 @@ def serve(tmp_path: Path) -> Iterator[Callable[..., tuple[str, Forked, Path]]]:
         if process.poll() is None:
             process.kill()
         process.wait()
+
+
+class Killed:
+    """A miner's process that can be killed and started again on the same data.
+
+    `admin` and `owner`, who is one of the study asia, are tokens; jobs wait where `IDLE` is said.
+    """
+
+    IDLE = ("--workers", "0")
+
+    def __init__(self, serve: Callable[..., Any], token_file: Path) -> None:
+        self._serve = serve
+        self._client = httpx.Client(timeout=None)
+        words = (*self.IDLE, "--admin-token-file", str(token_file))
+        self.url, self.process, self.log = serve(*words)
+        self.admin = token_file.read_text().strip()
+        self(self.admin, "POST", "/v1/studies", json={"name": "asia"})
+        invitations = "/v1/studies/asia/invitations"
+        invited = self(self.admin, "POST", invitations, json={"owner": "north"}).json()
+        secret = {"secret": invited["secret"]}
+        self.owner = self("none", "POST", "/v1/invitations/accept", json=secret).json()["token"]
+
+    def again(self, *words: str) -> None:
+        """Kill it, and start another one."""
+        self.process.kill()
+        self.process.wait()
+        self.url, self.process, self.log = self._serve(*words)
+
+    def __call__(self, token: str, method: str, path: str, **options: Any) -> httpx.Response:
+        """Ask for what is granted."""
+        headers = {"Authorization": f"Bearer {token}", **options.pop("headers", {})}
+        answer = self._client.request(method, f"{self.url}{path}", headers=headers, **options)
+        assert answer.is_success, answer.text
+        return answer
+
+    def put(self, path: str, number: int, part: bytes) -> int:
+        """Send a part of the owner's; return the status."""
+        headers = {"Content-Type": PART_MEDIA_TYPE, "Content-Digest": content_digest(part)}
+        put = f"{path}/parts/{number}"
+        return self(self.owner, "PUT", put, content=part, headers=headers).status_code
+
+    def close(self) -> None:
+        """Let go of its connections."""
+        self._client.close()
+
+
+@pytest.fixture
+def killed(serve: Callable[..., Any], tmp_path: Path) -> Iterator[Killed]:
+    """A miner for a test that kills it."""
+    with closing(Killed(serve, tmp_path / "admin")) as miner:
+        yield miner
 
 
 SMOKING = Variable("smoker", BINARY)
