@@ -1,6 +1,6 @@
 """A real PostgreSQL for tests: started when first asked for, once for each process of pytest.
 
-A test that stops or kills it asks for `own_postgres`; the others share one.
+All tests share it; one that stops or kills it asks for `stopped_postgres`, by which it runs again.
 """
 
 from __future__ import annotations
@@ -116,6 +116,12 @@ class Postgres:
         """Let it go on."""
         self._signal_all(signal.SIGCONT)
 
+    def go_on(self) -> None:
+        """Run, whatever was done to it."""
+        self.thaw()
+        if self._process is None or self._process.poll() is not None:
+            self.start()
+
     def close(self) -> None:
         """End it and remove its data."""
         if self._process is not None and self._process.poll() is None:
@@ -132,10 +138,11 @@ class Postgres:
         import psutil
 
         assert self._process is not None
-        server = psutil.Process(self._process.pid)
-        for process in (server, *server.children(recursive=True)):
-            with suppress(psutil.NoSuchProcess):
-                process.send_signal(number)
+        with suppress(psutil.NoSuchProcess):
+            server = psutil.Process(self._process.pid)
+            for process in (server, *server.children(recursive=True)):
+                with suppress(psutil.NoSuchProcess):
+                    process.send_signal(number)
 
 
 @contextmanager
@@ -161,7 +168,7 @@ def postgres(pytestconfig: pytest.Config) -> Postgres:
 
 
 @pytest.fixture
-def own_postgres() -> Iterator[Postgres]:
-    """A server for one test, which may stop it."""
-    with running_postgres() as server:
-        yield server
+def stopped_postgres(postgres: Postgres) -> Iterator[Postgres]:
+    """The same server for a test that may stop it, or let it stand still: it runs after that."""
+    yield postgres
+    postgres.go_on()

@@ -24,7 +24,7 @@ import json, os, socket, sys
 if sys.argv[1:2] in {alone}:
     os.execv({program!r}, [{program!r}, *sys.argv[1:]])
 with socket.create_connection(("127.0.0.1", {port})) as there:
-    asked = [{module!r}, os.getcwd(), dict(os.environ), *sys.argv[1:]]
+    asked = [{module!r} or sys.stdin.read(), os.getcwd(), dict(os.environ), *sys.argv[1:]]
     there.sendall(json.dumps(asked).encode() + b"\\n")
     code, out, err = json.loads(there.makefile().read())
 sys.stdout.write(out)
@@ -38,7 +38,7 @@ def ready_programs(programs: Mapping[str, str], *, alone: tuple[str, ...] = ()) 
     """Give a PATH on which programs of ours are ready to run.
 
     Args:
-        programs: the module of each of them.
+        programs: the module of each of them; of a Python that reads a script, nothing.
         alone: words that begin a process of its own, such as a service's, which gets signals.
     """
     with (

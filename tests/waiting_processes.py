@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+
+from tests.forked import Forked
 
 HOLD = """
 import fcntl, pathlib, sys, time
@@ -28,17 +28,7 @@ def tell_of_waiting(name):
 `tell_of_waiting(name)` leaves a file when a lock is asked for."""
 
 
-def start(folder: Path, code: str) -> subprocess.Popen[str]:
-    """Run code in a process of its own."""
-    return subprocess.Popen(
-        [sys.executable, "-c", HOLD + code, str(folder)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-
-
-def until(true: Callable[[], bool], process: subprocess.Popen[str]) -> None:
+def until(true: Callable[[], bool], process: Forked) -> None:
     """Wait for a state that a process brings about, or for its end."""
     while not true() and process.poll() is None:
         time.sleep(0.01)
@@ -46,13 +36,21 @@ def until(true: Callable[[], bool], process: subprocess.Popen[str]) -> None:
 
 def one_is_held_while_others_start(folder: Path, first: str, other: str, others: int = 3) -> None:
     """Hold the first inside, start the others, and let all end, which they must, well."""
-    held = start(folder, first)
+    logs = folder.with_name(f"{folder.name}-logs")
+    logs.mkdir()
+
+    def start(name: str, code: str) -> Forked:
+        return Forked(HOLD + code, str(folder), out=logs / name)
+
+    held = start("held", first)
     until((folder / "inside").exists, held)
-    assert held.poll() is None, held.communicate()[0]
-    waiting = [start(folder, f"tell_of_waiting('waits-{n}')\n{other}") for n in range(others)]
-    for number, process in enumerate(waiting):
-        until((folder / f"waits-{number}").exists, process)
+    assert held.poll() is None, (logs / "held").read_text()
+    started = {"held": held}
+    for number in range(others):
+        name = f"waits-{number}"
+        started[name] = start(name, f"tell_of_waiting({name!r})\n{other}")
+    for name in list(started)[1:]:
+        until((folder / name).exists, started[name])
     (folder / "go-on").touch()
-    for process in (held, *waiting):
-        told, _ = process.communicate()
-        assert process.returncode == 0, told
+    for name, process in started.items():
+        assert process.wait() == 0, (logs / name).read_text()

@@ -1,4 +1,9 @@
-"""How a process is bound: to its parent's life, to its share of the machine, to its memory."""
+"""How a process is bound: to its parent's life, to its share of the machine, to its memory.
+
+Also here:
+
+* Why a run of a job was ended from outside, in words.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +13,9 @@ import resource
 import signal
 import sys
 from pathlib import Path
+
+from miner_service.settings import MEBIBYTE
+from pramana_core.errors import LimitExceeded
 
 _PR_SET_PDEATHSIG = 1
 _SLACK = 256 << 20
@@ -61,3 +69,41 @@ def _portable(pid: int) -> int:
         return int(psutil.Process(pid).memory_info().rss)
     except psutil.Error:
         return 0
+
+
+# Why a run of a job was ended from outside, in words.
+
+
+def too_long(allowed: float, predicted: float | None) -> LimitExceeded:
+    """Return the error of a job that ran for longer than it may, all in seconds."""
+    return LimitExceeded(
+        f"The job ran for more than {allowed:g} seconds and was stopped;"
+        f" {_seconds(predicted)} predicted.",
+        where="job_seconds",
+        remedy="Ask for less: fewer variables, parents, draws or itemsets.",
+    )
+
+
+def too_large(taken: float, allowed: float, predicted: float | None) -> LimitExceeded:
+    """Return the error of a job that took more memory than it may, all in bytes."""
+    told = "its memory was not" if predicted is None else f"{predicted / MEBIBYTE:.0f} MiB were"
+    return LimitExceeded(
+        f"The job took {taken / MEBIBYTE:.0f} MiB of memory and was stopped;"
+        f" {allowed / MEBIBYTE:.0f} MiB are allowed, {told} predicted.",
+        where="job_bytes",
+        remedy="Ask for less: fewer variables, categories or parents.",
+    )
+
+
+def out_of_memory(allowed: float) -> LimitExceeded:
+    """Return the error of a job that asked at once for more memory than it may have, in bytes."""
+    return LimitExceeded(
+        "The job asked for more memory than there is for it and was stopped;"
+        f" {allowed / MEBIBYTE:.0f} MiB are allowed.",
+        where="job_bytes",
+        remedy="Ask for less: fewer variables, categories or parents.",
+    )
+
+
+def _seconds(predicted: float | None) -> str:
+    return "its time was not" if predicted is None else f"{predicted:.3g} seconds were"

@@ -31,14 +31,15 @@ from collections.abc import Hashable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import IO, Any, BinaryIO, Generic, NoReturn, TypeVar
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, Generic, NoReturn, TypeVar
 
 from miner_service.jobs.bounds import bound_memory, die_with, step_back
-from miner_service.jobs.runner import Learn, learn_model, work_once
-from miner_service.services import open_services
 from miner_service.settings import SECTIONS, Settings, utc_now
 from miner_service.store.queue import Lease
 from pramana_core.errors import Conflict, NotReady, StorageFull
+
+if TYPE_CHECKING:
+    from miner_service.jobs.runner import Learn
 
 # What the service, supervisors and workers tell each other: lines of JSON on pipes.
 
@@ -122,8 +123,11 @@ class Incoming:
 _TOLD_SECONDS = 0.25
 
 
-def main(learn: Learn = learn_model) -> None:
+def main(learn: Learn | None = None) -> None:
     """Be the template until the supervisor ends, or ends this process."""
+    # Loaded before any fork, and not by supervisors, which import this module, too.
+    from miner_service.jobs.runner import learn_model
+
     die_with(int(sys.argv[1]), signal.SIGKILL)
     # The supervisor decides: Ctrl-C reaches all processes of a terminal.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -132,7 +136,7 @@ def main(learn: Learn = learn_model) -> None:
         os.dup2(nothing.fileno(), 0)
     os.dup2(2, 1)  # what anybody prints is no line of ours
     gc.freeze()  # what is loaded stays in pages that all workers share
-    _Template(channel, learn).run()
+    _Template(channel, learn or learn_model).run()
 
 
 class _Template:
@@ -204,6 +208,9 @@ class _Template:
 
 def _work(lines: BinaryIO, tell: _Line, learn: Learn) -> NoReturn:
     """Run jobs as ordered, until there are no orders any more."""
+    from miner_service.jobs.runner import work_once
+    from miner_service.services import open_services
+
     settings = settings_from(lines.readline())
     bound_memory(settings.limits.job_bytes)
     services = open_services(settings, utc_now, upgrade=False)

@@ -8,7 +8,6 @@ Also here:
 
 * What the service asks of those who run its jobs, wherever they do.
 * Waiting for changes of jobs: one look at the store for all that a process follows.
-* Why a run of a job was ended from outside, in words.
 """
 
 from __future__ import annotations
@@ -22,10 +21,11 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import suppress
 from typing import Protocol
 
-from fastapi.concurrency import run_in_threadpool
 from sqlalchemy import select
 from sqlalchemy.orm import Session
+from starlette.concurrency import run_in_threadpool
 
+from miner_service.jobs.bounds import out_of_memory
 from miner_service.jobs.creating import told_to
 from miner_service.kinds import kind_of
 from miner_service.kinds.base import JobResult, PreparedJob
@@ -36,7 +36,6 @@ from miner_service.store.schema import JobRow
 from pramana_core.errors import (
     Conflict,
     JobCancelled,
-    LimitExceeded,
     NotReady,
     PramanaError,
     StorageFull,
@@ -138,46 +137,6 @@ class FollowedJobs:
         query = select(JobRow.id, JobRow.revision).where(JobRow.id.in_(jobs))
         with self._services.database.read() as session:
             return {row.id: row.revision for row in session.execute(query)}
-
-
-# Why a run of a job was ended from outside, in words. Imported by supervisors, which are small.
-
-MEBIBYTE = 1 << 20
-
-
-def too_long(allowed: float, predicted: float | None) -> LimitExceeded:
-    """Return the error of a job that ran for longer than it may, all in seconds."""
-    return LimitExceeded(
-        f"The job ran for more than {allowed:g} seconds and was stopped;"
-        f" {_seconds(predicted)} predicted.",
-        where="job_seconds",
-        remedy="Ask for less: fewer variables, parents, draws or itemsets.",
-    )
-
-
-def too_large(taken: float, allowed: float, predicted: float | None) -> LimitExceeded:
-    """Return the error of a job that took more memory than it may, all in bytes."""
-    told = "its memory was not" if predicted is None else f"{predicted / MEBIBYTE:.0f} MiB were"
-    return LimitExceeded(
-        f"The job took {taken / MEBIBYTE:.0f} MiB of memory and was stopped;"
-        f" {allowed / MEBIBYTE:.0f} MiB are allowed, {told} predicted.",
-        where="job_bytes",
-        remedy="Ask for less: fewer variables, categories or parents.",
-    )
-
-
-def out_of_memory(allowed: float) -> LimitExceeded:
-    """Return the error of a job that asked at once for more memory than it may have, in bytes."""
-    return LimitExceeded(
-        "The job asked for more memory than there is for it and was stopped;"
-        f" {allowed / MEBIBYTE:.0f} MiB are allowed.",
-        where="job_bytes",
-        remedy="Ask for less: fewer variables, categories or parents.",
-    )
-
-
-def _seconds(predicted: float | None) -> str:
-    return "its time was not" if predicted is None else f"{predicted:.3g} seconds were"
 
 
 log = logging.getLogger(__name__)

@@ -21,9 +21,9 @@ import time
 from collections.abc import Sequence
 from contextlib import closing, suppress
 
+from miner_service.jobs.bounds import too_large, too_long
 from miner_service.jobs.process import Incoming, named, settings_from
 from miner_service.jobs.records import Records
-from miner_service.jobs.runner import too_large, too_long
 from miner_service.jobs.worker import COMMAND, Template, Worker
 from miner_service.settings import Settings
 from miner_service.store.database import Database

@@ -9,12 +9,15 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+import httpx
 import numpy as np
 import pytest
 from sqlalchemy import select
@@ -22,7 +25,9 @@ from sqlalchemy import select
 from miner_service.http.app import create_app
 from miner_service.jobs.runner import learn_model
 from miner_service.settings import Limits, Settings
+from miner_service.store.opening import FILE
 from miner_service.store.schema import Base
+from miner_service.store.sqlite import SqliteStore
 from miner_service.store.tokens import rotate_admin_token
 from pramana_core.channels import Symmetric
 from pramana_core.domain import Domain, Variable
@@ -185,6 +190,15 @@ class Person:
             pause = min(2 * pause, 0.2)
         return job
 
+    def learn(self, study: str, spec: Any) -> Any:
+        """Run a job to its end; return its model."""
+        created = self("POST", f"/v1/studies/{study}/jobs", json={"spec": spec})
+        # 200: another test of the same study has learned it.
+        assert created.status_code in (200, 202), created.text
+        job = self.wait(created.headers["location"])
+        assert (job["state"], job["progress"]) == ("succeeded", 1), job
+        return self.get(f"/v1/models/{job['model']}")
+
 
 @dataclass
 class Miner:
@@ -231,6 +245,22 @@ class Miner:
         return rows, files
 
 
+@cache
+def _tables() -> bytes:
+    """A database with its tables and nothing in them: making them takes longest of a start."""
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / FILE
+        SqliteStore(file).close()
+        return file.read_bytes()
+
+
+def _make_tables(data: Path) -> None:
+    if not data.exists():
+        data.mkdir(mode=0o700, parents=True)
+        (data / FILE).touch(mode=0o600)
+        (data / FILE).write_bytes(_tables())
+
+
 @contextmanager
 def starting(data: Path) -> Iterator[Callable[..., Miner]]:
     """Give what starts miners, which all end with the context."""
@@ -249,6 +279,8 @@ def starting(data: Path) -> Iterator[Callable[..., Miner]]:
             crew = crew or crew_of(learn, wanted_seconds=wanted_seconds)
             options = {"event_seconds": 0.01, **options}
             settings = Settings(place, limits=limits or Limits(), **options)
+            if settings.storage.database is None:
+                _make_tables(place)
             app = create_app(settings, clock=clock, crew=crew)
             client = TestClient(app, raise_server_exceptions=False)
             if entered:
@@ -337,33 +369,35 @@ def _keys_of() -> Callable[..., Any]:
 BINARY = ("no", "yes")
 
 
-@pytest.fixture
-def plan_a() -> Plan:
+PLAN_A = Plan.unrandomized(Domain.of(A=BINARY, B=("low", "mid", "high")))
+PLAN_C = Plan.unrandomized(Domain.of(C=BINARY))
+
+
+@pytest.fixture(name="plan_a")
+def _plan_a() -> Plan:
     """A and B as they are."""
-    return Plan.unrandomized(Domain.of(A=BINARY, B=("low", "mid", "high")))
+    return PLAN_A
 
 
-@pytest.fixture
-def plan_c() -> Plan:
+@pytest.fixture(name="plan_c")
+def _plan_c() -> Plan:
     """C as it is."""
-    return Plan.unrandomized(Domain.of(C=BINARY))
+    return PLAN_C
 
 
-@pytest.fixture
-def release_a(plan_a: Plan) -> Built:
+def release_of_a() -> Built:
     """Three parts of 100 records of A and B."""
-    return build(
-        plan_a,
-        range(100),
-        {"A": [i % 2 for i in range(100)], "B": [i % 3 for i in range(100)]},
-        per_part=40,
-    )
+    codes = {"A": [i % 2 for i in range(100)], "B": [i % 3 for i in range(100)]}
+    return build(PLAN_A, range(100), codes, per_part=40)
 
 
-@pytest.fixture
-def release_c(plan_c: Plan) -> Built:
+def release_of_c() -> Built:
     """The same 100 records of C."""
-    return build(plan_c, range(100), {"C": [i % 5 == 0 for i in range(100)]}, per_part=40)
+    return build(PLAN_C, range(100), {"C": [i % 5 == 0 for i in range(100)]}, per_part=40)
+
+
+release_a = pytest.fixture(release_of_a, name="release_a")
+release_c = pytest.fixture(release_of_c, name="release_c")
 
 
 @pytest.fixture
@@ -390,6 +424,57 @@ def serve(tmp_path: Path) -> Iterator[Callable[..., tuple[str, Forked, Path]]]:
         if process.poll() is None:
             process.kill()
         process.wait()
+
+
+class Killed:
+    """A miner's process that can be killed and started again on the same data.
+
+    `admin` and `owner`, who is one of the study asia, are tokens; jobs wait where `IDLE` is said.
+    """
+
+    IDLE = ("--workers", "0")
+
+    def __init__(self, serve: Callable[..., Any], token_file: Path) -> None:
+        self._serve = serve
+        self._client = httpx.Client(timeout=None)
+        words = (*self.IDLE, "--admin-token-file", str(token_file))
+        self.url, self.process, self.log = serve(*words)
+        self.admin = token_file.read_text().strip()
+        self(self.admin, "POST", "/v1/studies", json={"name": "asia"})
+        invitations = "/v1/studies/asia/invitations"
+        invited = self(self.admin, "POST", invitations, json={"owner": "north"}).json()
+        secret = {"secret": invited["secret"]}
+        self.owner = self("none", "POST", "/v1/invitations/accept", json=secret).json()["token"]
+
+    def again(self, *words: str) -> None:
+        """Kill it, and start another one."""
+        self.process.kill()
+        self.process.wait()
+        self.url, self.process, self.log = self._serve(*words)
+
+    def __call__(self, token: str, method: str, path: str, **options: Any) -> httpx.Response:
+        """Ask for what is granted."""
+        headers = {"Authorization": f"Bearer {token}", **options.pop("headers", {})}
+        answer = self._client.request(method, f"{self.url}{path}", headers=headers, **options)
+        assert answer.is_success, answer.text
+        return answer
+
+    def put(self, path: str, number: int, part: bytes) -> int:
+        """Send a part of the owner's; return the status."""
+        headers = {"Content-Type": PART_MEDIA_TYPE, "Content-Digest": content_digest(part)}
+        put = f"{path}/parts/{number}"
+        return self(self.owner, "PUT", put, content=part, headers=headers).status_code
+
+    def close(self) -> None:
+        """Let go of its connections."""
+        self._client.close()
+
+
+@pytest.fixture
+def killed(serve: Callable[..., Any], tmp_path: Path) -> Iterator[Killed]:
+    """A miner for a test that kills it."""
+    with closing(Killed(serve, tmp_path / "admin")) as miner:
+        yield miner
 
 
 SMOKING = Variable("smoker", BINARY)
@@ -423,13 +508,7 @@ class Survey:
     def learn(self, **spec: Any) -> Any:
         """Run a job to its end; return its model."""
         assert self.analyst is not None
-        created = self.job(**spec)
-        # 200: another test of the same study has learned it.
-        assert created.status_code in (200, 202), created.text
-        job = self.analyst.wait(created.headers["location"])
-        assert job["state"] == "succeeded", job
-        assert job["progress"] == 1
-        return self.analyst.get(f"/v1/models/{job['model']}")
+        return self.analyst.learn("survey", spec)
 
 
 def surveyed() -> Survey:
@@ -481,13 +560,19 @@ def shared_survey(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Survey]:
 def survey(start: Callable[..., Miner], request: pytest.FixtureRequest) -> Callable[..., Survey]:
     """A study of randomized records; call it to open one, with the miner's options.
 
-    Who names no option gets the one that the module shares, but for `own=True`.
+    Who names none, or limits alone, gets the one that the module shares, but for `own=True`.
     """
 
-    def opened(*, own: bool = False, **options: Any) -> Survey:
+    def opened(*, own: bool = False, limits: Limits | None = None, **options: Any) -> Survey:
         if own or options:
-            return opened_survey(start, **options)
+            return opened_survey(start, limits=limits, **options)
         shared: Survey = request.getfixturevalue("shared_survey")
+        assert shared.miner is not None
+        if limits is not None:
+            services = shared.miner.services
+            usual = services.settings
+            object.__setattr__(services, "settings", replace(usual, limits=limits))
+            request.addfinalizer(lambda: object.__setattr__(services, "settings", usual))
         return shared
 
     return opened

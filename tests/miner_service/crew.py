@@ -11,7 +11,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from miner_service.jobs.runner import WorkerPool, learn_model, too_long, work_once
+from miner_service.jobs.runner import WorkerPool, learn_model, work_once
 from miner_service.services import Services
 from miner_service.store.queue import (
     Lease,
@@ -113,14 +113,13 @@ class ThreadCrew:
 
 
 class _Step:
-    """Notes how far a job is, and stops it when it is no longer wanted or has run too long."""
+    """Notes how far a job is, and stops it when it is no longer wanted."""
 
     def __init__(
         self, services: Services, lease: Lease, stopping: threading.Event, seconds: float
     ) -> None:
         self._services, self._lease, self._stopping = services, lease, stopping
         self._seconds = seconds
-        self._started = services.now()
         self._asked = datetime.min.replace(tzinfo=UTC)
 
     def __call__(self, done: int, total: int) -> None:
@@ -128,9 +127,6 @@ class _Step:
         asked = (now - self._asked).total_seconds() < self._seconds
         if self._stopping.is_set() or not (asked or self._wanted(now, done / total)):
             raise JobCancelled("The job is no longer wanted.", where=self._lease.job)
-        allowed = self._services.settings.limits.job_seconds
-        if (now - self._started).total_seconds() > allowed:
-            raise too_long(allowed, None)
 
     def _wanted(self, now: datetime, share: float) -> bool:
         self._asked = now

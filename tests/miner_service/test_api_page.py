@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import subprocess
-import sys
 from dataclasses import fields
-from pathlib import Path
 
 import pytest
 
@@ -20,6 +17,7 @@ from pramana_core.learn.learners import read_predictor
 from pramana_core.wire.learning.jobs import BayesNetStructureSpec, CountsSpec, RecordsSpec
 from pramana_core.wire.problems import known_problems
 from tests.places import ROOT
+from tests.shells import run_script
 
 PAGE = ROOT / "docs" / "api.md"
 
@@ -181,26 +179,18 @@ def curl_is_new_enough():
     return found is not None and tuple(map(int, found.groups())) >= (7, 82)
 
 
+def run_page(blocks, url, folder):
+    """Run a page's blocks at a service; what Python reads from one runs where all is loaded."""
+    admin = (folder / "admin").read_text().strip()
+    script = f"MINER={url}\nADMIN={admin}\n" + "\necho\n".join(blocks)
+    return run_script(script, folder, {"python3": ""}, alone=("-c",))
+
+
 @pytest.mark.end_to_end
 @pytest.mark.skipif(not curl_is_new_enough(), reason="needs bash and curl 7.82 or newer")
 def test_the_examples_run(serve, tmp_path):
     url, _, _ = serve("--admin-token-file", str(tmp_path / "admin"))
-    script = "set -euo pipefail\n" + "\necho\n".join(blocks("sh"))
-    python = Path(sys.executable).parent
-    environment = {
-        **os.environ,
-        "MINER": url,
-        "ADMIN": (tmp_path / "admin").read_text().strip(),
-        "PATH": f"{python}:{os.environ['PATH']}",
-    }
-    done = subprocess.run(
-        ["bash", "-c", script],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_page(blocks("sh"), url, tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     assert '"state":"sealed"' in done.stdout
     assert '"state":"identical"' in done.stdout

@@ -25,6 +25,8 @@ CHECKED = (
     "response_schema_conformance",
 )
 
+INSIDE = ("another owner", "the owner", "the analyst", "the admin")
+
 OF_EVERY_KIND = (
     {"structure": {"A": []}},
     {"kind": "contingency-table", "variables": ["A", "B"]},
@@ -73,7 +75,11 @@ def populate(miner, built):
 
 @pytest.mark.calibration
 def test_the_service_keeps_its_word_to_everybody(miner, release_a):
-    """Half of the requests name what is there, half are free; each is sent in every role."""
+    """Half of the requests name what is there, half are free; each is sent in every role.
+
+    In short form the first, which is the simplest there is, is sent by strangers, the second by
+    those who may do something.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the tool warns about its own dependencies
         import schemathesis
@@ -116,7 +122,10 @@ def test_the_service_keeps_its_word_to_everybody(miner, release_a):
                 if known:
                     for name in case.path_parameters:
                         case.path_parameters[name] = known.choice(there[name])
+                first = (case.operation.label, "nobody") not in tried
                 for role, token in roles.items():
+                    if EXAMPLES == 2 and first == (role in INSIDE):
+                        continue
                     response = send(case, token)
                     case.validate_response(response, checks=checks)
                     statuses[role, response.status_code // 100] += 1

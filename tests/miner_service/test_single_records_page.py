@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
-from tests.miner_service.test_api_page import curl_is_new_enough
+from tests.miner_service.test_api_page import curl_is_new_enough, run_page
 from tests.places import ROOT
 
 PAGE = ROOT / "docs" / "single-records.md"
@@ -21,19 +17,7 @@ PAGE = ROOT / "docs" / "single-records.md"
 def test_the_example_runs(serve, tmp_path):
     url, _, _ = serve("--admin-token-file", str(tmp_path / "admin"))
     blocks = re.findall(r"^```sh\n(.*?)^```$", PAGE.read_text(), re.DOTALL | re.MULTILINE)
-    done = subprocess.run(
-        ["bash", "-c", "set -euo pipefail\n" + "\necho\n".join(blocks)],
-        cwd=tmp_path,
-        env={
-            **os.environ,
-            "MINER": url,
-            "ADMIN": (tmp_path / "admin").read_text().strip(),
-            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_page(blocks, url, tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "by more than a factor of 9\n" in done.stdout
     assert done.stdout.count('"batch":"0b6f3f64a5d14f0b","records":50') == 2

@@ -1,8 +1,7 @@
 """A worker of a cluster that stands still while it counts, as long as a file says so.
 
-`python -m tests.miner_service.cluster.holding_worker FOLDER ...` takes the words of the command
-`miner-service cluster-worker`; where FOLDER has a file `hold` the first
-leaves its number in another one, `begun`.
+Its words are FOLDER and those of the command `miner-service cluster-worker`; where FOLDER has a
+file `hold` the first leaves its number in another one, `begun`.
 """
 
 from __future__ import annotations
@@ -13,11 +12,12 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from miner_service.cli.main import main
+from miner_service.cli.main import main as run
 from miner_service.cluster import workers
 
 
 def held(pieces, task, count=workers.count_pieces):
+    folder = Path(os.environ["PRAMANA_TEST_FOLDER"])
     if (folder / "hold").exists():
         with suppress(FileExistsError), (folder / "begun").open("x") as file:
             file.write(str(os.getpid()))
@@ -26,7 +26,7 @@ def held(pieces, task, count=workers.count_pieces):
     return count(pieces, task)
 
 
-if __name__ == "__main__":
-    folder = Path(sys.argv.pop(1))
+def main():
+    os.environ["PRAMANA_TEST_FOLDER"] = sys.argv.pop(1)
     workers.count_pieces = held
-    main()
+    run()

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, replace
@@ -16,10 +14,20 @@ import pytest
 
 from miner_service.settings import ClusterSettings
 from tests.certificates import Authority
+from tests.forked import Forked
 from tests.miner_service.conftest import Person, Survey, build, opened_survey, starting
 
 PIECE = 700
 """Records in a piece: the survey has six, and each pass several tasks."""
+
+SCHEDULER = """
+from distributed.cli.dask_scheduler import main
+main()
+"""
+HOLDING_WORKER = """
+from tests.miner_service.cluster.holding_worker import main
+main()
+"""
 
 VOLATILE = {"id", "job", "created", "releases", "study"}
 TABLE = {"kind": "contingency-table", "variables": ["smoker", "age", "ill"]}
@@ -34,7 +42,7 @@ class Cluster:
     folder: Path
     data: Path
     settings: ClusterSettings
-    processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+    processes: dict[str, Forked] = field(default_factory=dict)
 
     def schedule(self) -> None:
         """Start the scheduler; it is there once it takes connections."""
@@ -44,7 +52,7 @@ class Cluster:
         words = ["--host", "tls://127.0.0.1", "--port", port, "--no-dashboard"]
         words += ["--tls-ca-file", self.settings.authority, "--tls-cert", self.settings.certificate]
         words += ["--tls-key", self.settings.private_key, "--scheduler-file", told]
-        self._start("scheduler", "distributed.cli.dask_scheduler", *words)
+        self._start("scheduler", SCHEDULER, *words)
         self._until("scheduler", lambda: told.exists() and told.read_text().endswith("}"))
         address = json.loads(told.read_text())["address"]
         self.settings = ClusterSettings(**asdict(self.settings) | {"scheduler": address})
@@ -55,23 +63,26 @@ class Cluster:
         ]
         (self.folder / "miner.toml").write_text("\n".join(["[cluster]", *lines]))
 
-    def work(self, name: str) -> None:
-        """Start a worker that may be held; it is there once it counts for the scheduler."""
+    def work(self, *names: str) -> None:
+        """Start workers that may be held; they are there once they count for the scheduler."""
         words = [self.folder, "cluster-worker", "--data", self.data, "--threads", "1"]
         words += ["--settings", self.folder / "miner.toml"]
-        self._start(name, "tests.miner_service.cluster.holding_worker", *words)
-        self._until(name, lambda: b"it counts" in (self.folder / name).read_bytes())
+        for name in names:
+            self._start(name, HOLDING_WORKER, *words)
+        for name in names:
+            while b"it counts" not in (self.folder / name).read_bytes():
+                self._require_alive(name)
 
-    def _start(self, name: str, module: str, *words: Any) -> None:
-        with (self.folder / name).open("wb") as log:
-            self.processes[name] = subprocess.Popen(
-                [sys.executable, "-m", module, *map(str, words)], stdout=log, stderr=log
-            )
+    def _start(self, name: str, script: str, *words: Any) -> None:
+        self.processes[name] = Forked(script, *map(str, words), out=self.folder / name)
 
     def _until(self, name: str, true: Callable[[], bool]) -> None:
         while not true():
-            assert self.processes[name].poll() is None, (self.folder / name).read_text()
-            time.sleep(0.01)
+            self._require_alive(name)
+
+    def _require_alive(self, name: str) -> None:
+        assert self.processes[name].poll() is None, (self.folder / name).read_text()
+        time.sleep(0.01)
 
     def end(self, name: str, number: signal.Signals = signal.SIGKILL) -> int:
         """End a process."""
@@ -160,8 +171,7 @@ def test_a_job_that_nobody_counts_for_is_given_back_until_somebody_does(cluster,
     alone, counted = surveys
     created = counted.job(**TABLE).headers["location"]
     cluster.until(lambda: "Given back: Nobody counts" in log_of(counted, created), counted, created)
-    for name in ("one", "two"):
-        cluster.work(name)
+    cluster.work("one", "two")
     assert counted.analyst.wait(created)["state"] == "succeeded"
     assert learned(counted, **TABLE) == learned(alone, **TABLE)
 

@@ -14,6 +14,7 @@ from pramana_core.domain import Variable
 from pramana_core.study_plan import StudyPart, StudyPlan, StudySet
 from pramana_core.wire.parts import PART_MEDIA_TYPE
 from pramana_core.wire.problems import PROBLEM_MEDIA_TYPE
+from tests.miner_service.conftest import release_of_a, release_of_c, starting
 
 ABSENT = {
     "study": "atlantis",
@@ -40,13 +41,20 @@ HIDDEN = {
 """What each reader may not see. The release is north's, the job is on common records."""
 
 
-@pytest.fixture
-def world(miner, document, release_a, release_c):
-    """A study with everything in it, and people of it and of another study."""
+@pytest.fixture(scope="module")
+def world(tmp_path_factory, document):
+    """A study with everything in it; who may not change anything asks there."""
+    with starting(tmp_path_factory.mktemp("hidden") / "data") as start:
+        yield filled(start(), document)
+
+
+def filled(miner, document):
+    """Put everything into a study, and make people of it and of another study."""
+    release_a = release_of_a()
     analyst = miner.study("asia")
     north, south = miner.owner("asia", "north"), miner.owner("asia", "south")
     path = north.publish("asia", release_a)
-    south.publish("asia", release_c)
+    south.publish("asia", release_of_c())
     spec = {"kind": "decision-tree", "target": "C", "records": "common"}
     made = analyst("POST", "/v1/studies/asia/jobs", json={"spec": spec})
     job = analyst.wait(made.headers["location"])
@@ -141,8 +149,8 @@ def test_whom_an_owner_may_not_remove_may_be_there_or_not(world, reader):
 
 
 @pytest.mark.slow
-def test_the_admin_finds_all_of_it(world):
-    found = {}
+def test_the_admin_finds_all_of_it(miner, document):
+    world, found = filled(miner, document), {}
     # What ends something comes last.
     for method, path, route, _ in sorted(
         addressed(world.document), key=lambda item: item[0] == "DELETE"

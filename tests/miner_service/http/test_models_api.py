@@ -18,29 +18,38 @@ from pramana_core.domain import Domain
 from pramana_core.learn.networks.exchange.bif import read_bif
 from pramana_core.learn.networks.exchange.documents import read_network_json
 from pramana_core.plan import Plan
+from tests.miner_service.conftest import build, starting
 
-JOBS = "/v1/studies/asia/jobs"
 SEARCH = {"kind": "bayes-net-structure", "draws": 20}
 ODD = "<b>B & co</b>"
 
 
-@pytest.fixture
-def learned(start, build):
-    """A miner with a model learned from records without noise; call it to make one."""
+def with_model(miner, spec=SEARCH):
+    """Have a miner learn a model from records without noise."""
+    miner.analyst = miner.study("asia")
+    miner.owner_person = miner.owner("asia", "north")
+    a = np.repeat([0, 1], 100)
+    b = np.concatenate([np.repeat([0, 1], [80, 20]), np.repeat([0, 1], [30, 70])])
+    plan = Plan.unrandomized(Domain.of(**{"A": ["no", "yes"], ODD: ["lo,w", "<hi>"]}))
+    miner.owner_person.publish("asia", build(plan, range(200), {"A": a, ODD: b}))
+    miner.model = f"/v1/models/{miner.analyst.learn('asia', spec)['id']}"
+    return miner
 
-    def make(limits=None, spec=SEARCH):
-        miner = start(limits)
-        miner.analyst = miner.study("asia")
-        miner.owner_person = miner.owner("asia", "north")
-        a = np.repeat([0, 1], 100)
-        b = np.concatenate([np.repeat([0, 1], [80, 20]), np.repeat([0, 1], [30, 70])])
-        plan = Plan.unrandomized(Domain.of(**{"A": ["no", "yes"], ODD: ["lo,w", "<hi>"]}))
-        miner.owner_person.publish("asia", build(plan, range(200), {"A": a, ODD: b}))
-        path = miner.analyst("POST", JOBS, json={"spec": spec}).headers["location"]
-        job = miner.analyst.wait(path)
-        assert job["state"] == "succeeded", job
-        miner.model = f"/v1/models/{job['model']}"
-        return miner
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    with starting(tmp_path_factory.mktemp("learned") / "data") as start:
+        yield with_model(start())
+
+
+@pytest.fixture
+def learned(start, request):
+    """A miner with a model; who says nothing of it gets the one that the module shares."""
+
+    def make(limits=None, **spec):
+        if limits or spec:  # what changes rows has a miner of its own, too
+            return with_model(start(limits), **spec)
+        return request.getfixturevalue("shared")
 
     return make
 
@@ -123,8 +132,7 @@ def test_what_the_records_exclude_cannot_be_given(learned, assert_problem, build
     plan = Plan.unrandomized(Domain.of(**{"A": ["no", "yes"], ODD: ["lo,w", "<hi>"]}))
     miner.owner_person.publish("asia", build(plan, range(50), codes, name="r2"))
     spec = {"structure": {"A": [], ODD: []}}
-    path = miner.analyst("POST", JOBS, json={"spec": spec}).headers["location"]
-    model = f"/v1/models/{miner.analyst.wait(path)['model']}"
+    model = f"/v1/models/{miner.analyst.learn('asia', spec)['id']}"
     answer = ask(miner.analyst, model, of=["A"], given={ODD: "<hi>"})
     assert_problem(answer, 422, "option-invalid", "probability zero")
 
@@ -249,7 +257,7 @@ ADDRESSES = ("", "/bif", "/dot", "/svg", "/page", "/samples?records=1")
 
 
 def test_who_may_not_read_a_model_may_do_nothing_with_it(learned, assert_problem):
-    miner = learned()
+    miner = learned(spec=SEARCH)
     other = miner.study("other")
     with miner.services.database.write() as session:
         sql = "UPDATE jobs SET spec = json_set(spec, '$.records', 'common'), records = 'common'"

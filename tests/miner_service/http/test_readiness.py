@@ -6,14 +6,14 @@ import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
-import httpx
 import pytest
 
 from miner_service.http.access.keyed import Probes
+from miner_service.settings import StorageSettings
 from pramana_core.errors import NotReady, StorageFull
-from tests.postgres import own_postgres
+from tests.postgres import postgres, stopped_postgres
 
-__all__ = ["own_postgres"]
+__all__ = ["postgres", "stopped_postgres"]
 
 
 def well():
@@ -61,38 +61,38 @@ def test_what_stands_still_is_away_and_is_asked_once_until_it_answers():
 
 @pytest.mark.end_to_end
 def test_a_postgresql_that_is_killed_and_started_again_is_missed_and_found(
-    serve, own_postgres, tmp_path
+    start, stopped_postgres, monkeypatch
 ):
     """Nothing that was acknowledged is lost, and nobody has to start the service again."""
-    token = tmp_path / "token"
-    url, process, log = serve("--database", own_postgres.url(), "--admin-token-file", str(token))
-    admin = {"Authorization": f"Bearer {token.read_text().strip()}"}
-    with httpx.Client(base_url=url, headers=admin, timeout=60) as client:
-        assert client.get("/readyz").status_code == 200
-        assert client.post("/v1/studies", json={"name": "before"}).status_code == 201
-        own_postgres.kill()
-        missed = client.get("/readyz")
-        assert (missed.status_code, missed.json()["where"]) == (503, "database"), missed.text
-        assert client.post("/v1/studies", json={"name": "during"}).status_code == 503
-        assert client.get("/healthz").status_code == 200
-        own_postgres.start()
-        while client.get("/readyz").status_code != 200:
-            assert process.poll() is None
-        assert client.post("/v1/studies", json={"name": "after"}).status_code == 201
-        names = [study["name"] for study in client.get("/v1/studies").json()["items"]]
-        assert names == ["before", "after"]
+    monkeypatch.setattr("miner_service.http.gate.shares._PATIENCE", 1.0)  # of fifty who wait
+    miner = start(storage=StorageSettings(database=stopped_postgres.url()))
 
-        # One that stands still holds up whoever asks it, but not the word that it does.
-        own_postgres.freeze()
-        with ThreadPoolExecutor(50) as pool:
-            waiting = [pool.submit(client.get, "/v1/studies") for _ in range(50)]
-            assert client.get("/readyz").status_code == 503
-            assert client.get("/healthz").status_code == 200
-            # Also those who never came to ask it.
-            assert {answer.result().status_code for answer in waiting} == {503}
-            own_postgres.thaw()
-        while client.get("/readyz").status_code != 200:
-            assert process.poll() is None
-    process.terminate()
-    assert process.wait() == 0
-    assert "not-shown" not in log.read_text()
+    def status(path="/readyz"):
+        return miner.nobody("GET", path).status_code
+
+    def create(name):
+        return miner.admin("POST", "/v1/studies", json={"name": name}).status_code
+
+    assert (status(), create("before")) == (200, 201)
+    stopped_postgres.kill()
+    missed = miner.nobody("GET", "/readyz")
+    assert (missed.status_code, missed.json()["where"]) == (503, "database"), missed.text
+    assert "not-shown" not in missed.text
+    assert (create("during"), status("/healthz")) == (503, 200)
+    stopped_postgres.start()
+    while status() != 200:
+        pass
+    assert create("after") == 201
+    names = [study["name"] for study in miner.admin.get("/v1/studies")["items"]]
+    assert names == ["before", "after"]
+
+    # One that stands still holds up whoever asks it, but not the word that it does.
+    stopped_postgres.freeze()
+    with ThreadPoolExecutor(50) as pool:
+        waiting = [pool.submit(miner.admin, "GET", "/v1/studies") for _ in range(50)]
+        assert (status(), status("/healthz")) == (503, 200)
+        # Also those who never came to ask it.
+        assert {answer.result().status_code for answer in waiting} == {503}
+        stopped_postgres.thaw()
+    while status() != 200:
+        pass

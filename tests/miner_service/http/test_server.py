@@ -78,39 +78,17 @@ def test_it_serves_keeps_its_data_and_ends_when_told(serve, http, tmp_path):
 
 
 @pytest.mark.end_to_end
-def test_after_a_kill_what_was_acknowledged_is_there(serve, http, tmp_path, release_a):
-    url, process, log = serve("--workers", "0", "--admin-token-file", str(tmp_path / "admin"))
-    token_file = tmp_path / "admin"
-    assert stat.S_IMODE(token_file.stat().st_mode) == 0o600
-    token = token_file.read_text().strip()
-    assert token not in log.read_text()
-
-    def ask(method, path, token, **options):
-        headers = {"Authorization": f"Bearer {token}", **options.pop("headers", {})}
-        response = http.request(method, f"{url}{path}", headers=headers, **options)
-        assert response.status_code < 300, response.text
-        return response
-
-    def put(number):
-        kind = {"Content-Type": "application/vnd.apache.arrow.stream"}
-        part = release_a.parts[number]
-        return ask("PUT", f"{path}/parts/{number}", owner, content=part, headers=kind)
-
-    ask("POST", "/v1/studies", token, json={"name": "asia"})
-    invited = ask("POST", "/v1/studies/asia/invitations", token, json={"owner": "north"}).json()
-    secret = {"secret": invited["secret"]}
-    owner = ask("POST", "/v1/invitations/accept", "none", json=secret).json()["token"]
-    path = ask("POST", "/v1/studies/asia/releases", owner, json=release_a.body).headers["location"]
-    put(0)
-    put(2)
-    process.kill()
-    process.wait()
-
-    url, process, log = serve("--workers", "0")
-    assert ask("GET", path, owner).json()["parts_received"] == [0, 2]
-    assert put(0).status_code == 200
-    assert put(1).status_code == 201
-    assert ask("POST", f"{path}/seal", owner).json()["state"] == "sealed"
+def test_after_a_kill_what_was_acknowledged_is_there(killed, tmp_path, release_a):
+    assert stat.S_IMODE((tmp_path / "admin").stat().st_mode) == 0o600
+    assert killed.admin not in killed.log.read_text()
+    owner, releases = killed.owner, "/v1/studies/asia/releases"
+    path = killed(owner, "POST", releases, json=release_a.body).headers["location"]
+    for number in (0, 2):
+        killed.put(path, number, release_a.parts[number])
+    killed.again(*killed.IDLE)
+    assert killed(owner, "GET", path).json()["parts_received"] == [0, 2]
+    assert [killed.put(path, number, release_a.parts[number]) for number in (0, 1)] == [200, 201]
+    assert killed(owner, "POST", f"{path}/seal").json()["state"] == "sealed"
 
 
 @pytest.mark.end_to_end

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 
-import httpx
 import numpy as np
 import pytest
 
@@ -306,36 +305,3 @@ def test_a_part_that_was_not_acknowledged_can_be_sent_again(miner, north, monkey
     for number, part in enumerate(built.parts):
         assert north.put(path, number, part).status_code == 201
     assert north("POST", f"{path}/seal").json()["state"] == "sealed"
-
-
-@pytest.mark.end_to_end
-def test_after_a_kill_a_masked_release_goes_on_where_it_was(serve, tmp_path):
-    with httpx.Client(timeout=None) as client:
-        _killed_between(serve, client.request, tmp_path)
-
-
-def _killed_between(serve, http, tmp_path):
-    built = masked(range(100))
-    url, process, _ = serve("--workers", "0", "--admin-token-file", str(tmp_path / "token"))
-    admin = {"Authorization": f"Bearer {(tmp_path / 'token').read_text().strip()}"}
-    http("POST", f"{url}/v1/studies", json={"name": "asia"}, headers=admin)
-    issued = http(
-        "POST", f"{url}/v1/studies/asia/invitations", json={"owner": "north"}, headers=admin
-    )
-    secret = {"secret": issued.json()["secret"]}
-    token = http("POST", f"{url}/v1/invitations/accept", json=secret).json()["token"]
-    owner = {"Authorization": f"Bearer {token}"}
-    path = http("POST", f"{url}{RELEASES}", json=built.body, headers=owner).headers["location"]
-    arrow = owner | {"Content-Type": "application/vnd.apache.arrow.stream"}
-    http("PUT", f"{url}{path}/parts/0", content=built.parts[0], headers=arrow)
-    process.kill()
-    process.wait()
-    url, process, _ = serve("--workers", "0")
-    assert http("GET", f"{url}{path}", headers=owner).json()["parts_received"] == [0]
-    for number, part in enumerate(built.parts):
-        http("PUT", f"{url}{path}/parts/{number}", content=part, headers=arrow)
-    assert http("POST", f"{url}{path}/seal", headers=owner).json()["state"] == "sealed"
-    process.kill()
-    process.wait()
-    url, *_ = serve("--workers", "0")
-    assert http("GET", f"{url}{path}", headers=owner).json()["state"] == "sealed"

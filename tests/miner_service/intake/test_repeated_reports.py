@@ -8,7 +8,6 @@ import math
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
-import httpx
 import numpy as np
 import pytest
 
@@ -330,37 +329,24 @@ def test_a_release_of_many_chunks_is_compared_whole(study, release, monkeypatch)
 
 
 @pytest.mark.end_to_end
-def test_a_miner_s_process_says_it_after_a_kill_too(serve, release, tmp_path):
+def test_a_miner_s_process_says_it_after_a_kill_too(killed, release):
     before, after, differ = corrected()
-    with httpx.Client(timeout=None) as client:
 
-        def ask(method, path, token, **options):
-            headers = {"Authorization": f"Bearer {token}", **options.pop("headers", {})}
-            answer = client.request(method, f"{url}{path}", headers=headers, **options)
-            assert answer.is_success, answer.text
-            return answer
+    def publish(built):
+        made = killed(killed.owner, "POST", "/v1/studies/asia/releases", json=built.body)
+        path = made.headers["location"]
+        for number, part in enumerate(built.parts):
+            killed.put(path, number, part)
+        return killed(killed.owner, "POST", f"{path}/seal").json()
 
-        def publish(built):
-            made = ask("POST", "/v1/studies/asia/releases", token, json=built.body)
-            path, arrow = made.headers["location"], "application/vnd.apache.arrow.stream"
-            for number, part in enumerate(built.parts):
-                headers = {"Content-Type": arrow}
-                ask("PUT", f"{path}/parts/{number}", token, content=part, headers=headers)
-            return ask("POST", f"{path}/seal", token).json()
+    def privacy():
+        return killed(killed.admin, "GET", "/v1/studies/asia/privacy").json()
 
-        url, process, _ = serve("--workers", "0", "--admin-token-file", str(tmp_path / "token"))
-        admin = (tmp_path / "token").read_text().strip()
-        ask("POST", "/v1/studies", admin, json={"name": "asia"})
-        invited = ask("POST", "/v1/studies/asia/invitations", admin, json={"owner": "north"})
-        secret = {"secret": invited.json()["secret"]}
-        token = client.post(f"{url}/v1/invitations/accept", json=secret).json()["token"]
-        publish(release("r1", ill=before))
-        sealed = publish(release("r2", ill=after))
-        assert sealed["repeated"][0]["changed"] == differ
-        known = ask("GET", "/v1/studies/asia/privacy", admin).json()
-        assert known["record"]["determined"]["epsilon"] == pytest.approx(2 * EPSILON)
-        assert json.dumps(known["warnings"]).count(f"{differ} of 2,000 records") == 1
-        process.kill()
-        process.wait()
-        url, *_ = serve("--workers", "0")
-        assert ask("GET", "/v1/studies/asia/privacy", admin).json() == known
+    publish(release("r1", ill=before))
+    sealed = publish(release("r2", ill=after))
+    assert sealed["repeated"][0]["changed"] == differ
+    known = privacy()
+    assert known["record"]["determined"]["epsilon"] == pytest.approx(2 * EPSILON)
+    assert json.dumps(known["warnings"]).count(f"{differ} of 2,000 records") == 1
+    killed.again(*killed.IDLE)
+    assert privacy() == known

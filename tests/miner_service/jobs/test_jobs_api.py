@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-from datetime import timedelta
 
 import numpy as np
 import pytest
@@ -34,15 +33,6 @@ def aligned(miner, release_a, release_c):
     return miner
 
 
-def learned(person, spec):
-    """Create a job, wait for it and return its model."""
-    created = person("POST", JOBS, json={"spec": spec})
-    assert created.status_code == 202, created.text
-    job = person.wait(created.headers["location"])
-    assert job["state"] == "succeeded", job
-    return person.get(f"/v1/models/{job['model']}")
-
-
 def test_alignment_waits_for_every_owner(miner, release_a):
     analyst = miner.study("asia")
     empty = analyst.get("/v1/studies/asia/alignment")
@@ -64,7 +54,7 @@ def test_the_same_records_align(aligned):
 
 
 def test_with_no_noise_the_model_is_the_exact_counts(aligned):
-    model = learned(aligned.analyst, SPEC)
+    model = aligned.analyst.learn("asia", SPEC)
     assert model["records"] == 100
     found = {
         (p["node"], p["value"], p["parents"].get("A")): p["estimate"] for p in model["parameters"]
@@ -81,7 +71,7 @@ def test_with_no_noise_the_model_is_the_exact_counts(aligned):
 
 
 def test_a_model_is_also_bif(aligned):
-    model = learned(aligned.analyst, SPEC)
+    model = aligned.analyst.learn("asia", SPEC)
     answer = aligned.north("GET", f"/v1/models/{model['id']}/bif")
     assert answer.headers["content-type"].startswith("text/plain")
     assert "probability ( C | A )" in answer.text
@@ -96,7 +86,7 @@ def test_a_joint_block_is_used_whole(miner, build):
     codes = {"S": rng.integers(0, 2, 600), "T": rng.integers(0, 3, 600)}
     miner.owner("asia", "north").publish("asia", build(plan, range(600), codes))
     for estimator in ("moment", "ml"):
-        model = learned(analyst, {"structure": {"S": []}, "estimator": estimator})
+        model = analyst.learn("asia", {"structure": {"S": []}, "estimator": estimator})
         # The reported share q is kept + (1 - kept) / 2 with kept = (gamma - 1) / (gamma + 5).
         truth = ((codes["S"] == 1).mean() - (1 - 8 / 14) / 2) / (8 / 14)
         estimate = next(p["estimate"] for p in model["parameters"] if p["value"] == "m")
@@ -162,7 +152,7 @@ def test_records_that_overlap_in_part_are_joined_only_when_asked(
     answer = analyst("POST", JOBS, json={"spec": SPEC})
     assert_problem(answer, 409, "records-do-not-align", "120 records", "60 are", '"common"')
     assert miner.snapshot() == before
-    model = learned(analyst, {**SPEC, "records": "common"})
+    model = analyst.learn("asia", {**SPEC, "records": "common"})
     assert model["records"] == 60
     # An owner that had published one person only would read that person's values off it.
     for address in (f"/v1/models/{model['id']}", f"/v1/models/{model['id']}/bif"):
@@ -205,7 +195,7 @@ def test_a_variable_from_two_owners_is_a_conflict(aligned, build, plan_c, assert
     answer = aligned.analyst("POST", JOBS, json={"spec": SPEC})
     assert_problem(answer, 409, "conflict", "C (south, west)", "one owner")
     assert aligned.snapshot() == before
-    assert learned(aligned.analyst, {"structure": {"A": []}})["records"] == 100
+    assert aligned.analyst.learn("asia", {"structure": {"A": []}})["records"] == 100
 
 
 def test_joint_blocks_that_share_a_variable_are_a_conflict(miner, build, assert_problem):
@@ -509,22 +499,3 @@ def test_owners_do_not_know_of_jobs_on_records_that_differ(miner, build, plan_c,
         assert owner.get(JOBS)["items"] == []
         assert owner.get("/v1/dashboard")["studies"][0]["jobs"] == []
         assert {owner("GET", path + end).status_code for end in ("", "/events")} == {404}
-
-
-@pytest.mark.parametrize(("seconds", "state"), [(59, "succeeded"), (61, "failed")])
-def test_a_job_may_not_run_for_ever(start, release_a, seconds, state):
-    def slow(spec, prepared, services, on_step):
-        on_step(0, 2)
-        miner.clock.ahead += timedelta(seconds=seconds)
-        on_step(1, 2)
-        return learn_model(spec, prepared, services, lambda done, total: None)
-
-    miner = start(Limits(job_seconds=60), learn=slow)
-    analyst = miner.study("asia")
-    miner.owner("asia", "north").publish("asia", release_a)
-    spec = {"structure": {"A": [], "B": ["A"]}}
-    job = analyst.wait(analyst("POST", JOBS, json={"spec": spec}).headers["location"])
-    assert job["state"] == state
-    if state == "failed":
-        assert job["problem"]["code"] == "limit-exceeded"
-        assert "60 seconds" in job["problem"]["detail"]

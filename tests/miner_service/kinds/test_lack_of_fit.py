@@ -83,8 +83,7 @@ def of_pairs() -> dict[str, np.ndarray]:
 
 
 def learned(analyst, spec: dict[str, object]) -> str:
-    answer = analyst("POST", "/v1/studies/s/jobs", json={"spec": spec})
-    return f"/v1/models/{analyst.wait(answer.headers['location'])['model']}"
+    return f"/v1/models/{analyst.learn('s', spec)['id']}"
 
 
 def test_counts_filled_in_from_pairs_are_marked_wherever_they_are_shown(miner, build):

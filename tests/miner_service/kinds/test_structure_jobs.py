@@ -89,16 +89,6 @@ def noisy(start, build):
     return opened
 
 
-def learned(person, spec):
-    """Create a job, wait for it and return its model."""
-    created = person("POST", JOBS, json={"spec": spec})
-    assert created.status_code == 202, created.text
-    job = person.wait(created.headers["location"])
-    assert job["state"] == "succeeded", job
-    assert job["progress"] == 1
-    return person.get(f"/v1/models/{job['model']}")
-
-
 def by_hand(scoring=None, search=None, draws=20, seed=0):
     """The same structure learned by the library from the same reports."""
     plan = Plan((*NORTH.blocks, *SOUTH.blocks[:2]))
@@ -116,7 +106,7 @@ def by_hand(scoring=None, search=None, draws=20, seed=0):
 def test_structure_then_parameters_are_learned(noisy):
     miner = noisy()
     variables = ["A", "D", "B", "C"]
-    model = learned(miner.analyst, {**SEARCH, "variables": variables})
+    model = miner.analyst.learn("asia", {**SEARCH, "variables": variables})
     wanted = by_hand()
     assert {n["name"]: n["parents"] for n in model["nodes"]} == wanted.structure.as_dict()
     assert {frozenset((k["parent"], k["child"])) for k in model["links"]} == {
@@ -136,14 +126,14 @@ def test_structure_then_parameters_are_learned(noisy):
     ]
     assert all(k["confidence"] > 0.9 and k["inflation"] > 1 for k in model["links"])
     given = {"structure": {n["name"]: n["parents"] for n in model["nodes"]}}
-    again = learned(miner.analyst, given)
+    again = miner.analyst.learn("asia", given)
     assert again["parameters"] == model["parameters"]
     assert [set(k.values()) - {k["parent"], k["child"]} for k in again["links"]] == [{None}] * 2
 
 
 @pytest.mark.slow
 def test_all_that_is_reported_is_searched_by_default(noisy):
-    model = learned(noisy().analyst, {**SEARCH, "draws": 0})
+    model = noisy().analyst.learn("asia", {**SEARCH, "draws": 0})
     assert [n["name"] for n in model["nodes"]] == ["A", "D", "secret", "B", "C"]
     assert [k["confidence"] for k in model["links"]] == [None, None]
 
@@ -169,7 +159,7 @@ def test_scores_with_their_options_and_an_order(noisy, score, scoring):
         "search": {"order": order, "max_parents": 1},
         "seed": 5,
     }
-    model = learned(noisy().analyst, spec)
+    model = noisy().analyst.learn("asia", spec)
     wanted = by_hand(scoring, Search(tuple(order), 1), seed=5)
     assert {n["name"]: n["parents"] for n in model["nodes"]} == wanted.structure.as_dict()
     assert [k["confidence"] for k in model["links"]] == [k.confidence for k in wanted.links]
@@ -241,7 +231,7 @@ def test_what_a_search_may_cost_is_asked_before_it_runs(
     answer = miner.analyst("POST", JOBS, json={"spec": {**SEARCH, **change}})
     assert_problem(answer, 413, "limit-exceeded", *words)
     small = {**SEARCH, "variables": ["A", "B"], "draws": 5}
-    assert learned(miner.analyst, small)["links"]
+    assert miner.analyst.learn("asia", small)["links"]
 
 
 @pytest.mark.parametrize("most", [1, 2, 3, 4])
@@ -358,7 +348,7 @@ def test_after_a_crash_the_same_model_is_made(noisy, start):
     """The store is put back as a crash in the middle of the run would have left it."""
     spec = {**SEARCH, "seed": 11}
     miner = noisy()
-    first = learned(miner.analyst, spec)
+    first = miner.analyst.learn("asia", spec)
     job = first["job"]
     with miner.services.database.write() as session:
         session.connection().exec_driver_sql("DELETE FROM models")

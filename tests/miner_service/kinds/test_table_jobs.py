@@ -7,7 +7,6 @@ import io
 import itertools
 import json
 import threading
-from datetime import timedelta
 from functools import reduce
 from typing import get_args
 
@@ -107,10 +106,7 @@ def test_invalid_counts_are_kept_and_projected_besides(miner, build):
     plan = Plan((Block((Variable("A", ("no", "yes")),), Symmetric(2, 1 << 30)),))
     owner.publish("survey", build(plan, range(10), {"A": [0] * 10}))
     spec = {"kind": "contingency-table", "variables": ["A"]}
-    job = analyst.wait(
-        analyst("POST", "/v1/studies/survey/jobs", json={"spec": spec}).headers["location"]
-    )
-    cells = analyst.get(f"/v1/models/{job['model']}")["cells"]
+    cells = analyst.learn("survey", spec)["cells"]
     assert [c["count"] for c in cells] == pytest.approx([15, -5])
     assert [c["projected"] for c in cells] == pytest.approx([10, 0])
 
@@ -222,10 +218,7 @@ def test_a_table_of_all_records_of_owners_of_different_people(miner, build):
     ):
         miner.owner("survey", name).publish("survey", build(plan, ids, {"A": codes}))
     spec = {"kind": "contingency-table", "variables": ["A"], "records": "any"}
-    job = analyst.wait(
-        analyst("POST", "/v1/studies/survey/jobs", json={"spec": spec}).headers["location"]
-    )
-    model = analyst.get(f"/v1/models/{job['model']}")
+    model = analyst.learn("survey", spec)
     assert [(c["count"], c["se_records"]) for c in model["cells"]] == [(6, 0), (9, 0)]
     assert model["records"] == 15
 
@@ -315,19 +308,6 @@ def test_a_job_of_every_kind_tells_how_far_it_is_and_ends_when_cancelled(survey,
     assert (steps[0], steps[-1]) == (0, 1)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", EVERY)
-def test_a_job_that_runs_too_long_fails_at_its_next_step(survey, kind):
-    def slow(spec, prepared, services, on_step):
-        study.miner.clock.ahead += timedelta(seconds=61)
-        return learn_model(spec, prepared, services, on_step)
-
-    study = survey(limits=Limits(job_seconds=60), learn=slow)
-    job = study.analyst.wait(study.job(kind=kind, **EVERY[kind]).headers["location"])
-    assert (job["state"], job["problem"]["code"]) == ("failed", "limit-exceeded")
-    assert "60 seconds" in job["problem"]["detail"]
-
-
 @pytest.fixture
 def branches(start, build):
     """Two owners of different people: one reports as it is, the other randomizes."""
@@ -357,12 +337,7 @@ def test_owners_of_different_people_are_learned_from_together(branches):
     miner, marginals = branches
 
     def learned(**spec):
-        created = miner.analyst(
-            "POST", "/v1/studies/survey/jobs", json={"spec": {**spec, "records": "any"}}
-        )
-        job = miner.analyst.wait(created.headers["location"])
-        assert job["state"] == "succeeded", job
-        return miner.analyst.get(f"/v1/models/{job['model']}")
+        return miner.analyst.learn("survey", {**spec, "records": "any"})
 
     tree = learned(kind="decision-tree", target="B")
     wanted = learn_tree(marginals, "B", ["A", "C"])

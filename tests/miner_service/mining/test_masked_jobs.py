@@ -31,11 +31,7 @@ def create(analyst, **spec):
 
 
 def learn(analyst, **spec):
-    created = create(analyst, **spec)
-    assert created.status_code == 202, created.text
-    job = analyst.wait(created.headers["location"])
-    assert job["state"] == "succeeded", job
-    return analyst.get(f"/v1/models/{job['model']}")
+    return analyst.learn("asia", SPEC | spec)
 
 
 def least_squares(sent, copy=""):

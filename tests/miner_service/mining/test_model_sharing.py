@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from miner_service.settings import Limits
-from tests.miner_service.conftest import assert_problem
+from tests.miner_service.conftest import assert_problem, starting
 from tests.miner_service.sharing import (
     changed_attributes,
     grown,
@@ -25,9 +25,15 @@ from tests.miner_service.sharing import (
 OWNERS = ("north", "south", "west")
 
 
-@pytest.fixture
-def study(miner):
-    """An analyst of a study, and three owners who released trees of their own people."""
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    """The study of tests that change nothing in it."""
+    with starting(tmp_path_factory.mktemp("trees") / "data") as start:
+        yield shared_by_three(start())
+
+
+def shared_by_three(miner):
+    """Return an analyst of a study, and three owners who released trees of their own people."""
     analyst = miner.study("s")
     owners = {name: miner.owner("s", name) for name in OWNERS}
     paths = {
@@ -43,11 +49,7 @@ def ask(analyst: Any, **spec: Any) -> Any:
 
 
 def learned(analyst: Any, **spec: Any) -> dict[str, Any]:
-    made = ask(analyst, **spec)
-    assert made.status_code in (200, 202), made.text
-    job = analyst.wait(made.headers["location"])
-    assert job["state"] == "succeeded", job
-    found: dict[str, Any] = analyst.get(f"/v1/models/{job['model']}")
+    found: dict[str, Any] = analyst.learn("s", {"kind": "model-sharing", **spec})
     return found
 
 
@@ -102,11 +104,11 @@ def test_trees_become_a_model_of_every_kind(study, spec: dict[str, Any]):
 
 
 @pytest.mark.slow
-def test_pseudo_data_are_read_back_by_pandas(study):
+def test_pseudo_data_are_read_back_by_pandas(miner):
     """Proposition 1 over the wire: as many records on each owner's paths as they count."""
     import pandas as pd
 
-    _miner, analyst, owners, paths = study
+    _, analyst, owners, paths = shared_by_three(miner)
     found = learned(analyst, owners=["north"], method="pgen", max_depth=3, seed=7)
     address = f"/v1/models/{found['id']}/pseudo-data"
     first, again = analyst("GET", address), analyst("GET", address)
@@ -136,8 +138,8 @@ def test_pseudo_data_are_read_back_by_pandas(study):
 
 
 @pytest.mark.slow
-def test_a_model_that_is_the_trees_goes_with_them(study):
-    _, analyst, owners, paths = study
+def test_a_model_that_is_the_trees_goes_with_them(miner):
+    _, analyst, owners, paths = shared_by_three(miner)
     found = learned(analyst, method="votes")
     other = learned(analyst, method="votes", owners=["south", "west"])
     address = f"/v1/models/{found['id']}/pseudo-data"
@@ -249,7 +251,7 @@ def deep(number: int = 99) -> dict[str, Any]:
 @pytest.mark.slow
 def test_a_product_of_many_deep_trees_is_as_deep_as_one(miner):
     analyst = miner.study("s")
-    for number in range(12):
+    for number in range(6):
         share(miner.owner("s", f"o{number}"), "s", deep())
     found = learned(analyst, method="product")
     assert len([node for node in found["document"]["nodes"] if "class" in node]) == 100

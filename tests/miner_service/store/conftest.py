@@ -8,9 +8,9 @@ import pytest
 
 from miner_service.store.postgres import PostgresStore
 from miner_service.store.sqlite import SqliteStore
-from tests.postgres import own_postgres, postgres
+from tests.postgres import postgres, stopped_postgres
 
-__all__ = ["own_postgres", "postgres"]
+__all__ = ["postgres", "stopped_postgres"]
 
 DATABASES = ("sqlite", "postgresql")
 

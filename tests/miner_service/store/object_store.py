@@ -6,10 +6,12 @@ import logging
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partialmethod
 from typing import Any
 
 import pytest
 
+from miner_service.store.files.objects import ObjectAddress
 from tests.once import once
 
 KEYS = {"AWS_ACCESS_KEY_ID": "someone", "AWS_SECRET_ACCESS_KEY": "a secret of the object store"}
@@ -73,6 +75,13 @@ def _running() -> Iterator[ObjectStore]:
 def one_object_store(pytestconfig: pytest.Config) -> ObjectStore:
     """One server for all tests of this process, started when the first asks for it."""
     return once(pytestconfig, _SHARED, _running)
+
+
+@pytest.fixture
+def asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A store that is away is asked once: the pause before it is asked again shows nothing."""
+    once_only = partialmethod(ObjectAddress.connect, attempts=1)
+    monkeypatch.setattr(ObjectAddress, "connect", once_only)
 
 
 @pytest.fixture

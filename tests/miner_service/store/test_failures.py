@@ -135,18 +135,20 @@ def test_a_command_that_keeps_the_write_lock_too_long_is_not_waited_for(tmp_path
 
 
 @pytest.mark.end_to_end
-def test_a_server_that_is_killed_leaves_nothing_half_done_and_is_found_again(own_postgres, open_at):
-    place = own_postgres.url()
+def test_a_server_that_is_killed_leaves_nothing_half_done_and_is_found_again(
+    stopped_postgres, open_at
+):
+    place = stopped_postgres.url()
     database, other = open_at(place), open_at(place)
     add_study(database, "before")
     with pytest.raises(NotReady):
-        add_while(database, own_postgres.kill)
+        add_while(database, stopped_postgres.kill)
     for each in (database, other):
         with pytest.raises(NotReady, match="does not answer"):
             each.ping()
     with pytest.raises(NotReady), database.exclusive("closing r-1"):
         pass
-    own_postgres.start()
+    stopped_postgres.start()
     for each in (database, other):
         each.ping()
         assert count(each) == 1
@@ -155,8 +157,8 @@ def test_a_server_that_is_killed_leaves_nothing_half_done_and_is_found_again(own
 
 
 @pytest.mark.end_to_end
-def test_a_name_is_free_again_when_its_holder_lost_the_server(own_postgres, open_at):
-    place = own_postgres.url()
+def test_a_name_is_free_again_when_its_holder_lost_the_server(stopped_postgres, open_at):
+    place = stopped_postgres.url()
     database, other = open_at(place), open_at(place)
     entered = threading.Event()
 
@@ -165,8 +167,8 @@ def test_a_name_is_free_again_when_its_holder_lost_the_server(own_postgres, open
             entered.set()
 
     with database.exclusive("closing r-1"):
-        own_postgres.kill()
-        own_postgres.start()
+        stopped_postgres.kill()
+        stopped_postgres.start()
         thread = threading.Thread(target=enter)
         thread.start()
         thread.join()

@@ -83,6 +83,9 @@ def opened(settings):
 
 A, B = "a1" * 16, "b2" * 16
 
+EACH_PLACE = pytest.mark.parametrize("settings", ["sqlite", "object store"], indirect=True)
+"""Of files: what a database says of them is the same in each."""
+
 
 def test_the_first_start_writes_one_identity_into_both_and_the_next_finds_it(opened):
     assert opened.start(begin=False) is False  # nobody but a service begins a store
@@ -203,6 +206,7 @@ def drop_identity(segments):
 
 
 @pytest.mark.slow
+@EACH_PLACE
 def test_a_store_without_identity_is_taken_over_if_its_files_are_there(filled):
     forget(filled)
     assert filled.start(begin=False)
@@ -210,6 +214,7 @@ def test_a_store_without_identity_is_taken_over_if_its_files_are_there(filled):
 
 
 @pytest.mark.slow
+@EACH_PLACE
 def test_an_emptied_or_wrong_place_of_files_is_found_at_the_start(filled, settings, tmp_path):
     forget(filled)
     (release,) = filled.segments.kept()["columns"]
@@ -235,6 +240,7 @@ def test_an_emptied_or_wrong_place_of_files_is_found_at_the_start(filled, settin
 
 
 @pytest.mark.slow
+@EACH_PLACE
 def test_an_empty_database_does_not_sweep_records_away(filled, postgres):
     kept = filled.segments.kept()
     forget(filled)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 
 from miner_service.settings import StorageSettings
-from tests.miner_service.store.object_store import KEYS, object_store, one_object_store
+from tests.miner_service.store.object_store import KEYS, asked_once, object_store, one_object_store
 
-__all__ = ["object_store", "one_object_store"]
+__all__ = ["asked_once", "object_store", "one_object_store"]
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("asked_once")
 def test_what_was_acknowledged_is_there_after_the_object_store_was_away(
     start, object_store, release_a, assert_problem, caplog
 ):

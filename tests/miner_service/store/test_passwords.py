@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 import time
 from contextlib import ExitStack
 
@@ -155,10 +153,6 @@ def test_the_part_that_cannot_be_read_is_named_and_nothing_of_it_shown(address, 
     assert "zQ4x" not in str(told.value)
 
 
-def command(tmp_path, *words):
-    return [sys.executable, "-m", "miner_service", *words, "--data", str(tmp_path / "data")]
-
-
 @pytest.mark.end_to_end
 def test_no_piece_of_a_password_is_in_a_log_or_the_list_of_processes(address, file, tmp_path):
     environment = {
@@ -167,9 +161,9 @@ def test_no_piece_of_a_password_is_in_a_log_or_the_list_of_processes(address, fi
         "PRAMANA_DATABASE_PASSWORD_FILE": str(file),
     }
     ready, log = tmp_path / "ready.json", tmp_path / "log"
-    words = command(tmp_path, "serve", "--port", "0", "--workers", "1", "--ready-file", str(ready))
-    with log.open("wb") as out:
-        service = subprocess.Popen(words, stdout=out, stderr=out, env=environment)
+    words = ["serve", "--port", "0", "--workers", "1", "--data", str(tmp_path / "data")]
+    words += ["--ready-file", str(ready)]
+    service = Forked("miner_service", *words, env=environment, out=log)
     try:
         while not ready.exists():
             assert service.poll() is None, log.read_text()

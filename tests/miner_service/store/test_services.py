@@ -115,7 +115,7 @@ def test_two_announcements_at_once_do_not_overdraw_a_budget(two, build, monkeypa
     def require_and_wait(*arguments):
         require(*arguments)
         with suppress(threading.BrokenBarrierError):
-            meeting.wait(0.5)
+            meeting.wait(0.25)
 
     monkeypatch.setattr(intake, "require_within_budget", require_and_wait)
     told = at_once(

@@ -1,4 +1,6 @@
-"""A worker whose jobs do what a test wants: `python -m tests.miner_service.workers.learning`.
+"""A worker whose jobs do what a test wants: `python -m tests.miner_service.workers.learning PID`.
+
+Without the number of a parent it is a supervisor, and its workers are such ones.
 
 The file `now` in the folder `PRAMANA_TEST_FOLDER` says what, and where each run leaves a file with
 the number of its process.
@@ -9,13 +11,14 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import sys
 import time
 from pathlib import Path
 
-import numpy as np
-
 from miner_service.jobs import process
-from miner_service.jobs.runner import learn_model
+from miner_service.jobs.supervisor import main as supervise
+
+COMMAND = (sys.executable, "-m", "tests.miner_service.workers.learning")
 
 
 def loop():
@@ -29,6 +32,8 @@ def hold_everything():
 
 
 def hog():
+    import numpy as np
+
     kept = []
     while True:
         kept.append(np.ones(1 << 20))
@@ -36,6 +41,8 @@ def hog():
 
 
 def take_all_at_once():
+    import numpy as np
+
     return np.ones(1 << 36)
 
 
@@ -47,6 +54,8 @@ WHAT = {f.__name__: f for f in (loop, hold_everything, hog, take_all_at_once, di
 
 
 def learn(spec, prepared, services, on_step):
+    from miner_service.jobs.runner import learn_model
+
     now = json.loads((Path(os.environ["PRAMANA_TEST_FOLDER"]) / "now").read_text())
     folder, what = Path(now["folder"]), now["what"]
     for number in itertools.count():
@@ -64,4 +73,7 @@ def learn(spec, prepared, services, on_step):
 
 
 if __name__ == "__main__":
-    process.main(learn)
+    if sys.argv[1:]:
+        process.main(learn)
+    else:
+        supervise(COMMAND)

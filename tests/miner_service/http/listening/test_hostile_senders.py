@@ -23,9 +23,9 @@ from miner_service.http.tls import Tls
 from miner_service.settings import WebSettings
 from pramana_core.errors import KeyFileError
 from tests.certificates import Authority
-from tests.miner_service.http.listening.test_listening import connect, everything, listen
+from tests.miner_service.http.listening.test_listening import connect, everything, listen, listening
 
-__all__ = ["listen"]
+__all__ = ["listen", "listening"]
 
 
 def test_a_sender_that_resets_its_connection_is_no_error_of_the_service(
@@ -210,7 +210,7 @@ def test_who_asks_for_another_protocol_is_answered_in_this_one(listen, protocol_
 
 def test_who_waits_to_be_told_to_go_on_is_told_only_where_its_body_is_wanted(listen):
     url, token = listen()
-    body = b'{"name": "asia"}'
+    body = b'{"name": "wait"}'
     for secret, told in ((token, b"100"), ("t-1.guessed", b"401")):
         sock = connect(url)
         sock.sendall(
@@ -232,7 +232,7 @@ def test_what_comes_after_a_body_is_no_header_and_has_an_end(listen):
         "POST /v1/studies HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n{}"
         "Transfer-Encoding: chunked\r\n\r\n"
     )
-    body = "10\r\n" + '{"name": "asia"}' + "\r\n0\r\n"
+    body = "10\r\n" + '{"name": "late"}' + "\r\n0\r\n"
     late = f"Authorization: Bearer {token}\r\n"
     for early, status in (("", b"401"), (late, b"201")):
         sock = connect(url)

@@ -28,14 +28,26 @@ from tests.miner_service.crew import crew_of
 Listening = Callable[..., tuple[str, str]]
 
 
+@pytest.fixture(scope="module")
+def listening(tmp_path_factory) -> Iterator[tuple[str, str]]:
+    """A service of the usual settings, for as many requests as tests send."""
+    web = WebSettings(requests_per_address=1e6, requests_per_token=1e6)
+    with _serving(Settings(tmp_path_factory.mktemp("listening"), port=0, web=web)) as served:
+        yield served
+
+
 @pytest.fixture
-def listen(tmp_path) -> Iterator[Listening]:
-    """Serve in a thread; return the address and the admin's token."""
+def listen(tmp_path, request) -> Iterator[Listening]:
+    """Serve in a thread; return the address and the admin's token.
+
+    Who says nothing of the settings gets the service that the module shares.
+    """
     with ExitStack() as stack:
 
         def start(**web):
-            told = WebSettings(**web)
-            settings = Settings(tmp_path / "data", port=0, web=told)
+            if not web:
+                return request.getfixturevalue("listening")
+            settings = Settings(tmp_path / "data", port=0, web=WebSettings(**web))
             return stack.enter_context(_serving(settings))
 
         yield start

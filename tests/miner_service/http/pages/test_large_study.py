@@ -1,4 +1,4 @@
-"""Pages of a study with 50 owners, 500 releases and 2,000 jobs, and of one that is hostile."""
+"""Pages of a study with 50 owners, 500 releases and 300 jobs, and of one that is hostile."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from miner_service.store.schema import JobRow, ReleaseRow
 from pramana_core.channels import Symmetric
 from pramana_core.domain import Variable
 from pramana_core.plan import Block, Plan
-from tests.miner_service.conftest import build
+from tests.miner_service.conftest import build, starting
 from tests.miner_service.http.pages.browsers import Browser
 
-OWNERS, RELEASES, JOBS = 50, 10, 2000
+OWNERS, RELEASES, JOBS = 50, 10, 300
 
 STATEMENTS = 200
 """So many statements a page asks of the database, at most: a few, and three for each of 50 rows."""
@@ -56,10 +56,14 @@ def copies(row, number):
     return [{**kept, "id": f"{row.id[:2]}{i:04x}{row.id[6:]}"} for i in range(number)]
 
 
-@pytest.fixture
-def large(start):
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
     """Owners of four columns each; most releases and jobs are copies of rows."""
-    miner = start()
+    with starting(tmp_path_factory.mktemp("large") / "data") as start:
+        yield filled(start())
+
+
+def filled(miner):
     analyst = miner.study("s")
     for number in range(OWNERS):
         owner = miner.owner("s", f"o{number}")
