@@ -69,7 +69,7 @@ LESS = {
     "sharkey-5": _FEW_RECORDS,
     "sharkey-6": _FEW_RECORDS,
 }
-"""What is other than with `--quick` alone, by experiment: the name, and what is made of its value."""
+"""What is other than with `--quick` alone, by experiment: a name, and what is made of its value."""
 
 
 def less(name: str, patch: pytest.MonkeyPatch) -> None:
