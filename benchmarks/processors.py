@@ -15,6 +15,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -110,9 +111,14 @@ def settings(kernels: Sequence[str], threads: Sequence[int] = THREADS) -> Iterat
 
 def answered(environment: Mapping[str, str]) -> tuple[set[str], list[str]]:
     """Return the kernels that OpenBLAS uses in an environment, and numpy's own features there."""
+    return _answered(tuple(sorted({**os.environ, **environment}.items())))
+
+
+@cache
+def _answered(environment: tuple[tuple[str, str], ...]) -> tuple[set[str], list[str]]:
     done = subprocess.run(  # noqa: S603 - its own text
         [sys.executable, "-c", _ASK],
-        env={**os.environ, **environment},
+        env=dict(environment),
         capture_output=True,
         text=True,
         check=True,

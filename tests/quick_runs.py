@@ -1,7 +1,8 @@
 """Every experiment of `pramana reproduce` runs once in its quick form, for all tests that read it.
 
 What a run found is kept in the folder of the session, so that pins and verdicts read the same run,
-whichever process of pytest-xdist made it.
+whichever process of pytest-xdist made it. Those that take seconds even so are given less to do: the
+same code on fewer levels, runs, columns or records.
 """
 
 from __future__ import annotations
@@ -9,7 +10,9 @@ from __future__ import annotations
 import fcntl
 import pickle
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pytest
 from typer.testing import CliRunner
@@ -19,6 +22,60 @@ from benchmarks.reproduce.engine import Result, Setting
 from benchmarks.reproduce.run import select
 from pramana.cli import app
 from tests.places import DATA
+
+_MA, _MASIV = "benchmarks.reproduce.ma", "benchmarks.reproduce.masiv"
+_FEW_COLUMNS = {
+    "benchmarks.reproduce.frapp.data:CENSUS": lambda census: (census[0], census[1], *census[4:]),
+    "benchmarks.reproduce.frapp.itemset_errors:TRIAL_ERROR": lambda errors: errors[:4],
+}
+_FEW_RECORDS = {"benchmarks.reproduce.sharkey.cells:QUICK_RECORDS": lambda _: 400}
+_FEW_STEPS = {f"{_MA}.linear_runs:LinearOptions": lambda options: partial(options, steps=200)}
+
+LESS = {
+    "frapp-3": _FEW_COLUMNS,
+    "frapp-9": _FEW_COLUMNS,
+    "frapp-census": _FEW_COLUMNS,
+    "ma-3.1.2": {f"{_MA}.ma_3_1_2:QUICK_RUNS": lambda _: 4},
+    "ma-3.4": {
+        f"{_MA}.ma_3_4:KEEP_A": lambda keep: keep[::3],
+        f"{_MA}.ma_3_4:KEEP_B": lambda keep: keep[::3],
+        f"{_MA}.ma_3_4:RECORDS_A": lambda records: records[::2],
+    },
+    "ma-5.5": {
+        f"{_MA}.ma_5_4:RECORDS_5_5": lambda records: records[:2],
+        f"{_MA}.ma_5_4:LEVELS_5_5": lambda levels: levels[::2],
+    },
+    "ma-5.8": {
+        f"{_MA}.ckl:RECORDS_5_8": lambda records: records[:3],
+        f"{_MA}.ckl:RUNS_5_8": lambda _: 4,
+    },
+    "ma-5.9": {f"{_MA}.structure_curves:LEVELS": lambda levels: levels[::3]},
+    "ma-6.1": _FEW_STEPS,
+    "ma-6.2": _FEW_STEPS,
+    "ma-7.5": {
+        # All records, for the verdict that their number decides.
+        "benchmarks.reproduce.data.ma_tables:_QUICK_STEP": lambda _: 1,
+        f"{_MA}.item_runs:_levels": lambda _: lambda *_: (0.3, 0.4),
+    },
+    "masiv-4": {
+        f"{_MASIV}.masiv_4:SIZES": lambda sizes: sizes[:2],
+        f"{_MASIV}.masiv_4:STEP": lambda step: 3 * step,
+    },
+    "masiv-5": {
+        f"{_MASIV}.masiv_5:LEVELS": lambda levels: levels[3:],
+        f"{_MASIV}.masiv_5:MORE": lambda records: records // 5,
+        f"{_MASIV}.masiv_5:QUICK_RUNS": lambda _: 2,
+    },
+    "sharkey-5": _FEW_RECORDS,
+    "sharkey-6": _FEW_RECORDS,
+}
+"""What is other than with `--quick` alone, by experiment: a name, and what is made of its value."""
+
+
+def less(name: str, patch: pytest.MonkeyPatch) -> None:
+    """Give an experiment less to do."""
+    for place, made in LESS.get(name, {}).items():
+        patch.setattr(place.replace(":", "."), made(resolve_name(place)))
 
 
 @dataclass(frozen=True)
@@ -72,6 +129,7 @@ def _made(name: str, folder: Path) -> QuickRun:
     data = ["--data", str(DATA)] if experiment.needs_data else []
     arguments = ["reproduce", name, "--quick", "--seed", "1", "--out", str(folder), *data]
     with pytest.MonkeyPatch.context() as patch:
+        less(name, patch)
         patch.setattr(running, "select", lambda _names: (replace(experiment, run=run),))
         ended = CliRunner().invoke(app, arguments, env={"COLUMNS": "80"})
     assert ended.exit_code == 0, ended.output

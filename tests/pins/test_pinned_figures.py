@@ -1,9 +1,9 @@
 """Pinned: findings, facts and tables of every experiment of `pramana reproduce --quick --seed 1`.
 
-Each is one command, as a person would give it, that draws its picture and tells how far it is;
-those that take seconds run with the slow tests, and three whose program others run too run in
-`make campaign`. Other tests look closer at the same runs. The public tables are looked for beside
-the project, or in the folder that PRAMANA_DATA names.
+Each is one command, as a person would give it, that draws its picture and tells how far it is; to
+those that would take seconds `LESS` of `tests/quick_runs.py` gives less to do. Three whose program
+others run too run in `make campaign`. Other tests look closer at the same runs. The public tables
+are looked for beside the project, or in the folder that PRAMANA_DATA names.
 """
 
 from __future__ import annotations

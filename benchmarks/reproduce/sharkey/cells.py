@@ -106,10 +106,12 @@ class Cell:
 def run_cells(setting: Setting, cells: Sequence[Cell]) -> pd.DataFrame:
     """Return a row for each cell: its accuracies with their deviations over the folds."""
     rows = []
+    tables = {name: table_of(setting, name) for name in dict.fromkeys(c.table for c in cells)}
     at, held = ("", ""), None
     for cell in setting.steps(cells):
         if held is None or at != (cell.table, cell.group):
-            at, held = (cell.table, cell.group), kept_of(setting, cell.table)
+            at = cell.table, cell.group
+            held = PreparedTable(tables[cell.table], taxonomies(cell.table))
         options = SimulationOptions(
             **{"folds": folds(setting), "seed": setting.seed, **cell.options}
         )

@@ -17,7 +17,7 @@ from benchmarks.reproduce.run import select
 from pramana.setups.owner import SeededOwner
 from pramana_core.channels import Symmetric
 from pramana_core.estimation.estimated import EstimatedMarginals
-from tests.benchmarks.reproduce.test_frapp import health_frame, survey
+from tests.benchmarks.reproduce.test_frapp import fewer_columns, health_frame, survey
 
 pytestmark = pytest.mark.calibration
 
@@ -142,12 +142,13 @@ def test_the_bound_on_a_small_survey(table):
     assert math.isclose(diagonal.min(), diagonal.max(), rel_tol=1e-9)
 
 
-def test_the_bound_on_a_table_of_healths_form(tmp_path: Path):
+def test_the_bound_on_a_table_of_healths_form(tmp_path: Path, monkeypatch):
+    fewer_columns(monkeypatch)
     health_frame(3000).to_csv(tmp_path / "health.csv", index=False)
     (experiment,) = select(["frapp-9-health"])
     result = experiment.run(Setting(seed=1, quick=True, data=tmp_path))
     assert result.findings[0].agrees is True
-    assert set(result.tables["means"]["length"]) == set(range(1, 8))
+    assert set(result.tables["means"]["length"]) == set(range(1, 4))
 
 
 # --- equation 18 ---------------------------------------------------------------------------------
@@ -190,7 +191,6 @@ def test_a_lower_condition_number_is_found_out():
     assert frapp_18.symmetric(table.assign(hadamard=7.0), 3.0).agrees is False
 
 
-@pytest.mark.parametrize("seed", [2, 3])
-def test_equation_18_at_other_seeds_than_the_pinned(seed: int):
-    found = frapp_18.run(Setting(seed=seed, quick=True)).findings
+def test_equation_18_at_another_seed_than_the_pinned():
+    found = frapp_18.run(Setting(seed=2, quick=True)).findings
     assert [f.agrees for f in found] == [True, False, False]

@@ -411,7 +411,8 @@ def test_the_page_holds_everything_and_loads_nothing(tmp_path: Path):
 def test_a_seed_gives_the_same_bytes(tmp_path: Path):
     folders = [tmp_path / name for name in ("one", "two", "other")]
     for folder, seed in zip(folders, (3, 3, 4), strict=True):
-        reproduce([made_up(), item_runs.MA_7_3], Setting(seed=seed, quick=True), folder)
+        experiments = [made_up(), item_runs.MA_7_3][: 2 if seed == 3 else 1]
+        reproduce(experiments, Setting(seed=seed, quick=True), folder)
     for path in folders[0].iterdir():
         assert path.read_bytes() == (folders[1] / path.name).read_bytes(), path.name
     changed = [(f / "made-up.csv").read_bytes() for f in (folders[0], folders[2])]

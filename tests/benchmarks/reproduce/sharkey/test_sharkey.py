@@ -12,6 +12,7 @@ import pytest
 
 from benchmarks.reproduce.engine import Setting
 from benchmarks.reproduce.run import png, select
+from benchmarks.reproduce.sharkey import cells as sharkey_cells
 from benchmarks.reproduce.sharkey import choice, figure_5, figure_7
 from benchmarks.reproduce.sharkey.cells import (
     PUBLISHED,
@@ -146,6 +147,7 @@ def test_the_choice_runs_and_draws(monkeypatch):
     few = {"LEAST": (5,), "DIVERSITIES": ((10.0, 3),), "EPSILONS": (1.0,), "GAMMAS": (19.0,)}
     for name, values in few.items():
         monkeypatch.setattr(choice, name, values)
+    monkeypatch.setattr(sharkey_cells, "QUICK_RECORDS", 400)
     result = choice.run(Setting(seed=1, data=DATA, quick=True))
     assert png("x", "y", result.draw, result.height).startswith(b"\x89PNG")
     assert all(f.text for f in result.findings)
