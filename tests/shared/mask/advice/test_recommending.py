@@ -112,7 +112,7 @@ def test_progress_ends_and_large_tables_are_sampled():
 @pytest.mark.slow
 def test_the_same_generator_gives_the_same_advice():
     rng = np.random.default_rng(57)
-    s, x = rng.standard_normal((200, 2)), rng.standard_normal(200)
+    s, x = rng.standard_normal((80, 2)), rng.standard_normal(80)
     first, second = (recommend(s, x, np.random.default_rng(1)) for _ in range(2))
     assert first == second
 
@@ -138,7 +138,7 @@ def test_made_tables_get_the_kind_that_they_were_made_with(name, seed):
     made = DATASETS[name]
     kind = "monotonic" if name.startswith("MNL") else "non-monotonic"
     method = {"monotonic": ("cgadp", "nmegadp-copula"), "non-monotonic": ("nmegadp",)}[kind]
-    frame = made.make(100 + seed)
+    frame = made.make(100 + seed, SMALL)
     found = recommend(
         frame[list(made.told)], frame[list(made.confidential)], np.random.default_rng(seed)
     )

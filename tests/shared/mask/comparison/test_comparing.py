@@ -44,7 +44,7 @@ def table(seed=1, n=300):
 @pytest.fixture(scope="module")
 def all_methods():
     steps = []
-    found = compare(*table(), np.random.default_rng(2), on_step=lambda *step: steps.append(step))
+    found = compare(*table(n=50), np.random.default_rng(2), on_step=lambda *s: steps.append(s))
     return found, steps
 
 
@@ -66,9 +66,10 @@ def test_every_method_has_a_row_and_a_frame_of_numbers(all_methods):
 
 
 @pytest.mark.slow
-def test_methods_differ_as_they_should(all_methods):
-    frame = all_methods[0].frame()
-    keep, lose = ["nmegadp", "nmegadp-shuffle", "synthetic-trees"], ["egadp", "cgadp", "shuffle"]
+def test_methods_differ_as_they_should():
+    keep, lose = ["nmegadp-shuffle", "synthetic-trees"], ["shuffle"]
+    found = compare(*table(n=200), np.random.default_rng(2), [*keep, *lose, "sadp", "cadp"])
+    frame = found.frame()
     assert (frame.loc[keep, "curve R2"] > 0.9).all()
     assert (frame.loc[lose, "curve R2"] < 0.3).all()
     assert (frame.loc[keep, "error given S"] < 1.2).all()
@@ -82,7 +83,7 @@ def test_methods_differ_as_they_should(all_methods):
 
 @pytest.mark.slow
 def test_repetitions_have_standard_errors():
-    found = compare(*table(n=150), np.random.default_rng(3), ["egadp", "gadp"], repeats=2)
+    found = compare(*table(n=60), np.random.default_rng(3), ["egadp", "gadp"], repeats=2)
     moved = found["gadp"].values["correlation moved"]
     each = [run.of("pearson-largest").value for run in found["gadp"].measures]
     assert moved.value == pytest.approx(np.mean(each))
@@ -93,8 +94,8 @@ def test_repetitions_have_standard_errors():
 
 @pytest.mark.slow
 def test_a_method_that_cannot_says_so_in_its_row():
-    told, x = table(n=200)
-    told["sex"] = np.where(np.arange(200) == 7, "alone", told["sex"])
+    told, x = table(n=100)
+    told["sex"] = np.where(np.arange(100) == 7, "alone", told["sex"])
     found = compare(told, x, np.random.default_rng(4), ["sadp", "egadp"])
     assert found["sadp"].failure is None
     assert "nearly alone in S" in found["egadp"].failure
@@ -232,7 +233,7 @@ def test_gains_that_no_noise_gives_are_told():
 # PRAM reports by the measures of masking: the more noise, the less they tell and keep.
 
 
-CHANGED = (0.01, 0.3, 0.6, 0.95)
+CHANGED = (0.01, 0.5, 0.95)
 """How often a report is another category than the true one: from hardly ever to pure noise."""
 
 
@@ -272,12 +273,8 @@ def test_stronger_channels_tell_less_and_keep_less(randomized_table):
     slopes = [one.named("relationship-slope-linear")[0].value for one in found]
     assert slopes == sorted(slopes, reverse=True)
     assert slopes[0] > 0.9
-
-
-@pytest.mark.slow
-def test_what_the_measures_are_not_is_said(randomized_table):
-    found = measured(randomized_table, 0.3)
-    assert found.notes[-2:] == (RAW, BOUND)
+    # What the measures are not is said.
+    assert all(one.notes[-2:] == (RAW, BOUND) for one in found)
     assert "raw reports" in RAW
 
 

@@ -31,7 +31,7 @@ from pramana_core.mixed.design import leverages
 
 TABLES = 20
 
-MOVED = int(os.environ.get("PRAMANA_MOVED_RECORDS", "2"))
+MOVED = int(os.environ.get("PRAMANA_MOVED_RECORDS", "1"))
 """Records of each table that are moved, of either kind; `make campaign` moves 20."""
 
 STEPS = (1.0, -1.0, 0.1, -0.1, 1e-3)
