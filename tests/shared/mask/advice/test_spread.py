@@ -18,7 +18,7 @@ def row(seed, size, *, heavy=False, n=300):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("heavy", [False, True])
+@pytest.mark.parametrize("heavy", [pytest.param(False, marks=pytest.mark.campaign), True])
 def test_an_even_spread_raises_few_alarms_and_an_uneven_one_raises_them(heavy):
     tables = repetitions(20, 40)
     even = [row(seed, np.ones_like, heavy=heavy) for seed in range(tables)]

@@ -35,7 +35,13 @@ def too_few(found: Coverage, each: float = 0.93) -> np.ndarray:
 
 
 @pytest.mark.parametrize(
-    ("name", "m"), [("egadp", 1), ("egadp", 3), ("gadp", 5), ("synthetic-copula", 5)]
+    ("name", "m"),
+    [
+        ("egadp", 1),
+        pytest.param("egadp", 3, marks=pytest.mark.campaign),
+        ("gadp", 5),
+        ("synthetic-copula", 5),
+    ],
 )
 def test_linear_regressions_are_covered(name, m):
     found = repeated(name, "linear", m, repetitions(60, 150))

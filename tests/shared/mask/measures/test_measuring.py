@@ -99,8 +99,8 @@ def test_a_curve_that_s_tells_raises_no_alarm_and_noise_on_x_does(humped, indepe
 @pytest.mark.slow
 @pytest.mark.parametrize("turned", [np.exp, lambda x: np.where(x > 5.5, 1e12, x)])
 def test_skewed_columns_and_outliers_raise_no_false_alarm_and_hide_no_true_one(humped, turned):
-    s, x = humped(14, 300)
-    other = turned(x[rng().permutation(300)])
+    s, x = humped(14, 200)
+    other = turned(x[rng().permutation(200)])
     assert "linkage" not in {word for name in alarms(None, turned(x), other) for word in name}
     near = turned(x + 0.1 * np.random.default_rng(15).standard_normal(x.shape))
     assert ["linkage", "among", "alike"] in alarms(s, turned(x), near)
@@ -175,8 +175,8 @@ OTHER = {
     "cgadp": "MNL.03",
     "synthetic-copula": "NM.01",
 }
-SHORT = ("nmegadp-shuffle", "synthetic-copula")
-"""In every run two of them, one that adds no noise of its own and one that draws all anew."""
+SHORT = ("nmegadp-shuffle",)
+"""In every run one that adds no noise of its own, beside NMEGADP on the store."""
 
 TESTS = 12
 """Rows of a report that can raise an alarm, with two columns of X."""
