@@ -23,6 +23,8 @@ from pramana_core.mask.advice.recommending import (
     standardized,
 )
 
+pytestmark = pytest.mark.usefixtures("three_bandwidths")
+
 FALSE_ALARM = 1e-6
 SMALL = 300
 

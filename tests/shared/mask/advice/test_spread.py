@@ -9,6 +9,8 @@ from scipy import stats
 from pramana_core.mask.advice.recommending import FALSE_ALARM, Features, recommend, spread
 from tests.lengths import repetitions
 
+pytestmark = pytest.mark.usefixtures("three_bandwidths")
+
 
 def row(seed, size, *, heavy=False, n=300):
     rng = np.random.default_rng([71, seed])

@@ -32,6 +32,8 @@ from pramana_core.mask.core.inputs import inputs
 from pramana_core.mask.methods.gadp import cadp, sadp
 from pramana_core.plan import Block, Plan
 
+pytestmark = pytest.mark.usefixtures("three_bandwidths")
+
 
 def table(seed=1, n=300):
     rng = np.random.default_rng(seed)
@@ -42,7 +44,7 @@ def table(seed=1, n=300):
 
 
 @pytest.fixture(scope="module")
-def all_methods():
+def all_methods(three_bandwidths):
     steps = []
     found = compare(*table(n=50), np.random.default_rng(2), on_step=lambda *s: steps.append(s))
     return found, steps

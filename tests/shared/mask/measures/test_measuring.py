@@ -18,6 +18,8 @@ from pramana_core.mask.measures.core.compared import compared
 from pramana_core.mask.measures.security_rows import SIGNIFICANT, security_rows
 from pramana_core.mask.methods.gadp import egadp
 
+pytestmark = pytest.mark.usefixtures("three_bandwidths")
+
 
 def rng():
     return np.random.default_rng(1)
@@ -200,7 +202,8 @@ def rows(method, table, seed):
 def judge(method, table, seeds):
     found = [rows(method, table, seed) for seed in range(seeds)]
     tables = sum(any(row.alarm for row in one) for one in found)
-    assert tables <= stats.binom.isf(1e-6, seeds, TESTS * SIGNIFICANT)
+    # Three tables of three are by chance once in 600,000 times.
+    assert tables <= stats.binom.isf(1e-5, seeds, TESTS * SIGNIFICANT)
     gains = [[r.value for r in one if r.name == "snooper-gain-kernel"] for one in found]
     means = np.mean(gains, axis=1)
     assert means.mean() <= 3 * means.std(ddof=1) / np.sqrt(seeds) + 1e-12

@@ -10,6 +10,8 @@ from pramana_core.mask import METHODS, egadp, mask, shuffle
 from pramana_core.mixed.table import MixedTable, read_mixed
 from tests.shared.mask.examples import linear, mixed
 
+pytestmark = pytest.mark.usefixtures("three_bandwidths")
+
 TOLD, X = linear(60)
 
 

@@ -26,6 +26,8 @@ from pramana_core.mask.methods.learned import (
 from pramana_core.mask.methods.nmegadp import NAMES
 from pramana_core.mixed.design import with_constant
 
+pytestmark = pytest.mark.usefixtures("three_bandwidths")
+
 ADDITIVE = ("perturbation", "copula-perturbation")
 SHUFFLED = ("shuffling", "copula-shuffling")
 

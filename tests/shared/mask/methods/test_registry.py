@@ -13,6 +13,8 @@ from pramana_core.mask.core.masked import Method
 from tests.shared.mask.examples import linear
 from tests.shared.mask.moments import covariance_difference, mean_difference
 
+pytestmark = pytest.mark.usefixtures("three_bandwidths")
+
 TOLD, X = linear(150)
 
 NAMES = [

@@ -9,6 +9,8 @@ from scipy import stats
 from pramana_core.mask.measures.snooper import FOLDS, snooper_gains
 from tests.lengths import repetitions
 
+pytestmark = pytest.mark.usefixtures("three_bandwidths")
+
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["linear", "kernel"])
