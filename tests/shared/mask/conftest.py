@@ -9,7 +9,6 @@ import pytest
 
 from pramana_core.kernel_regression import tuning
 
-
 CAMPAIGN = {"PRAMANA_CAMPAIGN", "PRAMANA_ALARM_TABLES"}
 """One of these is set where `make campaign` shows at length what tests show in short."""
 
