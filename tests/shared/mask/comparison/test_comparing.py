@@ -162,8 +162,7 @@ def explained(target, *columns):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", METHODS_OF_TUNING)
-@pytest.mark.parametrize("gain", [0.02, 0.2])
+@pytest.mark.parametrize(("method", "gain"), [("sadp", 0.02), ("cadp", 0.2)])
 def test_a_linear_snooper_gains_what_was_asked(method, gain):
     """In 200,000 records the found gain is within a hundredth of the asked one, or .001."""
     s, x = tuned_table(1, 200_000)
