@@ -7,6 +7,9 @@ import pytest
 from scipy import stats
 
 from pramana_core.mask.advice.recommending import FALSE_ALARM, Features, recommend, spread
+from tests.lengths import repetitions
+
+pytestmark = pytest.mark.usefixtures("three_bandwidths")
 
 
 def row(seed, size, *, heavy=False, n=300):
@@ -17,9 +20,9 @@ def row(seed, size, *, heavy=False, n=300):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("heavy", [False, True])
+@pytest.mark.parametrize("heavy", [pytest.param(False, marks=pytest.mark.campaign), True])
 def test_an_even_spread_raises_few_alarms_and_an_uneven_one_raises_them(heavy):
-    tables = 40
+    tables = repetitions(20, 40)
     even = [row(seed, np.ones_like, heavy=heavy) for seed in range(tables)]
     assert sum(one.varies for one in even) <= stats.binom.isf(1e-6, tables, FALSE_ALARM)
     below = sum(one.p < 0.05 for one in even)

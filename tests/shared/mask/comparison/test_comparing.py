@@ -32,6 +32,8 @@ from pramana_core.mask.core.inputs import inputs
 from pramana_core.mask.methods.gadp import cadp, sadp
 from pramana_core.plan import Block, Plan
 
+pytestmark = pytest.mark.usefixtures("three_bandwidths")
+
 
 def table(seed=1, n=300):
     rng = np.random.default_rng(seed)
@@ -42,9 +44,9 @@ def table(seed=1, n=300):
 
 
 @pytest.fixture(scope="module")
-def all_methods():
+def all_methods(three_bandwidths):
     steps = []
-    found = compare(*table(), np.random.default_rng(2), on_step=lambda *step: steps.append(step))
+    found = compare(*table(n=50), np.random.default_rng(2), on_step=lambda *s: steps.append(s))
     return found, steps
 
 
@@ -66,35 +68,36 @@ def test_every_method_has_a_row_and_a_frame_of_numbers(all_methods):
 
 
 @pytest.mark.slow
-def test_methods_differ_as_they_should(all_methods):
-    frame = all_methods[0].frame()
-    keep, lose = ["nmegadp", "nmegadp-shuffle", "synthetic-trees"], ["egadp", "cgadp", "shuffle"]
+def test_methods_differ_as_they_should():
+    keep, lose = ["nmegadp-shuffle", "synthetic-trees"], ["shuffle"]
+    found = compare(*table(n=200), np.random.default_rng(2), [*keep, *lose, "sadp"])
+    frame = found.frame()
     assert (frame.loc[keep, "curve R2"] > 0.9).all()
     assert (frame.loc[lose, "curve R2"] < 0.3).all()
     assert (frame.loc[keep, "error given S"] < 1.2).all()
     assert (frame.loc[lose, "error given S"] > 2).all()
     # A snooper who knows the curve gains by noise what was asked: 5 percent, and by no method that
     # is independent given S more than chance: 3 standard deviations of some .01.
-    assert frame.loc[["sadp", "cadp"], "kernel gain"].between(0.02, 0.08).all()
+    assert 0.02 < frame.loc["sadp", "kernel gain"] < 0.08
     assert (frame.loc[frame["independent given S"], "kernel gain"].abs() < 0.03).all()
     assert frame.loc["shuffle", "distribution moved"] == 0
 
 
 @pytest.mark.slow
 def test_repetitions_have_standard_errors():
-    found = compare(*table(n=150), np.random.default_rng(3), ["egadp", "gadp"], repeats=2)
+    found = compare(*table(n=60), np.random.default_rng(3), ["egadp", "gadp"], repeats=3)
     moved = found["gadp"].values["correlation moved"]
     each = [run.of("pearson-largest").value for run in found["gadp"].measures]
     assert moved.value == pytest.approx(np.mean(each))
-    assert moved.error == pytest.approx(np.std(each, ddof=1) / np.sqrt(2))
+    assert moved.error == pytest.approx(np.std(each, ddof=1) / np.sqrt(3))
     assert found["egadp"].values["correlation moved"].error == pytest.approx(0, abs=1e-12)
-    assert found.repeats == 2
+    assert found.repeats == 3
 
 
 @pytest.mark.slow
 def test_a_method_that_cannot_says_so_in_its_row():
-    told, x = table(n=200)
-    told["sex"] = np.where(np.arange(200) == 7, "alone", told["sex"])
+    told, x = table(n=100)
+    told["sex"] = np.where(np.arange(100) == 7, "alone", told["sex"])
     found = compare(told, x, np.random.default_rng(4), ["sadp", "egadp"])
     assert found["sadp"].failure is None
     assert "nearly alone in S" in found["egadp"].failure
@@ -121,22 +124,6 @@ def test_the_gain_adapts_where_s_tells_nearly_all():
     assert found.gain < 0.05
     assert found["sadp"].options["noise"] > 0
     assert f"{found.gain:.3g}" in found.notes[0]
-
-
-@pytest.mark.parametrize("name", METHODS)
-def test_exact_moments_are_where_a_method_says_so(name):
-    """What lets two releases be differenced: means and covariances of X itself are told."""
-    told, x = table(8, 150)
-    method = METHODS[name]
-    y = method(told, x, np.random.default_rng(9)).matrix
-    true = x.to_numpy()
-    means = np.allclose(y.mean(axis=0), true.mean(axis=0), rtol=1e-9)
-    exact = means and np.allclose(np.cov(y.T), np.cov(true.T), rtol=1e-9)
-    assert exact == method.exact_moments
-    same = np.array_equal(np.sort(y, axis=0), np.sort(true, axis=0))
-    among = all(np.isin(y[:, k], true[:, k]).all() for k in range(2))
-    assert among == method.released_values
-    assert same == (among and name != "synthetic-trees")
 
 
 def test_wrong_calls_are_told():
@@ -175,8 +162,7 @@ def explained(target, *columns):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", METHODS_OF_TUNING)
-@pytest.mark.parametrize("gain", [0.02, 0.2])
+@pytest.mark.parametrize(("method", "gain"), [("sadp", 0.02), ("cadp", 0.2)])
 def test_a_linear_snooper_gains_what_was_asked(method, gain):
     """In 200,000 records the found gain is within a hundredth of the asked one, or .001."""
     s, x = tuned_table(1, 200_000)
@@ -232,7 +218,7 @@ def test_gains_that_no_noise_gives_are_told():
 # PRAM reports by the measures of masking: the more noise, the less they tell and keep.
 
 
-CHANGED = (0.01, 0.3, 0.6, 0.95)
+CHANGED = (0.01, 0.5, 0.95)
 """How often a report is another category than the true one: from hardly ever to pure noise."""
 
 
@@ -272,12 +258,8 @@ def test_stronger_channels_tell_less_and_keep_less(randomized_table):
     slopes = [one.named("relationship-slope-linear")[0].value for one in found]
     assert slopes == sorted(slopes, reverse=True)
     assert slopes[0] > 0.9
-
-
-@pytest.mark.slow
-def test_what_the_measures_are_not_is_said(randomized_table):
-    found = measured(randomized_table, 0.3)
-    assert found.notes[-2:] == (RAW, BOUND)
+    # What the measures are not is said.
+    assert all(one.notes[-2:] == (RAW, BOUND) for one in found)
     assert "raw reports" in RAW
 
 

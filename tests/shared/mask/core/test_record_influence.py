@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from pramana_core.errors import MaskingError
+from pramana_core.kernel_regression.options import KernelOptions
 from pramana_core.mask import egadp, gadp, ipso, nmegadp, shuffle
 from pramana_core.mask.core.cautions import Caution, Gravity, gravest_first
 from pramana_core.mask.core.influence import EXPOSED, Influence, influence_of
@@ -31,10 +32,10 @@ def test_weights_and_noise_are_those_of_masking_again(method):
     other = method(s, moved, np.random.default_rng(2))
     weights = (other.expectation - masked.expectation)[0] / [1.0, 10.0]
     assert masked.influence.weights[0] == pytest.approx(weights, abs=1e-9)
-    draws = np.stack([method(s, x, np.random.default_rng(k)).noise for k in range(400)])
+    draws = np.stack([method(s, x, np.random.default_rng(k)).noise for k in range(200)])
     spread = (x - masked.expectation).std(axis=0)
-    # A standard deviation of 400 draws has an error of 3.5 %.
-    assert draws.std(axis=0)[:8] / spread == pytest.approx(masked.influence.noises[:8], rel=0.2)
+    # A standard deviation of 200 draws has an error of 5 %.
+    assert draws.std(axis=0)[:8] / spread == pytest.approx(masked.influence.noises[:8], rel=0.25)
 
 
 @pytest.mark.slow
@@ -42,10 +43,11 @@ def test_the_noise_of_a_kernel_fit_is_that_of_masking_again():
     rng = np.random.default_rng(3)
     s = np.concatenate([rng.normal(size=150), [5.0, 7.0]])
     x = np.cos(2 * s) + rng.normal(scale=0.5, size=152)
-    masked = nmegadp(s, x, np.random.default_rng(4))
-    draws = [nmegadp(s, x, np.random.default_rng(k)).noise[-10:, 0] for k in range(100, 160)]
+    kernel = KernelOptions(0.5, 0.01)
+    masked, *draws = (nmegadp(s, x, np.random.default_rng(k), kernel=kernel) for k in range(121))
     spread = (x - masked.expectation[:, 0]).std()
-    found = np.std(draws, axis=0) / spread
+    # A standard deviation of 120 draws has an error of 6.5 %.
+    found = np.std([draw.noise[-10:, 0] for draw in draws], axis=0) / spread
     assert found == pytest.approx(masked.influence.noises[-10:, 0], rel=0.4)
     assert masked.influence.noises.min() > 0.5
 

@@ -18,6 +18,8 @@ from pramana_core.mask.measures.core.compared import compared
 from pramana_core.mask.measures.security_rows import SIGNIFICANT, security_rows
 from pramana_core.mask.methods.gadp import egadp
 
+pytestmark = pytest.mark.usefixtures("three_bandwidths")
+
 
 def rng():
     return np.random.default_rng(1)
@@ -25,7 +27,7 @@ def rng():
 
 @pytest.mark.slow
 def test_y_equal_to_x_is_perfectly_useful_and_hides_nothing(humped):
-    s, x = humped(1, 200)
+    s, x = humped(1, 120)
     found = measure_all(s, x, x, rng=rng())
     for name in ("relationship-slope-kernel", "relationship-r2-linear", "spread-ratio"):
         values = [row.value for row in found.named(name) if not math.isnan(row.value)]
@@ -37,7 +39,7 @@ def test_y_equal_to_x_is_perfectly_useful_and_hides_nothing(humped):
     for name in ("linkage-y-alone", "linkage-among-alike", "linkage-by-matching"):
         assert found.of(name).value == 1
         assert "gives something away" in found.of(name).sentence
-    assert found.of("near-true-values", "X1").value == 200
+    assert found.of("near-true-values", "X1").value == 120
     assert "more than coincidence" in found.of("near-true-values", "X1").sentence
 
 
@@ -54,9 +56,10 @@ def test_exact_noise_keeps_lines_and_gives_nothing_away(humped):
 
 
 @pytest.mark.slow
-def test_rows_are_sentences_and_a_document(humped):
+def test_rows_are_sentences_and_steps_are_told_to_the_last(humped):
     s, x = humped(3, 60)
-    found = measure_all(s, x, x[::-1], rng=rng())
+    told = []
+    found = measure_all(s, x, x[::-1], rng=rng(), on_step=lambda *step: told.append(step))
     for row in found:
         assert row.sentence.endswith(".")
         assert "nan" not in row.sentence
@@ -64,15 +67,9 @@ def test_rows_are_sentences_and_a_document(humped):
     keys = [(row.name, row.about) for row in found]
     assert len(set(keys)) == len(keys)
     assert [row.group for row in found] == sorted((row.group for row in found), reverse=True)
-
-
-@pytest.mark.slow
-def test_steps_are_told_to_the_last_and_may_stop(humped):
-    s, x = humped(4, 60)
-    told = []
-    measure_all(s, x, x, rng=rng(), on_step=lambda done, total: told.append((done, total)))
-    assert [done for done, _ in told] == list(range(1, len(told) + 1))
-    assert {total for _, total in told} == {len(told)}
+    assert told == [(step + 1, len(told)) for step in range(len(told))]
+    # The same randomness gives the same measures.
+    assert repr(measure_all(s, x, x[::-1], rng=rng())) == repr(found)
 
     def stop(done, total):
         raise JobCancelled("Enough.")
@@ -82,15 +79,8 @@ def test_steps_are_told_to_the_last_and_may_stop(humped):
 
 
 @pytest.mark.slow
-def test_the_same_randomness_gives_the_same_measures(humped):
-    s, x = humped(5, 60)
-    first, second = (measure_all(s, x, x[::-1], rng=rng()) for _ in range(2))
-    assert repr(first) == repr(second)
-
-
-@pytest.mark.slow
 def test_a_curve_that_s_tells_raises_no_alarm_and_noise_on_x_does(humped, independent, noisy):
-    table = humped(11, 600)
+    table = humped(11, 400)
     kept = measure_all(*table, independent(table, 12), rng=rng())
     assert kept.alarms == ()
     assert abs(kept.of("snooper-gain-linear", "X1").value) < 0.02
@@ -111,8 +101,8 @@ def test_a_curve_that_s_tells_raises_no_alarm_and_noise_on_x_does(humped, indepe
 @pytest.mark.slow
 @pytest.mark.parametrize("turned", [np.exp, lambda x: np.where(x > 5.5, 1e12, x)])
 def test_skewed_columns_and_outliers_raise_no_false_alarm_and_hide_no_true_one(humped, turned):
-    s, x = humped(14, 300)
-    other = turned(x[rng().permutation(300)])
+    s, x = humped(14, 200)
+    other = turned(x[rng().permutation(200)])
     assert "linkage" not in {word for name in alarms(None, turned(x), other) for word in name}
     near = turned(x + 0.1 * np.random.default_rng(15).standard_normal(x.shape))
     assert ["linkage", "among", "alike"] in alarms(s, turned(x), near)
@@ -166,7 +156,7 @@ def test_without_s_and_with_one_column(humped):
 @pytest.mark.slow
 def test_many_records_are_sampled_for_kernels_and_it_is_said(humped):
     s, x = humped(9, 2_500)
-    found = measure_all(s, x[:, 0], x[::-1, 0], rng=rng())
+    found = measure_all(s[:, 0], x[:, 0], x[::-1, 0], rng=rng())
     assert "2,000 records drawn at random" in found.notes[0]
 
 
@@ -187,11 +177,13 @@ OTHER = {
     "cgadp": "MNL.03",
     "synthetic-copula": "NM.01",
 }
-SHORT = ("nmegadp-shuffle", "synthetic-copula")
-"""In every run two of them, one that adds no noise of its own and one that draws all anew."""
+SHORT = ("nmegadp-shuffle",)
+"""In every run one that adds no noise of its own, beside NMEGADP on the store."""
 
 TESTS = 12
 """Rows of a report that can raise an alarm, with two columns of X."""
+
+RECORDS = 300
 
 TABLES = int(os.environ.get("PRAMANA_ALARM_TABLES", "3"))
 """Of each method and generator; `make campaign` masks 25."""
@@ -199,7 +191,7 @@ TABLES = int(os.environ.get("PRAMANA_ALARM_TABLES", "3"))
 
 def rows(method, table, seed):
     made = DATASETS[table]
-    frame = made.make(seed, 500)
+    frame = made.make(seed, RECORDS)
     told, true = frame[list(made.told)], frame[list(made.confidential)]
     options = {"noise": 0.1} if method in ("sadp", "cadp") else {}
     masked = METHODS[method](told, true, np.random.default_rng(100 + seed), **options)
@@ -210,14 +202,15 @@ def rows(method, table, seed):
 def judge(method, table, seeds):
     found = [rows(method, table, seed) for seed in range(seeds)]
     tables = sum(any(row.alarm for row in one) for one in found)
-    assert tables <= stats.binom.isf(1e-6, seeds, TESTS * SIGNIFICANT)
+    # Three tables of three are by chance once in 600,000 times.
+    assert tables <= stats.binom.isf(1e-5, seeds, TESTS * SIGNIFICANT)
     gains = [[r.value for r in one if r.name == "snooper-gain-kernel"] for one in found]
     means = np.mean(gains, axis=1)
     assert means.mean() <= 3 * means.std(ddof=1) / np.sqrt(seeds) + 1e-12
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", ["egadp", "nmegadp"])
+@pytest.mark.parametrize("method", [pytest.param("egadp", marks=pytest.mark.campaign), "nmegadp"])
 def test_methods_raise_no_alarm_on_the_store(method):
     judge(method, "ME.L", 3)
 
@@ -237,5 +230,5 @@ def test_additive_noise_raises_alarms(method):
     [pytest.param(m, marks=[] if m in SHORT else pytest.mark.campaign) for m in OTHER],
 )
 def test_methods_raise_alarms_as_rarely_as_is_said(method, of_the_store):
-    """Tables of another generator, and of the store, 500 records each."""
+    """Tables of another generator, and of the store."""
     judge(method, "ME.L" if of_the_store else OTHER[method], TABLES)

@@ -28,9 +28,12 @@ def adult() -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def merged(adult: pd.DataFrame) -> pd.DataFrame:
-    counts = adult["native-country"].value_counts()
-    country = adult["native-country"].replace(list(counts[counts < 20].index), "other")
-    return adult.assign(**{"native-country": country})
+    """Every third record, no country or class of work with fewer than 20."""
+    third = adult.iloc[::3].reset_index(drop=True)
+    for name in ("native-country", "workclass"):
+        counts = third[name].value_counts()
+        third[name] = third[name].replace(list(counts[counts < 20].index), "other")
+    return third
 
 
 def test_a_country_of_one_record_is_refused(adult: pd.DataFrame):

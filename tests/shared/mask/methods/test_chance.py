@@ -6,6 +6,8 @@ uniform. A false alarm has probability 1e-6.
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -27,52 +29,53 @@ def uniform(assert_distribution: AssertDistribution, probabilities) -> None:
     assert_distribution(seen, np.full(BINS, len(probabilities) / BINS))
 
 
-def covariance_chances(method, told, x, expected, **options):
-    """The chance, for many seeds, of a smaller sum of squares of the noise in some direction.
-
-    `expected` is the covariance of the noise; n independent normal records are supposed."""
-    direction = np.array([1.0, -0.5])
-    variance = direction @ expected @ direction
-    sums = [
-        np.sum((method(told, x, np.random.default_rng(seed), **options).noise @ direction) ** 2)
-        for seed in range(SEEDS)
-    ]
-    return stats.chi2.cdf(np.array(sums) / variance, len(x))
-
-
 TOLD, X = linear(40, 2, 2)
+DIRECTION = np.array([1.0, -0.5])
+
+
+@cache
+def squares(method, **options):
+    """The sum of squares of the noise in some direction, for many seeds."""
+    noises = (method(TOLD, X, np.random.default_rng(k), **options).noise for k in range(SEEDS))
+    return np.array([np.sum((noise @ DIRECTION) ** 2) for noise in noises])
+
+
+def covariance_chances(found, expected):
+    """The chance of smaller sums of squares, if `expected` is the covariance of the noise.
+
+    n independent normal records are supposed."""
+    return stats.chi2.cdf(found / (DIRECTION @ expected @ DIRECTION), len(X))
 
 
 @pytest.mark.slow
 def test_noise_of_gadp_has_the_residuals_covariance(assert_distribution: AssertDistribution):
-    basis = basis_of(with_constant(TOLD))
-    rest = residual(X, basis)
+    rest = residual(X, basis_of(with_constant(TOLD)))
     expected = rest.T @ rest / (len(X) - 1)
-    uniform(assert_distribution, covariance_chances(gadp, TOLD, X, expected))
+    uniform(assert_distribution, covariance_chances(squares(gadp), expected))
     # Negative controls: a variance of a fifth more, and noise whose covariance is exact.
-    with pytest.raises(AssertionError, match="chi-square"):
-        uniform(assert_distribution, covariance_chances(gadp, TOLD, X, expected * 1.2))
-    with pytest.raises(AssertionError, match="chi-square"):
-        uniform(assert_distribution, covariance_chances(egadp, TOLD, X, expected))
+    for found, supposed in ((squares(gadp), expected * 1.2), (squares(egadp), expected)):
+        with pytest.raises(AssertionError, match="chi-square"):
+            uniform(assert_distribution, covariance_chances(found, supposed))
 
 
 @pytest.mark.slow
-def test_noise_of_sadp_is_independent_with_a_share_of_the_variances(
-    assert_distribution: AssertDistribution,
+@pytest.mark.parametrize(
+    ("method", "other", "covariance"),
+    [
+        (sadp, cadp, np.diag(np.var(X, axis=0))),
+        (cadp, sadp, np.cov(X.T, bias=True)),
+    ],
+    ids=["sadp", "cadp"],
+)
+def test_additive_noise_has_a_share_of_the_variances_or_of_the_covariance(
+    method, other, covariance, assert_distribution: AssertDistribution
 ):
-    expected = 0.3 * np.diag(np.var(X, axis=0))
-    found = covariance_chances(sadp, TOLD, X, expected, noise=0.3)
-    uniform(assert_distribution, found)
+    """The noise of SADP is independent by columns; that of the other one is the control."""
+    uniform(assert_distribution, covariance_chances(squares(method, noise=0.3), 0.3 * covariance))
     with pytest.raises(AssertionError, match="chi-square"):
-        uniform(assert_distribution, covariance_chances(cadp, TOLD, X, expected, noise=0.3))
-
-
-@pytest.mark.slow
-def test_noise_of_cadp_has_a_share_of_the_covariance(assert_distribution: AssertDistribution):
-    expected = 0.3 * np.cov(X.T, bias=True)
-    uniform(assert_distribution, covariance_chances(cadp, TOLD, X, expected, noise=0.3))
-    with pytest.raises(AssertionError, match="chi-square"):
-        uniform(assert_distribution, covariance_chances(sadp, TOLD, X, expected, noise=0.3))
+        uniform(
+            assert_distribution, covariance_chances(squares(other, noise=0.3), 0.3 * covariance)
+        )
 
 
 def partial_chances(method, n: int = 30, **options):
@@ -101,11 +104,10 @@ def test_given_s_y_is_as_independent_of_x_as_another_sample(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", [sadp, cadp])
-def test_additive_noise_tells_of_x(method, assert_distribution: AssertDistribution):
+def test_additive_noise_tells_of_x(assert_distribution: AssertDistribution):
     """The negative control."""
     with pytest.raises(AssertionError, match="chi-square"):
-        uniform(assert_distribution, partial_chances(method))
+        uniform(assert_distribution, partial_chances(cadp))
 
 
 @pytest.mark.slow

@@ -33,7 +33,7 @@ def tables(draw):
 
 
 @pytest.mark.slow
-@settings(max_examples=repetitions(60, 150), deadline=None, derandomize=True)
+@settings(max_examples=repetitions(40, 150), deadline=None, derandomize=True)
 @given(tables=tables(), seed=st.integers(0, 1000))
 @pytest.mark.parametrize("method", [egadp, ipso])
 def test_moments_are_exact_or_the_table_is_refused(method, tables, seed: int):
@@ -55,7 +55,7 @@ def test_moments_are_exact_or_the_table_is_refused(method, tables, seed: int):
 
 
 @pytest.mark.slow
-@settings(max_examples=repetitions(30, 100), deadline=None, derandomize=True)
+@settings(max_examples=repetitions(20, 100), deadline=None, derandomize=True)
 @given(tables=tables(), seed=st.integers(0, 1000))
 @pytest.mark.parametrize("marginals", ["rank", "parametric"])
 def test_marginals_are_exact_or_the_table_is_refused(marginals, tables, seed: int):
@@ -70,7 +70,7 @@ def test_marginals_are_exact_or_the_table_is_refused(marginals, tables, seed: in
 
 
 @pytest.mark.slow
-@settings(max_examples=repetitions(40, 100), deadline=None, derandomize=True)
+@settings(max_examples=repetitions(20, 100), deadline=None, derandomize=True)
 @given(tables=tables(), seed=st.integers(0, 1000))
 def test_copulas_stay_in_range_or_the_table_is_refused(tables, seed: int):
     told, x = tables
@@ -88,7 +88,7 @@ def test_most_of_the_tables_are_masked():
     """The properties above are not properties of nothing."""
     seen = []
 
-    @settings(max_examples=100, deadline=None, derandomize=True, database=None)
+    @settings(max_examples=40, deadline=None, derandomize=True, database=None)
     @given(tables=tables())
     def count(tables):
         try:

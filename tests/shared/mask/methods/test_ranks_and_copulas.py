@@ -11,8 +11,6 @@ from pramana_core.mask import cgadp, egadp, mask, shuffle
 from pramana_core.mask.methods.copula import FARTHEST, fit_marginal, fitted_scores
 from tests.shared.mask.examples import linear, mixed
 
-SHUFFLES = ["shuffle", "shuffle-parametric", "nmegadp-shuffle", "nmegadp-copula-shuffle"]
-
 
 def monotonic(n: int, seed: int, zeros: float = 0.0):
     """S and two columns X that are increasing in normal variables; a share of the first is 0."""
@@ -30,7 +28,7 @@ def spearman(*columns):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", SHUFFLES)
+@pytest.mark.parametrize("name", ["shuffle", "shuffle-parametric"])
 def test_shuffled_columns_have_exactly_the_original_marginal(name: str):
     told, x = mixed()
     values = mask(name, told, x, np.random.default_rng(1)).values
@@ -105,14 +103,14 @@ def differences(name: str, seeds: int, zeros: float):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("zeros", [0.0, 0.5, 0.9])
+@pytest.mark.parametrize("zeros", [0.0, 0.9])
 @pytest.mark.parametrize("name", ["cgadp", "shuffle", "shuffle-parametric"])
 def test_rank_correlations_are_kept(name: str, zeros: float):
     """Also of a column most of whose values are equal; not counting chance, to within 0.02."""
-    found = differences(name, 40, zeros)
+    found = differences(name, 20, zeros)
     error = found.std(axis=0, ddof=1) / np.sqrt(len(found))
     assert np.all(np.abs(found.mean(axis=0)) < 0.02 + 4.9 * error)
-    assert np.all(error < 0.006)
+    assert np.all(error < 0.009)
 
 
 @pytest.mark.slow

@@ -450,7 +450,12 @@ def assert_order(seen: dict[str, float]) -> None:
     ("name", "rounds", "least"),
     [
         ("car.csv", 3, {"pgen": 92.6, "pgen x5": 94.0, "labelled": 93.8, "votes": 94.0}),
-        ("nursery.csv.gz", 1, {"pgen": 97.0, "pgen x5": 98.0, "labelled": 98.0, "votes": 98.0}),
+        pytest.param(
+            "nursery.csv.gz",
+            1,
+            {"pgen": 97.0, "pgen x5": 98.0, "labelled": 98.0, "votes": 98.0},
+            marks=pytest.mark.campaign,
+        ),
     ],
 )
 def test_accuracy_of_each_way(name, rounds, least):
