@@ -14,12 +14,15 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
+from typing import IO
 
 import numpy as np
 import pytest
 
+from pramana.demo import processes
 from pramana.demo.run import RestClient
-from tests.forked import Forked, run_command
+from tests.forked import Forked, run_command, running
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -47,6 +50,27 @@ def wait_until(
 def until() -> Callable[..., None]:
     """Wait for a state: `(reached, *processes, said=...)`."""
     return wait_until
+
+
+@contextmanager
+def forking() -> Iterator[None]:
+    """Let a demonstration fork its services, and run its commands in this process."""
+
+    def start(command: list[str], *, stdout: IO[bytes], stderr: int) -> Forked:
+        assert (command[:2], stderr) == ([sys.executable, "-m"], subprocess.STDOUT)
+        return Forked(*command[2:], out=Path(stdout.name))
+
+    def ended(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+        assert command[:2] == [sys.executable, "-m"]
+        return run_command(*command[2:])
+
+    known = {"Popen": start, "run": ended, "STDOUT": subprocess.STDOUT}
+    known["TimeoutExpired"] = subprocess.TimeoutExpired
+    before = set(running())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(processes, "subprocess", SimpleNamespace(**known))
+        yield
+    assert set(running()) <= before
 
 
 @contextmanager

@@ -9,18 +9,16 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from html.parser import HTMLParser
 from pathlib import Path
-from types import SimpleNamespace
-from typing import IO
 
 import psutil
 import pytest
 
-from pramana.demo import processes
-from tests.forked import Forked, run_command, running
+from tests.end_to_end.conftest import forking
+from tests.forked import run_command
 from tests.places import DATA, ROOT
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -56,27 +54,6 @@ def of_session(leader: int) -> list[str]:
             if os.getsid(process.pid) == leader and process.info["status"] != psutil.STATUS_ZOMBIE:
                 found.append(" ".join(process.info["cmdline"] or []))
     return found
-
-
-@contextmanager
-def forking() -> Iterator[None]:
-    """Let a demonstration fork its services, and run its commands in this process."""
-
-    def start(command: list[str], *, stdout: IO[bytes], stderr: int) -> Forked:
-        assert (command[:2], stderr) == ([sys.executable, "-m"], subprocess.STDOUT)
-        return Forked(*command[2:], out=Path(stdout.name))
-
-    def ended(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
-        assert command[:2] == [sys.executable, "-m"]
-        return run_command(*command[2:])
-
-    known = {"Popen": start, "run": ended, "STDOUT": subprocess.STDOUT}
-    known["TimeoutExpired"] = subprocess.TimeoutExpired
-    before = set(running())
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(processes, "subprocess", SimpleNamespace(**known))
-        yield
-    assert set(running()) <= before
 
 
 @pytest.fixture(scope="module")

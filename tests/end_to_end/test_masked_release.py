@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 
 from owner_agent.release.outbox import reopen
 from pramana_core.wire.parts import decode_part
+from tests.end_to_end.conftest import Study, mining
 from tests.forked import Forked
 
 pytestmark = pytest.mark.end_to_end
@@ -44,7 +46,14 @@ build(Environment(transport=Killed()))()
 """
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
+def learning_study(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Study]:
+    """A miner that runs jobs, for all tests; each has an owner of its own."""
+    with mining(tmp_path_factory.mktemp("miner")) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
 def customers() -> str:
     """A table whose expenditure falls with age, and debt with expenditure."""
     rng = np.random.default_rng(7)
@@ -109,12 +118,13 @@ def test_a_regression_at_the_miner_is_that_of_the_masked_file(learning_study, cu
     assert not np.isin(masked["debt"], true["debt"]).any()
 
 
-def test_killed_in_between_it_is_continued_with_the_same_bytes(study, customers, run):
-    site = study.add_owner("shop", customers, MASK)
+def test_killed_in_between_it_is_continued_with_the_same_bytes(learning_study, customers, run):
+    study = learning_study
+    site = study.add_owner("kiosk", customers, MASK)
     words = ["mask", "--publish", "--part-records", "50", "--no-report", "--site", str(site)]
     log = study.root / "killed.log"
     assert Forked(KILLED, *words, out=log).wait() == -signal.SIGKILL, log.read_text()
-    (release,) = study.releases()
+    (release,) = (r for r in study.releases() if r["owner"] == "kiosk")
     assert (release["state"], len(release["parts_received"])) == ("open", 4)
     outbox = {p.name: p.read_bytes() for p in (site.parent / ".pramana/outbox").rglob("*.arrow")}
     assert len(outbox) == 12, "the whole release lay in the outbox before the first byte left"
@@ -122,14 +132,15 @@ def test_killed_in_between_it_is_continued_with_the_same_bytes(study, customers,
     done, outcome = _mask(run, site)
     assert done.returncode == 0, done.stderr
     assert (outcome["name"], outcome["already"]) == (release["name"], False)
-    (sealed,) = study.releases()
+    (sealed,) = (r for r in study.releases() if r["owner"] == "kiosk")
     assert (sealed["state"], sealed["digest"]) == ("sealed", release["digest"])
     after = {p.name: p.read_bytes() for p in (site.parent / ".pramana/outbox").rglob("*.arrow")}
     assert after == outbox
 
 
-def test_a_table_changed_by_one_record_is_refused(study, customers, run):
-    site = study.add_owner("shop", customers, MASK)
+def test_a_table_changed_by_one_record_is_refused(learning_study, customers, run):
+    study = learning_study
+    site = study.add_owner("bank", customers, MASK)
     done, _ = _mask(run, site)
     assert done.returncode == 0, done.stderr
     table = site.parent / "table.csv"
