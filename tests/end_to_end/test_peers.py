@@ -437,7 +437,7 @@ def test_the_commands_of_the_docs_run(tmp_path, free_port):
     for port in ("8201", "8202"):
         assert port in script
         script = script.replace(port, str(free_port()))
-    done = run_script(script, tmp_path, {"owner-agent": "owner_agent"}, alone=("peer",))
+    done = run_script(script, tmp_path, {"owner-agent": "owner_agent"})
     assert done.returncode == 0, done.stderr
     found = {
         owner: sorted((tmp_path / owner / "models").glob("*/*")) for owner in ("north", "south")
