@@ -22,7 +22,7 @@ import pytest
 
 from pramana.demo import processes
 from pramana.demo.run import RestClient
-from tests.forked import Forked, run_command, running
+from tests.forked import Forked, run_command
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -54,11 +54,16 @@ def until() -> Callable[..., None]:
 
 @contextmanager
 def forking() -> Iterator[None]:
-    """Let a demonstration fork its services, and run its commands in this process."""
+    """Let a demonstration fork its services, and run its commands in this process.
+
+    All that were started must have ended at the end.
+    """
+    started = []
 
     def start(command: list[str], *, stdout: IO[bytes], stderr: int) -> Forked:
         assert (command[:2], stderr) == ([sys.executable, "-m"], subprocess.STDOUT)
-        return Forked(*command[2:], out=Path(stdout.name))
+        started.append(Forked(*command[2:], out=Path(stdout.name)))
+        return started[-1]
 
     def ended(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
         assert command[:2] == [sys.executable, "-m"]
@@ -66,11 +71,10 @@ def forking() -> Iterator[None]:
 
     known = {"Popen": start, "run": ended, "STDOUT": subprocess.STDOUT}
     known["TimeoutExpired"] = subprocess.TimeoutExpired
-    before = set(running())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(processes, "subprocess", SimpleNamespace(**known))
         yield
-    assert set(running()) <= before
+    assert all(process.poll() is not None for process in started)
 
 
 @contextmanager

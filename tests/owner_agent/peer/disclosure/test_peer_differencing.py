@@ -504,6 +504,7 @@ def disclosure(content="a", against="", column="D", variable="D", study="asia"):
         ([disclosure(), disclosure(column="X")], disclosure("f", column="X", variable="Y"), 2),
         ([disclosure()], disclosure(column="X", variable="Y", against="b"), 1),
         ([disclosure()], disclosure(content="f", column="X", variable="Y"), 1),
+        ([disclosure(against="b")], disclosure(column="X", variable="Y", against="c"), 2),
         ([disclosure(study="other")], disclosure(content="f"), 1),
     ],
 )
