@@ -6,6 +6,7 @@ Tests wait for states and set no deadlines of their own: what hangs is ended by 
 from __future__ import annotations
 
 import json
+import signal
 import socket
 import subprocess
 import sys
@@ -75,6 +76,36 @@ def forking() -> Iterator[None]:
         patch.setattr(processes, "subprocess", SimpleNamespace(**known))
         yield
     assert all(process.poll() is not None for process in started)
+
+
+_KILLED = """
+import os, signal, httpx
+from owner_agent.cli.main import build
+from owner_agent.state.environment import Environment
+
+class Killed(httpx.HTTPTransport):
+    parts = 0
+
+    def handle_request(self, request):
+        self.parts += request.method == "PUT"
+        if self.parts > {parts}:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().handle_request(request)
+
+build(Environment(transport=Killed()))()
+"""
+
+
+def killed_in_mid_upload(study: Study, parts: int, *words: str) -> None:
+    """Run an owner's command that is killed by signal 9 when it has sent so many parts."""
+    log = study.root / "killed.log"
+    process = Forked(_KILLED.format(parts=parts), *words, out=log)
+    assert process.wait() == -signal.SIGKILL, log.read_text()
+
+
+def outbox_of(site: Path) -> dict[str, bytes]:
+    """Return the parts that lie in an owner's outbox."""
+    return {p.name: p.read_bytes() for p in (site.parent / ".pramana/outbox").rglob("*.arrow")}
 
 
 @contextmanager
