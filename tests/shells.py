@@ -6,6 +6,7 @@ run in a forked process (`tests.forked`), and hand back what it said and its exi
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import socket
@@ -16,21 +17,26 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TextIO
 
 from tests.forked import Forked
 
 PROGRAM = """#!{python} -IS
-import json, os, socket, sys
+import json, os, signal, socket, sys
 if sys.argv[1:2] in {alone}:
     os.execv({program!r}, [{program!r}, *sys.argv[1:]])
-with socket.create_connection(("127.0.0.1", {port})) as there:
+with socket.create_connection(("127.0.0.1", {port})) as there, there.makefile() as told:
     asked = [{module!r} or sys.stdin.read(), os.getcwd(), dict(os.environ), *sys.argv[1:]]
     there.sendall(json.dumps(asked).encode() + b"\\n")
-    code, out, err = json.loads(there.makefile().read())
+    pid = int(told.readline())
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda number, _: os.kill(pid, number))
+    code, out, err = json.loads(told.read())
 sys.stdout.write(out)
 sys.stderr.write(err)
 sys.exit(code)
 """
+"""A signal that it gets is passed on to the process that runs the command."""
 
 
 @contextmanager
@@ -39,7 +45,7 @@ def ready_programs(programs: Mapping[str, str], *, alone: tuple[str, ...] = ()) 
 
     Args:
         programs: the module of each of them; of a Python that reads a script, nothing.
-        alone: words that begin a process of its own, such as a service's, which gets signals.
+        alone: words that begin a process of its own.
     """
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -62,18 +68,27 @@ def ready_programs(programs: Mapping[str, str], *, alone: tuple[str, ...] = ()) 
 
 
 def _answer(taken: socket.socket, folder: Path) -> None:
-    """Run one command after the other, until somebody asks for nothing."""
-    out, err = folder / "stdout", folder / "stderr"
-    while True:
+    """Run commands, each as long as it takes, until somebody asks for nothing."""
+    for number in itertools.count():
         calling, _ = taken.accept()
-        with calling, calling.makefile("rw") as words:
-            if not (asked := words.readline()):
-                return
-            module, where, env, *arguments = json.loads(asked)
-            for file in (out, err):
-                file.write_text("")
-            run = Forked(module, *arguments, out=out, err=err, cwd=Path(where), env=env)
-            words.write(json.dumps([run.wait(), out.read_text(), err.read_text()]))
+        words = calling.makefile("rw")
+        calling.close()
+        if not (asked := words.readline()):
+            words.close()
+            return
+        place = folder / str(number)
+        threading.Thread(target=_run, args=(words, asked, place), daemon=True).start()
+
+
+def _run(words: TextIO, asked: str, place: Path) -> None:
+    out, err = place.with_suffix(".out"), place.with_suffix(".err")
+    module, where, env, *arguments = json.loads(asked)
+    for file in (out, err):
+        file.write_text("")
+    run = Forked(module, *arguments, out=out, err=err, cwd=Path(where), env=env)
+    with words:
+        print(run.pid, file=words, flush=True)
+        words.write(json.dumps([run.wait(), out.read_text(), err.read_text()]))
 
 
 def run_script(

@@ -42,7 +42,7 @@ _STAGES: tuple[Stage, ...] = ("arrived", "half", "handled", "handled", "handled"
 _SETTINGS = """\
 [jobs]
 workers = {workers}
-lease_seconds = 5
+lease_seconds = 3
 beat_seconds = 0.1
 """
 

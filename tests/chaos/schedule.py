@@ -24,11 +24,12 @@ def _blows(deeds: dict[Step, tuple[Deed, ...]]) -> tuple[Blow, ...]:
     return tuple(Blow(step, deed) for step, several in deeds.items() for deed in several)
 
 
+# What is learned after a supervisor's end, tests/miner_service/workers shows of a job alone.
 SHORT = _blows(
     {
         "upload": ("agent", "disk"),
         "seal": ("agent", "disk"),
-        "learn": ("worker", "supervisor", "service", "disk"),
+        "learn": ("worker", "service", "disk"),
     }
 )
 SHORT_WITH_DATABASE = _blows(

@@ -6,6 +6,7 @@ Tests wait for states and set no deadlines of their own: what hangs is ended by 
 from __future__ import annotations
 
 import json
+import signal
 import socket
 import subprocess
 import sys
@@ -14,10 +15,13 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
+from typing import IO
 
 import numpy as np
 import pytest
 
+from pramana.demo import processes
 from pramana.demo.run import RestClient
 from tests.forked import Forked, run_command
 
@@ -47,6 +51,61 @@ def wait_until(
 def until() -> Callable[..., None]:
     """Wait for a state: `(reached, *processes, said=...)`."""
     return wait_until
+
+
+@contextmanager
+def forking() -> Iterator[None]:
+    """Let a demonstration fork its services, and run its commands in this process.
+
+    All that were started must have ended at the end.
+    """
+    started = []
+
+    def start(command: list[str], *, stdout: IO[bytes], stderr: int) -> Forked:
+        assert (command[:2], stderr) == ([sys.executable, "-m"], subprocess.STDOUT)
+        started.append(Forked(*command[2:], out=Path(stdout.name)))
+        return started[-1]
+
+    def ended(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+        assert command[:2] == [sys.executable, "-m"]
+        return run_command(*command[2:])
+
+    known = {"Popen": start, "run": ended, "STDOUT": subprocess.STDOUT}
+    known["TimeoutExpired"] = subprocess.TimeoutExpired
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(processes, "subprocess", SimpleNamespace(**known))
+        yield
+    assert all(process.poll() is not None for process in started)
+
+
+_KILLED = """
+import os, signal, httpx
+from owner_agent.cli.main import build
+from owner_agent.state.environment import Environment
+
+class Killed(httpx.HTTPTransport):
+    parts = 0
+
+    def handle_request(self, request):
+        self.parts += request.method == "PUT"
+        if self.parts > {parts}:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().handle_request(request)
+
+build(Environment(transport=Killed()))()
+"""
+
+
+def killed_in_mid_upload(study: Study, parts: int, *words: str) -> None:
+    """Run an owner's command that is killed by signal 9 when it has sent so many parts."""
+    log = study.root / "killed.log"
+    process = Forked(_KILLED.format(parts=parts), *words, out=log)
+    assert process.wait() == -signal.SIGKILL, log.read_text()
+
+
+def outbox_of(site: Path) -> dict[str, bytes]:
+    """Return the parts that lie in an owner's outbox."""
+    return {p.name: p.read_bytes() for p in (site.parent / ".pramana/outbox").rglob("*.arrow")}
 
 
 @contextmanager

@@ -187,9 +187,8 @@ def found_in(files: dict[str, bytes], secrets: dict[str, bytes]) -> set[str]:
 
 
 def test_the_compose_file_is_the_demonstration(tmp_path: Path, until, free_port):
-    """Only what the agents' containers come to in the end is a process that is not forked."""
     programs = {"owner-agent": "owner_agent", "pramana": "pramana"}
-    with ready_programs(programs, alone=("serve",)) as path:
+    with ready_programs(programs) as path:
         ports = {name: free_port() for name in ("miner", *AGENTS)}
         run_everything(Machine(tmp_path, ports, path), until)
 
@@ -204,8 +203,6 @@ def run_everything(machine: Machine, until: Callable[..., None]) -> None:
     with running(machine, "miner", "/readyz", until):
         machine.to_its_end("organizer")
         machine.to_its_end("organizer")  # containers may start again
-        with start("clinic"):
-            pass
         with start("clinic"), start("laboratory"), start("registry"):
             said = machine.to_its_end("analyst")
     assert "95 % intervals hold the true value" in said

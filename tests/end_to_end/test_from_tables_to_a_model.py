@@ -19,7 +19,7 @@ import pytest
 
 import pramana as pm
 from pramana.demo.processes import Processes
-from tests.end_to_end.conftest import run_command
+from tests.end_to_end.conftest import forking, run_command
 from tests.end_to_end.test_vertical_study import ended
 from tests.places import DATA, ROOT
 
@@ -79,7 +79,7 @@ def follow(tmp_path, monkeypatch):
         home, logs = tmp_path / "miner", tmp_path / "logs"
         logs.mkdir()
         words = ("--data", str(home / "miner-data"), "--admin-token-file", str(home / "admin"))
-        with Processes(logs) as processes:
+        with forking(), Processes(logs) as processes:
             page.run(processes.serve("miner", "miner_service", "serve", *words))
         for owner in owners:
             site = (tmp_path / owner / "site.toml").read_text()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import signal
 from collections import Counter
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from owner_agent.randomize.draws import pseudonyms
 from owner_agent.state.keys import KeyStore, Secrets
 from pramana.demo.run import learn
 from pramana_core.errors import Refused
-from tests.forked import Forked
+from tests.end_to_end.conftest import killed_in_mid_upload, outbox_of
 
 pytestmark = pytest.mark.end_to_end
 
@@ -56,16 +55,6 @@ def test_without_randomization_the_model_is_the_exact_one(learning_study, tables
     assert model.records == 3000
 
 
-def test_publishing_again_sends_nothing_new(study, tables, variables, run):
-    site = study.add_owner("south", tables["south"], variables("south", CHANNEL))
-    first = run("owner_agent", "publish", "--yes", "--site", str(site), "--json")
-    before = study.releases()
-    again = run("owner_agent", "publish", "--yes", "--site", str(site), "--json")
-    assert (first.returncode, again.returncode) == (0, 0), again.stderr
-    assert study.releases() == before
-    assert len(before) == 1
-
-
 def sealed_table(study) -> pa.Table:
     """The one sealed release's columns as they lie on the miner's disk."""
     sealed = [p for p in (study.root / "miner").rglob("*.arrow") if "part" not in p.name]
@@ -74,40 +63,17 @@ def sealed_table(study) -> pa.Table:
         return pa.ipc.open_file(source).read_all()
 
 
-KILLED = """
-import os, signal, httpx
-from owner_agent.cli.main import build
-from owner_agent.state.environment import Environment
-
-class Killed(httpx.HTTPTransport):
-    parts = 0
-
-    def handle_request(self, request):
-        self.parts += request.method == "PUT"
-        if self.parts > 60:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return super().handle_request(request)
-
-build(Environment(transport=Killed()))()
-"""
-
-
-def kill_in_mid_upload(site: Path, study) -> int:
-    """Let `publish` be killed by signal 9 after 60 parts; return how many the miner has."""
-    log = study.root / "killed.log"
-    words = ["publish", "--yes", "--part-records", "20", "--site", str(site)]
-    assert Forked(KILLED, *words, out=log).wait() == -signal.SIGKILL, log.read_text()
-    return len(study.releases()[0]["parts_received"])
-
-
 def test_a_killed_upload_resumes_with_identical_bytes(study, tables, variables, run, tmp_path):
     """kill -9 in mid-upload, then publish again: the same sealed release, byte for byte."""
     site = study.add_owner("south", tables["south"], variables("south", CHANNEL))
-    assert kill_in_mid_upload(site, study) == 60
-    assert study.releases()[0]["state"] == "open"
-    outbox = {p.name: p.read_bytes() for p in (site.parent / ".pramana/outbox").rglob("*.arrow")}
-    assert len(outbox) == 150, "the whole release lay in the outbox before the first byte left"
-    done = run("owner_agent", "publish", "--yes", "--part-records", "20", "--site", str(site))
+    words = ["publish", "--yes", "--part-records", "100", "--site", str(site)]
+    killed_in_mid_upload(study, 12, *words)
+    (release,) = study.releases()
+    assert (release["state"], len(release["parts_received"])) == ("open", 12)
+    assert len(outbox_of(site)) == 30, (
+        "the whole release lay in the outbox before the first byte left"
+    )
+    done = run("owner_agent", *words)
     assert done.returncode == 0, done.stderr
     release = study.releases()[0]
     assert (len(study.releases()), release["state"]) == (1, "sealed")
@@ -124,7 +90,7 @@ def test_a_killed_upload_resumes_with_identical_bytes(study, tables, variables, 
     twin_site = home / "site.toml"
     twin_site.write_text(twin_site.read_text().replace('owner = "south"', 'owner = "twin"'))
     study.join("twin", twin_site)
-    done = run("owner_agent", "publish", "--yes", "--part-records", "20", "--site", str(twin_site))
+    done = run("owner_agent", "publish", "--yes", "--part-records", "100", "--site", str(twin_site))
     assert done.returncode == 0, done.stderr
     twin = next(r for r in study.releases() if r["owner"] == "twin")
     assert twin["digest"] == digest
@@ -134,22 +100,27 @@ def test_a_killed_upload_resumes_with_identical_bytes(study, tables, variables, 
     assert interrupted.num_rows == 3000
 
 
-def test_a_miner_that_is_down_keeps_the_release_safe(study, tables, variables, run):
+def test_a_miner_that_is_down_keeps_the_release_safe_and_it_is_sent_once(
+    study, tables, variables, run
+):
     site = study.add_owner("south", tables["south"], variables("south", CHANNEL))
     text = site.read_text()
     site.write_text(text.replace(study.url, "http://127.0.0.1:9"))
-    done = run("owner_agent", "publish", "--yes", "--site", str(site))
+    done = run("tests.end_to_end.patient_agent", "publish", "--yes", "--site", str(site))
     assert done.returncode == 5
     assert "miner-unreachable" in done.stderr
     assert "outbox" in done.stderr
     assert "publish" in done.stderr
-    kept = sorted(p.read_bytes() for p in (site.parent / ".pramana/outbox").rglob("*.arrow"))
-    assert kept
+    assert outbox_of(site)
     site.write_text(text)
     done = run("owner_agent", "publish", "--yes", "--site", str(site))
     assert done.returncode == 0, done.stderr
     assert sorted(p.read_bytes() for p in (study.root / "miner").rglob("*.arrow"))
-    assert study.releases()[0]["state"] == "sealed"
+    (release,) = study.releases()
+    assert release["state"] == "sealed"
+    again = run("owner_agent", "publish", "--yes", "--site", str(site), "--json")
+    assert again.returncode == 0, again.stderr
+    assert study.releases() == [release]
 
 
 def test_records_that_do_not_overlap_are_an_explicit_error(study, tables, variables, run):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +13,7 @@ import pytest
 
 from owner_agent.release.outbox import reopen
 from pramana_core.wire.parts import decode_part
-from tests.forked import Forked
+from tests.end_to_end.conftest import Study, killed_in_mid_upload, mining, outbox_of
 
 pytestmark = pytest.mark.end_to_end
 
@@ -26,25 +26,15 @@ tell = ["age", { column = "gender", categories = ["f", "m"] }]
 method = "egadp"
 """
 
-KILLED = """
-import os, signal, httpx
-from owner_agent.cli.main import build
-from owner_agent.state.environment import Environment
 
-class Killed(httpx.HTTPTransport):
-    parts = 0
-
-    def handle_request(self, request):
-        self.parts += request.method == "PUT"
-        if self.parts > 4:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return super().handle_request(request)
-
-build(Environment(transport=Killed()))()
-"""
+@pytest.fixture(scope="module")
+def learning_study(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Study]:
+    """A miner that runs jobs, for all tests; each has an owner of its own."""
+    with mining(tmp_path_factory.mktemp("miner")) as made:
+        yield made
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def customers() -> str:
     """A table whose expenditure falls with age, and debt with expenditure."""
     rng = np.random.default_rng(7)
@@ -81,13 +71,12 @@ def test_a_regression_at_the_miner_is_that_of_the_masked_file(learning_study, cu
     site = study.add_owner("shop", customers, MASK)
     _, first = _mask(run, site, "--part-records", "100")
     assert (first["already"], first["parts"], first["records"]) == (False, 6, RECORDS)
-    outbox = {p.name: p.read_bytes() for p in (site.parent / ".pramana/outbox").rglob("*.arrow")}
+    outbox = outbox_of(site)
     before = study.releases()
     _, again = _mask(run, site)
     assert (again["already"], again["name"]) == (True, first["name"])
     assert study.releases() == before
-    after = {p.name: p.read_bytes() for p in (site.parent / ".pramana/outbox").rglob("*.arrow")}
-    assert after == outbox
+    assert outbox_of(site) == outbox
 
     spec = {
         "kind": "regression", "target": "debt", "features": ["age", "gender", "expenditure"],
@@ -109,27 +98,27 @@ def test_a_regression_at_the_miner_is_that_of_the_masked_file(learning_study, cu
     assert not np.isin(masked["debt"], true["debt"]).any()
 
 
-def test_killed_in_between_it_is_continued_with_the_same_bytes(study, customers, run):
-    site = study.add_owner("shop", customers, MASK)
+def test_killed_in_between_it_is_continued_with_the_same_bytes(learning_study, customers, run):
+    study = learning_study
+    site = study.add_owner("kiosk", customers, MASK)
     words = ["mask", "--publish", "--part-records", "50", "--no-report", "--site", str(site)]
-    log = study.root / "killed.log"
-    assert Forked(KILLED, *words, out=log).wait() == -signal.SIGKILL, log.read_text()
-    (release,) = study.releases()
+    killed_in_mid_upload(study, 4, *words)
+    (release,) = (r for r in study.releases() if r["owner"] == "kiosk")
     assert (release["state"], len(release["parts_received"])) == ("open", 4)
-    outbox = {p.name: p.read_bytes() for p in (site.parent / ".pramana/outbox").rglob("*.arrow")}
+    outbox = outbox_of(site)
     assert len(outbox) == 12, "the whole release lay in the outbox before the first byte left"
     assert (site.parent / ".pramana" / "outbox").stat().st_mode & 0o077 == 0
     done, outcome = _mask(run, site)
     assert done.returncode == 0, done.stderr
     assert (outcome["name"], outcome["already"]) == (release["name"], False)
-    (sealed,) = study.releases()
+    (sealed,) = (r for r in study.releases() if r["owner"] == "kiosk")
     assert (sealed["state"], sealed["digest"]) == ("sealed", release["digest"])
-    after = {p.name: p.read_bytes() for p in (site.parent / ".pramana/outbox").rglob("*.arrow")}
-    assert after == outbox
+    assert outbox_of(site) == outbox
 
 
-def test_a_table_changed_by_one_record_is_refused(study, customers, run):
-    site = study.add_owner("shop", customers, MASK)
+def test_a_table_changed_by_one_record_is_refused(learning_study, customers, run):
+    study = learning_study
+    site = study.add_owner("bank", customers, MASK)
     done, _ = _mask(run, site)
     assert done.returncode == 0, done.stderr
     table = site.parent / "table.csv"

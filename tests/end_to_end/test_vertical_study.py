@@ -87,10 +87,11 @@ def ended(done: subprocess.CompletedProcess[str], code: int = 0) -> str:
     return " ".join((done.stdout + done.stderr).split())
 
 
-@pytest.fixture
-def designed(run, tmp_path) -> Path:
+@pytest.fixture(scope="module")
+def designed(run, tmp_path_factory) -> Path:
     """The study's plan, designed once for gamma 19 about a record over all owners."""
-    spec, plan = tmp_path / "study.toml", tmp_path / "designed.json"
+    folder = tmp_path_factory.mktemp("designed")
+    spec, plan = folder / "study.toml", folder / "designed.json"
     spec.write_text(design_of(OWNERS))
     words = ("--spec", str(spec), "--gamma", "19", "--write-study-plan", str(plan))
     said = ended(run("owner_agent", "design", *words))

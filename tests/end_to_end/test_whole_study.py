@@ -216,7 +216,8 @@ def test_owner_miner_and_analyst_call_a_release_the_same(three: World):
 
 
 @pytest.mark.slow
-def test_the_page_shows_the_whole_study(three: World):
+def test_the_page_shows_the_whole_study_and_says_where_it_is_not_known(three: World):
+    """Without an answer, and before the site has joined, `plan` goes on."""
     page = three.root / "report.html"
     assert three.call("north", "plan", "--report", str(page)).code == 0
     text = " ".join(page.read_text().split())
@@ -224,6 +225,20 @@ def test_the_page_shows_the_whole_study(three: World):
     assert "by all that the whole study tells (3 owners)" in text
     assert "<h2>Together with the whole study</h2>" in text
     assert "<td>5.872e+04 → 1.762e+05</td>" in text
+
+    three.transport.down = True
+    told = three.call("north", "plan", "--report", str(page))
+    assert told.code == 0
+    assert "whole study is not known: The miner at http://127.0.0.1:9" in told.words
+    assert "Not known: The miner at" in page.read_text()
+    assert json.loads(three.call("north", "plan", "--json").out)["study"] is None
+    assert three.call("north", "publish", "--yes").code == 5
+
+    three.transport.down = False
+    (three.root / "north" / ".pramana" / "tokens" / "asia.token").unlink()
+    told = three.call("north", "plan", "--no-report")
+    assert told.code == 0
+    assert "this site has not joined the study 'asia' yet" in told.words
 
 
 @pytest.mark.slow
@@ -255,27 +270,6 @@ def test_records_drawn_anew_after_a_correction_add_and_kept_reports_do_not(three
     # Drawn once, the new draws are those of the next release too.
     table.write_text(table.read_text() + "P8888,yes,old,x0\n")
     assert added() == 0
-
-
-@pytest.mark.slow
-def test_without_an_answer_plan_goes_on_and_says_so(three: World):
-    three.transport.down = True
-    told = three.call("north", "plan", "--no-report")
-    assert told.code == 0
-    assert "whole study is not known: The miner at http://127.0.0.1:9" in told.words
-    assert json.loads(three.call("north", "plan", "--json").out)["study"] is None
-    page = three.root / "report.html"
-    assert three.call("north", "plan", "--report", str(page)).code == 0
-    assert "Not known: The miner at" in page.read_text()
-    assert three.call("north", "publish", "--yes").code == 5
-
-
-@pytest.mark.slow
-def test_before_the_site_has_joined_plan_goes_on_and_says_so(three: World):
-    (three.root / "north" / ".pramana" / "tokens" / "asia.token").unlink()
-    told = three.call("north", "plan", "--no-report")
-    assert told.code == 0
-    assert "this site has not joined the study 'asia' yet" in told.words
 
 
 # The budget --------------------------------------------------------------------------------------

@@ -6,48 +6,49 @@ import json
 import re
 import signal
 import socket
-import subprocess
-import sys
 import time
+from contextlib import contextmanager
 
 import httpx
 import pytest
 
 from owner_agent.http.serving import ListenAddress, serve_agent
 from pramana_core.errors import OptionError
+from tests.forked import Forked
 
 LINK = re.compile(r"it works once: (http://127\.0\.0\.1:(\d+)/pages/enter\?key=\S+)")
 
 
-def started(bench, *more):
-    """Start the command; return the process and what it says once it accepts requests."""
-    ready = bench.folder / "ready.json"
+@contextmanager
+def serving(bench, by, *more):
+    """Let the command serve; give its process, what it tells and its log; end it by a signal."""
+    ready, log = bench.folder / "ready.json", bench.folder / "serve.log"
     site = str(bench.folder / "site.toml")
     words = ["serve", "--site", site, "--port", "0", "--ready-file", str(ready), *more]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "owner_agent", *words], stderr=subprocess.PIPE, text=True
-    )
-    while not ready.exists() and process.poll() is None:
-        time.sleep(0.02)
-    return process, json.loads(ready.read_text())
-
-
-def ended(process, by):
-    """End the command; return its exit code and what it wrote."""
-    process.send_signal(by)
-    _, written = process.communicate()
-    return process.returncode, written
+    process = Forked("owner_agent", *words, out=log)
+    try:
+        while not ready.exists():
+            assert process.poll() is None, log.read_text()
+            time.sleep(0.02)
+        yield process, json.loads(ready.read_text()), log
+    finally:
+        process.send_signal(by)
+        code = process.wait()
+    assert code == 0, "Ctrl-C is how it ends: exit code 0, as docs/owner-guide.md says"
 
 
 @pytest.mark.end_to_end
-@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
-def test_the_command_opens_by_its_link_and_ends_well(bench, by):
-    process, told = started(bench)
-    try:
-        lines = [process.stderr.readline() for _ in range(2)]
-        found = LINK.search("".join(lines))
-        assert found is not None, lines
+def test_the_command_opens_by_its_link_and_ends_well(bench):
+    with serving(bench, signal.SIGINT) as (process, told, log):
+        assert told["pid"] == process.pid
+        found = LINK.search(log.read_text())
+        assert found is not None, log.read_text()
+        token = (bench.state / "agent.token").read_text().strip()
         with httpx.Client(timeout=None) as client:
+            assert client.get(told["url"] + "/healthz").json() == {"status": "ok"}
+            bearer = {"Authorization": f"Bearer {token}"}
+            status = client.get(told["url"] + "/v1/status", headers=bearer)
+            assert status.json()["owner"] == "clinic-north"
             assert client.get(told["url"] + "/pages/").status_code == 401
             assert client.get(found[1]).status_code == 200
             for page in ("", "plan", "publish", "left", "corrections", "peers"):
@@ -60,24 +61,17 @@ def test_the_command_opens_by_its_link_and_ends_well(bench, by):
         # No other address of this machine has it.
         with socket.socket() as other:
             assert other.connect_ex(("127.0.0.2", int(found[2]))) != 0
-    finally:
-        code, written = ended(process, by)
-    assert code == 0, "Ctrl-C is how it ends: exit code 0, as docs/owner-guide.md says"
-    assert "Traceback" not in written
-    assert "PATIENT" not in "".join(lines) + written
+    for never in ("Traceback", "PATIENT", token):
+        assert never not in log.read_text()
 
 
 @pytest.mark.end_to_end
 def test_for_other_machines_there_are_no_pages(bench):
-    process, told = started(bench, "--allow-remote")
-    try:
+    with serving(bench, signal.SIGTERM, "--allow-remote") as (_, told, log):
         assert httpx.get(told["url"] + "/healthz", timeout=None).status_code == 200
         assert httpx.get(told["url"] + "/pages/", timeout=None).status_code == 404
         assert httpx.get(told["url"] + "/", timeout=None).status_code == 404
-    finally:
-        code, written = ended(process, signal.SIGINT)
-    assert code == 0
-    assert "/pages/" not in written
+    assert "/pages/" not in log.read_text()
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org"])

@@ -1,8 +1,6 @@
 """Nothing on the wire, in files, messages or logs holds a record id, a key, or a true column."""
 
 import contextlib
-import hashlib
-import hmac
 import logging
 
 import numpy as np
@@ -13,11 +11,7 @@ from owner_agent.release.ledger import Ledger
 from owner_agent.state.keys import KeyStore
 from pramana_core.errors import PramanaError
 from pramana_core.terminal import console
-
-
-def pseudonym(number):
-    message = b"pramana/pseudonym/1\x00asia\x00" + f"Zq{number:04d}Person".encode()
-    return hmac.new(bytes(range(60, 92)), message, hashlib.sha256).digest()[:16]
+from tests.owner_agent.peer.conftest import pseudonym
 
 
 def traces(world, codes):

