@@ -16,7 +16,7 @@ from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.estimation.table_estimates import EstimatedTable
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Block, Plan
-from tests.shared.estimation.recordwise import INDEPENDENT, SWAPS, A, B, C
+from tests.shared.estimation.recordwise import INDEPENDENT, SWAPS, A, B, C, Table
 
 PLANS = {
     "independent": INDEPENDENT,
@@ -31,19 +31,6 @@ PLANS = {
         )
     ),
 }
-
-
-class Table:
-    """Reported counts given as a tensor over some columns."""
-
-    def __init__(self, names: tuple[str, ...], tensor: np.ndarray):
-        self.names, self.tensor = names, tensor
-        self.records = int(tensor.sum())
-
-    def table(self, names):
-        gone = tuple(i for i, n in enumerate(self.names) if n not in names)
-        left = [n for n in self.names if n in names]
-        return self.tensor.sum(axis=gone).transpose([left.index(n) for n in names])
 
 
 def dense_parts(plan: Plan, names: list[str]) -> tuple[np.ndarray, np.ndarray]:
