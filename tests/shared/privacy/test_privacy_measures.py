@@ -38,6 +38,7 @@ from pramana_core.privacy import (
     attacker_accuracy,
     conditional_entropy,
     downward_breach,
+    epsilon,
     gamma,
     gamma_within_groups,
     k_anonymity,
@@ -312,7 +313,9 @@ def close(expected: object) -> object:
 
 @pytest.mark.parametrize("channel", CHANNELS.values(), ids=CHANNELS.keys())
 def test_gamma(channel: Transition):
-    assert gamma(channel) == pytest.approx(Known.of(channel, None).gamma(), rel=1e-12)
+    known = Known.of(channel, None).gamma()
+    assert gamma(channel) == pytest.approx(known, rel=1e-12)
+    assert epsilon(channel) == pytest.approx(math.log(known))
 
 
 @pytest.mark.parametrize(("channel", "prior"), CASES)
