@@ -388,7 +388,7 @@ def literal_joint(points, least, width):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("dimensions", [1, 2, 3])
+@pytest.mark.parametrize("dimensions", [1, 3])
 def test_joint_mgas_is_the_literal_scheme(dimensions):
     """Multiples of 2^-10, some repeated: sums are exact and equal points are at distance 0."""
     rng = np.random.default_rng(dimensions)

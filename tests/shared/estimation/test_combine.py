@@ -286,7 +286,7 @@ def test_records_that_report_nothing_asked_only_count():
 @pytest.mark.calibration
 @pytest.mark.parametrize("estimator", ["moment", "ml"])
 def test_intervals_of_strata_cover_at_their_rate(estimator: str):
-    """300 samples: 95 % intervals cover within the binomial's bounds, of 1e-6; halved they do not.
+    """150 samples: 95 % intervals cover within the binomial's bounds, of 1e-6; halved they do not.
 
     And the mean of the estimates is the truth within five standard errors.
     """
@@ -301,7 +301,7 @@ def test_intervals_of_strata_cover_at_their_rate(estimator: str):
     sizes = [3000, 2000, 1000]
     rng = np.random.default_rng(10)
     wanted = true * sum(sizes[: len(plans)])
-    runs = 300
+    runs = 150
     estimates, covered, halved = [], np.zeros(6), np.zeros(6)
     for _ in range(runs):
         sources = []
