@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -25,7 +27,7 @@ def test_clouds_far_apart_are_the_groups(size, monkeypatch):
 
     Of the larger ones some points are grouped, and stand for all.
     """
-    monkeypatch.setattr("pramana_core.discretize.centres.JOINT_LIMIT", 400)
+    monkeypatch.setattr(sys.modules[mgas_centres.__module__], "JOINT_LIMIT", 400)
     points = _clouds([size] * 4, 1)
     found = mgas_centres(points, minimum_count=size * 9 // 10, granularities=(3, 3))
     assert found.counts == (size,) * 4
