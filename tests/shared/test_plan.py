@@ -9,17 +9,11 @@ import numpy as np
 import pytest
 
 from pramana_core.channels import (
-    RESOLUTION,
-    Choice,
     CutAndPaste,
     Dense,
     Grouped,
     Identity,
     Mixture,
-    OneHot,
-    RandomSymmetric,
-    Sampled,
-    StructuralZeros,
     Symmetric,
     Withheld,
 )
@@ -124,44 +118,16 @@ def test_what_is_not_lumpable_has_no_part():
     assert block.restrict(["a", "b"]) is swaps
 
 
-HALF = RESOLUTION // 2
-EVERY = {
-    "identity": Identity(6),
-    "symmetric": Symmetric.from_gamma(6, 5.0),
-    "dense": Dense.from_units(Symmetric.from_gamma(6, 4.0).units()),
-    "grouped": Grouped.from_probability([[0, 1, 2], [3, 4, 5]], 0.3),
-    "structural-zeros": StructuralZeros(6, (1,), Symmetric.from_gamma(5, 4.0)),
-    "random-symmetric": RandomSymmetric.around_gamma(6, 3.0, 0.2),
-    "mixture": Mixture.from_gamma(6, 7.0),
-    "cut-and-paste": CutAndPaste.from_probability((2, 3), 2, 0.3),
-    "sampled": Sampled(
-        (2, 3),
-        (
-            Choice((0,), HALF, Symmetric.from_gamma(2, 3.0)),
-            Choice((0, 1), HALF, Mixture.from_gamma(6, 3.0)),
-        ),
-    ),
-    "withheld": Withheld(6),
-}
-
-
-@pytest.mark.parametrize("name", EVERY)
-def test_every_family_comes_back_from_the_wire(name: str):
-    plan = Plan((Block((A, B), EVERY[name]),))
-    back = PlanMessage.model_validate_json(plan.canonical_json()).to_plan()
-    assert back == plan
-    assert back.digest == plan.digest
-
-
-def test_one_hot_comes_back_from_the_wire():
-    plan = Plan((Block((A,), OneHot.from_probability(2, 0.7)),))
-    assert PlanMessage.from_plan(plan).to_plan() == plan
-
-
 def test_channels_that_differ_have_different_digests():
     """Also the part of a cut-and-paste channel over more variables, which is another channel."""
-    part = CutAndPaste((2, 3), 2, 5, 4)
-    blocks = [Block((A, B), channel) for channel in (*EVERY.values(), part)]
+    channels = [
+        CutAndPaste((2, 3), 2, 5, 2),
+        CutAndPaste((2, 3), 2, 5, 4),
+        Identity(6),
+        Withheld(6),
+    ]
+    channels += [Symmetric.from_gamma(6, 5.0), Mixture.from_gamma(6, 5.0)]
+    blocks = [Block((A, B), channel) for channel in channels]
     assert len({block.digest for block in blocks}) == len(blocks)
 
 

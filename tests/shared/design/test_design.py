@@ -230,8 +230,7 @@ def test_tables_that_are_reported_are_told_though_others_are_not():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("scale", "holds"), [(1.0, True), (0.8, False)], ids=["as-is", "control"])
-def test_the_model_errors_are_the_spread_of_fits(scale, holds):
+def test_the_model_errors_are_the_spread_of_fits():
     """300 samples: their mean squares over the variance predicted are chi-square / 300.
 
     Order 1, which is not shrunk. Two-sided for the largest cell of three tables, false alarm 1e-6
@@ -251,15 +250,17 @@ def test_the_model_errors_are_the_spread_of_fits(scale, holds):
         for _ in range(runs)
     ]
     low, high = stats.chi2.ppf([0.5e-6 / 3, 1 - 0.5e-6 / 3], runs) / runs
-    passed = []
+    ratios = []
     for names, gone in ((("a",), (1, 2)), (("c",), (0, 1)), (("a", "c"), (1,))):
         shares = theta.sum(axis=gone)
         cell = np.unravel_index(shares.argmax(), shares.shape)
         largest = Goal((names,), 1, float(shares[cell]) * (1 - 1e-9))
-        error = scale * by_model(plan, largest, REFERENCE, records).score * shares[cell]
-        mean = np.mean([(f.sum(axis=gone)[cell] - shares[cell]) ** 2 for f in fits]) / error**2
-        passed.append(low <= mean <= high)
-    assert all(passed) == holds
+        error = by_model(plan, largest, REFERENCE, records).score * shares[cell]
+        mean = np.mean([(f.sum(axis=gone)[cell] - shares[cell]) ** 2 for f in fits])
+        ratios.append(mean / error**2)
+    assert low <= min(ratios)
+    assert max(ratios) <= high
+    assert max(ratios) / 0.8**2 > high
 
 
 def test_predictions_fall_with_the_root_of_the_records():
@@ -306,7 +307,7 @@ def test_a_channel_too_large_to_list_leaves_its_tables_out():
 
 @pytest.mark.slow
 def test_best_weights_are_not_bettered():
-    """Weights without the tenth that is spread against 200 others near and far."""
+    """Weights without the tenth that is spread against 80 others near and far."""
     domain = sized(6, 2, 3, 2)
     needs = Requirements(domain, dict.fromkeys(domain.names, 9.0), 9.0)
     subsets = subsets_of(needs, 2)
@@ -320,7 +321,7 @@ def test_best_weights_are_not_bettered():
         return by_model(sampled(subsets, weights)(needs), tables, known, 10**6).score
 
     best, rng = score(pure), np.random.default_rng(3)
-    others = [pure * np.exp(rng.normal(size=len(pure)) * s) for s in (0.03, 0.3, 1.0) * 60]
+    others = [pure * np.exp(rng.normal(size=len(pure)) * s) for s in (0.03, 0.3, 1.0) * 20]
     others += list(rng.dirichlet(np.ones(len(pure)), size=20))
     # A thousandth of the mean square is half of that of its root.
     assert min(score(w / w.sum()) for w in others) > best * (1 - 5e-4)
@@ -524,9 +525,9 @@ def test_families_by_the_number_of_variables():
 @pytest.mark.slow
 def test_tables_left_out_of_the_prediction_are_not_left_out_of_the_reports():
     """To sample among the tables that are predicted would tell none of the others."""
-    domain = sized(*[2] * 10)
+    domain = sized(*[2] * 5)
     needs = Requirements(domain, dict.fromkeys(domain.names, 9.0), 9.0)
-    tables = Goal((("a", "b"), *((n,) for n in domain.names)), 2, omitted=44)
+    tables = Goal((("a", "b"), *((n,) for n in domain.names)), 2, omitted=9)
     whole = Goal(tables.sets, 2)
     for made, there in ((tables, False), (whole, True)):
         found = {o.family for o in compare(Problem(needs, made, reference(domain), 99)).options}

@@ -28,7 +28,7 @@ from pramana_core.learn.networks.bayes_net import learn_parameters
 from pramana_core.learn.networks.structure import Structure
 from pramana_core.plan import Block, Plan
 
-SMALL = Domain.of(a="012", b="01", c="01", d="01", e="01")
+SMALL = Domain.of(a="012", b="01", c="01", d="01")
 SACHS = Domain.of(**{f"v{i:02}": "012" for i in range(11)})
 """As many variables of as many categories as the network sachs: its tables are pooled."""
 

@@ -159,9 +159,6 @@ def test_what_no_report_tells_is_said():
     assert "not pooled" in items.missing
 
 
-TRUTHS = ("uniform", "independent", "dependent")
-
-
 def truth(sizes: tuple[int, ...], kind: str, rng: np.random.Generator) -> np.ndarray:
     """A law of some variables; a dependent one has an interaction of every pair."""
     if kind == "uniform":
@@ -182,8 +179,17 @@ def margin(law: np.ndarray, names: tuple[str, ...], asked: tuple[str, ...]) -> n
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", TRUTHS)
-@pytest.mark.parametrize("sizes", [(2, 3, 4, 2, 3, 2), (5, 4, 3, 2, 2, 2), (2,) * 7])
+@pytest.mark.parametrize(
+    "kind", ["independent", "dependent", pytest.param("uniform", marks=pytest.mark.campaign)]
+)
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        (2, 3, 4, 2, 3, 2),
+        pytest.param((5, 4, 3, 2, 2, 2), marks=pytest.mark.campaign),
+        pytest.param((2,) * 7, marks=pytest.mark.campaign),
+    ],
+)
 def test_realized_errors_of_tables_that_the_search_did_not_see(sizes, kind):
     """Within a factor 1.3 over all such tables, by the estimator's tables before shrinkage.
 
@@ -268,7 +274,7 @@ def test_no_weights_among_many_drawn_are_better(learn, owners):
 @pytest.mark.slow
 def test_many_variables_are_designed_at_once():
     rng = np.random.default_rng(2)
-    domain = sized(*rng.integers(2, 9, 100).tolist())
+    domain = sized(*rng.integers(2, 9, 50).tolist())
     needs, tables = demands(domain), goal(domain, "pairs")
     problem = Problem(needs, tables, reference(domain), 1_000_000)
     made = option(problem, MIXED, builds(problem)[MIXED])
@@ -276,7 +282,7 @@ def test_many_variables_are_designed_at_once():
     assert made.gamma == pytest.approx(GAMMA, rel=1e-6)
     assert math.isfinite(made.prediction.score)
     assert set(made.prediction.by_length) == {1, 2}
-    assert len(candidates(needs, tables)) < 20_000
+    assert len(candidates(needs, tables)) < 10_000
     # The same need has the same plan.
     assert made.plan == mixed(tables, reference(domain), 1_000_000)(needs)
 
@@ -284,7 +290,7 @@ def test_many_variables_are_designed_at_once():
 @pytest.mark.slow
 def test_a_large_variable_does_not_ruin_the_others():
     """Its tables are hopeless; the others are hardly told less than without it, and it is named."""
-    small, both = sized(3, 3, 3, 3, 3), sized(3, 3, 3, 3, 3, 500)
+    small, both = sized(3, 3, 3, 3), sized(3, 3, 3, 3, 150)
     without = compare(
         Problem(demands(small), goal(small, "classifier", target="v0"), reference(small), 5000)
     ).best
@@ -292,7 +298,7 @@ def test_a_large_variable_does_not_ruin_the_others():
         Problem(demands(both), goal(both, "classifier", target="v0"), reference(both), 5000)
     ).best
     assert little_told(without) == ()
-    assert little_told(with_it) == ("v5",)
+    assert little_told(with_it) == ("v4",)
     each = {n: noise for n, (_, noise) in with_it.prediction.noise.items()}
     for names, (_, noise) in without.prediction.noise.items():
         assert each[names] < 1.6 * noise
@@ -313,8 +319,8 @@ def test_strongest_privacy_of_sets_of_different_sizes():
 
 @pytest.mark.slow
 def test_what_is_too_noisy_says_so_and_with_how_many_records_it_would_not_be():
-    domain = sized(4, 4, 4, 3)
-    wanted, known = goal(domain, "classifier", target="v3"), reference(domain)
+    domain = sized(4, 4, 3)
+    wanted, known = goal(domain, "classifier", target="v2"), reference(domain)
 
     def at(records: int):
         problem = Problem(demands(domain), wanted, known, records)

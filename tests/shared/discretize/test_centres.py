@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
-from pramana_core.discretize import JOINT_LIMIT, CentredGroups, mgas_centres, mgas_joint
+from pramana_core.discretize import CentredGroups, mgas_centres, mgas_joint
 from pramana_core.errors import OptionError
 
 
@@ -19,10 +21,13 @@ def _clouds(sizes, seed):
     return rng.permutation(points)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("size", [50, JOINT_LIMIT])
-def test_clouds_far_apart_are_the_groups(size):
-    """A tenth of each is left over at first; together they are too few for a group of their own."""
+@pytest.mark.parametrize("size", [50, 300])
+def test_clouds_far_apart_are_the_groups(size, monkeypatch):
+    """A tenth of each is left over at first; together they are too few for a group of their own.
+
+    Of the larger ones some points are grouped, and stand for all.
+    """
+    monkeypatch.setattr(sys.modules[mgas_centres.__module__], "JOINT_LIMIT", 400)
     points = _clouds([size] * 4, 1)
     found = mgas_centres(points, minimum_count=size * 9 // 10, granularities=(3, 3))
     assert found.counts == (size,) * 4
@@ -41,7 +46,7 @@ def test_without_rounding_and_giving_up_the_groups_are_those_of_the_joint_scheme
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(3))
 def test_every_group_holds_the_fewest_records_and_is_as_wide_as_asked(seed):
     rng = np.random.default_rng(seed)
     points = np.column_stack([rng.exponential(10, 700), rng.normal(0, 3, 700)])
@@ -60,13 +65,10 @@ def test_every_group_holds_the_fewest_records_and_is_as_wide_as_asked(seed):
 @pytest.mark.slow
 def test_nearest_means_alone_do_not_hold_the_fewest_records():
     """The control: what `mgas_joint` finds, assigned to the nearest mean, can have too few."""
-    fewest = []
-    for seed in range(8):
-        rng = np.random.default_rng(seed)
-        points = np.column_stack([rng.exponential(10, 700), rng.normal(0, 3, 700)]) / (4, 1.5)
-        joint = mgas_joint(points, minimum_count=15, granularity=1.0)
-        fewest.append(np.bincount(joint.assign(points), minlength=len(joint.means)).min())
-    assert min(fewest) < 15
+    rng = np.random.default_rng(0)
+    points = np.column_stack([rng.exponential(10, 700), rng.normal(0, 3, 700)]) / (4, 1.5)
+    joint = mgas_joint(points, minimum_count=15, granularity=1.0)
+    assert np.bincount(joint.assign(points), minlength=len(joint.means)).min() < 15
 
 
 def test_units_decide_what_is_near():

@@ -388,12 +388,12 @@ def literal_joint(points, least, width):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("dimensions", [1, 2, 3])
+@pytest.mark.parametrize("dimensions", [1, 3])
 def test_joint_mgas_is_the_literal_scheme(dimensions):
     """Multiples of 2^-10, some repeated: sums are exact and equal points are at distance 0."""
     rng = np.random.default_rng(dimensions)
     sizes = set()
-    for _ in range(40):
+    for _ in range(20):
         points = rng.integers(0, 4_096, size=(12, dimensions)) / 1_024
         points = np.concatenate([points, points[rng.integers(0, 12, size=3)]])
         least, width = int(rng.integers(1, 5)), float(rng.choice([0, 0.5, 1.0, 2.0]))

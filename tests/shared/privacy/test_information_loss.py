@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -22,6 +21,7 @@ from pramana_core.privacy.information_loss import (
     odds_ratio_spread,
     predicted_log_odds_se,
 )
+from tests.shared.estimation.recordwise import Table
 
 
 @pytest.mark.parametrize(
@@ -142,23 +142,9 @@ CHANNELS: dict[str, tuple[Transition, Transition]] = {
 }
 
 
-@dataclass
-class Reported:
-    """Reported counts given as a tensor."""
-
-    tensor: np.ndarray
-
-    @property
-    def records(self) -> int:
-        return round(float(self.tensor.sum()))
-
-    def table(self, names):
-        return self.tensor if list(names) == ["a", "b"] else self.tensor.T
-
-
 def estimated(channels: tuple[Transition, Transition], reported: np.ndarray):
     plan = Plan((Block((A,), channels[0]), Block((B,), channels[1])))
-    return EstimatedMarginals(Reported(reported), plan).marginal(["a", "b"])  # type: ignore[arg-type]
+    return EstimatedMarginals(Table("ab", reported), plan).marginal(["a", "b"])  # type: ignore[arg-type]
 
 
 def probabilities(channels: tuple[Transition, Transition], joint: np.ndarray) -> np.ndarray:

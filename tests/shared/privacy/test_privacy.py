@@ -26,28 +26,11 @@ from pramana_core.privacy import (
     NOTHING,
     Amplification,
     composed,
-    epsilon,
     gamma,
     gamma_for_breach,
     gamma_within_groups,
     largest_proportion_se,
 )
-
-
-def by_definition(channel: Transition) -> float:
-    matrix = channel.matrix()
-    worst = 1.0
-    for column in matrix.T:
-        for high in column:
-            for low in column:
-                if high > 0:
-                    worst = max(worst, math.inf if low == 0 else high / low)
-    return worst
-
-
-def test_gamma_is_the_largest_ratio_in_a_column(channel: Transition):
-    assert gamma(channel) == pytest.approx(by_definition(channel), rel=1e-14)
-    assert epsilon(channel) == pytest.approx(math.log(by_definition(channel)))
 
 
 def test_closed_forms_of_ma_3_1_2():

@@ -53,6 +53,14 @@ def listed(stratum: Stratum) -> np.ndarray:
     return dense
 
 
+def drawn(true: np.ndarray, channels: tuple[Transition, ...], records: int, seed: int) -> Stratum:
+    """Reports of records of a law, each channel reporting one axis, or one alone all of them."""
+    empty = Stratum(np.zeros([c.shape[1] for c in channels]), channels)
+    law = empty.expected(true.reshape(*empty.shape, 1))[:, 0]
+    counts = np.random.default_rng(seed).multinomial(records, law / law.sum())
+    return Stratum(counts.reshape(empty.reported.shape).astype(float), channels)
+
+
 def expected_stratum(true: np.ndarray, channels: tuple[Transition, ...]) -> Stratum:
     reported = true
     for axis, channel in enumerate(channels):

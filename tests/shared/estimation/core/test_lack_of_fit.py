@@ -13,6 +13,7 @@ from pramana_core.estimation.core import profile as lack_of_fit
 from pramana_core.estimation.core.loglinear import design, fit
 from pramana_core.estimation.core.profile import Profile, ScoreTest, score_test, why_untested
 from pramana_core.estimation.core.strata import Stratum
+from tests.shared.estimation.core.strata_cases import drawn
 
 SHAPE = (3, 4, 4)
 BITS = (2, 2, 2)
@@ -20,13 +21,6 @@ BITS = (2, 2, 2)
 
 def columns(shape: tuple[int, ...], p: float) -> tuple[Symmetric, ...]:
     return tuple(Symmetric.from_gamma(k, (1 - p) * (k - 1) / p) for k in shape)
-
-
-def drawn(theta: np.ndarray, channels: tuple, records: int, seed: int) -> Stratum:
-    empty = Stratum(np.zeros([c.shape[1] for c in channels]), channels)
-    law = empty.expected(theta.reshape(*empty.shape, 1))[:, 0]
-    counts = np.random.default_rng(seed).multinomial(records, law / law.sum())
-    return Stratum(counts.reshape(empty.reported.shape).astype(float), channels)
 
 
 def fitted_test(stratum: Stratum, shape: tuple[int, ...], order: int) -> ScoreTest | None:
@@ -97,18 +91,20 @@ def test_the_tail_is_that_of_a_weighted_sum_of_chi_squares():
     ],
 )
 def test_a_model_that_holds_is_rejected_at_most_at_the_level(shape, p, order, records):
-    """200 repetitions at level 5 %: not more than chance explains, false alarm 1e-6."""
+    """80 repetitions at level 5 %: not more than chance explains, false alarm 1e-6."""
     theta = pairwise(shape, 0.3, order)
     found = [
         fitted_test(drawn(theta, columns(shape, p), records, 50 + seed), shape, order)
-        for seed in range(200)
+        for seed in range(80)
     ]
     rejected = sum(test is not None and test.p_value <= 0.05 for test in found)
-    assert rejected <= stats.binom.isf(1e-6, 200, 0.05), rejected
+    assert rejected <= stats.binom.isf(1e-6, 80, 0.05), rejected
 
 
 @pytest.mark.calibration
-@pytest.mark.parametrize(("p", "records"), [(0.1, 200), (0.2, 1000)])
+@pytest.mark.parametrize(
+    ("p", "records"), [(0.1, 200), pytest.param(0.2, 1000, marks=pytest.mark.campaign)]
+)
 def test_an_interaction_above_the_order_is_found(p: float, records: int):
     """At level 1 %: more than nine times of ten (at p = .1 of 200 records, .2 of 1,000).
 

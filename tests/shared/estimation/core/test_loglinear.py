@@ -31,6 +31,7 @@ from pramana_core.estimation.core.strata import Stratum
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Block, Plan
+from tests.shared.estimation.core.strata_cases import drawn
 
 SHAPE = (3, 2, 4)
 PAIRS = list(itertools.combinations(range(3), 2))
@@ -123,12 +124,6 @@ def test_strata_with_different_channels_are_fitted_together():
     np.testing.assert_allclose(fit(strata, SHAPE).probabilities, theta, atol=1e-5)
 
 
-def noisy(theta: np.ndarray, channel: Sampled, records: int, seed: int) -> Stratum:
-    law = channel.apply(theta.ravel(), 0)
-    reports = np.random.default_rng(seed).multinomial(records, law / law.sum())
-    return Stratum(reports.astype(float), (channel,))
-
-
 def negative_posterior(values: np.ndarray, stratum: Stratum, found: LogLinearFit) -> float:
     """Minus the log-posterior written out with the listed matrix."""
     made = found.design
@@ -142,7 +137,7 @@ def negative_posterior(values: np.ndarray, stratum: Stratum, found: LogLinearFit
 
 
 def test_the_fit_maximizes_the_posterior_at_the_variances_found():
-    stratum = noisy(pairwise_truth(3, 0.5), sampled_pairs(9.0), 3000, 11)
+    stratum = drawn(pairwise_truth(3, 0.5), (sampled_pairs(9.0),), 3000, 11)
     found = fit([stratum], SHAPE)
     values = np.linalg.lstsq(
         np.column_stack([np.ones(24), found.design.matrix]),
@@ -158,7 +153,7 @@ def test_interactions_that_are_not_there_are_removed_and_others_kept():
     theta = np.exp(agree) / np.exp(agree).sum()
     kept, removed = 0, 0
     for seed in range(20):
-        found = fit([noisy(theta, sampled_pairs(9.0), 20_000, seed)], SHAPE)
+        found = fit([drawn(theta, (sampled_pairs(9.0),), 20_000, seed)], SHAPE)
         removed += found.variances[0, 1] < 1e-3
         kept += found.variances[0, 2] > 1e-2 and found.variances[1, 2] > 1e-2
     assert kept == 20
@@ -190,9 +185,14 @@ def test_the_information_is_the_covariance_of_the_score():
 
 
 @pytest.mark.calibration
-@pytest.mark.parametrize(("scale", "holds"), [(1.0, True), (0.8, False)], ids=["as-is", "control"])
-@pytest.mark.parametrize("strength", [0.1, pytest.param(0.4, marks=pytest.mark.campaign), 0.7])
-def test_intervals_cover_at_least_at_their_rate(strength: float, scale: float, holds: bool):
+@pytest.mark.parametrize(
+    ("strength", "control"),
+    [
+        (0.7, 0.6),
+        *(pytest.param(*case, marks=pytest.mark.campaign) for case in ((0.1, 0.4), (0.4, 0.65))),
+    ],
+)
+def test_intervals_cover_at_least_at_their_rate(strength: float, control: float):
     """95 % intervals of all cells, 100 repetitions: not below 95 % by more than 1.5 points.
 
     The variances of the interactions are estimated too, so the rate is not exact: weak interactions
@@ -202,17 +202,16 @@ def test_intervals_cover_at_least_at_their_rate(strength: float, scale: float, h
     """
     theta = pairwise_truth(0, strength)
     channel = sampled_pairs(9.0)
-    scale = scale if holds else {0.1: 0.4, 0.4: 0.65, 0.7: 0.6}[strength]
     covered = []
     for seed in range(100):
-        found = fit([noisy(theta, channel, 20_000, 1000 + seed)], SHAPE)
+        found = fit([drawn(theta, (channel,), 20_000, 1000 + seed)], SHAPE)
         slopes = found.sensitivity()
-        error = scale * np.sqrt(np.diag(slopes @ found.covariance @ slopes.T))
+        error = np.sqrt(np.diag(slopes @ found.covariance @ slopes.T))
         off = np.abs(found.probabilities.ravel() - theta.ravel())
-        covered.append(float((off <= 1.96 * error).mean()))
-    spread = np.std(covered, ddof=1) / math.sqrt(len(covered))
-    short = (0.935 - float(np.mean(covered))) / spread
-    assert (short < stats.norm.isf(1e-6)) == holds, np.mean(covered)
+        covered.append([float((off <= 1.96 * s * error).mean()) for s in (1.0, control)])
+    mean, spread = np.mean(covered, axis=0), np.std(covered, axis=0, ddof=1)
+    short = (0.935 - mean) / spread * math.sqrt(len(covered))
+    assert (short < stats.norm.isf(1e-6)).tolist() == [True, False], mean
 
 
 BITS = (2, 2, 2)
@@ -241,31 +240,24 @@ def one_interaction(errors: float, records: int) -> tuple[np.ndarray, np.ndarray
 
 @pytest.mark.calibration
 @pytest.mark.parametrize(
-    ("errors", "scale", "holds"),
-    [
-        (2.5, 1.0, True),
-        (2.5, 0.6, False),
-        *(pytest.param(e, 1.0, True, marks=pytest.mark.campaign) for e in (0.0, 2.0, 4.0)),
-    ],
+    "errors", [2.5, *(pytest.param(e, marks=pytest.mark.campaign) for e in (0.0, 2.0, 4.0))]
 )
-def test_the_odds_ratio_of_an_interaction_just_told_is_covered(errors, scale, holds):
+def test_the_odds_ratio_of_an_interaction_just_told_is_covered(errors):
     """Where shrinkage moves the estimate most: 200 repetitions, at least 90 %, false alarm 1e-6.
 
-    Without the bias in the errors this was 83 to 88 %.
+    Without the bias in the errors this was 83 to 88 %. The control has 0.6 of the errors.
     """
     theta, contrast = one_interaction(errors, 20_000)
     truth = contrast @ np.log(theta.ravel())
-    law = BIT_PAIRS.apply(theta.ravel(), 0)
-    held = 0
+    held = np.zeros(2)
     for seed in range(200):
-        reports = np.random.default_rng(seed).multinomial(20_000, law / law.sum())
-        found = fit([Stratum(reports.astype(float), (BIT_PAIRS,))], BITS)
+        found = fit([drawn(theta, (BIT_PAIRS,), 20_000, seed)], BITS)
         cells = found.probabilities.ravel()
         slopes = contrast @ (found.sensitivity() / cells[:, None])
-        error = scale * math.sqrt(slopes @ found.covariance @ slopes)
+        error = np.array([1.0, 0.6]) * math.sqrt(slopes @ found.covariance @ slopes)
         held += abs(contrast @ np.log(cells) - truth) <= 1.96 * error
     least = stats.binom.isf(1 - 1e-6, 200, 0.95)
-    assert (held >= least) == holds, held
+    assert (held[0] >= least, errors == 2.5 and held[1] >= least) == (True, False), held
 
 
 def test_impossible_cells_stay_empty():
@@ -345,7 +337,7 @@ def test_what_cannot_be_fitted_is_refused():
 @pytest.mark.parametrize("most", [1, 2, 5, 500])
 def test_it_ends_however_few_turns_the_variances_take(most):
     channel, theta = sampled_pairs(9.0), pairwise_truth(0, 0.4)
-    stratum = noisy(theta, channel, 2000, 1)
+    stratum = drawn(theta, (channel,), 2000, 1)
     found = fit([stratum], SHAPE, max_steps=most)
     # The effects are the likeliest at the variances taken: no step promises more than rounding.
     widths = [
@@ -436,7 +428,9 @@ def test_a_fixed_point_that_is_circled_is_met_all_the_same():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("records", [50, pytest.param(100, marks=pytest.mark.campaign), 200])
+@pytest.mark.parametrize(
+    "records", [*(pytest.param(n, marks=pytest.mark.campaign) for n in (50, 100)), 200]
+)
 def test_small_tables_settle(records: int):
     """Five bits, each changed with probability .3: of 100 fits to 200 records 17 had no end.
 
@@ -447,7 +441,7 @@ def test_small_tables_settle(records: int):
     channels = (Symmetric.from_gamma(2, 7 / 3),) * 5
     made = design(shape, 2)
     empty = Stratum(np.zeros(shape), channels)
-    for seed in range(30):
+    for seed in range(20):
         rng = np.random.default_rng(seed)
         height = made.matrix @ rng.normal(size=made.matrix.shape[1]) * rng.choice([0.1, 0.4, 1.0])
         theta = (np.exp(height) / np.exp(height).sum()).reshape(shape)

@@ -77,7 +77,7 @@ def optimum(strata, parents):
 
     size = network(np.zeros(100), parents)[1]
     rng = np.random.default_rng(0)
-    found = [minimize(loss, rng.normal(0, 0.5, size), method="L-BFGS-B") for _ in range(3)]
+    found = [minimize(loss, rng.normal(0, 0.5, size), method="L-BFGS-B") for _ in range(2)]
     return -min(f.fun for f in found)
 
 

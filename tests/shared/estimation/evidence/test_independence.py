@@ -19,20 +19,7 @@ from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.estimation.evidence import ConditionalIndependence
 from pramana_core.plan import Block, Plan
 from tests.lengths import repetitions
-from tests.shared.estimation.recordwise import SWAPS
-
-
-class Table:
-    """Reported counts given as a tensor over some columns."""
-
-    def __init__(self, names: Sequence[str], tensor: np.ndarray):
-        self.names, self.tensor = tuple(names), tensor
-        self.records = round(float(tensor.sum()))
-
-    def table(self, names):
-        gone = tuple(i for i, n in enumerate(self.names) if n not in names)
-        left = [n for n in self.names if n in names]
-        return self.tensor.sum(axis=gone).transpose([left.index(n) for n in names])
+from tests.shared.estimation.recordwise import SWAPS, Table
 
 
 def domain_of(*sizes: int) -> Domain:
@@ -77,7 +64,7 @@ def independent(shape: Sequence[int], seed: int) -> np.ndarray:
     )
 
 
-def optimized(loss, size: int, tries: int = 4) -> float:
+def optimized(loss, size: int, tries: int = 2) -> float:
     """The least loss that a quasi-Newton search finds from several starts."""
     rng = np.random.default_rng(0)
     scale = loss(np.zeros(size))
@@ -138,10 +125,12 @@ PLANS = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS.keys())
-@pytest.mark.parametrize("seed", [1, 2])
-def test_likelihoods_equal_those_of_another_optimizer(plan: Plan, seed: int):
-    """Once where X and Z are dependent, once where they are not."""
+@pytest.mark.parametrize(
+    ("name", "seed"), [*((name, 1) for name in PLANS), ("dense", 2), ("given-grouped", 2)]
+)
+def test_likelihoods_equal_those_of_another_optimizer(name: str, seed: int):
+    """Where X and Z are dependent, and where they are not."""
+    plan = PLANS[name]
     made = dependent if seed == 1 else independent
     table = reports(plan, made(plan.domain.shape, seed), 8000, seed)
     evidence = EstimatedMarginals(table, plan).independence(["x"], ["z"], ["g"])
@@ -287,23 +276,20 @@ def test_estimates_of_exactly_zero_are_left():
     """
     channel = Symmetric.from_probability(2, 0.25)
     plan = alone(domain_of(2, 2, 2), *[channel] * 3)
-    rng = np.random.default_rng(0)
-    missed = []
-    for _ in range(3):
-        true = rng.integers(1, 30, (2, 2, 2)) * 64.0
-        true[0, 0] = 0
-        true[1, 0] = [64 * 60, 0]
-        seen = blurred(plan, true)
-        assert np.array_equal(seen, np.round(seen))
-        evidence = EstimatedMarginals(Table("xgz", seen), plan).independence(["x"], ["z"], ["g"])
-        begin, exact = evidence.table.begin
-        assert exact
-        assert begin.min() == 0
-        least, _ = least_and_most(plan, seen)
-        assert evidence.null_log_likelihood == pytest.approx(least, abs=0.05)
-        assert evidence.ratio <= evidence.upper + 1e-9
-        missed.append(evidence.saturated - evidence.upper - least)
-    assert min(missed) < -0.3, "the control: independence of the estimates themselves is too low"
+    true = np.random.default_rng(5).integers(1, 30, (2, 2, 2)) * 64.0
+    true[0, 0] = 0
+    true[1, 0] = [64 * 60, 0]
+    seen = blurred(plan, true)
+    assert np.array_equal(seen, np.round(seen))
+    evidence = EstimatedMarginals(Table("xgz", seen), plan).independence(["x"], ["z"], ["g"])
+    begin, exact = evidence.table.begin
+    assert exact
+    assert begin.min() == 0
+    least, _ = least_and_most(plan, seen)
+    assert evidence.null_log_likelihood == pytest.approx(least, abs=0.05)
+    assert evidence.ratio <= evidence.upper + 1e-9
+    missed = evidence.saturated - evidence.upper - least
+    assert missed < -0.3, "the control: independence of the estimates themselves is too low"
 
 
 @pytest.mark.slow
@@ -363,7 +349,7 @@ def test_under_independence_twice_the_ratio_is_chi_square(assert_distribution):
 
     The plain gain of estimated counts, compared with the same distribution, must be rejected.
     """
-    shape, samples = NOISY.domain.shape, repetitions(160, 400)
+    shape, samples = NOISY.domain.shape, repetitions(120, 400)
     seen = blurred(NOISY, independent(shape, 8)).ravel()
     rng = np.random.default_rng(9)
     drawn = rng.multinomial(500_000, seen, size=samples).reshape(samples, *shape)

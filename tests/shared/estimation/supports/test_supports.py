@@ -131,7 +131,7 @@ def assert_rules(supports, sources, items, lengths=(2, 3)) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("records", [1, 65, TABLES])
+@pytest.mark.parametrize("records", [65, TABLES])
 @pytest.mark.parametrize("name", PLANS)
 def test_supports_are_sums_over_single_records(name: str, records: int):
     made = Records.random(PLANS[name], records, seed=records)
@@ -139,7 +139,7 @@ def test_supports_are_sums_over_single_records(name: str, records: int):
     assert supports.items == ITEMS
     assert isinstance(supports, MixedSupports) == (name in MIXED)
     assert_counts(supports, [made], ITEMS)
-    assert_rules(supports, [made], ITEMS)
+    assert_rules(supports, [made], ITEMS, (2, 3) if records < TABLES else (2,))
 
 
 @pytest.mark.parametrize("name", ["ternary", "wide", "not-lumpable", "one-hot"])
