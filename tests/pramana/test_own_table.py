@@ -35,7 +35,7 @@ pytestmark = pytest.mark.calibration
 TABLE = DATA / "adult-train.csv.gz"
 EXAMPLE = ROOT / "examples" / "adult"
 
-RUNS = 40
+RUNS = 24
 FALSE_ALARM = 1e-6
 
 
@@ -95,7 +95,11 @@ def coverage(runs: list[tuple[Row, ...]], factor: float) -> tuple[float, float]:
     for rows in runs:
         z = np.array([row.z for row in rows if row.z is not None])
         shares.append(np.mean(np.abs(z) <= 1.96 * factor))
-    half = stats.norm.isf(FALSE_ALARM / 2) * np.std(shares, ddof=1) / np.sqrt(len(shares))
+    half = (
+        stats.t.isf(FALSE_ALARM / 2, len(shares) - 1)
+        * np.std(shares, ddof=1)
+        / np.sqrt(len(shares))
+    )
     return float(np.mean(shares) - half), float(np.mean(shares) + half)
 
 

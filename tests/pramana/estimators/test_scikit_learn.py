@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import copy
-import subprocess
-import sys
 from typing import Any
 
 import numpy as np
@@ -17,7 +15,6 @@ from sklearn.utils.estimator_checks import check_estimator
 from sklearn.utils.validation import check_is_fitted
 
 import pramana as pm
-from tests.places import ROOT
 from tests.pramana.estimators.aboard import CLASSIFIERS, clean, fitted, people
 
 LEARNS = "it fits an array of numbers and y; ours learn from reports of categories and their plan"
@@ -163,17 +160,3 @@ def test_its_tools_take_a_fitted_classifier(name: str):
     told = permutation_importance(model, features, true, n_repeats=2, random_state=0)
     means: Any = told.importances_mean
     assert features.columns[int(means.argmax())] == "sex"
-
-
-@pytest.mark.slow
-def test_scikit_learn_is_not_loaded_for_it():
-    script = (
-        "import sys, pramana as pm; frame = pm.example('berkeley')\n"
-        "plan = pm.Plan.unrandomized(pm.domain(frame, pm.observed_categories(frame)))\n"
-        "pm.LinearClassifier('admitted').fit(frame, plan).score(frame)\n"
-        "print('sklearn' in sys.modules)"
-    )
-    ran = subprocess.run(
-        [sys.executable, "-c", script], check=True, capture_output=True, text=True, cwd=ROOT
-    )
-    assert ran.stdout == "False\n"
