@@ -26,7 +26,7 @@ from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Block, Plan
 from tests.lengths import repetitions
 from tests.places import DATA, ROOT
-from tests.shared.learn.networks.given_tables import Table
+from tests.shared.learn.networks.given_tables import Table, said_of_searches
 
 NETWORKS = DATA / "networks"
 
@@ -52,6 +52,13 @@ SIX = network_of(
         "F": [0.85, 0.3, 0.4, 0.15],
     },
 )
+
+FOUR = BayesNet(
+    SIX.domain.project("ABCD"),
+    Structure.of({node: SIX.structure.parents[node] for node in "ABCD"}),
+    {node: SIX.tables[node] for node in "ABCD"},
+)
+"""The first four nodes of the six."""
 
 
 def reported(network: BayesNet, p: float) -> tuple[Plan, np.ndarray]:
@@ -87,7 +94,7 @@ def mistakes(found: Structure, true: Structure) -> tuple[int, int]:
 
 # The six nodes of issue and design ----------------------------------------------------------------
 
-RUNS = 20
+RUNS = repetitions(5, 20)
 MOST = {0.2: 0.1, 0.25: 0.4, 0.3: 1.4}
 """The mean number of wrong links allowed at each p."""
 
@@ -113,13 +120,13 @@ def wrong_links(p: float, name: str) -> float:
 @pytest.mark.calibration
 @pytest.mark.parametrize("p", [0.2, pytest.param(0.25, marks=pytest.mark.campaign), 0.3])
 def test_the_default_needs_no_threshold(p: float):
-    """N = 10,000, 20 runs: means of extra and missing links; measured here 0, 0 and 0.9."""
+    """N = 10,000: means of extra and missing links; measured 0 and 1.2 (0 and 1.35 in 20 runs)."""
     assert wrong_links(p, "likelihood") <= MOST[p]
 
 
 @pytest.mark.calibration
 def test_the_plain_score_has_many_extra_links():
-    """The negative control, at the least noise: K2 without a threshold; measured here 4.55."""
+    """The negative control, at the least noise: K2 without a threshold; measured here 4.8."""
     assert wrong_links(0.2, "bayesian") > 20 * MOST[0.2]
 
 
@@ -257,6 +264,9 @@ def few_links(seed: int, most: int) -> tuple[BayesNet, float, int]:
     )
 
 
+SOME_RUNS, NONE_RUNS = repetitions(60, 120), repetitions(100, 200)
+
+
 @cache
 def trusted(runs: int, most: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Each link found: its confidence, the share of samples that keep it, and whether it is."""
@@ -286,7 +296,7 @@ def test_independent_variables_are_not_trusted():
     The control is what confidence was: the share of samples that keep the link, the mean of which
     is above one half, because the link was chosen in the same reports.
     """
-    confidence, kept, right = trusted(200, 0)
+    confidence, kept, right = trusted(NONE_RUNS, 0)
     assert not right.any()
     assert len(right) >= 5
     assert np.mean(confidence < 0.5) >= 0.9
@@ -301,7 +311,7 @@ def test_confidence_promises_no_more_than_it_keeps():
     In the mean over links of each range of confidence, up to 5 standard errors of a binomial share
     (false alarm below 1e-6). The control: the same numbers a good deal nearer to 1.
     """
-    some, none = trusted(120, 5), trusted(200, 0)
+    some, none = trusted(SOME_RUNS, 5), trusted(NONE_RUNS, 0)
     confidence, right = (np.concatenate((some[part], none[part])) for part in (0, 2))
 
     def kept(said: np.ndarray) -> bool:
@@ -313,7 +323,7 @@ def test_confidence_promises_no_more_than_it_keeps():
             verdicts.append(right[within].sum() >= expected - 5 * error - 0.5)
         return all(verdicts)
 
-    assert len(right) >= 80
+    assert len(right) >= 40
     assert kept(confidence)
     assert not kept(1 - (1 - confidence) * 0.02)
 
@@ -322,16 +332,16 @@ def test_confidence_promises_no_more_than_it_keeps():
 def test_links_from_noise_are_not_trusted():
     """Two independent variables: the few links that chance makes have little to stand on.
 
-    Of 1,500 samples of N = 500 a share of Pr(chi-square > log N) = 0.0127 is expected to make one;
-    between 3 and 45 by the binomial's bounds of 1e-6.
+    Of samples of N = 500 a share of Pr(chi-square > log N) = 0.0127 is expected to make one:
+    as many as are within the binomial's bounds of 1e-6, and at least one.
     """
-    network = weak_link(0.0)
+    network, runs = weak_link(0.0), repetitions(400, 1500)
     found = [
         confidence_of(learn_structure(drawn(network, 0.2, 500, seed), search=PAIR, draws=100))
-        for seed in range(1500)
+        for seed in range(runs)
     ]
     trust = [confidence for confidence in found if confidence is not None]
-    low, high = stats.binom.ppf([1e-6, 1 - 1e-6], 1500, stats.chi2.sf(math.log(500), 1))
+    low, high = stats.binom.ppf([1e-6, 1 - 1e-6], runs, stats.chi2.sf(math.log(500), 1))
     assert max(low, 1) <= len(trust) <= high
     assert np.median(trust) < 0.8
     assert max(trust) < 0.99
@@ -358,59 +368,40 @@ def test_plain_scores_make_links_of_noise_and_say_how_unsure_they_are():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "search", [Search(SIX.structure.nodes), Search(tabu=2)], ids=["k2", "climb"]
+    "search", [Search(FOUR.structure.nodes), Search(tabu=2)], ids=["k2", "climb"]
 )
 def test_the_same_seed_gives_the_same_result(search: Search):
-    def learned(seed: int) -> LearnedStructure:
-        return learn_structure(drawn(SIX, 0.3, 3000, 5), search=search, draws=40, seed=seed)
-
-    assert learned(1) == learned(1)
-    one, two = learned(1), learned(2)
+    one, again, two = (
+        learn_structure(drawn(FOUR, 0.3, 3000, 5), search=search, draws=20, seed=seed)
+        for seed in (1, 1, 2)
+    )
+    assert one == again
     assert one.structure == two.structure
     assert [link.gain for link in one.links] == [link.gain for link in two.links]
     assert one.links != two.links
 
 
-SCRIPT = """
-import numpy as np
-from pramana_core.marginals.counts import ReportedCounts
-from pramana_core.domain import Domain
-from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.learn.networks.structure import Search
-from pramana_core.learn.networks.search.structure_learning import learn_structure
-from pramana_core.plan import Block, Plan
-from pramana_core.channels import Symmetric
-
-domain = Domain.of(**{name: "123" for name in ("one", "two", "three", "four", "five")})
-rng = np.random.default_rng(1)
-columns = {name: rng.integers(0, 3, 3000, dtype=np.uint8) for name in domain.names}
-for child, parent in [("two", "one"), ("four", "two"), ("four", "three"), ("five", "four")]:
-    same = rng.random(3000) < 0.6
-    columns[child] = np.where(same, columns[parent], columns[child])
-plan = Plan(tuple(Block((v,), Symmetric.from_probability(3, 0.2)) for v in domain))
-marginals = EstimatedMarginals(ReportedCounts(columns, plan.reported_sizes), plan)
-for search in (Search(domain.names), Search(tabu=2)):
-    learned = learn_structure(marginals, search=search, draws=20)
-    print(learned.structure, learned.links)
-"""
-
-
 @pytest.mark.slow
 def test_the_order_of_sets_decides_nothing():
     """Python orders sets of names by a hash that is another in every process."""
-    outputs = set()
-    for seed in ("0", "1"):
-        run = subprocess.run(
-            [sys.executable, "-c", SCRIPT],
-            cwd=ROOT,
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        outputs.add(run.stdout)
-    assert len(outputs) == 1
-    assert outputs.pop().count("LearnedLink") >= 4
+    here = said_of_searches()
+    assert here.count("LearnedLink") >= 6
+    run = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            f"import {said_of_searches.__module__} as there\nprint(there.said_of_searches())",
+        ],
+        cwd=ROOT,
+        env={
+            **os.environ,
+            "PYTHONHASHSEED": "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1",
+        },
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert run.stdout.rstrip("\n") == here
 
 
 # Options ------------------------------------------------------------------------------------------
@@ -427,13 +418,13 @@ def test_only_wanted_children_get_parents():
 
 @pytest.mark.slow
 def test_steps_are_told_and_can_stop_it():
-    marginals = drawn(SIX, 0.1, 20_000, 7)
-    for search in (Search(SIX.structure.nodes), Search(tabu=2)):
+    marginals = drawn(FOUR, 0.1, 20_000, 7)
+    for search in (Search(FOUR.structure.nodes), Search(tabu=2)):
         steps: list[tuple[int, int]] = []
         learn_structure(
             marginals, search=search, draws=0, on_step=lambda *s, seen=steps: seen.append(s)
         )
-        assert len(steps) >= 6
+        assert len(steps) >= 4
         assert all(0 <= done <= total for done, total in steps)
 
         def stop(_done: int, _total: int) -> None:
@@ -568,7 +559,9 @@ def cyclic(seed: int, copies: int) -> EstimatedMarginals:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [9, 46, 87])
+@pytest.mark.parametrize(
+    "seed", [9, *(pytest.param(seed, marks=pytest.mark.campaign) for seed in (46, 87))]
+)
 def test_a_circle_of_gains_ends_where_links_are_worth_having(seed: int):
     marginals = cyclic(seed, 1)
     order = marginals.domain.names

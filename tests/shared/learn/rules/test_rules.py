@@ -41,6 +41,7 @@ from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.marginals.score_interval import Tilt
 from pramana_core.marginals.support_counts import RuleCounts
 from pramana_core.plan import Block, Plan
+from tests.lengths import repetitions
 from tests.shared.learn.rules.tables import Z, dependent, domain
 from tests.shared.pictures.reading import marks, texts, titles
 
@@ -342,9 +343,9 @@ def times_covered(runs: int, widths: tuple[float, ...]) -> np.ndarray:
 @pytest.mark.slow
 def test_intervals_cover_at_their_rate():
     """Against the records. Six binomial numbers, each beyond its limits by chance with probability
-    1e-6 / 6 in all; intervals of two thirds of the width, the negative control, must be beyond."""
-    runs = 600
-    whole, narrow = times_covered(runs, (Z, Z * 2 / 3))
+    1e-6 / 6 in all; intervals of half the width, the negative control, must be beyond."""
+    runs = repetitions(200, 600)
+    whole, narrow = times_covered(runs, (Z, Z / 2))
     least, most = stats.binom.ppf([1e-6 / 12, 1 - 1e-6 / 12], runs, 0.95)
     assert ((least <= whole) & (whole <= most)).all()
     assert (narrow < least).all()

@@ -23,6 +23,7 @@ from pramana_core.learn.tree.options import TreeOptions
 from pramana_core.learn.tree.splitting import best_split
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Block, Plan
+from tests.lengths import repetitions
 from tests.places import DATA
 
 PLAIN = TreeOptions(significance=None, least_records=0, prune=False, shrinkage=None)
@@ -302,7 +303,7 @@ def noise_only(rng: np.random.Generator, records: int = 3000) -> tuple[Plan, Rep
 @pytest.mark.calibration
 def test_a_class_that_depends_on_nothing_is_rarely_split_by():
     """The bound is passed by a correct test with a probability of less than 1e-6."""
-    runs, level = 400, 0.05
+    runs, level = repetitions(150, 400), 0.05
     most = stats.binom.isf(1e-6, runs, level * 1.3)
     rng = np.random.default_rng(20)
     split = plain = 0
@@ -345,13 +346,14 @@ def test_leaf_counts_vary_as_their_errors_say(assert_distribution):
     truth = cube(domain, columns).sum(axis=(1, 2, 3))
     options = TreeOptions(significance=None, least_records=0, prune=False, max_depth=1)
     scores = []
-    for _ in range(300):
+    runs = repetitions(100, 300)
+    for _ in range(runs):
         seen = reports(plan, columns, rng)
         tree = learn_tree(EstimatedMarginals(seen, plan), "y", ["a"], options)
         leaf = tree.root.children[1].classes
         scores.append((leaf.counts[1] - truth[1, 1]) / leaf.se_records[1])
     total = float(np.square(scores).sum())
-    low, high = stats.chi2.ppf([1e-6, 1 - 1e-6], 300)
+    low, high = stats.chi2.ppf([1e-6, 1 - 1e-6], runs)
     assert low < total < high
     # The control: the errors of clean counts, or errors that are half as large, are refused.
     assert not low < 4 * total < high
