@@ -88,7 +88,7 @@ whole-record: $(STAMP) ## what is learned under one bound for the whole record (
 
 .PHONY: networks
 networks: $(STAMP) ## every learner on every example network of pgmpy up to 80 nodes (docs/whole-record.md; takes hours)
-	$(BIN)/python -m benchmarks.networks
+	$(BIN)/python -m benchmarks.whole_record.networks
 
 PEERS := .venv-peers
 PEERS_AT := benchmarks/whole_record

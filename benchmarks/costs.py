@@ -25,7 +25,7 @@ from pydantic import TypeAdapter
 from scipy.optimize import minimize
 
 from miner_service.kinds import kind_of
-from miner_service.kinds.costs import RATES, Cost, Unit, Work, duration, size
+from miner_service.kinds.base import RATES, Cost, Unit, Work, duration, size
 from miner_service.kinds.counting import Extent, RecordLayout
 from miner_service.kinds.counts import CountsKind
 from miner_service.kinds.masked import MaskedTables, RecordsKind, TableExtent
@@ -34,12 +34,12 @@ from pramana_core.domain import Variable
 from pramana_core.errors import PramanaError
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.marginals.counts import Codes, ReportedCounts
-from pramana_core.mixed.table import MixedTable, NumericColumn
+from pramana_core.mixed import MixedTable, NumericColumn
 from pramana_core.plan import Block, Plan
 from pramana_core.progress import unwatched
 from pramana_core.terminal import console
-from pramana_core.wire.learning.jobs import JobSpec
-from pramana_core.wire.releases.masked import TableColumn
+from pramana_core.wire.jobs import JobSpec
+from pramana_core.wire.release_kinds import TableColumn
 
 _SPEC: TypeAdapter[JobSpec] = TypeAdapter(JobSpec)
 
@@ -60,8 +60,8 @@ class Case:
 
     def __str__(self) -> str:
         said = ", ".join(f"{k} {v}" for k, v in self.spec.items() if k not in ("kind", "variables"))
-        told = f"{self.variables} variables of {self.categories}"
-        return f"{self.spec['kind']} ({said or 'as it is'}) of {told}, {self.records:,} records"
+        words = f"{self.variables} variables of {self.categories}"
+        return f"{self.spec['kind']} ({said or 'as it is'}) of {words}, {self.records:,} records"
 
     @property
     def names(self) -> list[str]:
@@ -224,13 +224,13 @@ def main() -> None:
             except TooSlow:
                 console().print(f"{case}: more than {MOST_SECONDS:g} s; predicted {work.cost()}")
                 continue
-        told = work.cost()
-        off.append(told.seconds / seconds)
+        cost = work.cost()
+        off.append(cost.seconds / seconds)
         found.append((work, seconds))
         console().print(
             f"{case}{', ' + case.reported if case.reported != 'each' else ''}: {seconds:.2f} s,"
-            f" {size(held)}; predicted {told.seconds:.2f} s, {size(told.bytes)};"
-            f" {told.seconds / seconds:.2f} times{ended}",
+            f" {size(held)}; predicted {cost.seconds:.2f} s, {size(cost.bytes)};"
+            f" {cost.seconds / seconds:.2f} times{ended}",
             highlight=False,
         )
     print_accuracy(off)
@@ -313,9 +313,9 @@ def print_rates(found: Sequence[tuple[Work, float]]) -> None:
     before = np.log(rates)
 
     def off(logs: np.ndarray) -> float:
-        told = np.log(matrix @ np.exp(logs) / seconds)
+        residuals = np.log(matrix @ np.exp(logs) / seconds)
         # A rate that no case tells stays where it was.
-        return float((np.sqrt(1 + told**2) - 1).sum() + 0.02 * ((logs - before) ** 2).sum())
+        return float((np.sqrt(1 + residuals**2) - 1).sum() + 0.02 * ((logs - before) ** 2).sum())
 
     rates = np.exp(minimize(off, before, method="L-BFGS-B").x)
     print_accuracy(list(matrix @ rates / seconds))

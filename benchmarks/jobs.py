@@ -21,7 +21,7 @@ import httpx
 import numpy as np
 
 from benchmarks.costs import Case
-from benchmarks.load.running import Served, announce, miner, seal
+from benchmarks.load import Served, announce, miner, seal
 from pramana_core.terminal import console
 from pramana_core.wire.parts import PART_MEDIA_TYPE, RecordSchema, encode_part
 
@@ -133,8 +133,8 @@ def _into(asked: MinerUnderTest, path: str) -> None:
 
 
 def _predicted(asked: MinerUnderTest, path: str) -> dict[str, float]:
-    told = asked.ask("GET", path, headers={"Pramana-Protocol": "2"}).json()
-    return {name: told[name] for name in ("predicted_seconds", "predicted_bytes")}
+    answer = asked.ask("GET", path, headers={"Pramana-Protocol": "2"}).json()
+    return {name: answer[name] for name in ("predicted_seconds", "predicted_bytes")}
 
 
 def main(kinds: Sequence[str] = ("contingency-table", "linear-classifier")) -> int:

@@ -47,7 +47,7 @@ GROUPS = (
         "plans",
         "Plans",
         "How each column is randomized: channels, plans of them, and the designer.",
-        ("pramana.planning", "pramana_core.channels", "pramana_core.plan"),
+        ("pramana.plans", "pramana.designing", "pramana_core.channels", "pramana_core.plan"),
         inherited=False,
     ),
     Group(

@@ -33,52 +33,57 @@ MARKS = ("<!-- rooms: written by docs/rooms.py -->\n", "<!-- end of rooms -->\n"
 TOTALS = ("<!-- totals: written by docs/rooms.py -->\n", "<!-- end of totals -->\n")
 
 _LAYERS = """
-benchmarks.bench.peers benchmarks.processors benchmarks.side_by_side core.alike
+benchmarks.bench_peers benchmarks.plain_server benchmarks.processors
+benchmarks.side_by_side
+core.alike
 miner_service.store.migrations.versions
 core.errors core.opening core.pictures core.progress core.ties
 miner_service.store.migrations pramana.checkout pramana.errors core.channels core.domain
 core.full_disks core.kernels
 core.mixed
 core.discretize core.kernel_regression core.marginals core.mask.core core.plan core.terminal
-benchmarks.reproduce core.audit core.estimation.core core.learn.common
-core.mask.advice core.mask.copies core.mask.measures.core core.privacy
-owner_agent.state core.estimation core.learn.networks core.learn.rules
-core.mask.measures core.mask.methods core.model_sharing core.pages core.regression
-core.study_plan
-benchmarks.coverage core.design core.learn.networks.search core.mask core.model_sharing.growing
-core.wire
-benchmarks.reproduce.data miner_service.settings owner_agent.randomize
-core.learn.bayes_classifier core.learn.networks.exchange core.mask.comparison
+core.audit core.learn.common
+core.privacy
+owner_agent.state core.estimation core.learn.rules
+core.mask.measures core.mask.methods core.model_sharing core.pages
+core.learn.networks core.study_plan
+core.design core.mask
+core.regression
+core.learn.bayes_classifier
 core.model_sharing.global_models
-miner_service.store.files pramana.network_command core.learn.linear
-core.learn.tree core.model_sharing.combination
-benchmarks.coverage.settings core.learn core.model_sharing.exchange
-benchmarks.coverage.__main__ core.wire.releases
-benchmarks.load owner_agent.site core.wire.learning
-miner_service.alignment miner_service.store owner_agent.peer.protocol owner_agent.table
+pramana.network_command core.learn.linear
+core.learn.tree
+core.learn core.model_sharing.exchange
+core.wire
+owner_agent.site miner_service.settings owner_agent.randomize
+miner_service.store owner_agent.table
 pramana.setups
-benchmarks.reproduce.alahmadi miner_service.cluster miner_service.kinds
-owner_agent.peer.identity owner_agent.release
+miner_service.alignment
+miner_service.kinds
+owner_agent.peer.protocol owner_agent.release
 pramana.demo
-benchmarks.costs benchmarks.load.__main__ miner_service.services owner_agent.peer.tasks
+miner_service.services
 owner_agent.report pramana.simulate
-benchmarks.jobs benchmarks.reproduce.frapp benchmarks.reproduce.ma benchmarks.reproduce.sharkey
-miner_service.http.metrics miner_service.intake owner_agent.design owner_agent.http
+miner_service.intake owner_agent.design owner_agent.http
 owner_agent.peer.exchange pramana.frames pramana.simulate.commands
-benchmarks.reproduce.masiv miner_service.jobs miner_service.operations owner_agent.peer
+miner_service.jobs miner_service.backup owner_agent.peer
 pramana.exchange pramana.frequent_patterns pramana.showing
-miner_service.http.access owner_agent.pages pramana.planning pramana.reporting
-miner_service.http.gate owner_agent.cli pramana.networks pramana.owner
-benchmarks.bench owner_agent.__main__
-benchmarks.bench.__main__ miner_service.http.endpoints pramana.estimators pramana.masking
+miner_service.http.access owner_agent.pages pramana.reporting pramana.designing
+owner_agent.cli pramana.networks pramana.owner pramana.plans
+owner_agent.__main__
+miner_service.http.endpoints pramana.estimators pramana.masking
 miner_service.http.pages pramana.model_sharing
 miner_service.http pramana.client pramana.saving
+miner_service.checking
 miner_service.cli pramana.study_command
 miner_service.__main__ pramana.cli
-benchmarks.networks pramana.__main__
+pramana.__main__
+benchmarks.costs benchmarks.coverage benchmarks.load benchmarks.reproduce
+benchmarks.bench benchmarks.coverage.__main__ benchmarks.jobs benchmarks.reproduce.alahmadi
+benchmarks.bench.__main__ benchmarks.reproduce.frapp benchmarks.reproduce.ma
+benchmarks.reproduce.masiv benchmarks.reproduce.sharkey
 benchmarks.whole_record
 benchmarks.whole_record.__main__
-benchmarks.networks.__main__
 """
 
 LAYERS = re.sub(r"\bcore\.", "pramana_core.", _LAYERS)
@@ -223,7 +228,7 @@ def _first(path: Path) -> str:
 
 def pictures(files: Mapping[str, Path]) -> dict[str, str]:
     """Return the picture of each package as SVG: users above, what they import below."""
-    from pramana_core.learn.networks.exchange.drawing import draw_structure
+    from pramana_core.learn.networks.drawing import draw_structure
     from pramana_core.learn.networks.structure import Structure
 
     graph = arrows(files)

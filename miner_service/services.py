@@ -12,25 +12,24 @@ from functools import cached_property
 from sqlalchemy.orm import Session
 
 from miner_service.alignment.align import AlignedSource, Aligner, RecordAccess
+from miner_service.alignment.cluster import ClusterPlace
 from miner_service.alignment.copies import Copies, ReleaseInUse, Reports
 from miner_service.alignment.pieces import LocalPlace, PassPlace, PieceReader
-from miner_service.cluster.counting import ClusterPlace
 from miner_service.kinds import kind_of
 from miner_service.kinds.base import Held, PreparedJob
 from miner_service.settings import Clock, Settings
 from miner_service.store import releases as release_rows
 from miner_service.store.database import ContentCache, Cursors, Database, open_cursors
-from miner_service.store.files.opening import open_segments
-from miner_service.store.files.segments import Segments, load_columns, load_keys
-from miner_service.store.opening import open_database
+from miner_service.store.objects import open_segments
 from miner_service.store.people import GroupedCommits
 from miner_service.store.schema import ReleaseRow
+from miner_service.store.segments import Segments, load_columns, load_keys
+from miner_service.store.sqlite import open_database
 from pramana_core.audit.log import AuditLog
-from pramana_core.wire.learning.jobs import JobSpec
+from pramana_core.wire.jobs import JobSpec
 from pramana_core.wire.parts import Values
+from pramana_core.wire.release_kinds import KINDS, RANDOMIZED, ReleaseKindName
 from pramana_core.wire.releases import Alignment, SameReleases
-from pramana_core.wire.releases.base import RANDOMIZED, ReleaseKindName
-from pramana_core.wire.releases.catalogue import KINDS
 
 
 @dataclass(frozen=True)

@@ -198,9 +198,9 @@ class ClusterSettings:
         require_positive(self)
         if self.scheduler is None:
             return
-        told = urlsplit(self.scheduler)
-        spoken = told.scheme in ("tcp", "tls")
-        if not (spoken and told.hostname and not told.path and _port(told)):
+        address = urlsplit(self.scheduler)
+        spoken = address.scheme in ("tcp", "tls")
+        if not (spoken and address.hostname and not address.path and _port(address)):
             raise OptionError(
                 "The address of the scheduler is not of the form tls://host:port or"
                 " tcp://host:port.",
@@ -209,16 +209,16 @@ class ClusterSettings:
             )
         files = {n: getattr(self, n) for n in ("authority", "certificate", "private_key")}
         missing = [name for name, file in files.items() if file is None]
-        if told.scheme == "tls" and missing:
+        if address.scheme == "tls" and missing:
             raise OptionError(
                 f"A scheduler with TLS takes an authority, a certificate and its private key; not"
                 f" given: {', '.join(missing)}.",
                 where=missing[0],
                 remedy="Name them under [cluster] in the settings.",
             )
-        if told.scheme == "tcp" and not (self.allow_plain or is_loopback(told.hostname)):
+        if address.scheme == "tcp" and not (self.allow_plain or is_loopback(address.hostname)):
             raise OptionError(
-                f"The scheduler on {told.hostname} would be spoken to without TLS; whoever can"
+                f"The scheduler on {address.hostname} would be spoken to without TLS; whoever can"
                 " listen in between could make the cluster run programs.",
                 where="scheduler",
                 remedy="Use tls:// with certificates, or say allow_plain under [cluster] if the"
@@ -401,7 +401,7 @@ def read_settings(file: Path) -> dict[str, Any]:
     """
     document = _load(file)
     _require_known(file, "section", document, SECTIONS)
-    return {name: _section(file, name, told) for name, told in document.items()}
+    return {name: _section(file, name, values) for name, values in document.items()}
 
 
 def _load(file: Path) -> dict[str, Any]:
@@ -442,29 +442,29 @@ def _section(file: Path, name: str, told: Any) -> Any:
         ) from error
 
 
-def _value(file: Path, where: str, kind: Any, told: Any) -> Any:
+def _value(file: Path, where: str, kind: Any, value: Any) -> Any:
     """Return a value of the type that its setting has."""
     (kind,) = [one for one in _alternatives(kind) if one is not type(None)]
-    if kind is float and type(told) is int:
-        return float(told)
-    if kind is Path and isinstance(told, str):
-        return file.parent / told
+    if kind is float and type(value) is int:
+        return float(value)
+    if kind is Path and isinstance(value, str):
+        return file.parent / value
     # Exactly so: True is an int elsewhere.
-    if type(told) is not kind:
+    if type(value) is not kind:
         raise ConfigError(
             f"In the settings {file}, {where} is not {_KINDS[kind]}.",
             where=where,
             remedy=f"Give {_KINDS[kind]}.",
         )
-    return told
+    return value
 
 
 def _alternatives(kind: Any) -> tuple[Any, ...]:
     return get_args(kind) if isinstance(kind, UnionType) else (kind,)
 
 
-def _require_known(file: Path, what: str, told: Iterable[str], known: Iterable[str]) -> None:
-    for name in told:
+def _require_known(file: Path, what: str, names: Iterable[str], known: Iterable[str]) -> None:
+    for name in names:
         if name not in known:
             near = alike(name, known)
             meant = f" Did you mean {near!r}?" if near else ""

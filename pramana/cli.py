@@ -30,7 +30,7 @@ from pramana_core.terminal import (
 )
 
 if TYPE_CHECKING:
-    from pramana.demo.outcome import DemoOutcome, Row
+    from pramana.demo.report import DemoOutcome, Row
     from pramana.demo.scenario import Scenario
 
 app = application("Learn models, with error bars, from data that several owners will not share.")
@@ -129,7 +129,7 @@ def organize(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the data.")] = 1,
 ) -> None:
     """Open the study; draw tables for the owners and lay them before them, with invitations."""
-    from pramana.demo.compose import organize as organize_study
+    from pramana.demo.run import organize as organize_study
 
     scenario = _scenario(records, seed, None, None, None)
     organize_study(root, scenario, miner, admin_token_file, seed=seed)
@@ -145,7 +145,7 @@ def conclude(
     seed: Annotated[int, typer.Option(min=0, help="As given to organize.")] = 1,
 ) -> None:
     """Learn from what the owners published, compare with the truth, write result and report."""
-    from pramana.demo.compose import finish
+    from pramana.demo.run import finish
 
     scenario = _scenario(records, seed, None, None, None)
     outcome = finish(
@@ -169,8 +169,8 @@ def _scenario(
 ) -> Scenario:
     import numpy as np
 
+    from pramana import setups
     from pramana.demo.scenario import from_network, from_table
-    from pramana.setups import ma2006
 
     given = [name for name, path in _named(table, sites, structure) if path is not None]
     if given and len(given) < 3:
@@ -187,7 +187,7 @@ def _scenario(
             )
         return from_table(table, sites, structure)
     rng = np.random.default_rng(None if seed is None else [seed, 0])
-    return from_network(ma2006.RECORDS if records is None else records, rng)
+    return from_network(setups.RECORDS if records is None else records, rng)
 
 
 def _named(

@@ -28,18 +28,25 @@ from pramana_core.alike import did_you_mean
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import EmptyTable, MissingColumn, OptionError, PlanError, TableError
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.learn.common.options import InnerShare, Share, require_limit
-from pramana_core.learn.rules.export import RULE_ERRORS, itemsets_frame
+from pramana_core.learn.common.options import (
+    Against,
+    Decisions,
+    InnerShare,
+    RuleOptions,
+    Share,
+    require_limit,
+)
+from pramana_core.learn.rules.exchange import RULE_ERRORS, itemsets_frame
 from pramana_core.learn.rules.mining import mine_itemsets
-from pramana_core.learn.rules.options import Against, Decisions, RuleOptions
-from pramana_core.learn.rules.rule_errors import (
+from pramana_core.learn.rules.rules import (
+    MEASURES,
     RuleEstimates,
     confidences,
     leverages,
     lifts,
+    measures,
     supports,
 )
-from pramana_core.learn.rules.rules import MEASURES, measures
 from pramana_core.marginals.counts import Codes, ReportedCounts
 from pramana_core.marginals.score_interval import normal_quantile
 from pramana_core.marginals.support_counts import Flags, Floats, Item, RuleCounts
@@ -176,8 +183,8 @@ def association_rules(
     frame = _sides(splits).assign(**{name: found[name][kept] for name in return_metrics})
     if plan is None:
         return frame
-    told = None if support_only else df_orig
-    return frame.assign(**_errors(told, plan, splits, confidence, against == "population"))
+    original = None if support_only else df_orig
+    return frame.assign(**_errors(original, plan, splits, confidence, against == "population"))
 
 
 def _require_sense(null_values: object, min_threshold: object) -> None:

@@ -14,9 +14,9 @@ from pramana_core.errors import InputError, OptionError
 from pramana_core.terminal import console, print_json, progress_bar
 
 if TYPE_CHECKING:
-    from pramana_core.learn.networks.exchange.documents import NetworkDocument
+    from pramana_core.learn.networks.documents import NetworkDocument
     from pramana_core.learn.networks.network import BayesNet
-    from pramana_core.learn.networks.search.structure_learning import LearnedLink
+    from pramana_core.learn.networks.structure_learning import LearnedLink
 
 STANDARD_OUTPUT = Path("-")
 
@@ -83,7 +83,7 @@ def sample(
     json: JsonOption = False,
 ) -> None:
     """Draw synthetic records from a network and write them as CSV."""
-    from pramana_core.learn.networks.synthetic import CHUNK, sample_csv
+    from pramana_core.learn.networks.network import CHUNK, sample_csv
 
     _require_one_output(out, json=json)
     pieces = sample_csv(read_network(file).network, records, seed)
@@ -136,8 +136,8 @@ def read_network(file: Path) -> NetworkDocument:
     Raises:
         InputError: the file cannot be read, or holds no network.
     """
-    from pramana_core.learn.networks.exchange.bif import read_bif
-    from pramana_core.learn.networks.exchange.documents import NetworkDocument, read_network_json
+    from pramana_core.learn.networks.bif import read_bif
+    from pramana_core.learn.networks.documents import NetworkDocument, read_network_json
 
     try:
         text = file.read_text(encoding="utf-8")
@@ -166,9 +166,9 @@ def _of_saved(text: str) -> str:
 
 
 def _formatted(document: NetworkDocument, to: Format, name: str) -> str:
-    from pramana_core.learn.networks.exchange.bif import write_bif, write_dot
-    from pramana_core.learn.networks.exchange.documents import write_network_json
-    from pramana_core.learn.networks.exchange.drawing import draw_structure
+    from pramana_core.learn.networks.bif import write_bif, write_dot
+    from pramana_core.learn.networks.documents import write_network_json
+    from pramana_core.learn.networks.drawing import draw_structure
 
     network = document.network
     if to is Format.BIF:
@@ -200,7 +200,7 @@ def _evidence(network: BayesNet, given: list[str]) -> dict[str, str]:
 
 
 def _described(document: NetworkDocument) -> dict[str, Any]:
-    from pramana_core.learn.networks.exchange.documents import link_json
+    from pramana_core.learn.networks.documents import link_json
 
     network = document.network
     return {

@@ -16,8 +16,8 @@ from pramana.estimators.saved import LearnedFrom
 from pramana.frames.sentences import one_sentence, options_told, quoted
 from pramana.frames.tables import shown
 from pramana.masking.masked_frame import MaskedFrame, is_masked
-from pramana.model_sharing.declared import KIND as SHARED
-from pramana.model_sharing.shared_model import SharedModel
+from pramana.model_sharing.columns import KIND as SHARED
+from pramana.model_sharing.sharing import SharedModel
 from pramana.reporting.files import require_path, require_version, write_whole
 from pramana.reporting.reports import Reports
 from pramana_core.domain import Domain
@@ -141,9 +141,9 @@ def load(path: str | Path) -> Any:
 
 
 def _written(kind: str, content: Mapping[str, Any], digest: str | None) -> str:
-    told = {} if digest is None else {"digest": digest}
+    head = {} if digest is None else {"digest": digest}
     return write_json(
-        {"format": FORMAT, "version": VERSION, "kind": kind, **told, "content": content}
+        {"format": FORMAT, "version": VERSION, "kind": kind, **head, "content": content}
     )
 
 

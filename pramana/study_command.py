@@ -102,7 +102,7 @@ def way(
 def show(context: typer.Context, json: JsonOption = False) -> None:
     """Say who takes part, what was released, whose records align, and what of a record is told."""
     with _study(context) as study:
-        owners, releases, told = study.owners(), study.releases(), study.told()
+        owners, releases, disclosure = study.owners(), study.releases(), study.told()
         aligned = study.alignment()
         if json:
             print_json(
@@ -119,9 +119,9 @@ def show(context: typer.Context, json: JsonOption = False) -> None:
                         "missing": list(aligned.missing),
                         "secrets": aligned.secrets,
                     },
-                    "told": _rows(told.to_frame()),
-                    "left": told.left,
-                    "warnings": list(told.warnings),
+                    "told": _rows(disclosure.to_frame()),
+                    "left": disclosure.left,
+                    "warnings": list(disclosure.warnings),
                 }
             )
             return
@@ -131,8 +131,8 @@ def show(context: typer.Context, json: JsonOption = False) -> None:
             if release["in_use"] and release["variables"]:
                 _say(f"{release['owner']} reports {', '.join(release['variables'])}.")
         _say(f"Alignment: {aligned.told()}.")
-        _say(f"{told}.")
-        for warning in told.warnings:
+        _say(f"{disclosure}.")
+        for warning in disclosure.warnings:
             _say(f"warning: {warning}")
 
 
@@ -142,7 +142,7 @@ def kinds_command(
     json: JsonOption = False,
 ) -> None:
     """List the kinds of jobs, or the options of one with what they are if left out."""
-    from pramana.client.asking import kinds
+    from pramana.client.job import kinds
 
     known = kinds()
     if kind is None:
@@ -158,8 +158,12 @@ def kinds_command(
     if json:
         print_json(found)
         return
-    for name, told in found.items():
-        _say(f"{name}: needed" if told["needed"] else f"{name} = {json_text.dumps(told['value'])}")
+    for name, description in found.items():
+        _say(
+            f"{name}: needed"
+            if description["needed"]
+            else f"{name} = {json_text.dumps(description['value'])}"
+        )
     about = " ".join((message.__doc__ or "").replace("`", "").split())
     _say(f"\n{about}")
 
@@ -205,7 +209,7 @@ def run_command(
     The same work on the same reports is the same job: asking again finds it. With --wait it ends
     as `watch` does.
     """
-    from pramana.client.asking import kinds, learner_of, spec_of
+    from pramana.client.job import kinds, learner_of, spec_of
 
     known = kinds()
     asked = _asked(_known_kind(kind, known), known, target, variable or [], settings or [])
@@ -316,7 +320,7 @@ def predict(
     """Predict a class for records that are here: the model comes, and no record is sent."""
     from tempfile import TemporaryDirectory
 
-    from owner_agent.cli.predict import Wanted, predict_by
+    from owner_agent.cli.reading import PredictionOptions, predict_by
     from owner_agent.table.predicting import InputSource, read_model
 
     file = Path(model)
@@ -327,7 +331,7 @@ def predict(
             file = Path(folder) / "model.json"
             file.write_bytes(content)
         read = read_model(file)
-    wanted = Wanted(Path(model).stem, out, probabilities, all_columns, json)
+    wanted = PredictionOptions(Path(model).stem, out, probabilities, all_columns, json)
     predict_by(read, InputSource(table, record_id), wanted)
 
 

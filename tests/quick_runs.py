@@ -37,29 +37,29 @@ LESS = {
     "frapp-census": _FEW_COLUMNS,
     "ma-3.1.2": {f"{_MA}.ma_3_1_2:QUICK_RUNS": lambda _: 4},
     "ma-3.4": {
-        f"{_MA}.ma_3_4:KEEP_A": lambda keep: keep[::3],
-        f"{_MA}.ma_3_4:KEEP_B": lambda keep: keep[::3],
-        f"{_MA}.ma_3_4:RECORDS_A": lambda records: records[::2],
+        f"{_MA}.ma_3:KEEP_A": lambda keep: keep[::3],
+        f"{_MA}.ma_3:KEEP_B": lambda keep: keep[::3],
+        f"{_MA}.ma_3:RECORDS_A": lambda records: records[::2],
     },
     "ma-5.5": {
-        f"{_MA}.ma_5_4:RECORDS_5_5": lambda records: records[:2],
-        f"{_MA}.ma_5_4:LEVELS_5_5": lambda levels: levels[::2],
+        f"{_MA}.ma_5:RECORDS_5_5": lambda records: records[:2],
+        f"{_MA}.ma_5:LEVELS_5_5": lambda levels: levels[::2],
     },
     "ma-5.8": {
-        f"{_MA}.ckl:RECORDS_5_8": lambda records: records[:3],
-        f"{_MA}.ckl:RUNS_5_8": lambda _: 4,
+        f"{_MA}.structures:RECORDS_5_8": lambda records: records[:3],
+        f"{_MA}.structures:RUNS_5_8": lambda _: 4,
     },
-    "ma-5.9": {f"{_MA}.structure_curves:LEVELS": lambda levels: levels[::3]},
+    "ma-5.9": {f"{_MA}.structures:LEVELS": lambda levels: levels[::3]},
     "ma-6.1": _FEW_STEPS,
     "ma-6.2": _FEW_STEPS,
     "ma-7.5": {
         # All records, for the verdict that their number decides.
-        "benchmarks.reproduce.data.ma_tables:_QUICK_STEP": lambda _: 1,
-        f"{_MA}.item_runs:_levels": lambda _: lambda *_: (0.3, 0.4),
+        "benchmarks.reproduce.data:_QUICK_STEP": lambda _: 1,
+        f"{_MA}.ma_7:_levels": lambda _: lambda *_: (0.3, 0.4),
     },
     "masiv-4": {
-        f"{_MASIV}.masiv_4:SIZES": lambda sizes: sizes[:2],
-        f"{_MASIV}.masiv_4:STEP": lambda step: 3 * step,
+        f"{_MASIV}.setups:SIZES": lambda sizes: sizes[:2],
+        f"{_MASIV}.setups:STEP": lambda step: 3 * step,
     },
     "masiv-5": {
         f"{_MASIV}.masiv_5:LEVELS": lambda levels: levels[3:],

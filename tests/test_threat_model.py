@@ -9,15 +9,15 @@ from base64 import urlsafe_b64decode
 import pytest
 
 from miner_service.store.people import new_credential
+from owner_agent.release.composition import SKETCH_RECORDS, TOLERATED_SHARE
 from owner_agent.release.fingerprints import LEAST_COMMON, SAMPLED
-from owner_agent.release.refusals import SKETCH_RECORDS, TOLERATED_SHARE
 from owner_agent.report.thresholds import ALARMING
 from owner_agent.site.channels import BinarySpec, TernarySpec
 from owner_agent.site.site import PeerSection
 from owner_agent.state.keys import KEY_LENGTH
 from owner_agent.state.private_files import FILE_MODE
 from owner_agent.table.discretizing import FEWEST_RECORDS
-from pramana.setups.ma2006 import CHANNELS, DOMAIN, OWNERS
+from pramana.setups import CHANNELS, DOMAIN, OWNERS
 from pramana_core.channels import Symmetric
 from pramana_core.estimation.plausibility import RATE
 from pramana_core.privacy import Amplification

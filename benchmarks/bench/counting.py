@@ -1,8 +1,13 @@
-"""Records counted: beside a C loop compiled here, DuckDB, polars and plain numpy; and in files."""
+"""Columns randomized by their owners, counted, and estimated: beside ways that do less.
+
+Draws and pseudonyms are keyed and repeatable, the ways beside them neither; counts are beside a C
+loop compiled here, DuckDB and polars, and in files; estimates are beside pandas, and beside EM
+alone. Learners are in `learning.py`."""
 
 from __future__ import annotations
 
 import ctypes
+import hmac
 import itertools
 import math
 import resource
@@ -11,20 +16,31 @@ import subprocess
 import time
 from collections.abc import Callable, Sequence
 from functools import cache, partial
+from hashlib import sha256
 from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from benchmarks.bench.measuring import MOST_MEMORY, Bench, Comparison, Spent
+from owner_agent.randomize.draws import pseudonyms
+from owner_agent.randomize.reports import Randomizer
+from owner_agent.state.keys import Secrets
 from pramana_core.channels import Symmetric
+from pramana_core.design.families import Requirements, independent, sampled
+from pramana_core.discretize import mgas
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import NotInstalled
+from pramana_core.estimation.axes import Stratum
 from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.estimation.likelihood import Maximum, climb, maximize, start
+from pramana_core.estimation.loglinear import FactoredModel
 from pramana_core.kernels.compiled import load
 from pramana_core.kernels.counting import Codes, count_tables
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Block, Plan
+from pramana_core.wire.parts import Pseudonyms
 
 LOOP = r"""
 #include <stdint.h>
@@ -110,7 +126,7 @@ def joint_counts(bench: Bench) -> list[Comparison]:
         )
         names = list(columns)[:axes]
         for peer in ("duckdb", "polars"):
-            theirs = bench.peer(f"counting.{peer}_counts", folder=folder, names=names)
+            theirs = bench.peer(f"{peer}_counts", folder=folder, names=names)
             found.append(Comparison(what, peer, one, theirs, aim=1 / 8))
     return found
 
@@ -228,3 +244,161 @@ def _with_errors(reports: dict[str, Codes], plan: Plan) -> None:
 
 
 GROUPS = (joint_counts, all_pairs, out_of_core)
+
+
+SECRETS = Secrets(sha256(b"a benchmark's draw key").digest(), sha256(b"its linkage").digest())
+CENSUS = Domain.of(a="1234", b="12345", c="12345", d="12345", e="12", f="12")
+"""The sizes of FRAPP's CENSUS table: 2,000 cells."""
+
+
+def keys_of(records: int) -> Pseudonyms:
+    """Return pseudonyms, as random as real ones."""
+    return np.frombuffer(np.random.default_rng(8).bytes(16 * records), dtype="V16")
+
+
+def reported(plan: Plan, keys: Pseudonyms, clean: dict[str, Codes]) -> dict[str, Codes]:
+    """Return the reports of records by keyed draws, in one thread."""
+    return Randomizer(plan, SECRETS, "study", threads=1).reports(keys, clean)
+
+
+def columns(bench: Bench) -> list[Comparison]:
+    """Randomize a column of five categories; and six, all or a random pair of each record."""
+    rng = np.random.default_rng(1)
+    records = bench.size(1_000_000)
+    keys, codes = keys_of(records), rng.integers(0, 5, records).astype(np.uint8)
+    channel = Symmetric.from_gamma(5, 9.0)
+    plan = Plan((Block(Domain.of(v="abcde").variables, channel),))
+
+    def unkeyed() -> np.ndarray:
+        keep = rng.random(records) < channel.keep_units / 2**32
+        return np.where(keep, codes, (codes + rng.integers(1, 5, records)) % 5)
+
+    one = partial(reported, plan, keys, {"v": codes})
+    folder = bench.saved(v=codes)
+    pure_ldp = bench.peer("pure_ldp", folder=folder, name="v", categories=5, gamma=9.0)
+    clean = {v.name: rng.integers(0, v.size, records).astype(np.uint8) for v in CENSUS}
+    needs = Requirements(CENSUS, dict.fromkeys(CENSUS.names, 19.0), 19.0)
+    pairs = sampled(list(itertools.combinations(CENSUS.names, 2)))(needs)
+    return [
+        Comparison(
+            "randomize a 5-category column, 1M records",
+            "numpy's generator, not keyed, not secure",
+            one,
+            unkeyed,
+            aim=0.7,
+        ),
+        Comparison(
+            "the same column beside pure-ldp",
+            "pure-ldp's direct encoding",
+            one,
+            pure_ldp,
+            aim=0.1,
+            rounds=3,
+        ),
+        Comparison(
+            "randomize one random pair of six columns, 1M records",
+            "all six columns by channels of their own",
+            partial(reported, pairs, keys, clean),
+            partial(reported, independent(needs), keys, clean),
+            aim=1.0,
+        ),
+    ]
+
+
+def record_ids(bench: Bench) -> list[Comparison]:
+    """Make pseudonyms of as many record ids as pay for compiled loops."""
+    ids = [f"P{i:07d}" for i in range(bench.size(1_000_000))]
+    return [
+        Comparison(
+            "pseudonyms of 1M records",
+            "hmac.digest, one call a record",
+            lambda: pseudonyms(SECRETS, "study", ids),
+            lambda: [hmac.digest(SECRETS.linkage, i.encode(), "sha256")[:16] for i in ids],
+            rounds=3,
+        )
+    ]
+
+
+RANDOMIZING = (columns, record_ids)
+
+
+def tables_with_errors(bench: Bench) -> list[Comparison]:
+    """Count five columns of five categories, invert, and give both standard errors."""
+    rng = np.random.default_rng(2)
+    domain = Domain.of(**{f"v{i}": "abcde" for i in range(5)})
+    plan = Plan(tuple(Block((v,), Symmetric.from_gamma(5, 9.0)) for v in domain))
+    records = bench.size(1_000_000)
+    columns = {v.name: rng.integers(0, 5, records).astype(np.uint8) for v in domain}
+    frame = pd.DataFrame(columns)
+
+    def ours() -> object:
+        marginals = EstimatedMarginals(ReportedCounts(columns, plan.reported_sizes), plan)
+        table = marginals.marginal(domain.names)
+        return table.counts, table.standard_error(population=True)
+
+    return [
+        Comparison(
+            "count, invert, errors: 3,125 cells, 1M records",
+            "pandas' groupby of the same cells, nothing inverted",
+            ours,
+            lambda: frame.groupby(list(domain.names), observed=False).size(),
+        )
+    ]
+
+
+def maximum_likelihood(bench: Bench) -> list[Comparison]:
+    """Eight binary variables at p = 0.4, where EM crawls; and fourteen, EM given a quarter."""
+    eight = [_binary_reports(8, bench.size(100_000))]
+    comparisons = [
+        Comparison(
+            "maximum likelihood of 256 cells at p = 0.4",
+            "accelerated EM to the same certificate",
+            partial(maximize, eight),
+            partial(_by_em_alone, eight),
+            rounds=3,
+        )
+    ]
+    if not bench.quick:
+        twelve, fourteen = ([_binary_reports(n, 50_000)] for n in (12, 14))
+        comparisons.append(
+            Comparison(
+                "maximum likelihood of 16,384 cells at p = 0.4",
+                "accelerated EM on 4,096 cells to the same certificate",
+                partial(maximize, fourteen),
+                partial(_by_em_alone, twelve),
+                rounds=1,
+            )
+        )
+    return comparisons
+
+
+def _binary_reports(variables: int, records: int) -> Stratum:
+    """Draw reports at p = 0.4 of a distribution with many rare cells."""
+    rng = np.random.default_rng(1)
+    theta = rng.dirichlet(np.full(2**variables, 0.3)).reshape((2,) * variables)
+    channels = (Symmetric.from_probability(2, 0.4),) * variables
+    law = Stratum(theta, channels).expected(theta[..., None])[:, 0]
+    reports = rng.multinomial(records, law / law.sum()).reshape(theta.shape)
+    return Stratum(reports.astype(float), channels)
+
+
+def _by_em_alone(strata: Sequence[Stratum]) -> Maximum:
+    model, begin = FactoredModel(strata[0].shape), start(strata)[0]
+    return climb(strata, model, begin, tolerance=1e-4, steps=100_000)
+
+
+def discretizing(bench: Bench) -> list[Comparison]:
+    """MGAS of distinct values, in no particular order, on a grid of 1/64 of the granularity."""
+    values = np.random.default_rng(4).normal(50.0, 10.0, bench.size(1_000_000))
+    least = len(values) // 1000
+    return [
+        Comparison(
+            "MGAS of 1M values to groups of at least 1,000",
+            "pandas.qcut in 200 groups, which promises no width",
+            lambda: mgas(values, minimum_count=least, granularity=0.25),
+            lambda: pd.qcut(values, 200),
+        )
+    ]
+
+
+ESTIMATING = (tables_with_errors, maximum_likelihood, discretizing)

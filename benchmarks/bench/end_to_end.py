@@ -1,9 +1,9 @@
-"""Three owners and a miner as real processes: how fast records come through, in how much memory.
+"""What people wait for: three owners and a miner as real processes, and commands that start.
 
 Eleven columns of the same people, all hanging on one hidden variable, lie as CSV at three owners.
 Each publishes; the miner receives, seals, aligns, counts a table over all owners and grows a tree.
 The stages of an owner are also run alone, one after the other, on the same table. `scale.py` makes
-a model of the seconds and bytes that this finds.
+a model of the seconds and bytes that this finds. Help and `import pramana` are beside other starts.
 
 Also here:
 
@@ -15,13 +15,14 @@ from __future__ import annotations
 import math
 import os
 import re
+import resource
 import secrets
 import shutil
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -34,14 +35,14 @@ import numpy as np
 from typer.main import get_command
 
 from benchmarks.bench.measuring import MOST_MEMORY, Bench, Comparison, Spent
-from benchmarks.load.running import Served, miner
+from benchmarks.load import Served, miner
 from owner_agent.cli.main import build
 from owner_agent.randomize.draws import pseudonyms
 from owner_agent.randomize.reports import randomize
+from owner_agent.release.corrections import SortedRuns
 from owner_agent.release.options import PART_RECORDS
 from owner_agent.release.outbox import Outgoing
 from owner_agent.release.outbox import prepare as prepare_release
-from owner_agent.release.sorted_runs import SortedRuns
 from owner_agent.site.mistakes import toml
 from owner_agent.site.planning import planned
 from owner_agent.site.site import load_site
@@ -455,3 +456,48 @@ def _used(process: int) -> float:
 def _size(path: Path) -> int:
     files = [path] if path.is_file() else [p for p in path.rglob("*") if p.is_file()]
     return sum(p.stat().st_size for p in files)
+
+
+STARTED = {
+    "owner-agent --help": ("-m", "owner_agent", "--help"),
+    "miner-service --help": ("-m", "miner_service", "--help"),
+    "pramana --help": ("-m", "pramana", "--help"),
+    "python -c 'import pramana'": ("-c", "import pramana"),
+}
+FIRST_USE = {
+    "the first use of pm.DecisionTree": ("-c", "import pramana as pm; pm.DecisionTree"),
+}
+
+
+def commands(bench: Bench) -> list[Comparison]:  # noqa: ARG001
+    """Start each command, beside Python with numpy."""
+    return _starts(STARTED, "python -c 'import numpy'", ("-c", "import numpy"))
+
+
+def first_use(bench: Bench) -> list[Comparison]:  # noqa: ARG001
+    """Use a name for the first time, beside what scikit-learn loads for the same."""
+    theirs = ("-c", "from sklearn.tree import DecisionTreeClassifier")
+    return _starts(FIRST_USE, "importing scikit-learn's tree", theirs)
+
+
+def _starts(
+    started: Mapping[str, Sequence[str]], other: str, theirs: Sequence[str]
+) -> list[Comparison]:
+    return [
+        Comparison(name, other, partial(_run, words), partial(_run, theirs), rounds=9)
+        for name, words in started.items()
+    ]
+
+
+def _run(words: Sequence[str]) -> Spent:
+    began, used = time.perf_counter(), _of_children()
+    subprocess.run([sys.executable, *words], check=True, stdout=subprocess.DEVNULL)  # noqa: S603
+    return Spent(time.perf_counter() - began, _of_children() - used)
+
+
+def _of_children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+STARTUP = (commands, first_use)

@@ -144,11 +144,11 @@ def measure(comparison: Comparison, rounds: int | None = None) -> Result:
 
 def _number(comparison: Comparison, run: Run) -> float:
     began, used = time.perf_counter(), time.process_time()
-    told: Any = run()
+    result: Any = run()
     spent = Spent(time.perf_counter() - began, time.process_time() - used)
     if comparison.unit != "s":
-        return float(told)
-    return float(getattr(told if isinstance(told, Spent) else spent, comparison.clock))
+        return float(result)
+    return float(getattr(result if isinstance(result, Spent) else spent, comparison.clock))
 
 
 def _short(number: float) -> float:
@@ -203,7 +203,7 @@ class Bench(ExitStack):
     def saved(self, **arrays: np.ndarray) -> str:
         """Write arrays, each as `<name>.npy`, in a folder of their own, and return the folder.
 
-        A peer maps or reads them (`peers.columns`).
+        A peer maps or reads them (`bench_peers.columns`).
         """
         place = self.folder / f"data-{len(list(self.folder.iterdir()))}"
         place.mkdir()
@@ -215,7 +215,7 @@ class Bench(ExitStack):
         """Return a peer that will work in a process of its own.
 
         Args:
-            function: `module.name` of a function in `benchmarks/bench/peers`, which prepares, and
+            function: a function of `benchmarks/bench_peers.py`, which prepares, and
                 returns what runs once.
             threads: how many it may use.
             arguments: of the function, as JSON knows them.
@@ -256,8 +256,8 @@ class Peer:
         if self._process is None:
             self._process = self._start()
             self._ask(prepare=self._function, arguments=self._arguments)
-        told = self._ask(run=self._function)
-        return Spent(told["elapsed"], told["processor"])
+        answer = self._ask(run=self._function)
+        return Spent(answer["elapsed"], answer["processor"])
 
     def _start(self) -> subprocess.Popen[str]:
         python = self._environment / "bin" / "python"
@@ -269,7 +269,7 @@ class Peer:
         names = ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "NUMBA_NUM", "POLARS_MAX")
         few = {f"{name}_THREADS": str(self._threads) for name in names}
         return subprocess.Popen(  # noqa: S603 our own module
-            [python, "-m", "benchmarks.bench.peers.child"],
+            [python, "-m", "benchmarks.bench_peers"],
             cwd=ROOT,
             env={**os.environ, **few, "PYTHONWARNINGS": "ignore"},
             stdin=subprocess.PIPE,
@@ -285,10 +285,10 @@ class Peer:
             self._process.stdin.write(json.dumps(request) + "\n")
             self._process.stdin.flush()
             line = self._process.stdout.readline()
-        told: dict[str, Any] = json.loads(line or '{"failed": "its process ended"}')
-        if "failed" in told:
-            raise Unreachable(f"The peer {self._function} failed: {told['failed']}.")
-        return told
+        answer: dict[str, Any] = json.loads(line or '{"failed": "its process ended"}')
+        if "failed" in answer:
+            raise Unreachable(f"The peer {self._function} failed: {answer['failed']}.")
+        return answer
 
     def end(self) -> None:
         """End its process; it starts again when it is called again."""

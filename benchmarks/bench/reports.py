@@ -26,7 +26,7 @@ import httpx
 import numpy as np
 
 from benchmarks.bench.measuring import Bench, Comparison
-from benchmarks.load.running import Served, miner, own_memory
+from benchmarks.load import Served, miner, own_memory
 from owner_agent.release.single_record import draw_reports
 from pramana_core.channels import Symmetric
 from pramana_core.domain import Variable
@@ -161,13 +161,13 @@ def passage(folder: Path, records: int, per_batch: int) -> Passage:
         counting = counted(served, "bench", sent)
         busy = own_memory(served.process.pid)
         stored = sum(file.stat().st_size for file in (place / "data").glob("miner.sqlite*"))
-        told = http.get("/v1/studies/bench/reports").raise_for_status().json()
+        standing = http.get("/v1/studies/bench/reports").raise_for_status().json()
         began = time.perf_counter()
         made = http.post("/v1/studies/bench/reports/release").raise_for_status().json()
         releasing = time.perf_counter() - began
         busy = max(busy, own_memory(served.process.pid))
-    if not told["records"] == made["records"] == records:
-        raise RuntimeError(f"of {records} reports {told['records']} were counted")
+    if not standing["records"] == made["records"] == records:
+        raise RuntimeError(f"of {records} reports {standing['records']} were counted")
     return Passage(
         records,
         counting,
@@ -175,7 +175,7 @@ def passage(folder: Path, records: int, per_batch: int) -> Passage:
         idle / MEBIBYTE,
         busy / MEBIBYTE,
         stored,
-        told["combinations"],
+        standing["combinations"],
     )
 
 

@@ -37,7 +37,7 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
 @dataclass(frozen=True)
-class Line:
+class ScaleRow:
     """What grows by records: `fixed` and `each`, in seconds of processors or in bytes."""
 
     fixed: float
@@ -48,7 +48,7 @@ class Line:
         return self.fixed + self.each * records
 
 
-def fit(points: Mapping[int, float]) -> Line:
+def fit(points: Mapping[int, float]) -> ScaleRow:
     """Return the line through two sizes; where a part would be negative, all is for each record.
 
     Args:
@@ -57,7 +57,7 @@ def fit(points: Mapping[int, float]) -> Line:
     (few, little), (many, much) = sorted(points.items())
     each = (much - little) / (many - few)
     fixed = little - each * few
-    return Line(fixed, each) if min(fixed, each) >= 0 else Line(0.0, much / many)
+    return ScaleRow(fixed, each) if min(fixed, each) >= 0 else ScaleRow(0.0, much / many)
 
 
 @dataclass(frozen=True)
@@ -86,8 +86,8 @@ class Model:
         predictions: of the largest size.
     """
 
-    seconds: Mapping[str, Line]
-    bytes: Mapping[str, Line]
+    seconds: Mapping[str, ScaleRow]
+    bytes: Mapping[str, ScaleRow]
     report: float
     predictions: tuple[Prediction, ...]
 
@@ -99,7 +99,7 @@ class Model:
             NotReady: a stage was not measured at three sizes, or reports were not counted.
         """
         found = dict(_sized(results))
-        lines: dict[str, Line] = {}
+        lines: dict[str, ScaleRow] = {}
         predictions = []
         for stage in ("publish", *OWNER, *MINER, *SIZES):
             points = found.get(stage, {})

@@ -19,8 +19,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 
+from benchmarks.coverage.catalogue import ALL
 from benchmarks.coverage.setting import PAGE, Coverage, CoverageResult, covered, page, row
-from benchmarks.coverage.settings import ALL
 from pramana_core.terminal import console, progress_bar
 
 RESULTS = Path(__file__).parent / "results.json"

@@ -15,11 +15,17 @@ from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from benchmarks.whole_record.commands import ALL, RUNS, Found, SimulationCommand, figures_of
+from benchmarks.whole_record.commands import (
+    ALL,
+    RESULTS,
+    RUNS,
+    Found,
+    SimulationCommand,
+    figures_of,
+)
 from benchmarks.whole_record.page import write
 from pramana_core.terminal import console, progress_bar
 
-RESULTS = Path(__file__).parent / "results.json"
 DATA = os.environ.get("PRAMANA_DATA", "../shared/data")
 
 

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.networks.commands import read, section
 from benchmarks.whole_record.commands import (
     CLASSIFYING,
     GAMMAS,
@@ -22,6 +21,8 @@ from benchmarks.whole_record.commands import (
     RUNS,
     SPREAD,
     TARGETS,
+    read,
+    section,
 )
 from pramana_core.pictures.plots import (
     BLUE,

@@ -7,6 +7,8 @@ Also here:
 
 * Whether owners' pseudonyms were made under one linkage secret, by the releases' fingerprints.
 * Joining owners' releases: the records a job uses, and the marginals over them.
+* Whether releases that follow one study plan reported the same set of each record: an owner that
+  drew by another linkage secret is found by one record that no value of the coin explains.
 """
 
 from __future__ import annotations
@@ -20,26 +22,129 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
-from miner_service.alignment.coins import require_one_coin
-from miner_service.alignment.pieces import PassPlace, RecordSet
-from miner_service.alignment.ranges import (
+from miner_service.alignment.pieces import (
+    PassPlace,
+    RecordSet,
     Rows,
     groups_in_ranges,
     record_counts,
     record_sets,
 )
-from miner_service.store.files.segments import KeyText
-from pramana_core.errors import RecordsDoNotAlign
+from miner_service.store.segments import KeyText
+from pramana_core.channels import RESOLUTION, Coordinated, pieces
+from pramana_core.errors import CoinsDisagree, RecordsDoNotAlign
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.marginals.counts import Marginals
-from pramana_core.marginals.passes import PartitionedCounts, Pass
+from pramana_core.marginals.counts import Marginals, ReportedCounts
+from pramana_core.marginals.passes import CountedRecords, PartitionedCounts, Pass
 from pramana_core.plan import Block, Plan
 from pramana_core.progress import Tick, no_cancel
-from pramana_core.wire.learning.jobs import CountsSpec
+from pramana_core.wire.jobs import CountsSpec
 from pramana_core.wire.parts import Values
-from pramana_core.wire.releases import AlignedOwner, Alignment, AlignmentState, SecretsState
-from pramana_core.wire.releases.messages import secrets_differ
+from pramana_core.wire.releases import (
+    AlignedOwner,
+    Alignment,
+    AlignmentState,
+    SecretsState,
+    secrets_differ,
+)
+
+Marks = npt.NDArray[np.uint64]
+
+_AT_ONCE = 1 << 18
+"""So many records are looked at at once."""
+
+
+def require_one_coin(
+    blocks: Sequence[tuple[str, Block]], reports: CountedRecords, tick: Tick = no_cancel
+) -> None:
+    """Check the reports of records that some owners have, by their blocks.
+
+    Args:
+        blocks: each owner's name and block; those that are no part of a study plan are passed by.
+        reports: the reported codes of the records.
+        tick: called all along; what it raises stops the check.
+
+    Raises:
+        CoinsDisagree: some records report what no value of a coin gives together.
+    """
+    by_coin: dict[str, list[tuple[str, Block]]] = {}
+    for owner, block in blocks:
+        if isinstance(block.channel, Coordinated):
+            by_coin.setdefault(block.channel.coin, []).append((owner, block))
+    for coin, parts in by_coin.items():
+        if len(parts) > 1:
+            _require_together(coin, parts, reports, tick)
+
+
+def _require_together(
+    coin: str, parts: Sequence[tuple[str, Block]], reports: CountedRecords, tick: Tick
+) -> None:
+    wrong = reports.counted(CoinPass(tuple(block for _, block in parts)), tick)
+    if wrong:
+        owners = [owner for owner, _ in parts]
+        raise CoinsDisagree(
+            f"Of {reports.records} records that {owners} report by the study plan {coin[:12]}...,"
+            f" {wrong} report sets that no value of its coin gives together.",
+            where=", ".join(owners),
+            remedy="An owner used another linkage secret, or did not let the coin choose; the"
+            " loss that the plan states does not hold for these records. Let all owners publish"
+            " anew by one linkage secret, in a study of its own.",
+        )
+
+
+@dataclass(frozen=True)
+class CoinPass:
+    """A pass that counts the records that report, by some blocks of one coin, what it never gives.
+
+    A set of variables is known by the sum of their marks: of 2^64, none meet by chance.
+    """
+
+    blocks: tuple[Block, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns that it reads."""
+        return tuple(name for block in self.blocks for name in block.names)
+
+    def __call__(self, reports: ReportedCounts, tick: Tick, /) -> int:
+        """Return how many of some records do."""
+        marks = [np.array([_mark(name) for name in b.names], dtype=np.uint64) for b in self.blocks]
+        possible, wrong = _possible(self.blocks, marks), 0
+        for start in range(0, reports.records, _AT_ONCE):
+            tick()
+            part = slice(start, start + _AT_ONCE)
+            reported = np.zeros(min(_AT_ONCE, reports.records - start), dtype=np.uint64)
+            for block, own in zip(self.blocks, marks, strict=True):
+                for variable, mark in zip(block.variables, own, strict=True):
+                    # The last code says that the variable is withheld.
+                    told = reports.column(variable.name)[part] != variable.size
+                    np.add(reported, mark, out=reported, where=told)
+            wrong += int(np.count_nonzero(~np.isin(reported, possible)))
+        return wrong
+
+
+def _mark(name: str) -> int:
+    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8])
+
+
+def _possible(blocks: Sequence[Block], marks: Sequence[Marks]) -> Marks:
+    """Return the sums of marks of every set that the coin has the owners report together."""
+    channels = [block.channel for block in blocks if isinstance(block.channel, Coordinated)]
+    joint = pieces(channels)
+    own = [
+        [int(marked[list(choice.axes)].sum(dtype=np.uint64)) for choice in channel.choices]
+        for channel, marked in zip(channels, marks, strict=True)
+    ]
+    # Sums of unsigned integers go round at 2^64, as those of the records do.
+    sums = [
+        sum(own[part][place] for part, place in enumerate(places) if place is not None) % (1 << 64)
+        for _, places in joint
+    ]
+    nothing = [0] if sum(weight for weight, _ in joint) < RESOLUTION else []
+    return np.array(sums + nothing, dtype=np.uint64)
+
 
 # Whether owners' pseudonyms were made under one linkage secret, by the releases' fingerprints.
 #

@@ -1,13 +1,17 @@
-"""The records of a job in pieces: which rows of which releases they are, and how they are counted.
+"""The records of a job: cut into ranges of pseudonyms, joined, and counted.
 
 A piece has names and places only. Whoever counts it reads the columns from the place of files that
 it knows of itself: pieces can be sent to other machines, and nothing of a release goes with them.
+
+All arrays of pseudonyms ascend, strictly, and may be memory-mapped: cutting looks at a few places
+of each, and joining reads one range at a time, whatever the size of the releases.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -16,14 +20,183 @@ from typing import Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from miner_service.alignment.ranges import KeyRange, Rows, key_ranges, record_groups
-from miner_service.store.files.segments import KeyText, load_columns, load_keys
+from miner_service.store.segments import KeyText, let_go, load_columns, load_keys
 from pramana_core.kernels.counting import processors
-from pramana_core.marginals.counts import ReportedCounts
+from pramana_core.marginals.counts import ReportedCounts, ValueCache
 from pramana_core.marginals.passes import Pass, counted_here, total
-from pramana_core.marginals.value_cache import ValueCache
 from pramana_core.progress import Tick, no_cancel
-from pramana_core.wire.parts import Values
+from pramana_core.wire.base import KEY_BYTES
+from pramana_core.wire.parts import Values, key_words
+
+Rows = slice | npt.NDArray[np.intp]
+"""Which records of a source, by their places in its columns, ascending."""
+
+AT_MOST = 1 << 17
+"""So many records of a source are in a range, if no other number is asked for."""
+
+_BITS = 16
+"""So many sources are told apart at once: their patterns are few enough to be counted."""
+
+
+@dataclass(frozen=True)
+class KeyRange:
+    """The records of some sources whose pseudonyms lie in one range, by their places in each."""
+
+    slices: tuple[slice, ...]
+
+
+@dataclass(frozen=True)
+class RecordGroup:
+    """Records of a range that are at the same ones of some sources, and at no other.
+
+    Attributes:
+        rows: per source which of its records they are; None where it has none of them. Those of
+            two sources are the same records in the same order.
+        records: their number.
+    """
+
+    rows: tuple[Rows | None, ...]
+    records: int
+
+    @property
+    def sources(self) -> tuple[bool, ...]:
+        """Per source, whether it has these records."""
+        return tuple(rows is not None for rows in self.rows)
+
+
+def groups_in_ranges(keys: Sequence[KeyText], at_most: int = AT_MOST) -> Iterator[RecordGroup]:
+    """Yield all records of some sources, range by range, by the sources that have them.
+
+    Of memory-mapped pseudonyms no more than those of a range stay in memory.
+
+    Args:
+        keys: pseudonyms per source, ascending.
+        at_most: the number of records that a source has in a range at most.
+    """
+    for within in key_ranges(keys, at_most):
+        yield from record_groups(keys, within)
+
+
+def record_counts(keys: Sequence[KeyText]) -> dict[tuple[bool, ...], int]:
+    """Return how many records are at exactly which of some sources, where there are any."""
+    found: Counter[tuple[bool, ...]] = Counter()
+    for group in groups_in_ranges(keys):
+        found[group.sources] += group.records
+    return dict(sorted(found.items()))
+
+
+def record_sets(keys: Sequence[KeyText]) -> list[RecordGroup]:
+    """Return all records of some sources by the sources that have them: each set of these once."""
+    found: dict[tuple[bool, ...], list[RecordGroup]] = {}
+    for group in groups_in_ranges(keys):
+        found.setdefault(group.sources, []).append(group)
+    return [_joined(found[sources], keys) for sources in sorted(found)]
+
+
+def _joined(groups: Sequence[RecordGroup], keys: Sequence[KeyText]) -> RecordGroup:
+    records = sum(group.records for group in groups)
+    return RecordGroup(
+        tuple(
+            None
+            if any(part is None for part in parts)
+            else slice(0, records)
+            if records == len(own)
+            else np.concatenate([_places(part) for part in parts if part is not None])
+            for own, parts in zip(keys, zip(*(g.rows for g in groups), strict=True), strict=True)
+        ),
+        records,
+    )
+
+
+def _places(rows: Rows) -> npt.NDArray[np.intp]:
+    return np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
+
+
+def key_ranges(keys: Sequence[KeyText], at_most: int = AT_MOST) -> Iterator[KeyRange]:
+    """Yield ranges that hold each pseudonym of some sources once, in ascending order.
+
+    No source has more than `at_most` records in a range, however its pseudonyms are spread, and
+    in each but the last one has as many: there are few ranges. Pages of memory-mapped pseudonyms
+    leave memory when the next range is asked for.
+
+    Args:
+        keys: pseudonyms per source, ascending; a source may be empty.
+        at_most: the number of records, at least 1.
+    """
+    at = [0] * len(keys)
+    while any(start < len(own) for start, own in zip(at, keys, strict=True)):
+        # The first pseudonym that is too many for some source begins the next range.
+        ends = [
+            own[start + at_most : start + at_most + 1]
+            for start, own in zip(at, keys, strict=True)
+            if start + at_most < len(own)
+        ]
+        cut = np.sort(np.concatenate(ends))[:1] if ends else None
+        stop = [
+            len(own)
+            if cut is None
+            else start + int(np.searchsorted(own[start : start + at_most], cut)[0])
+            for start, own in zip(at, keys, strict=True)
+        ]
+        yield KeyRange(tuple(slice(*ends) for ends in zip(at, stop, strict=True)))
+        let_go(keys)
+        at = stop
+
+
+def record_groups(keys: Sequence[KeyText], within: KeyRange) -> list[RecordGroup]:
+    """Return the records of a range by the sources that have them: each set of sources once.
+
+    Args:
+        keys: pseudonyms per source, ascending, as they were cut.
+        within: a range of them.
+    """
+    held = [own[part] for own, part in zip(keys, within.slices, strict=True)]
+    sizes = [len(own) for own in held]
+    if len(set(sizes)) == 1 and all(np.array_equal(own, held[0]) for own in held[1:]):
+        return [RecordGroup(within.slices, sizes[0])] if sizes[0] else []
+    patterns = _patterns(held)
+    own_patterns = np.split(patterns, np.cumsum(sizes)[:-1])
+    found = []
+    for number in np.flatnonzero(np.bincount(patterns)):
+        chosen = [
+            _rows_of(part, own == number)
+            for part, own in zip(within.slices, own_patterns, strict=True)
+        ]
+        rows = tuple(None if records == 0 else place for place, records in chosen)
+        found.append(RecordGroup(rows, max(records for _, records in chosen)))
+    return found
+
+
+def _rows_of(part: slice, which: npt.NDArray[np.bool_]) -> tuple[Rows, int]:
+    records = int(np.count_nonzero(which))
+    return (part if records == len(which) else part.start + np.flatnonzero(which)), records
+
+
+def _patterns(held: Sequence[KeyText]) -> npt.NDArray[np.intp]:
+    """Return a number per record of all sources, one after the other: equal where they are at the
+    same sources, and below 2^16 or the number of records.
+    """
+    words = key_words(np.concatenate(held).view(f"V{KEY_BYTES}"))
+    # Of runs that ascend a stable sort is a merge. The first halves nearly always decide.
+    order = np.argsort(words[:, 0], kind="stable")
+    first, second = words[order].T
+    again = first[1:] == first[:-1]
+    if not np.array_equal(second[1:][again], second[:-1][again]):
+        order = np.lexsort((words[:, 1], words[:, 0]))
+        first, second = words[order].T
+        again = (first[1:] == first[:-1]) & (second[1:] == second[:-1])
+    starts = np.flatnonzero(np.concatenate([[True], ~again]))
+    pattern = np.zeros(len(starts), dtype=np.intp)
+    for low in range(0, len(held), _BITS):
+        bits = [1 << place - low if low <= place < low + _BITS else 0 for place in range(len(held))]
+        marks = np.repeat(np.array(bits, dtype=np.intp), [len(own) for own in held])[order]
+        pattern = (pattern << _BITS) + np.add.reduceat(marks, starts)
+        if low:
+            _, pattern = np.unique(pattern, return_inverse=True)
+    found = np.empty(len(order), dtype=np.intp)
+    found[order] = np.repeat(pattern, np.diff(starts, append=len(order)))
+    return found
+
 
 T = TypeVar("T")
 

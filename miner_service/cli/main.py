@@ -162,7 +162,7 @@ def cluster_worker_command(
     """
     import logging
 
-    from miner_service.cluster.workers import run_worker
+    from miner_service.alignment.cluster import run_worker
     from miner_service.jobs.bounds import bound_memory
     from pramana_core.kernels.counting import processors
 
@@ -181,7 +181,7 @@ def cluster_worker_command(
 
 def _require_cluster(settings: Settings) -> None:
     """Check that the cluster that is named can be used. Raises NotInstalled, OptionError."""
-    from miner_service.cluster.workers import require_certificates, require_dask
+    from miner_service.alignment.cluster import require_certificates, require_dask
 
     if settings.cluster.scheduler is not None:
         require_dask()
@@ -191,8 +191,8 @@ def _require_cluster(settings: Settings) -> None:
 def _serve(settings: Settings, admin_token_file: Path | None, ready_file: Path | None) -> None:
     """Listen and serve; `ready_file` is there while requests are taken."""
     from miner_service.http.app import create_app
+    from miner_service.http.protocol import open_tls
     from miner_service.http.server import bind, exclusive, serve, url_of, write_ready_file
-    from miner_service.http.tls import open_tls
     from miner_service.jobs.crew import crew_of
 
     _require_cluster(settings)

@@ -100,8 +100,12 @@ def analyst(
     if access_file is not None:
         show_access(name, analyst, access_file, until)
         return
-    told = f"The token of {analyst} in study {name}{_good_until(until)}"
-    _say(f"{told} is in {token_file}" if token_file else f"{told}, shown only this once: {secret}")
+    sentence = f"The token of {analyst} in study {name}{_good_until(until)}"
+    _say(
+        f"{sentence} is in {token_file}"
+        if token_file
+        else f"{sentence}, shown only this once: {secret}"
+    )
 
 
 def gateway(
@@ -127,8 +131,12 @@ def gateway(
     ):
         if token_file is not None:
             write_secret(token_file, secret)
-    told = f"The token of gateway {gateway} in study {name}{_good_until(until)}"
-    _say(f"{told} is in {token_file}" if token_file else f"{told}, shown only this once: {secret}")
+    sentence = f"The token of gateway {gateway} in study {name}{_good_until(until)}"
+    _say(
+        f"{sentence} is in {token_file}"
+        if token_file
+        else f"{sentence}, shown only this once: {secret}"
+    )
 
 
 @contextmanager
@@ -168,8 +176,8 @@ def grant_access(
     from pramana_core.wire.privacy import AccessFile
 
     with _issued(services, study, analyst, days) as (secret, until):
-        told = AccessFile(miner=url, study=study, name=analyst, token=secret, expires=until)
-        write_secret(file, told.model_dump_json(indent=2))
+        access = AccessFile(miner=url, study=study, name=analyst, token=secret, expires=until)
+        write_secret(file, access.model_dump_json(indent=2))
     return until
 
 
@@ -212,7 +220,7 @@ def show(
         plan = find_study_plan(session, name)
         owners = list(_owners(services, session, name))
         privacy = study_privacy(services, session, name, shown_to_owner=None)
-        told = {
+        answer = {
             **study.model_dump(mode="json"),
             "plan": None if plan is None else plan.digest,
             "owners": owners,
@@ -220,9 +228,9 @@ def show(
             "jobs": _jobs(session, name),
         }
     if as_json:
-        print_json({**told, "privacy": privacy.model_dump(mode="json")})
+        print_json({**answer, "privacy": privacy.model_dump(mode="json")})
     else:
-        _show(told, privacy)
+        _show(answer, privacy)
 
 
 def invitation_files(study: str, owners: Sequence[str], url: str, folder: Path) -> dict[str, Path]:
@@ -253,7 +261,7 @@ def invited(
         OptionError: a file cannot be written.
         Conflict: an owner has joined before.
     """
-    from miner_service.store.owners import invite as invite_owner
+    from miner_service.store.tokens import invite as invite_owner
     from pramana_core.wire.privacy import InvitationFile
 
     made: list[tuple[Path, InvitationFile]] = []
@@ -317,7 +325,7 @@ def _require_names(names: Sequence[str]) -> None:
 
 
 def _require_url(url: str) -> None:
-    from pramana_core.wire.addresses import require_address
+    from pramana_core.wire.services import require_address
 
     try:
         # Whether plain http is safe on her network is for the owner to say.
@@ -386,22 +394,22 @@ def _jobs(session: Session, study: str) -> dict[str, int]:
     return {row[0]: row[1] for row in session.execute(query)}
 
 
-def _show(told: dict[str, Any], privacy: StudyPrivacy) -> None:
+def _show(answer: dict[str, Any], privacy: StudyPrivacy) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
     from pramana_core.wire.base import holding
 
-    name = told["name"]
-    title = f" ({told['title']})" if told["title"] else ""
-    _say(f"Study {name}{title}: its owners {holding(told['people'])}.")
-    digest = told["plan"]
+    name = answer["name"]
+    title = f" ({answer['title']})" if answer["title"] else ""
+    _say(f"Study {name}{title}: its owners {holding(answer['people'])}.")
+    digest = answer["plan"]
     _say("It has no plan of its own." if digest is None else f"Its plan is {digest}.")
     own = {owner.owner: owner.determined.to_amplification() for owner in privacy.owners}
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for column in ("owner", "", "releases", "records", "epsilon told"):
         table.add_column(column, justify="left" if column in ("owner", "") else "right")
-    for owner in told["owners"]:
+    for owner in answer["owners"]:
         state = owner["state"]
         if state == "invited":
             state += f" until {owner['until'][:10]}"
@@ -409,10 +417,10 @@ def _show(told: dict[str, Any], privacy: StudyPrivacy) -> None:
         records = f"{max(r['records'] for r in releases):,}" if releases else ""
         lost = f"{own[owner['name']].epsilon:.4g}" if owner["name"] in own else ""
         table.add_row(owner["name"], state, str(len(releases) or ""), records, lost)
-    if told["owners"]:
+    if answer["owners"]:
         console().print(table)
     record = privacy.record.determined.to_amplification()
-    limit = told["max_epsilon_record"]
+    limit = answer["max_epsilon_record"]
     budget = "" if limit is None else f" of {limit:g} that may be told"
     which = " by what has a bound" if privacy.unbounded else ""
     _say(
@@ -423,22 +431,22 @@ def _show(told: dict[str, Any], privacy: StudyPrivacy) -> None:
         _say("Other releases carry no gamma: nothing bounds what they tell of a record.")
     for warning in privacy.warnings:
         _say(f"warning: {warning}")
-    if told["analysts"]:
-        _say(f"Analysts: {', '.join(told['analysts'])}.")
-    if told["jobs"]:
-        _say(f"Jobs: {', '.join(f'{count} {state}' for state, count in told['jobs'].items())}.")
-    for step in _next(told):
+    if answer["analysts"]:
+        _say(f"Analysts: {', '.join(answer['analysts'])}.")
+    if answer["jobs"]:
+        _say(f"Jobs: {', '.join(f'{count} {state}' for state, count in answer['jobs'].items())}.")
+    for step in _next(answer):
         _say(f"Next: {step}")
 
 
-def _next(told: dict[str, Any]) -> Iterator[str]:
+def _next(answer: dict[str, Any]) -> Iterator[str]:
     """Yield the commands that bring a study further."""
-    name = told["name"]
-    if not told["owners"]:
+    name = answer["name"]
+    if not answer["owners"]:
         yield f"miner-service study invite {name} OWNER..."
-    if told["plan"] is None and told["people"] == "same":
+    if answer["plan"] is None and answer["people"] == "same":
         yield f"miner-service study plan set {name} FILE"
-    if not told["analysts"]:
+    if not answer["analysts"]:
         yield f"miner-service study analyst {name} --access-file FILE"
 
 

@@ -113,7 +113,7 @@ def existing(settings: Settings, *, files: bool = False) -> Iterator[Services]:
         StoreMismatch: the files are another store's.
     """
     from miner_service.store.identity import require_one_store
-    from miner_service.store.opening import FILE
+    from miner_service.store.sqlite import FILE
 
     if settings.storage.database is None and not (settings.data_dir / FILE).exists():
         raise OptionError(
@@ -188,7 +188,7 @@ def backup_command(
     It holds the records, the hashes of all tokens and the service's own key: keep it as safe as the
     store.
     """
-    from miner_service.operations.backup import back_up
+    from miner_service.backup import back_up
 
     with (
         existing(settings_of(data, database, settings), files=True) as services,
@@ -213,8 +213,8 @@ def restore_command(
 
     What happened after the backup is forgotten: tokens that were revoked since are good again.
     """
+    from miner_service.backup import restore
     from miner_service.http.server import exclusive
-    from miner_service.operations.restoring import restore
 
     wanted = settings_of(data, database, settings)
     with (
@@ -234,7 +234,7 @@ def check_command(
     settings: SettingsFile = None,
 ) -> None:
     """Look whether everything stored is there as it was acknowledged; exit code 4 if not."""
-    from miner_service.operations.checking import check
+    from miner_service.checking import check
 
     wanted = settings_of(data, database, settings)
     with existing(wanted, files=True) as services, progress_bar("Checking") as bar:

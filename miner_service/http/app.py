@@ -18,31 +18,17 @@ from starlette.types import ASGIApp
 from miner_service.http.access import problems
 from miner_service.http.access.access import require_ruled
 from miner_service.http.access.auditing import AuditMiddleware
-from miner_service.http.access.deps import refuse_unknown_query
-from miner_service.http.access.keyed import Probes, StoreGuard
-from miner_service.http.access.protocol import ProtocolMiddleware
-from miner_service.http.endpoints import (
-    audit,
-    health,
-    jobs,
-    models,
-    owners,
-    privacy,
-    releases,
-    reports,
-    results,
-    studies,
-    study_plans,
-)
-from miner_service.http.gate.bodies import SecurityHeaders
-from miner_service.http.gate.gate import AllEndpoints, Gate
-from miner_service.http.gate.shares import Pools
-from miner_service.http.metrics.figures import CountingMiddleware, Figures
-from miner_service.http.pages import entering, operating, people
+from miner_service.http.access.deps import Probes, StoreGuard, refuse_unknown_query
+from miner_service.http.access.figures import CountingMiddleware, Figures
+from miner_service.http.access.gate import AllEndpoints, Gate, SecurityHeaders
+from miner_service.http.access.problems import ProtocolMiddleware
+from miner_service.http.access.shares import Pools
+from miner_service.http.endpoints import health, jobs, models, releases, results, studies
+from miner_service.http.pages import entering, people
 from miner_service.http.pages import jobs as job_pages
 from miner_service.http.pages import models as model_pages
 from miner_service.http.pages import studies as study_pages
-from miner_service.http.pages.visitors import Visitors
+from miner_service.http.pages.entering import Visitors
 from miner_service.intake import withdrawing as sweeping
 from miner_service.jobs.runner import CrewMaker, FollowedJobs, WorkerPool
 from miner_service.services import Services, open_services
@@ -57,7 +43,7 @@ Every error is a problem document (RFC 9457) with a stable `code`. Unknown field
 parameters are refused by name. Creating the same thing twice answers the same `Location`.
 """
 
-PAGES = (entering, study_pages, job_pages, model_pages, people, operating)
+PAGES = (entering, study_pages, job_pages, model_pages, people)
 
 _COMMON = (401, 403, 404, 408, 413, 422, 429, 500, 503)
 
@@ -136,19 +122,19 @@ def _routes() -> list[BaseRoute]:
     root.include_router(health.router)
     version_1 = APIRouter(prefix="/v1", responses=problems.problem_responses(*_COMMON))
     # The first is found first: most requests are parts of releases.
-    for module in (
-        releases,
-        reports,
-        audit,
-        studies,
-        owners,
-        study_plans,
-        privacy,
-        jobs,
-        models,
-        results,
+    for router in (
+        releases.router,
+        releases.report_router,
+        health.audit_router,
+        studies.router,
+        studies.owner_router,
+        studies.plan_router,
+        studies.privacy_router,
+        jobs.router,
+        models.router,
+        results.router,
     ):
-        version_1.include_router(module.router)
+        version_1.include_router(router)
     root.include_router(version_1)
     entrance = APIRouter(generate_unique_id_function=_operation_id)
     entrance.include_router(root)

@@ -18,11 +18,10 @@ from pathlib import Path
 import uvicorn
 from fastapi import FastAPI
 
-from miner_service.http.protocol import bounded_protocol
-from miner_service.http.tls import Tls
+from miner_service.http.protocol import Tls, bounded_protocol
 from miner_service.intake.withdrawing import mismatch_of
 from miner_service.settings import Settings, WebSettings
-from miner_service.store.files.durable import storing
+from miner_service.store.segments import storing
 from pramana_core.errors import Conflict, OptionError
 
 _GRACE_SECONDS = 10

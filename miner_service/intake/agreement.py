@@ -26,15 +26,18 @@ from miner_service.store.people import (
     remove_study_plan,
     store_study_plan,
 )
-from miner_service.store.releases import announced_releases, content_of, kind_of_release
-from miner_service.store.reports import report_plan_of
+from miner_service.store.releases import (
+    announced_releases,
+    content_of,
+    kind_of_release,
+    report_plan_of,
+)
 from miner_service.store.schema import ReleaseRow, ReportPlanRow
 from pramana_core.channels import Coordinated
 from pramana_core.errors import BudgetExceeded, Conflict, LimitExceeded, StudyPlanNotFollowed
 from pramana_core.plan import Plan
 from pramana_core.study_plan import StudyPlan
-from pramana_core.wire.releases.base import RANDOMIZED, ReleaseKind
-from pramana_core.wire.releases.catalogue import KINDS
+from pramana_core.wire.release_kinds import KINDS, RANDOMIZED, ReleaseKind
 from pramana_core.wire.study_plans import StudyPlanMessage
 
 _SLACK = 1 + 1e-9

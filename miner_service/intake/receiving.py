@@ -5,6 +5,8 @@ It is acknowledged only when its bytes and its row are both on disk.
 Also here:
 
 * How much one owner may keep here at once, asked in the transaction that announces.
+* Whether a release's linkage secret is that of the study's other owners, by the fingerprints: a
+  release under another one is refused before anything of it is stored.
 """
 
 from __future__ import annotations
@@ -20,15 +22,15 @@ import pyarrow as pa
 from sqlalchemy import Subquery, bindparam, exists, func, select, update
 from sqlalchemy.orm import Session
 
-from miner_service.intake.linkage import require_one_secret
+from miner_service.alignment.align import LinkageSecrets
 from miner_service.intake.study_privacy import require_within_budget
 from miner_service.services import Services
 from miner_service.settings import MEBIBYTE, Limits, Quotas
 from miner_service.store.database import ContentCache
-from miner_service.store.files.durable import storing
-from miner_service.store.people import no_such
-from miner_service.store.releases import content_of, find_release, kind_of_release
+from miner_service.store.people import find_study, no_such, study_message
+from miner_service.store.releases import content_of, find_release, kind_of_release, linkages_now
 from miner_service.store.schema import PartRow, ReleaseRow
+from miner_service.store.segments import storing
 from pramana_core.errors import (
     BudgetExceeded,
     LimitExceeded,
@@ -47,7 +49,29 @@ from pramana_core.wire.parts import (
     decode_part,
     decode_part_json,
 )
-from pramana_core.wire.releases import PartReceipt
+from pramana_core.wire.releases import LinkageCheck, PartReceipt
+
+
+def check_linkage(session: Session, study: str, owner: str, linkage: str | None) -> LinkageCheck:
+    """Compare an owner's fingerprint with those of the other owners' newest releases."""
+    people = study_message(find_study(session, study)).people
+    known = {o: told for o, told in linkages_now(session, study).items() if o != owner}
+    others = [o for o, told in known.items() if linkage and told is not None and told != linkage]
+    agree = LinkageSecrets.of([(owner, linkage), *known.items()]).state if known else "unknown"
+    return LinkageCheck(
+        study=study,
+        people=people,
+        # The others may differ among themselves: the question is about this one.
+        secrets="different" if others else "unknown" if agree == "different" else agree,
+        others=others,
+        refused=bool(others) and people != "different",
+    )
+
+
+def require_one_secret(session: Session, study: str, owner: str, linkage: str | None) -> None:
+    """Check that a release may be announced under a secret. Raises LinkageDiffers."""
+    check_linkage(session, study, owner, linkage).require_accepted()
+
 
 _NOT_OPEN_REMEDY = {
     "sealed": "It takes no more records; more or corrected records are another release.",

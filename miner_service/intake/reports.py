@@ -25,19 +25,21 @@ from miner_service.intake.agreement import require_followed
 from miner_service.intake.intake import checked_content, seal
 from miner_service.intake.study_privacy import draws_of_reports, require_plan_within_budget
 from miner_service.services import Services
-from miner_service.store import reports as rows
-from miner_service.store.files.durable import storing
-from miner_service.store.owners import deactivate_owner, join
+from miner_service.store import releases as rows
 from miner_service.store.people import awaited_owners, no_such
 from miner_service.store.releases import (
+    CountedCells,
     create_release,
     find_release,
+    find_reports,
     release_message,
     releases_in_use,
     releases_of,
+    report_plan_of,
 )
-from miner_service.store.reports import CountedCells, find_reports, report_plan_of
 from miner_service.store.schema import PartRow, ReportPlanRow
+from miner_service.store.segments import storing
+from miner_service.store.tokens import deactivate_owner, join
 from pramana_core.channels import Coordinated
 from pramana_core.errors import Conflict, LimitExceeded, PlanConflict, PlanError
 from pramana_core.plan import Plan
@@ -46,9 +48,8 @@ from pramana_core.wire.base import KEY_BYTES, KEY_COLUMN
 from pramana_core.wire.channels import PlanMessage
 from pramana_core.wire.parts import PART_MEDIA_TYPE, Pseudonyms, RecordSchema, encode_part
 from pramana_core.wire.privacy import AmplificationMessage
+from pramana_core.wire.release_kinds import KINDS, RANDOMIZED
 from pramana_core.wire.releases import PartManifest, Release, ReleaseCreate, release_digest
-from pramana_core.wire.releases.base import RANDOMIZED
-from pramana_core.wire.releases.catalogue import KINDS
 from pramana_core.wire.reports import (
     BatchReceipt,
     CellFormat,

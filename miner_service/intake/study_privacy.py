@@ -12,8 +12,13 @@ A release without parts counts as soon as it is announced, and it is refused bef
 Parts of the study's plan are drawn by one coin, and add up set by set. Without a plan the owners'
 losses add, which no owner sees from its own figure: the sum is stated with a warning. Where the
 study says that its owners have different people, the largest owner's counts, and the sum is stated
-beside it; what was said is compared with what arrives in `declared`. Releases that carry no gamma
+beside it; what was said is compared with what arrives. Releases that carry no gamma
 are in no sum; they are listed beside it, and a warning says so.
+
+Also here:
+
+* What a study says of its owners' people, compared with what arrived; never by whether pseudonyms
+  match, for that would tell an owner whether another one knows a person.
 """
 
 from __future__ import annotations
@@ -25,7 +30,7 @@ from dataclasses import dataclass, replace
 
 from sqlalchemy.orm import Session
 
-from miner_service.intake.declared import PeopleDeclaration, declared
+from miner_service.alignment.align import LinkageSecrets
 from miner_service.intake.unbounded import (
     BOUNDS,
     Unbounded,
@@ -36,16 +41,18 @@ from miner_service.intake.unbounded import (
     warnings_of,
     warnings_of_changes,
 )
-from miner_service.services import Services
+from miner_service.services import Services, source_of
 from miner_service.store import people
 from miner_service.store.database import ContentCache
-from miner_service.store.people import find_study_plan
+from miner_service.store.people import find_study_plan, study_message
 from miner_service.store.releases import (
     active_owners,
     announced_releases,
+    kind_of_release,
+    linkages_now,
     plan_of,
+    report_plan_of,
 )
-from miner_service.store.reports import report_plan_of
 from miner_service.store.schema import ReleaseRow, ReportPlanRow, StudyRow
 from pramana_core.errors import BudgetExceeded, LimitExceeded, PramanaError
 from pramana_core.plan import Block, Plan
@@ -59,6 +66,7 @@ from pramana_core.privacy import (
     told_by,
 )
 from pramana_core.study_plan import StudyPlan
+from pramana_core.wire.base import People
 from pramana_core.wire.privacy import (
     AmplificationMessage,
     ChangedReports,
@@ -70,6 +78,115 @@ from pramana_core.wire.privacy import (
     PrivacyForecast,
     StudyPrivacy,
 )
+from pramana_core.wire.release_kinds import KINDS, MASKED, RANDOMIZED
+from pramana_core.wire.releases import secrets_differ
+
+
+@dataclass(frozen=True)
+class PeopleDeclaration:
+    """What a study says of its people, and what is told of it first.
+
+    `apart` is whether a record has lost what its own owner told, and not the sum.
+    """
+
+    people: People
+    apart: bool
+    warnings: tuple[str, ...]
+
+
+def declared(
+    services: Services, session: Session, study: StudyRow, *, shown_to_owner: bool
+) -> PeopleDeclaration:
+    """Return what a study says of its people, and how what arrived goes with it."""
+    found = _declared(services, session, study, shown_to_owner=shown_to_owner)
+    if shown_to_owner:
+        return found
+    copies = (
+        one.told for kind in KINDS.values() for one in services.same(session, study.name, kind.name)
+    )
+    return replace(found, warnings=(*copies, *found.warnings))
+
+
+def _declared(
+    services: Services, session: Session, study: StudyRow, *, shown_to_owner: bool
+) -> PeopleDeclaration:
+    people = study_message(study).people
+    if people == "different":
+        if shown_to_owner:
+            return PeopleDeclaration(people, apart=True, warnings=())
+        return _against(services, session, study.name)
+    secrets = LinkageSecrets.of(linkages_now(session, study.name).items())
+    if secrets.state == "different":
+        return PeopleDeclaration(people, apart=False, warnings=(_unjoined(secrets),))
+    if shown_to_owner or people == "overlapping":
+        return PeopleDeclaration(people, apart=False, warnings=())
+    return PeopleDeclaration(people, apart=False, warnings=_missing(services, session, study.name))
+
+
+def _against(services: Services, session: Session, study: str) -> PeopleDeclaration:
+    """Look for what contradicts that no person is at two owners, among all releases that left."""
+    there: dict[str, list[ReleaseRow]] = {}
+    unseen = dict[str, None]()
+    for row, arrived in announced_releases(session, study):
+        if arrived and row.state == "sealed" and kind_of_release(row).has_records:
+            there.setdefault(row.owner, []).append(row)
+        elif arrived:
+            unseen[row.owner] = None
+    sources = [[source_of(row) for row in rows] for rows in there.values()]
+    if len(sources) > 1 and not services.aligner.different_people(sources):
+        return PeopleDeclaration("different", apart=False, warnings=(_MET,))
+    why = None
+    if len({*there, *unseen}) > 1:
+        why = _unchecked(
+            LinkageSecrets.of((s.owner, s.linkage) for each in sources for s in each), unseen
+        )
+    said = () if why is None else (f"{_DIFFERENT} Whether that is so could not be checked: {why}",)
+    return PeopleDeclaration("different", apart=True, warnings=said)
+
+
+def _unchecked(secrets: LinkageSecrets, unseen: Iterable[str]) -> str | None:
+    """Return why pseudonyms that do not match say nothing of people; None if they do."""
+    if secrets.state == "different":
+        return f"{secrets_differ(secrets.groups)} One person has other pseudonyms under each."
+    if names := ", ".join(unseen):
+        return (
+            f"nothing is known of the records of releases of {names} that are not sealed, were"
+            " withdrawn, or hold a model learned from records."
+        )
+    if names := ", ".join(secrets.unsaid):
+        return f"releases of {names} carry no fingerprint of their linkage secret."
+    return None
+
+
+def _missing(services: Services, session: Session, study: str) -> tuple[str, ...]:
+    """Say where owners of the same people do not have the same records."""
+    for kind in (RANDOMIZED, MASKED):
+        found = services.alignment(session, study, kind)
+        apart = found.state == "disjoint" and found.secrets == "same"
+        if apart or found.state == "partial":
+            sentence = f"of {found.in_any} records at any owner {found.in_all} are at every owner"
+            return (f"The study says that its owners hold the same people; {sentence}. {_CORRECT}",)
+    return ()
+
+
+def _unjoined(secrets: LinkageSecrets) -> str:
+    return (
+        f"{secrets_differ(secrets.groups)} One person has other pseudonyms under each: nothing of"
+        " theirs can be joined, and that no pseudonym is in common does not say that they have"
+        " different people. What they tell is added up, as of the same people. The owners with"
+        " another secret than the one agreed on withdraw their releases, import it and publish"
+        " again."
+    )
+
+
+_CORRECT = "`miner-service study people` corrects what the study says."
+_DIFFERENT = "The study says that its owners hold different people."
+_MET = (
+    f"{_DIFFERENT} But records of several owners have the same pseudonym: some people are at more"
+    " than one of them, or different people have the same record id. What is told of a record is"
+    f" stated as the sum over owners. {_CORRECT}"
+)
+
 
 _SLACK = 1 + 1e-9
 """Epsilons are logarithms of rounded numbers: a budget is kept to nine digits."""
@@ -88,9 +205,9 @@ class AnnouncedReleases:
     changed: tuple[ChangedReports, ...] = ()
     apart: bool = False
 
-    def with_other(self, told: Iterable[BlockDisclosure]) -> AnnouncedReleases:
+    def with_other(self, disclosures: Iterable[BlockDisclosure]) -> AnnouncedReleases:
         """Return the same with another release that left."""
-        return replace(self, left=(*self.left, *told))
+        return replace(self, left=(*self.left, *disclosures))
 
     def seen_by(self, owner: str | None) -> AnnouncedReleases:
         """Return what an owner may see of it, or, without one, all."""
@@ -121,11 +238,11 @@ def announced(session: Session, study: str, but: str | None = None) -> Announced
             unbounded += [one for one in [unbounded_of(row)] if one is not None]
         elif row.state == "open" and row.owner in active:
             to_come += told_of(row)
-    for told, arrived in _of_single_records(session, study):
+    for disclosures, arrived in _of_single_records(session, study):
         if arrived:
-            left += told
+            left += disclosures
         else:
-            to_come += told
+            to_come += disclosures
     changed = changed_reports(there)
     apart = people.find_study(session, study).people == "different"
     return AnnouncedReleases(tuple(left), tuple(to_come), tuple(unbounded), tuple(changed), apart)
@@ -160,8 +277,8 @@ def _of_single_records(
     row = session.get(ReportPlanRow, study)
     if row is not None and (row.records or row.state == "open"):
         plan = report_plan_of(row)
-        told = _told(row.owner, _costs(plan), draws_of_reports(study, plan), anew=study)
-        yield told, row.records > 0
+        disclosures = _told(row.owner, _costs(plan), draws_of_reports(study, plan), anew=study)
+        yield disclosures, row.records > 0
 
 
 def draws_of_reports(study: str, plan: Plan) -> list[str]:
@@ -179,8 +296,8 @@ def require_plan_within_budget(session: Session, study: str, owner: str, plan: P
         BudgetExceeded: it would tell more than the study's budget leaves.
     """
     row, found = people.find_study(session, study), announced(session, study)
-    told = _told(owner, _costs(plan), draws_of_reports(study, plan), anew=study)
-    excess = _excess(row, found.owed, found.with_other(told).owed)
+    disclosures = _told(owner, _costs(plan), draws_of_reports(study, plan), anew=study)
+    excess = _excess(row, found.owed, found.with_other(disclosures).owed)
     if excess is not None:
         raise excess
 
@@ -212,7 +329,7 @@ def forecast(
     services: Services,
     session: Session,
     study: str,
-    told: Sequence[BlockDisclosure],
+    disclosures: Sequence[BlockDisclosure],
     refused: PramanaError | None = None,
     *,
     shown_to_owner: str | None,
@@ -225,7 +342,7 @@ def forecast(
     found = announced(session, study).seen_by(shown_to_owner)
     plan = find_study_plan(session, study)
     said = declared(services, session, row, shown_to_owner=shown_to_owner is not None)
-    after = found.with_other(told)
+    after = found.with_other(disclosures)
     why = refused or _excess(row, found.owed, after.owed)
     return PrivacyForecast(
         before=_message(row, found, plan, said),
@@ -244,10 +361,10 @@ def require_within_budget(session: Session, release: ReleaseRow) -> None:
     if study.max_epsilon_record is None and study.max_epsilon_column is None:
         return
     require_no_budget(study, release)
-    told, found = told_of(release), announced(session, release.study, but=release.id)
-    still = tuple(t for t in found.to_come if t not in told)
+    disclosures, found = told_of(release), announced(session, release.study, but=release.id)
+    still = tuple(t for t in found.to_come if t not in disclosures)
     others = AnnouncedReleases(found.left, still, apart=found.apart)
-    excess = _excess(study, others.owed, others.with_other(told).owed)
+    excess = _excess(study, others.owed, others.with_other(disclosures).owed)
     if excess is not None:
         raise excess
 
@@ -317,9 +434,9 @@ def _excess(
             name,
             study.max_epsilon_column,
             before.variables.get(name, NOTHING),
-            told,
+            loss,
         )
-        for name, told in after.variables.items()
+        for name, loss in after.variables.items()
     ]
     for what, where, limit, now, then in checked:
         if limit is not None and then.epsilon > limit * _SLACK and then > now:
@@ -339,7 +456,7 @@ def _message(
     study: StudyRow, found: AnnouncedReleases, plan: StudyPlan | None, said: PeopleDeclaration
 ) -> StudyPrivacy:
     together = told_by(found.left)
-    told = told_by(found.left, different_people=True) if said.apart else together
+    disclosure = told_by(found.left, different_people=True) if said.apart else together
     owed = found.owed
     limit = study.max_epsilon_column
     return StudyPrivacy(
@@ -356,7 +473,7 @@ def _message(
                 if column.amplification is None
                 else _left(limit, owed.variables[column.variable]),
             )
-            for column in told.columns
+            for column in disclosure.columns
         ],
         owners=[
             OwnerPrivacy(
@@ -364,9 +481,9 @@ def _message(
                 independent=AmplificationMessage.of(extremes.independent),
                 determined=AmplificationMessage.of(extremes.determined),
             )
-            for owner, extremes in told.owners.items()
+            for owner, extremes in disclosure.owners.items()
         ],
-        record=ExtremesMessage.of(told.record),
+        record=ExtremesMessage.of(disclosure.record),
         different_people=said.apart,
         people=said.people,
         at_several=ExtremesMessage.of(together.record) if said.apart else None,
@@ -376,8 +493,8 @@ def _message(
             left_for_record=_left(study.max_epsilon_record, owed.record.determined),
             left_for_columns={
                 name: left
-                for name, told in owed.variables.items()
-                if (left := _left(limit, told)) is not None
+                for name, disclosure in owed.variables.items()
+                if (left := _left(limit, disclosure)) is not None
             },
         ),
         study_plan=None
@@ -388,7 +505,7 @@ def _message(
         warnings=[
             *said.warnings,
             *warnings_of_changes(found.changed),
-            *_warnings(told, plan, advised=said.people != "different"),
+            *_warnings(disclosure, plan, advised=said.people != "different"),
             *warnings_of(found.unbounded, _randomized(found)),
         ],
     )
@@ -404,13 +521,13 @@ def _randomized(found: AnnouncedReleases) -> list[tuple[str, str]]:
     ]
 
 
-def _warnings(told: StudyDisclosure, plan: StudyPlan | None, *, advised: bool) -> list[str]:
+def _warnings(disclosure: StudyDisclosure, plan: StudyPlan | None, *, advised: bool) -> list[str]:
     """Return where a record has lost more than an owner, or all that agreed, can see.
 
     A study plan is `advised` where owners may have the same people: it is of use for them alone.
     """
-    record = told.record.determined
-    each = {owner: extremes.determined for owner, extremes in told.owners.items()}
+    record = disclosure.record.determined
+    each = {owner: extremes.determined for owner, extremes in disclosure.owners.items()}
     most = max(each.values(), default=NOTHING)
     if plan is not None and record.epsilon > plan.amplification.epsilon * _SLACK:
         said = (
@@ -432,5 +549,5 @@ def _warnings(told: StudyDisclosure, plan: StudyPlan | None, *, advised: bool) -
     return [said + (advice if advised else "")]
 
 
-def _left(limit: float | None, told: Amplification) -> float | None:
-    return None if limit is None else max(limit - told.epsilon, 0.0)
+def _left(limit: float | None, loss: Amplification) -> float | None:
+    return None if limit is None else max(limit - loss.epsilon, 0.0)

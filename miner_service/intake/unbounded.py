@@ -75,11 +75,11 @@ def require_no_budget(study: StudyRow, row: ReleaseRow) -> None:
     limits = {"a record": study.max_epsilon_record, "a column": study.max_epsilon_column}
     if found is None or all(limit is None for limit in limits.values()):
         return
-    told = " and ".join(
+    words = " and ".join(
         f"{limit:.4g} for {of}" for of, limit in limits.items() if limit is not None
     )
     raise BudgetExceeded(
-        f"{found.message.statement} The study has a budget of epsilon {told}, into which no such"
+        f"{found.message.statement} The study has a budget of epsilon {words}, into which no such"
         " release fits. Nothing was stored.",
         where="kind",
         remedy="Release what something bounds: records that a plan randomizes, or a differentially"
@@ -166,7 +166,7 @@ def changed_reports(rows: Iterable[ReleaseRow]) -> list[ChangedReports]:
                 )
             )
     found = (_changed(owner, group) for (owner, _), known in groups.items() for group in known)
-    return [told for told in found if told.records or told.not_compared]
+    return [change for change in found if change.records or change.not_compared]
 
 
 def warnings_of_changes(changes: Sequence[ChangedReports]) -> list[str]:
@@ -275,11 +275,11 @@ def drawn(row: ReleaseRow) -> list[DrawnBlock]:
     Values that are told as they are hide no change.
     """
     blocks = _BLOCKS.of(row)
-    said = [json.loads(told) for told in (row.draws, row.keyed_draws) if told is not None]
+    said = [json.loads(draws) for draws in (row.draws, row.keyed_draws) if draws is not None]
     if not said:
         return []
     each = zip(blocks, zip(*said, strict=True), strict=True)
-    return [DrawnBlock(b.digest, b.names, frozenset(told)) for b, told in each if b.randomized]
+    return [DrawnBlock(b.digest, b.names, frozenset(draws)) for b, draws in each if b.randomized]
 
 
 def listed(names: Sequence[str]) -> str:

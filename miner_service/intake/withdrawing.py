@@ -25,8 +25,8 @@ from miner_service.store.releases import (
 )
 from miner_service.store.schema import ReleaseRow
 from pramana_core.errors import Conflict, NotReady, StoreMismatch
-from pramana_core.wire.problems import ProblemDetail, problem_of
 from pramana_core.wire.releases import Release
+from pramana_core.wire.services import ProblemDetail, problem_of
 
 
 def closing(release: str) -> str:

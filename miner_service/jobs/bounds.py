@@ -53,10 +53,10 @@ def memory_of(pid: int) -> int:
     Files that it has mapped, such as columns, are not counted.
     """
     try:
-        told = Path(f"/proc/{pid}/statm").read_text(encoding="ascii")
+        statm = Path(f"/proc/{pid}/statm").read_text(encoding="ascii")
     except (OSError, ValueError):
         return _portable(pid)
-    _, resident, shared, *_ = map(int, told.split())
+    _, resident, shared, *_ = map(int, statm.split())
     return (resident - shared) * resource.getpagesize()
 
 
@@ -86,10 +86,10 @@ def too_long(allowed: float, predicted: float | None) -> LimitExceeded:
 
 def too_large(taken: float, allowed: float, predicted: float | None) -> LimitExceeded:
     """Return the error of a job that took more memory than it may, all in bytes."""
-    told = "its memory was not" if predicted is None else f"{predicted / MEBIBYTE:.0f} MiB were"
+    size = "its memory was not" if predicted is None else f"{predicted / MEBIBYTE:.0f} MiB were"
     return LimitExceeded(
         f"The job took {taken / MEBIBYTE:.0f} MiB of memory and was stopped;"
-        f" {allowed / MEBIBYTE:.0f} MiB are allowed, {told} predicted.",
+        f" {allowed / MEBIBYTE:.0f} MiB are allowed, {size} predicted.",
         where="job_bytes",
         remedy="Ask for less: fewer variables, categories or parents.",
     )

@@ -54,29 +54,29 @@ _SECTIONS = ("limits", "jobs", "storage", "cluster")
 
 def settings_line(settings: Settings) -> bytes:
     """Return what a process that runs jobs must know; it may hold a password: only for a pipe."""
-    told = {
+    values = {
         name: {
             key: {"path": str(value)} if isinstance(value, Path) else value
             for key, value in asdict(getattr(settings, name)).items()
         }
         for name in _SECTIONS
     }
-    return line_of({"data_dir": str(settings.data_dir), **told})
+    return line_of({"data_dir": str(settings.data_dir), **values})
 
 
 def settings_from(line: bytes) -> Settings:
     """Read the settings that `settings_line` wrote."""
-    told = json.loads(line)
+    values = json.loads(line)
     sections = {
         name: SECTIONS[name](
             **{
                 key: Path(value["path"]) if isinstance(value, dict) else value
-                for key, value in told[name].items()
+                for key, value in values[name].items()
             }
         )
         for name in _SECTIONS
     }
-    return Settings(Path(told["data_dir"]), **sections)
+    return Settings(Path(values["data_dir"]), **sections)
 
 
 def order_line(lease: Lease) -> bytes:
@@ -89,9 +89,9 @@ def order_from(line: bytes) -> Lease:
     return Lease(**json.loads(line))
 
 
-def line_of(told: dict[str, Any]) -> bytes:
+def line_of(values: dict[str, Any]) -> bytes:
     """Return a line."""
-    return json.dumps(told).encode() + b"\n"
+    return json.dumps(values).encode() + b"\n"
 
 
 class Incoming:
@@ -166,16 +166,16 @@ class _Template:
                     return
                 self._fork(*pipes)
 
-    def _fork(self, orders: int, told: int) -> None:
+    def _fork(self, orders: int, answers: int) -> None:
         template = os.getpid()
         pid = os.fork()
         if pid == 0:
-            self._become_worker(template, orders, told)
+            self._become_worker(template, orders, answers)
         os.close(orders)
-        self._told[pid] = told
-        self._say(told, pid=pid)
+        self._told[pid] = answers
+        self._say(answers, pid=pid)
 
-    def _become_worker(self, template: int, orders: int, told: int) -> NoReturn:
+    def _become_worker(self, template: int, orders: int, answers: int) -> NoReturn:
         """Let go of all that is the template's or another worker's, and work."""
         try:
             die_with(template, signal.SIGKILL)
@@ -186,7 +186,7 @@ class _Template:
             for descriptor in (self._ended, self._end, *self._told.values()):
                 os.close(descriptor)
             with os.fdopen(orders, "rb") as lines:
-                _work(lines, _Line(told), self._learn)
+                _work(lines, _LineWriter(answers), self._learn)
         except BaseException:  # noqa: BLE001 - nothing of the template's may run here any more
             traceback.print_exc()
         finally:
@@ -197,16 +197,16 @@ class _Template:
             pid, status = os.waitpid(-1, os.WNOHANG)
             if not pid:
                 return
-            told = self._told.pop(pid)
-            self._say(told, gone=os.waitstatus_to_exitcode(status))
-            os.close(told)
+            answers = self._told.pop(pid)
+            self._say(answers, gone=os.waitstatus_to_exitcode(status))
+            os.close(answers)
 
-    def _say(self, told: int, **line: int) -> None:
+    def _say(self, answers: int, **line: int) -> None:
         with suppress(OSError):  # the supervisor is gone
-            os.write(told, line_of(line))
+            os.write(answers, line_of(line))
 
 
-def _work(lines: BinaryIO, tell: _Line, learn: Learn) -> NoReturn:
+def _work(lines: BinaryIO, tell: _LineWriter, learn: Learn) -> NoReturn:
     """Run jobs as ordered, until there are no orders any more."""
     from miner_service.jobs.runner import work_once
     from miner_service.services import open_services
@@ -234,15 +234,15 @@ def _listen(lines: BinaryIO, orders: queue.Queue[Lease]) -> None:
     os._exit(0)
 
 
-class _Line:
+class _LineWriter:
     """Writes lines to the supervisor; without one there is nothing left to do."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
 
-    def __call__(self, **told: Any) -> None:
+    def __call__(self, **values: Any) -> None:
         try:
-            os.write(self._descriptor, line_of(told))
+            os.write(self._descriptor, line_of(values))
         except OSError:
             os._exit(0)
 
@@ -250,7 +250,7 @@ class _Line:
 class _Step:
     """Tells of steps done, a few times a second."""
 
-    def __init__(self, tell: _Line) -> None:
+    def __init__(self, tell: _LineWriter) -> None:
         self._tell = tell
         self._told = -_TOLD_SECONDS
 

@@ -42,11 +42,11 @@ from pramana_core.errors import (
     TooManyRequests,
 )
 from pramana_core.progress import Progress
-from pramana_core.wire.learning.jobs import JobSpec, read_job_spec
-from pramana_core.wire.learning.models import FILLED_IN, ModelHead
+from pramana_core.wire.jobs import JobSpec, read_job_spec
+from pramana_core.wire.models import FILLED_IN, ModelHead
 from pramana_core.wire.privacy import AmplificationMessage
-from pramana_core.wire.problems import problem_of, unforeseen
-from pramana_core.wire.releases.catalogue import KINDS
+from pramana_core.wire.release_kinds import KINDS
+from pramana_core.wire.services import problem_of, unforeseen
 
 # What the service asks of those who run its jobs, wherever they do.
 
@@ -259,7 +259,7 @@ def _prepare_again(services: Services, row: JobRow, spec: JobSpec) -> PreparedJo
 def _model_message(services: Services, row: JobRow, spec: JobSpec, learned: JobResult) -> ModelHead:
     with services.database.read() as session:
         rows = [find_release(session, name) for name in json.loads(row.releases)]
-        told = told_to(session, row.study, rows)
+        disclosure = told_to(session, row.study, rows)
     message: ModelHead = kind_of(spec).message(
         id=model_id(row.id),
         study=row.study,
@@ -271,7 +271,7 @@ def _model_message(services: Services, row: JobRow, spec: JobSpec, learned: JobR
         lack_of_fit=list(learned.lack_of_fit),
         filled_in=[list(names) for names in learned.filled_in[:FILLED_IN]],
         created=row.created,
-        told=AmplificationMessage.of(told),
+        told=AmplificationMessage.of(disclosure),
         **learned.content,
     )
     return message

@@ -57,7 +57,7 @@ class Template:
         self._process: subprocess.Popen[bytes] | None = None
         self._channel: socket.socket | None = None
 
-    def fork(self, orders: int, told: int) -> None:
+    def fork(self, orders: int, answers: int) -> None:
         """Let a worker begin that reads from the one pipe and writes to the other.
 
         Where that fails, nobody holds the other ends of the pipes any more.
@@ -67,7 +67,7 @@ class Template:
             self._start()
         if self._channel is not None:
             with suppress(OSError):  # it has just ended
-                socket.send_fds(self._channel, [b"\n"], [orders, told])
+                socket.send_fds(self._channel, [b"\n"], [orders, answers])
 
     def stop(self) -> None:
         """End it, and the workers that it forked."""
@@ -98,10 +98,10 @@ class Worker:
 
     def __init__(self, settings: Settings, template: Template) -> None:
         taken, self._orders = os.pipe()
-        self.output, told = os.pipe()
-        template.fork(taken, told)
+        self.output, answers = os.pipe()
+        template.fork(taken, answers)
         os.close(taken)
-        os.close(told)
+        os.close(answers)
         self._incoming = Incoming(self.output)
         self._pid: int | None = None
         self.run: Run | None = None
@@ -123,22 +123,22 @@ class Worker:
         """Take note of what it told; return the run that it says has come to its end."""
         finished = None
         for line in self._incoming.lines():
-            told: dict[str, Any] = json.loads(line)
+            message: dict[str, Any] = json.loads(line)
             run = self.run
-            if "pid" in told:
-                self._pid = told["pid"]
+            if "pid" in message:
+                self._pid = message["pid"]
                 if self.killed:
                     self._kill()
-            elif "gone" in told:
-                self._pid, self.status = None, told["gone"]
-            elif "ready" in told:
+            elif "gone" in message:
+                self._pid, self.status = None, message["gone"]
+            elif "ready" in message:
                 self.ready = True
             elif run is None:
                 continue
-            elif "done" in told:
-                run.step = told["done"], told["total"]
-            elif told.get("ended") == run.lease.job:
-                run.away = told["away"]
+            elif "done" in message:
+                run.step = message["done"], message["total"]
+            elif message.get("ended") == run.lease.job:
+                run.away = message["away"]
                 finished, self.run = run, None
         return finished
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from miner_service.kinds.base import JobKind
-from pramana_core.wire.learning.jobs import JobSpec
+from pramana_core.wire.jobs import JobSpec
 
 _MODULES = [importlib.import_module(f"{__name__}.{m.name}") for m in pkgutil.iter_modules(__path__)]
 

@@ -18,14 +18,10 @@ from miner_service.kinds.counting import RecordLayout, estimated, largest_family
 from miner_service.settings import Limits
 from pramana_core.domain import Domain
 from pramana_core.errors import LimitExceeded
-from pramana_core.estimation.core.curvature import INFORMATION_CELLS
+from pramana_core.estimation.curvature import INFORMATION_CELLS
 from pramana_core.estimation.evidence import TEST_CELLS
 from pramana_core.learn.common.documents import write_json
-from pramana_core.wire.learning.jobs import (
-    BayesNetParametersSpec,
-    BayesNetStructureSpec,
-    CountsSpec,
-)
+from pramana_core.wire.jobs import BayesNetParametersSpec, BayesNetStructureSpec, CountsSpec
 
 
 def require_network(

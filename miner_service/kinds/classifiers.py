@@ -18,32 +18,31 @@ from miner_service.kinds.affordability import (
     require_table,
     write_document,
 )
-from miner_service.kinds.base import Content, render
-from miner_service.kinds.costs import Reduction, Work, fewer, lower
+from miner_service.kinds.base import Content, Reduction, Work, fewer, lower, render
 from miner_service.kinds.counting import Extent, estimated, largest_family
 from miner_service.kinds.counts import CountsKind
 from miner_service.settings import Limits
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import LimitExceeded, OptionError
-from pramana_core.estimation.core.curvature import INFORMATION_CELLS
+from pramana_core.estimation.curvature import INFORMATION_CELLS
 from pramana_core.learn.bayes_classifier.exchange import NAMES
+from pramana_core.learn.common.options import LinearOptions
 from pramana_core.learn.learners import BAYES, DOCUMENT, LINEAR, TREE, ClassLearner
 from pramana_core.learn.linear.columns import columns_of
 from pramana_core.learn.linear.fitting import CELLS
-from pramana_core.learn.linear.options import LinearOptions
-from pramana_core.learn.networks.exchange.documents import NetworkDocument
-from pramana_core.learn.networks.exchange.drawing import draw_structure
-from pramana_core.learn.tree.text import said_of_model
+from pramana_core.learn.networks.documents import NetworkDocument
+from pramana_core.learn.networks.drawing import draw_structure
+from pramana_core.learn.tree.drawing import said_of_model
 from pramana_core.marginals.counts import CUBE_CELLS, Marginals
 from pramana_core.plan import Plan
 from pramana_core.progress import Progress
-from pramana_core.wire.learning.jobs import (
+from pramana_core.wire.jobs import (
     BayesClassifierSpec,
     CountsSpec,
     DecisionTreeSpec,
     LinearClassifierSpec,
 )
-from pramana_core.wire.learning.models import (
+from pramana_core.wire.models import (
     BayesClassifierMessage,
     DecisionTreeMessage,
     LinearClassifierMessage,

@@ -14,15 +14,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, NamedTuple, TypeVar
 
-from miner_service.kinds.costs import Reduction, Work, lower
+from miner_service.kinds.base import Reduction, Work, lower
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import LimitExceeded
-from pramana_core.estimation.core.curvature import INFORMATION_CELLS
-from pramana_core.estimation.core.loglinear import affordable, parameters
+from pramana_core.estimation.curvature import INFORMATION_CELLS
 from pramana_core.estimation.estimated import COUNT_ESTIMATORS
+from pramana_core.estimation.loglinear import affordable, parameters
 from pramana_core.marginals.counts import CUBE_CELLS
 from pramana_core.plan import Block, Plan
-from pramana_core.wire.learning.jobs import CountsSpec
+from pramana_core.wire.jobs import CountsSpec
 
 SpecT = TypeVar("SpecT", bound=CountsSpec)
 

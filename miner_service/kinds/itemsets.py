@@ -10,29 +10,29 @@ from typing import Any, ClassVar
 
 from miner_service.kinds import counting
 from miner_service.kinds.affordability import require_pairs, require_table
-from miner_service.kinds.base import Content, render
-from miner_service.kinds.costs import Reduction, Work, fewer, lower
+from miner_service.kinds.base import Content, Reduction, Work, fewer, lower, render
 from miner_service.kinds.counting import Extent, estimated, largest_family
 from miner_service.kinds.counts import CountsKind
 from miner_service.settings import Limits
 from pramana_core.domain import Domain
 from pramana_core.errors import LimitExceeded, OptionError
 from pramana_core.estimation.supports_mixed import serves
-from pramana_core.learn.rules.decisions import NOT_FREQUENT
-from pramana_core.learn.rules.export import (
-    listed_itemsets_csv,
-    listed_rules_csv,
-    rules_json,
+from pramana_core.learn.rules.exchange import listed_itemsets_csv, listed_rules_csv, rules_json
+from pramana_core.learn.rules.itemsets import (
+    NOT_FREQUENT,
+    FoundItemsets,
+    Level,
+    items_wanted,
+    present_items,
 )
-from pramana_core.learn.rules.itemsets import FoundItemsets, Level, items_wanted, present_items
 from pramana_core.learn.rules.mining import mine_itemsets
 from pramana_core.learn.rules.rules import derive_rules
 from pramana_core.marginals.counts import Marginals
 from pramana_core.marginals.support_counts import Flags
 from pramana_core.progress import Progress, part_of
 from pramana_core.ties import descending
-from pramana_core.wire.learning.jobs import AssociationRulesSpec
-from pramana_core.wire.learning.models import AssociationRulesMessage
+from pramana_core.wire.jobs import AssociationRulesSpec
+from pramana_core.wire.models import AssociationRulesMessage
 
 MOST_ITEMS = 4_096
 """Among more items none are mined."""

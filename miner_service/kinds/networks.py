@@ -13,33 +13,23 @@ from miner_service.kinds.affordability import (
     require_affordable_search,
     require_small,
 )
-from miner_service.kinds.base import Content, render
-from miner_service.kinds.costs import Reduction, Work, fewer, lower
+from miner_service.kinds.base import Content, Reduction, Work, fewer, lower, render
 from miner_service.kinds.counting import Extent
 from miner_service.kinds.counts import CountsKind
 from miner_service.settings import Limits
 from pramana_core.domain import Domain
 from pramana_core.errors import OptionError
 from pramana_core.learn.networks.bayes_net import LearnedBayesNet, learn_parameters
-from pramana_core.learn.networks.exchange.bif import write_bif, write_dot
-from pramana_core.learn.networks.exchange.documents import (
-    NetworkDocument,
-    link_json,
-    read_network_json,
-)
-from pramana_core.learn.networks.exchange.drawing import draw_structure
-from pramana_core.learn.networks.search.structure_learning import LearnedLink, learn_structure
+from pramana_core.learn.networks.bif import write_bif, write_dot
+from pramana_core.learn.networks.documents import NetworkDocument, link_json, read_network_json
+from pramana_core.learn.networks.drawing import draw_structure
 from pramana_core.learn.networks.structure import Structure
+from pramana_core.learn.networks.structure_learning import LearnedLink, learn_structure
 from pramana_core.marginals.counts import Marginals
 from pramana_core.progress import Progress, part_of
 from pramana_core.ties import descending
-from pramana_core.wire.learning.jobs import BayesNetParametersSpec, BayesNetStructureSpec
-from pramana_core.wire.learning.models import (
-    BayesNetMessage,
-    LinkMessage,
-    NodeMessage,
-    ParameterMessage,
-)
+from pramana_core.wire.jobs import BayesNetParametersSpec, BayesNetStructureSpec
+from pramana_core.wire.models import BayesNetMessage, LinkMessage, NodeMessage, ParameterMessage
 
 NetworkSpecT = TypeVar("NetworkSpecT", BayesNetParametersSpec, BayesNetStructureSpec)
 

@@ -11,8 +11,17 @@ from typing import Any, ClassVar
 
 from miner_service.alignment.align import Aligner, RecordAccess
 from miner_service.kinds.affordability import read_document, write_document
-from miner_service.kinds.base import Content, Held, JobKind, JobResult, PreparedJob, render
-from miner_service.kinds.costs import Reduction, Work, lower
+from miner_service.kinds.base import (
+    Content,
+    Held,
+    JobKind,
+    JobResult,
+    PreparedJob,
+    Reduction,
+    Work,
+    lower,
+    render,
+)
 from miner_service.settings import Limits
 from pramana_core.alike import did_you_mean
 from pramana_core.errors import (
@@ -24,17 +33,13 @@ from pramana_core.errors import (
     VariablesMissing,
 )
 from pramana_core.learn.common.documents import stream
-from pramana_core.mixed.table import MixedTable
+from pramana_core.mixed import MixedTable
 from pramana_core.model_sharing.attributes import CategoricalAttribute, TreeSchema
-from pramana_core.model_sharing.combination.combining import combine, pseudo_chunks
-from pramana_core.model_sharing.combination.schemas import common_schema, in_schema
-from pramana_core.model_sharing.combination.votes import VotesModel, together
-from pramana_core.model_sharing.exchange.documents import LONGEST_TEXT
+from pramana_core.model_sharing.exchange.documents import LONGEST_TEXT, model_json, read_model_json
 from pramana_core.model_sharing.exchange.drawing import draw_model
-from pramana_core.model_sharing.exchange.models import model_json, read_model_json
 from pramana_core.model_sharing.exchange.text import write_model_text
-from pramana_core.model_sharing.generating import generate
-from pramana_core.model_sharing.generation_values import GenerationOptions
+from pramana_core.model_sharing.generating import GenerationOptions, generate
+from pramana_core.model_sharing.global_models.combining import combine, pseudo_chunks
 from pramana_core.model_sharing.global_models.model import (
     ForestModel,
     GlobalModel,
@@ -42,14 +47,19 @@ from pramana_core.model_sharing.global_models.model import (
     class_match,
     path_match,
 )
-from pramana_core.model_sharing.growing.growing import require_installed
+from pramana_core.model_sharing.global_models.votes import (
+    VotesModel,
+    common_schema,
+    in_schema,
+    together,
+)
+from pramana_core.model_sharing.growing import require_installed
 from pramana_core.model_sharing.tree import Leaf, SharedTree
 from pramana_core.progress import Progress
-from pramana_core.wire.learning.jobs import ModelSharingSpec, UsedTreeMessage
-from pramana_core.wire.learning.models import ModelSharingMessage
+from pramana_core.wire.jobs import ModelSharingSpec, UsedTreeMessage
+from pramana_core.wire.models import ModelSharingMessage
+from pramana_core.wire.release_kinds import SHARED_TREE, SharedTreeMessage
 from pramana_core.wire.releases import Alignment
-from pramana_core.wire.releases.base import SHARED_TREE
-from pramana_core.wire.releases.shared_tree import SharedTreeMessage
 
 MOST_NUMBERS = 100_000_000
 """Of pseudo-data: records times columns, a category being a column of its own."""
@@ -241,9 +251,9 @@ def _chosen(spec: ModelSharingSpec, held: Sequence[Held], study: str) -> list[He
     targets = {source.owner: _target(model) for source, model in asked}
     if spec.target is None:
         if len(set(targets.values())) > 1:
-            told = ", ".join(f"{owner} {target!r}" for owner, target in targets.items())
+            words = ", ".join(f"{owner} {target!r}" for owner, target in targets.items())
             raise Conflict(
-                f"The trees tell different classes ({told}).",
+                f"The trees tell different classes ({words}).",
                 where="target",
                 remedy="Say in `target` which of them is asked for.",
             )

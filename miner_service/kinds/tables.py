@@ -11,8 +11,7 @@ import numpy as np
 
 from miner_service.kinds import counting
 from miner_service.kinds.affordability import require_table
-from miner_service.kinds.base import Content, render
-from miner_service.kinds.costs import Reduction, Work, fewer
+from miner_service.kinds.base import Content, Reduction, Work, fewer, render
 from miner_service.kinds.counting import Extent
 from miner_service.kinds.counts import CountsKind
 from miner_service.settings import MEBIBYTE, Limits
@@ -22,12 +21,8 @@ from pramana_core.estimation.table_estimates import column_of
 from pramana_core.learn.common.documents import project_to_simplex
 from pramana_core.marginals.counts import Marginals
 from pramana_core.progress import Progress
-from pramana_core.wire.learning.jobs import ContingencyTableSpec, CountsSpec
-from pramana_core.wire.learning.models import (
-    CategoriesMessage,
-    CellMessage,
-    ContingencyTableMessage,
-)
+from pramana_core.wire.jobs import ContingencyTableSpec, CountsSpec
+from pramana_core.wire.models import CategoriesMessage, CellMessage, ContingencyTableMessage
 
 CELLS_SHOWN = 2_000
 """A longer table is left to the CSV."""

@@ -19,8 +19,8 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from miner_service.store.database import Database
-from miner_service.store.files.segments import IDENTITY, Segments
 from miner_service.store.schema import KeyRow, PartRow, ReleaseRow
+from miner_service.store.segments import IDENTITY, Segments
 from pramana_core.errors import StoreMismatch
 
 _SETTLED, _CLAIMED = "pramana/store/1", "pramana/store/1/claimed"

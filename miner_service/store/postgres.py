@@ -32,9 +32,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
-from miner_service.store.failures import answering
 from miner_service.store.schema import Base
-from miner_service.store.sql_database import READ_ONLY, SqlDatabase
+from miner_service.store.sql_database import READ_ONLY, SqlDatabase, answering
 from pramana_core.errors import NotInstalled, OptionError
 
 SCHEMES = ("postgresql", "postgres")

@@ -1,9 +1,7 @@
 """Who runs which job: jobs queued, their leases, whose turn it is, signs of life, lines of log.
 
 A run is told from others by the number of its attempt and by who holds the lease. Only the run
-that the row names may change it, which is looked at in the transaction that changes. No messages
-are made of rows here (`miner_service.store.jobs` does that), and nothing is learned: what a
-supervisor of workers imports stays small.
+that the row names may change it, which is looked at in the transaction that changes.
 
 Also here:
 
@@ -12,6 +10,7 @@ Also here:
 * Whose turn it is: fair between studies, short jobs first within one, and nobody starves.
 * Queueing a job, or finding the same one that was made before.
 * Rows of supervisors: who runs jobs on this database, on whatever machine.
+* Rows of jobs and models as messages, found by their names.
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ from typing import Any
 from sqlalchemy import delete, exists, func, or_, select
 from sqlalchemy.orm import Session
 
-from miner_service.store.jobs import job_by_key
-from miner_service.store.people import new_id
+from miner_service.store.people import new_id, no_such
+from miner_service.store.releases import inconsistent
 from miner_service.store.schema import (
     JobLogRow,
     JobRow,
@@ -36,8 +35,91 @@ from miner_service.store.schema import (
     SupervisorRow,
 )
 from pramana_core.errors import Conflict, QuotaExceeded, WorkerLost
-from pramana_core.wire.learning.jobs import JobSpec, read_job_spec
-from pramana_core.wire.problems import ProblemDetail, problem_of
+from pramana_core.wire.jobs import LOG_LINES, Job, JobLine, JobSpec, read_job_spec
+from pramana_core.wire.services import ProblemDetail, problem_of
+
+
+def job_message(session: Session, row: JobRow, now: datetime, log: Sequence[JobLogRow] = ()) -> Job:
+    """Return a job as the outside sees it, with lines of its log."""
+    used = select(ReleaseRow).where(ReleaseRow.id.in_(json.loads(row.releases)))
+    return Job.model_validate(
+        {
+            "id": row.id,
+            "study": row.study,
+            "key": row.key,
+            "spec": read_job_spec(row.spec),
+            "state": row.state,
+            "progress": row.progress,
+            "model": row.model,
+            "problem": ProblemDetail.model_validate_json(row.problem) if row.problem else None,
+            "created": row.created,
+            "finished": row.finished,
+            "inconsistent": inconsistent(session.scalars(used)),
+            "started": row.started,
+            "heartbeat_age": _heartbeat_age(row, now),
+            "seconds_left": _seconds_left(row, now),
+            "predicted_seconds": row.predicted_seconds,
+            "predicted_bytes": row.predicted_bytes,
+            "worker": row.lease,
+            "runs": row.attempt,
+            "log": [line_message(line) for line in log],
+        }
+    )
+
+
+def line_message(row: JobLogRow) -> JobLine:
+    """Return a line of a job's log."""
+    return JobLine(run=row.attempt, at=row.at, line=row.line)
+
+
+def last_lines(session: Session, row: JobRow) -> list[JobLogRow]:
+    """Return the last lines of a job's log, in their order."""
+    query = select(JobLogRow).where(JobLogRow.job == row.id).order_by(JobLogRow.seq.desc())
+    return list(session.scalars(query.limit(LOG_LINES)))[::-1]
+
+
+def lines_since(session: Session, row: JobRow, revision: int) -> list[JobLogRow]:
+    """Return the lines that a job's log got after one of its revisions."""
+    query = select(JobLogRow).where(JobLogRow.job == row.id, JobLogRow.revision > revision)
+    return list(session.scalars(query.order_by(JobLogRow.seq)))
+
+
+def _heartbeat_age(row: JobRow, now: datetime) -> float | None:
+    if row.state != "running" or row.heartbeat is None:
+        return None
+    return max((now - row.heartbeat).total_seconds(), 0.0)
+
+
+def _seconds_left(row: JobRow, now: datetime) -> float | None:
+    """Return how long a run may still take: at its speed so far, or else by what was predicted."""
+    if row.state != "running" or row.started is None:
+        return None
+    ran = max((now - row.started).total_seconds(), 0.0)
+    if row.progress > 0:
+        return ran * (1 - row.progress) / row.progress
+    return None if row.predicted_seconds is None else max(row.predicted_seconds - ran, 0.0)
+
+
+def find_job(session: Session, identifier: str) -> JobRow:
+    """Return a job. Raises NotFound."""
+    row = session.scalar(select(JobRow).where(JobRow.id == identifier))
+    if row is None:
+        raise no_such("job")
+    return row
+
+
+def job_by_key(session: Session, study: str, key: str) -> JobRow | None:
+    """Return the job that has a key."""
+    return session.scalar(select(JobRow).where(JobRow.study == study, JobRow.key == key))
+
+
+def find_model(session: Session, identifier: str) -> ModelRow:
+    """Return a model. Raises NotFound."""
+    row = session.scalar(select(ModelRow).where(ModelRow.id == identifier))
+    if row is None:
+        raise no_such("model")
+    return row
+
 
 # Lines that the runs of a job leave for whoever runs the study.
 

@@ -2,21 +2,26 @@
 
 Writers take the write lock at their start (BEGIN IMMEDIATE), so that no transaction fails half
 way because another wrote in between; readers never wait for writers.
+
+Also here:
+
+* The database that the settings name, opened.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, create_engine, event
 
-from miner_service.store.failures import answering
+from miner_service.settings import Settings
+from miner_service.store.database import Database
 from miner_service.store.migrations import HEAD
-from miner_service.store.sql_database import READ_ONLY, SqlDatabase
-from pramana_core.opening import create_private
+from miner_service.store.sql_database import READ_ONLY, SqlDatabase, answering
+from pramana_core.opening import create_private, opening_alone
 
 _PRAGMAS = (
     "PRAGMA busy_timeout=30000",
@@ -55,9 +60,9 @@ class SqliteStore(SqlDatabase):
         with answering(), closing(self._engine.raw_connection()) as connection:
             cursor = connection.cursor()
             cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            told = cursor.fetchone()
+            row = cursor.fetchone()
             cursor.close()
-        return told is not None and told[0] == 0
+        return row is not None and row[0] == 0
 
 
 def is_current(path: Path) -> bool:
@@ -94,3 +99,31 @@ def _prepare(connection: Any, _record: Any) -> None:
 def _begin(connection: Connection) -> None:
     reading = connection.get_execution_options().get(READ_ONLY, False)
     connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
+
+
+FILE = "miner.sqlite"
+"""The name of the embedded database in the data directory."""
+
+
+def open_database(settings: Settings, *, upgrade: bool = True) -> Database:
+    """Open the database that the settings name, making its tables if they are not there.
+
+    Whoever makes it at the same time is waited for, however slow: what another process is making or
+    upgrading is there, whole, when this one looks.
+
+    Raises:
+        StoreCorrupt: what is there is not a miner's, or of a version that cannot be read.
+        Conflict: it is of an earlier version, and may not be upgraded.
+        NotReady, StorageFull: the database is away, or has no room.
+        OptionError: the database's address or password cannot be read.
+        NotInstalled: what is needed for it is not installed.
+    """
+    if settings.storage.database is None:
+        path = settings.data_dir / FILE
+        with nullcontext() if is_current(path) else opening_alone(settings.data_dir):
+            return SqliteStore(path, upgrade=upgrade)
+    from miner_service.store.postgres import PostgresStore, read_password
+
+    address, file = settings.storage.database, settings.storage.database_password_file
+    password = None if file is None else read_password(file)
+    return PostgresStore(address, password=password, upgrade=upgrade)

@@ -166,6 +166,7 @@ def _compare(
         Unauthenticated, Refused, Unreachable: the miner could not be asked.
     """
     from owner_agent.cli.designs_shown import design_steps, show_design, show_design_written
+    from owner_agent.design.compared import design_of_parts
     from owner_agent.design.design_file import (
         entries_of_file,
         entries_of_site,
@@ -174,7 +175,6 @@ def _compare(
         site_variables,
     )
     from owner_agent.design.designing import design, problem_of
-    from owner_agent.design.parts import design_of_parts
     from owner_agent.report.whole_study import left_in_study, left_json, show_left
     from owner_agent.site.site import load_site
     from owner_agent.table.table import read_table

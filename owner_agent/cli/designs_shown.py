@@ -63,9 +63,9 @@ def show_design(console: Console, made: ComparedDesigns) -> None:
     console.print(NOTE, style="dim")
     _show_limit(console, made.chosen)
     _show_strongest(console, made)
-    for told in (made.warning, made.advice):
-        if told:
-            console.print(told, style="yellow", markup=False)
+    for sentence in (made.warning, made.advice):
+        if sentence:
+            console.print(sentence, style="yellow", markup=False)
     if made.study_plan is not None:
         _show_study_plan(console, made.study_plan)
     console.print(f"{made.chosen.family}: {_described(made.chosen)}", style="bold", markup=False)
@@ -73,14 +73,14 @@ def show_design(console: Console, made: ComparedDesigns) -> None:
 
 def _show_study_plan(console: Console, plan: StudyPlan) -> None:
     """Print who reports what how often, and what goes in shares."""
-    told = plan.amplification
+    amplification = plan.amplification
     over = sum(one.weight for one in plan.sets if len(one.parts) > 1)
     whole = sum(one.weight for one in plan.sets)
-    apart = told.gamma ** len(plan.owners)
+    apart = amplification.gamma ** len(plan.owners)
     console.print(
-        f"Study plan {plan.digest[:12]}... of {len(plan.owners)} owners: gamma {told.gamma:.4g}"
-        " about a record over all of them. Made by each for itself, their plans would multiply to"
-        f" {apart:,.0f}.",
+        f"Study plan {plan.digest[:12]}... of {len(plan.owners)} owners: gamma"
+        f" {amplification.gamma:.4g} about a record over all of them. Made by each for itself,"
+        f" their plans would multiply to {apart:,.0f}.",
         markup=False,
     )
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
@@ -195,21 +195,21 @@ def show_design_written(
     """Print how a designed plan gets into the site file, or the study plan to its owners."""
     if plan is not None:
         owners = ",".join(name for name, _ in plan.owners)
-        told = (
+        sentence = (
             "To use it, add --write-study-plan FILE; `owner-agent join` brings it to all owners."
             if study_plan is None
             else f"Wrote {study_plan}. Next, where the miner's data are: miner-service study create"
             f" NAME --owners {owners} --people same --plan {study_plan}"
         )
-        console.print(told, markup=False, soft_wrap=study_plan is not None)
+        console.print(sentence, markup=False, soft_wrap=study_plan is not None)
         return
-    told = (
+    sentence = (
         "To use it, add --write FILE: it gets the variables and blocks for the site file."
         if path is None
         else f"Wrote {path}. Put its variables and blocks in place of the site file's, then run"
         " `owner-agent plan`."
     )
-    console.print(told, markup=False, soft_wrap=path is not None)
+    console.print(sentence, markup=False, soft_wrap=path is not None)
 
 
 def design_steps(bar: Bar) -> StagedProgress:

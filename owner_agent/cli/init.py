@@ -1,4 +1,8 @@
-"""`owner-agent init`: from a table to a site file; what becomes public she decides list by list."""
+"""`owner-agent init` and `public-part`: from a table to a site file, and what becomes public of it.
+
+She decides list by list what becomes public; the public part is what one owner hands to those who
+plan a study with her.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +14,105 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from owner_agent.cli.options import SITE, JsonOption, SiteOption
-from owner_agent.cli.public_part import PeopleOption, known_people, say_written
 from pramana_core.errors import InputError, OptionError
 from pramana_core.terminal import at_terminal, console, print_json, progress_bar
 
 if TYPE_CHECKING:
+    from owner_agent.site.public_part import PublicPart
     from owner_agent.table.proposing import ProposedSite, ProposedVariable
+    from pramana_core.wire.base import People
+
+PeopleOption = Annotated[
+    str | None,
+    typer.Option(
+        help="Say in the public part whose records they are: of the `same` people as the other"
+        " owners', of `different` ones, or `overlapping`."
+    ),
+]
+
+
+def public_part(
+    out: Annotated[
+        Path | None, typer.Option(help="A new file; without one OWNER.public.toml by the site's.")
+    ] = None,
+    people: PeopleOption = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Write it without showing the lists and asking.")
+    ] = False,
+    site: SiteOption = SITE,
+    json: JsonOption = False,
+) -> None:
+    """Write the public part of the site file, of which `design` makes the plan of all owners.
+
+    It has your name in the study, your sensitive variables and their categories, and nothing else.
+    The table is not read. `init` writes it too.
+    """
+    from owner_agent.site.public_part import PublicPart, place_of_part, write_part
+    from owner_agent.site.site import load_site
+
+    opened = load_site(site)
+    part = PublicPart.of(opened, known_people(people))
+    if not (yes or json):
+        _ask(part)
+    elif not yes:
+        raise _nobody()
+    path = out or place_of_part(site, opened.owner)
+    write_part(part, path)
+    if json:
+        print_json({"file": str(path), **part.model_dump(mode="json")})
+        return
+    say_written(path)
+
+
+def known_people(people: str | None) -> People | None:
+    """Return what `--people` says. Raises OptionError."""
+    from typing import get_args
+
+    from pramana_core.wire.base import People
+
+    words: tuple[People, ...] = get_args(People)
+    for word in words:
+        if people == word:
+            return word
+    if people is None:
+        return None
+    raise OptionError(
+        f"--people {people} says nothing of whose records they are.",
+        where="people",
+        remedy=f"Give one of {', '.join(words)}.",
+    )
+
+
+def say_written(path: Path) -> None:
+    """Say where the public part is, and what it is for."""
+    console().print(
+        f"Wrote {path}, the public part: names and categories alone. If owners plan together, hand"
+        " it to whoever runs `owner-agent design PART...`.",
+        markup=False,
+        soft_wrap=True,
+    )
+
+
+def _ask(part: PublicPart) -> None:
+    """Show what becomes public and ask. Raises OptionError without a yes."""
+    if not at_terminal():
+        raise _nobody()
+    for v in part.variables:
+        more = f" and {len(v.categories) - _SHOWN} more" if len(v.categories) > _SHOWN else ""
+        console().print(
+            f"{v.name}: {', '.join(v.categories[:_SHOWN])}{more}", markup=False, soft_wrap=True
+        )
+    if not typer.confirm("These names and categories become public. Write them?"):
+        raise _nobody()
+
+
+def _nobody() -> OptionError:
+    return OptionError(
+        "Nobody confirmed that these names and categories may become public; nothing was written.",
+        where="yes",
+        remedy="Run it at a terminal, which shows them and asks; or say --yes.",
+    )
+
 
 _SHOWN = 12
 """Of a long list so many categories are shown first."""
@@ -82,8 +179,13 @@ def init(
     """
     from owner_agent.site.public_part import PublicPart, place_of_part, require_no_part, write_part
     from owner_agent.site.site import load_site
-    from owner_agent.table.proposing import propose_site, require_columns
-    from owner_agent.table.site_text import require_new, site_text, write_site
+    from owner_agent.table.proposing import (
+        propose_site,
+        require_columns,
+        require_new,
+        site_text,
+        write_site,
+    )
 
     require_new(site)
     told_people = known_people(people)
@@ -198,8 +300,11 @@ def _study_of(
     if invitation is not None:
         from owner_agent.release.agreement import read_invitation
 
-        told = read_invitation(invitation)
-        return owner or told.owner, {"url": miner or told.miner, "study": study or told.study}
+        invited = read_invitation(invitation)
+        return owner or invited.owner, {
+            "url": miner or invited.miner,
+            "study": study or invited.study,
+        }
     if (miner is None) != (study is None):
         raise OptionError("Give --miner and --study together.", where="miner")
     if owner is None and asking:

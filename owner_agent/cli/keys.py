@@ -52,7 +52,7 @@ def import_key(
     site: SiteOption = SITE,
 ) -> None:
     """Take a secret over from a file that only you may read."""
-    from owner_agent.release.new_epoch import import_draw_key
+    from owner_agent.release.memory import import_draw_key
     from owner_agent.state.keys import read_key
 
     store, secret = _store(site), read_key(file)
@@ -109,7 +109,7 @@ def identity(
     json: JsonOption = False,
 ) -> None:
     """Make this owner's identity among its peers, or show it; the key never leaves."""
-    from owner_agent.peer.identity.identity import make_identity
+    from owner_agent.peer.protocol.identity import make_identity
     from owner_agent.site.site import load_site
 
     made = make_identity(load_site(site), environment_of(context).now()).public

@@ -8,18 +8,7 @@ from __future__ import annotations
 
 import typer
 
-from owner_agent.cli import (
-    design,
-    init,
-    joining,
-    keys,
-    peer,
-    predict,
-    public_part,
-    reading,
-    releasing,
-    study,
-)
+from owner_agent.cli import design, init, keys, peer, reading, releasing, study
 from owner_agent.state.environment import Environment
 from pramana_core.audit.command import audit_commands
 from pramana_core.terminal import application, run, with_examples
@@ -27,12 +16,12 @@ from pramana_core.terminal import application, run, with_examples
 COMMANDS = (
     init.init,
     reading.check,
-    public_part.public_part,
+    init.public_part,
     reading.plan,
     reading.discretize,
     design.design,
     reading.ledger,
-    joining.join,
+    study.join,
     releasing.publish,
     releasing.mask,
     releasing.share_model,
@@ -42,7 +31,7 @@ COMMANDS = (
     peer.peer,
     peer.agree,
     peer.learn,
-    predict.predict,
+    reading.predict,
 )
 """In the order in which `--help` lists them."""
 

@@ -18,7 +18,7 @@ from pramana_core.errors import OptionError, PramanaError
 from pramana_core.terminal import console, print_json, progress_bar
 
 if TYPE_CHECKING:
-    from owner_agent.peer.exchange.consent import Consent
+    from owner_agent.peer.exchange.outgoing import Consent
     from owner_agent.peer.joint import JointOutcome
     from owner_agent.state.environment import Environment
 
@@ -50,8 +50,8 @@ def peer(
 ) -> None:
     """Take part in sessions that the known peers begin, until stopped."""
     from owner_agent.peer.app import PeerServer
-    from owner_agent.peer.exchange.consent import Consent
-    from owner_agent.peer.protocol.session_file import load_session_file
+    from owner_agent.peer.exchange.outgoing import Consent
+    from owner_agent.peer.protocol.messages import load_session_file
     from owner_agent.peer.remote import opened
 
     agreed = None if only is None else load_session_file(only)
@@ -114,7 +114,7 @@ def learn(
 ) -> None:
     """Begin a session with the known peers, and learn together."""
     from owner_agent.cli.sessions_shown import outcome_json, show_outcome
-    from owner_agent.peer.exchange.consent import Consent
+    from owner_agent.peer.exchange.outgoing import Consent
 
     consent = Consent(accept_added_loss, corrections)
     outcome = _session(site, environment_of(context), peers, consent)
@@ -126,7 +126,7 @@ def _session(path: Path, environment: Environment, peers: Path, consent: Consent
     from owner_agent.cli.sessions_shown import STEPS
     from owner_agent.peer.app import PeerServer
     from owner_agent.peer.joint import run_session
-    from owner_agent.peer.protocol.session_file import load_session_file, proposal_of
+    from owner_agent.peer.protocol.messages import load_session_file, proposal_of
     from owner_agent.peer.protocol.steps import stopped_like_interrupted
     from owner_agent.peer.remote import opened
     from owner_agent.site.site import load_site

@@ -1,9 +1,9 @@
-"""The commands that read the table or the ledger and send nothing."""
+"""The commands that read the table, the ledger or a model, and send nothing."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,11 +23,14 @@ from pramana_core.errors import OptionError, PramanaError, StoreCorrupt
 from pramana_core.terminal import console, print_json, progress_bar, report_error
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from owner_agent.report.report import PlanReport
     from owner_agent.site.planning import PlannedSite
     from owner_agent.site.site import Site
     from owner_agent.state.environment import Environment
     from owner_agent.table.encode import Inspection
+    from owner_agent.table.predicting import InputSource, Predictions, ReadModel
 
 
 def check(context: typer.Context, site: SiteOption = SITE, json: JsonOption = False) -> None:
@@ -38,26 +41,26 @@ def check(context: typer.Context, site: SiteOption = SITE, json: JsonOption = Fa
     from owner_agent.site.site import load_site
 
     opened = load_site(site)
-    told, lines, problems = _checked_plan(opened) if opened.file.variables else ({}, [], [])
+    answer, lines, problems = _checked_plan(opened) if opened.file.variables else ({}, [], [])
     if opened.file.mask is not None:
         from owner_agent.release.masked import check_masking
 
         masked = check_masking(opened)
-        told["masking"] = masked.as_dict()
+        answer["masking"] = masked.as_dict()
         lines.append(masked.sentence)
         _add_new(problems, masked.problem)
     if opened.file.share_model is not None:
-        from owner_agent.release.tree_table import check_sharing
+        from owner_agent.release.tree import check_sharing
 
         shared = check_sharing(opened)
-        told["model_sharing"] = shared.as_dict()
+        answer["model_sharing"] = shared.as_dict()
         lines.append(shared.sentence)
         _add_new(problems, shared.problem)
     study = people_told(opened, environment_of(context))
     if isinstance(study, str):
         lines.append(f"The miner was not asked: {study}")
     elif study is not None:
-        told["people"] = study.people
+        answer["people"] = study.people
         lines.append(study.sentence)
         _add_new(problems, study.refused)
     if json:
@@ -65,11 +68,11 @@ def check(context: typer.Context, site: SiteOption = SITE, json: JsonOption = Fa
             {"code": p.code, "where": p.where, "message": p.message, "remedy": p.remedy}
             for p in problems
         ]
-        print_json({"owner": opened.owner, **told, "problems": written})
+        print_json({"owner": opened.owner, **answer, "problems": written})
     else:
         for line in lines:
             console().print(line, markup=False, soft_wrap=True)
-        show_warnings(console(), told.get("warnings", []))
+        show_warnings(console(), answer.get("warnings", []))
     if json or len(problems) < 2:
         raise_together(problems)
         return
@@ -87,7 +90,7 @@ def _add_new(problems: list[PramanaError], found: PramanaError | None) -> None:
 
 def _checked_plan(site: Site) -> tuple[dict[str, Any], list[str], list[PramanaError]]:
     """Return what is shown of the variables of a site, and what is wrong with the table."""
-    from owner_agent.report.lookalikes import lookalikes
+    from owner_agent.report.contents import lookalikes
     from owner_agent.report.report import warnings
     from owner_agent.site.planning import awaiting_plan, planned, without_protection
     from owner_agent.table.encode import inspect
@@ -96,13 +99,13 @@ def _checked_plan(site: Site) -> tuple[dict[str, Any], list[str], list[PramanaEr
         return _checked_table(site, planned(without_protection(site)), waiting)
     plan = planned(site)
     found = inspect(site, plan)
-    told = {
+    answer = {
         "rows": found.rows,
         "variables": len(plan.variables),
         "plan_digest": plan.plan.digest,
         "warnings": [*warnings(plan), *lookalikes(site, plan, found.encoded)],
     }
-    return told, [_counted(found, plan, len(plan.sensitive))], list(found.problems)
+    return answer, [_counted(found, plan, len(plan.sensitive))], list(found.problems)
 
 
 def _checked_table(
@@ -112,7 +115,7 @@ def _checked_table(
     from owner_agent.table.encode import inspect
 
     found = inspect(site, plan)
-    told = {
+    answer = {
         "rows": found.rows,
         "variables": len(plan.variables),
         "plan_digest": None,
@@ -123,7 +126,7 @@ def _checked_table(
         "Nothing can leave yet: how the sensitive variables are randomized is said by the study's"
         " plan (`owner-agent join` fetches it), or by channels (`owner-agent design`)."
     )
-    return told, [_counted(found, plan, len(waiting)), line], list(found.problems)
+    return answer, [_counted(found, plan, len(waiting)), line], list(found.problems)
 
 
 def _counted(found: Inspection, plan: PlannedSite, sensitive: int) -> str:
@@ -198,8 +201,8 @@ def report_page(
 def show_report(made: PlanReport, opened: Site, page: Path | None) -> None:
     """Print the essentials of a report, and where its page is."""
     from owner_agent.cli.releases_shown import show_lines, show_written
-    from owner_agent.report.of_site import others_apart
     from owner_agent.report.plan_shown import PLAN
+    from owner_agent.report.report import others_apart
 
     PLAN.printed(console(), console(stderr=True), made)
     show_lines(console(), others_apart(opened))
@@ -215,7 +218,7 @@ def measured(
     threshold: float = THRESHOLD,
 ) -> PlanReport:
     """Return what publishing would reveal, and show how far that is; see `site_report`."""
-    from owner_agent.report.of_site import STAGES, site_report
+    from owner_agent.report.report import STAGES, site_report
 
     with progress_bar() as bar:
         return site_report(
@@ -278,7 +281,7 @@ def ledger(site: SiteOption = SITE, json: JsonOption = False) -> None:
     from owner_agent.peer.exact import recalled
     from owner_agent.peer.session import all_kept
     from owner_agent.release.ledger import Ledger
-    from owner_agent.report.summaries import ledger_json
+    from owner_agent.report.whole_study import ledger_json
     from owner_agent.site.site import load_site
 
     opened = load_site(site)
@@ -286,17 +289,17 @@ def ledger(site: SiteOption = SITE, json: JsonOption = False) -> None:
     # Whoever lost that file wants to know all the same what left.
     lost: StoreCorrupt | None = None
     try:
-        told = recalled(opened.state)
+        disclosures = recalled(opened.state)
     except StoreCorrupt as error:
-        told, lost = [], error
+        disclosures, lost = [], error
     if json:
-        shared = {"parameters_shared": shared_json(kept), **told_json(told, lost)}
+        shared = {"parameters_shared": shared_json(kept), **told_json(disclosures, lost)}
         print_json({**ledger_json(entries), **shared})
         return
     show_ledger(console(), entries)
     show_peer_lines(console(), entries, kept)
     peer = opened.file.peer
-    show_told(console(), told, None if peer is None else peer.groupings)
+    show_told(console(), disclosures, None if peer is None else peer.groupings)
     if lost is not None:
         show_lost(console(), lost)
 
@@ -312,9 +315,159 @@ def anchors(site: SiteOption = SITE, json: JsonOption = False) -> None:
 
     seen = all_anchors(load_site(site).state)
     if json:
-        told = {miner: [asdict(anchor) for anchor in known] for miner, known in seen.items()}
+        answer = {miner: [asdict(anchor) for anchor in known] for miner, known in seen.items()}
         wrong = {miner: wrong_with(known) for miner, known in seen.items()}
-        print_json({"anchors": told, "rewritten": {k: v for k, v in wrong.items() if v}})
+        print_json({"anchors": answer, "rewritten": {k: v for k, v in wrong.items() if v}})
     else:
         show_anchors(console(), seen)
     require_unbroken(seen)
+
+
+PREDICTIONS = "predictions"
+"""The folder of predictions in a site's state directory."""
+
+
+def predict(
+    model: Annotated[Path, typer.Argument(help="The model: a JSON file.")],
+    table: Annotated[
+        Path | None, typer.Argument(help="The records; by default the site file's table.")
+    ] = None,
+    site: Annotated[
+        Path | None, typer.Option(help="The site file, if it says how the table is read.")
+    ] = None,
+    record_id: Annotated[
+        str | None, typer.Option(help="The column of record ids, instead of the site file's.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="A new file for the predictions.")] = None,
+    probabilities: Annotated[
+        bool, typer.Option("--probabilities", help="Write those of all classes too.")
+    ] = False,
+    all_columns: Annotated[
+        bool, typer.Option("--all-columns", help="Refuse a table without a column that it uses.")
+    ] = False,
+    json: JsonOption = False,
+) -> None:
+    """Predict a class for your own records; nothing is sent."""
+    from owner_agent.site.site import load_site
+    from owner_agent.table.predicting import read_model
+
+    opened = None if site is None else load_site(site)
+    source = _source(opened, table, record_id)
+    wanted = PredictionOptions(model.stem, out, probabilities, all_columns, json)
+    predict_by(read_model(model), source, wanted, opened)
+
+
+@dataclass(frozen=True)
+class PredictionOptions:
+    """What is asked of a prediction: by a model of which name, where to, and what of it."""
+
+    name: str
+    out: Path | None
+    probabilities: bool
+    all_columns: bool
+    json: bool
+
+
+def predict_by(
+    model: ReadModel, source: InputSource, wanted: PredictionOptions, site: Site | None = None
+) -> None:
+    """Predict the class of records, write it, and say how many have which.
+
+    Raises:
+        OptionError: the file to write exists, or the model has no probabilities.
+        TableError, UnknownCategory: as `owner_agent.table.predicting.predict` says.
+    """
+    from owner_agent.table.predicting import predict as predict_classes
+
+    if wanted.out is not None and wanted.out.exists():
+        raise _exists(wanted.out)
+    with progress_bar("predicting") as tick:
+        found = predict_classes(
+            model,
+            source,
+            tick,
+            probabilities=wanted.probabilities,
+            all_columns=wanted.all_columns,
+        )
+    written = _write(found, site, source, wanted)
+    summary = _summary(model, found, written)
+    print_json(summary) if wanted.json else _show(console(), summary, found.hint)
+
+
+def _source(site: Site | None, table: Path | None, record_id: str | None) -> InputSource:
+    from owner_agent.table.predicting import InputSource
+
+    if site is not None:
+        return InputSource.of_site(site, table, record_id)
+    if table is None:
+        raise OptionError(
+            "No records are named.",
+            where="table",
+            remedy="Name a table after the model, or a site file with --site.",
+        )
+    return InputSource(table, record_id)
+
+
+def _write(
+    found: Predictions, site: Site | None, source: InputSource, wanted: PredictionOptions
+) -> Path:
+    """Write the predictions for this owner alone; return where.
+
+    Without `out` that is in the site's state directory or else beside the table, in the place of
+    earlier predictions by a model of this name.
+    """
+    from owner_agent.state.private_files import private_directory, write_new, write_replacing
+
+    content, out = found.csv(), wanted.out
+    try:
+        if out is not None:
+            write_new(out, content)
+            return out
+        if site is not None:
+            place = private_directory(site.state / PREDICTIONS) / f"{wanted.name}.csv"
+        else:
+            place = source.table.with_name(f"{source.table.name}.{wanted.name}.{PREDICTIONS}.csv")
+        write_replacing(place, content)
+    except FileExistsError:
+        raise _exists(out or source.table) from None
+    except OSError as error:
+        raise OptionError(
+            f"The predictions cannot be written: {error.strerror}.",
+            where="out",
+            remedy="Name another place with --out.",
+        ) from None
+    return place
+
+
+def _exists(out: Path) -> OptionError:
+    return OptionError(
+        f"{out} exists; it was not changed.", where="out", remedy="Name a new file with --out."
+    )
+
+
+def _summary(model: ReadModel, found: Predictions, written: Path) -> dict[str, Any]:
+    return {
+        "kind": model.kind,
+        "target": found.target.name,
+        "records": len(found.codes),
+        "predicted": found.counts,
+        "lacking": list(found.lacking),
+        "file": str(written),
+    }
+
+
+def _show(console: Console, summary: dict[str, Any], hint: str) -> None:
+    shares = ", ".join(f"{label}: {count:,}" for label, count in summary["predicted"].items())
+    console.print(
+        f"{summary['target']!r} of {summary['records']:,} records by the"
+        f" {summary['kind']}: {shares}.",
+        markup=False,
+    )
+    if summary["lacking"]:
+        console.print(
+            f"The table has no column {', '.join(map(repr, summary['lacking']))}{hint}, which the"
+            " model uses: what is missing was summed out; --all-columns refuses such a table.",
+            style="yellow",
+            markup=False,
+        )
+    console.print(f"The predictions are in {summary['file']}.", markup=False, soft_wrap=True)

@@ -10,11 +10,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from owner_agent.report.ledger_told import LedgerTold
+from owner_agent.report.releases import LedgerSummary
 
 if TYPE_CHECKING:
     from owner_agent.release.ledger import Entry
-    from owner_agent.release.new_epoch import NewEpoch
+    from owner_agent.release.memory import NewEpoch
     from pramana_core.audit.verifying import Anchor
 
 
@@ -37,8 +37,8 @@ def show_new_epoch(console: Console, begun: NewEpoch) -> None:
         asked = "No miner was asked: this site has none, or has not joined its study."
     lines = [asked]
     if begun.losses:
-        told = "; ".join(f"{c}: epsilon {loss:.4g}" for c, loss in begun.losses.items())
-        lines.append(f"What is known to have left: {told}.")
+        words = "; ".join(f"{c}: epsilon {loss:.4g}" for c, loss in begun.losses.items())
+        lines.append(f"What is known to have left: {words}.")
     if begun.uncounted:
         lines.append(
             f"The audit log has {', '.join(begun.uncounted)} besides; what they cost is not known."
@@ -67,7 +67,7 @@ def show_ledger(console: Console, entries: Sequence[Entry]) -> None:
     if not entries:
         console.print("Nothing has left this site.")
         return
-    told = LedgerTold.of(entries)
+    summary = LedgerSummary.of(entries)
     table = Table(title="Releases")
     table.add_column("prepared (UTC)")
     table.add_column("study", overflow="fold")
@@ -76,7 +76,7 @@ def show_ledger(console: Console, entries: Sequence[Entry]) -> None:
     table.add_column("records", justify="right")
     table.add_column("plan")
     table.add_column("variables: epsilon", overflow="fold")
-    for one in told.releases:
+    for one in summary.releases:
         table.add_row(
             f"{one.prepared:%Y-%m-%d %H:%M}",
             escape(one.study),
@@ -90,10 +90,10 @@ def show_ledger(console: Console, entries: Sequence[Entry]) -> None:
     losses = Table(title="Composed epsilon of everything that may have left")
     losses.add_column("column", overflow="fold")
     losses.add_column("epsilon", justify="right")
-    for column in told.columns:
+    for column in summary.columns:
         losses.add_row(escape(column.column), column.text)
     console.print(losses)
-    show_lines(console, told.notes)
+    show_lines(console, summary.notes)
 
 
 def show_written(console: Console, path: Path) -> None:

@@ -24,7 +24,7 @@ from pramana_core.terminal import Bar, at_terminal, console, print_json, progres
 
 if TYPE_CHECKING:
     from owner_agent.release.leaving import Leaving
-    from owner_agent.report.page import Shown
+    from owner_agent.report.page import ReportView
     from owner_agent.report.releases import ReleaseReport
     from owner_agent.site.site import Site
 
@@ -66,13 +66,10 @@ def publish(
     from owner_agent.cli.releases_shown import show_lines
     from owner_agent.release.publish import publish as publish_release
     from owner_agent.release.randomized import PreparedRecords
-    from owner_agent.report.of_site import forecast_of, others_apart, require_accepted
-    from owner_agent.report.outcomes import found_wrong, outcome_lines
     from owner_agent.report.page import show_warnings
-    from owner_agent.report.plan_shown import show_adopted
-    from owner_agent.report.report import warnings
-    from owner_agent.report.summaries import study_json
-    from owner_agent.report.whole_study import show_study_briefly
+    from owner_agent.report.plan_shown import found_wrong, outcome_lines, show_adopted
+    from owner_agent.report.report import forecast_of, others_apart, require_accepted, warnings
+    from owner_agent.report.whole_study import show_study_briefly, study_json
     from owner_agent.site.planning import planned
     from owner_agent.site.site import load_site
 
@@ -81,16 +78,16 @@ def publish(
     if not yes and not _said_yes(context, opened, site, report, no_report=no_report, json=json):
         return
     show_warnings(console(stderr=True), warnings(plan))
-    told = forecast_of(opened, plan, environment, corrections)
+    forecast = forecast_of(opened, plan, environment, corrections)
     if not json:
         show_adopted(console(), plan.adopted)
-        show_study_briefly(console(), told)
-    require_accepted(opened, plan, environment, told)
+        show_study_briefly(console(), forecast)
+    require_accepted(opened, plan, environment, forecast)
     options = PublishOptions(part_records, accept_added_loss, corrections)
     with progress_bar(patience=0) as bar:
         outcome = publish_release(PreparedRecords, opened, environment, options, _on(bar))
     if json:
-        print_json({**outcome.as_dict(), **study_json(told)})
+        print_json({**outcome.as_dict(), **study_json(forecast)})
     else:
         show_lines(console(), [*outcome_lines(outcome), *others_apart(opened)])
     show_warnings(console(stderr=True), found_wrong(outcome))
@@ -137,11 +134,10 @@ def mask(
 ) -> None:
     """Mask the confidential columns, report on them, and publish them if asked to."""
     from owner_agent.release.masked import PreparedMask
-    from owner_agent.report.masked import report_of
-    from owner_agent.report.masked_shown import MASKED
+    from owner_agent.report.masked import MASKED, report_of
 
     options = PublishOptions(part_records, accept_added_loss)
-    asked = Asked(site, publish, report, no_report, json)
+    asked = ReleaseOptions(site, publish, report, no_report, json)
     _release(context, PreparedMask, report_of, MASKED, asked, options)
 
 
@@ -159,7 +155,7 @@ def share_model(
     from owner_agent.report.trees import TREE, report_of
 
     options = PublishOptions(accept_added_loss=accept_added_loss)
-    asked = Asked(site, publish, report, no_report, json)
+    asked = ReleaseOptions(site, publish, report, no_report, json)
     _release(context, PreparedTree, report_of, TREE, asked, options)
 
 
@@ -174,8 +170,8 @@ def new_epoch(
     What is published from then on costs its whole epsilon once more, and nothing takes that back.
     """
     from owner_agent.cli.releases_shown import show_new_epoch
-    from owner_agent.release.new_epoch import begin_new_epoch
-    from owner_agent.report.summaries import new_epoch_json
+    from owner_agent.release.memory import begin_new_epoch
+    from owner_agent.report.whole_study import new_epoch_json
     from owner_agent.site.site import load_site
 
     begun = begin_new_epoch(load_site(site), environment_of(context), anyway=yes)
@@ -199,7 +195,7 @@ def withdraw(
 
 
 @dataclass(frozen=True)
-class Asked:
+class ReleaseOptions:
     """What is asked of a command that shows a release and may publish it."""
 
     site: Path
@@ -208,7 +204,7 @@ class Asked:
     no_report: bool
     json: bool
 
-    def page(self, site: Site, shown: Shown[Any]) -> Path | None:
+    def page(self, site: Site, shown: ReportView[Any]) -> Path | None:
         """Return where the report goes, or None without one. Raises OptionError."""
         if self.report is not None and self.no_report:
             raise OptionError("Give --report or --no-report, not both.", where="report")
@@ -223,15 +219,15 @@ def _release(
     context: typer.Context,
     kind: type[Leaving],
     report_of: Callable[[Any, StagedProgress], ReleaseReport[Any]],
-    shown: Shown[Any],
-    asked: Asked,
+    shown: ReportView[Any],
+    asked: ReleaseOptions,
     options: PublishOptions,
 ) -> None:
     """Make a release and report on it, and publish it if that is asked for."""
     from owner_agent.cli.releases_shown import show_lines, show_written
     from owner_agent.release.publish import publish as publish_release
-    from owner_agent.report.outcomes import found_wrong, outcome_lines
     from owner_agent.report.page import show_warnings
+    from owner_agent.report.plan_shown import found_wrong, outcome_lines
     from owner_agent.report.whole_study import people_told, show_people
     from owner_agent.site.site import load_site
     from owner_agent.state.keys import KeyStore
@@ -256,8 +252,8 @@ def _release(
         else:
             show(kind.of(opened, watch, replace(options, preview=True), environment))
     if asked.json:
-        told = None if outcome is None else outcome.as_dict()
-        print_json({**made[0].as_dict(), "release": told})
+        answer = None if outcome is None else outcome.as_dict()
+        print_json({**made[0].as_dict(), "release": answer})
     else:
         shown.printed(console(), console(stderr=True), made[0])
         if page is not None:

@@ -1,8 +1,11 @@
-"""What people see of a session: how far it is, and what came of it."""
+"""What people see of a session: how far it is, what came of it, and the essentials of its files."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import csv
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.box import SIMPLE_HEAD
@@ -10,19 +13,150 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from owner_agent.cli.results_shown import show_results
 from owner_agent.peer.asked import AskedSession, revealed
-from owner_agent.peer.exchange.costs import session_json, session_lines
-from owner_agent.peer.memory import Disclosure, all_groupings, distinct, of_column
-from owner_agent.peer.told import told_columns
+from owner_agent.peer.exact import Disclosure, all_groupings, distinct, of_column, told_columns
+from owner_agent.peer.exchange.outgoing import session_json, session_lines
 from owner_agent.release.ledger import PEER
 from pramana_core.errors import PramanaError
+from pramana_core.ties import descending
 
 if TYPE_CHECKING:
     from owner_agent.peer.joint import JointOutcome
     from owner_agent.peer.session import SessionResult
     from owner_agent.release.ledger import Entry
     from owner_agent.site.site import Site
+
+_COUNTED = ("count", "se_records", "se_population", "low", "high")
+_ROWS = 20
+_LINES = 60
+
+
+def show_results(console: Console, folder: Path) -> None:
+    """Print the essentials of a session's files."""
+    for name, show in _SHOWN.items():
+        if (folder / name).exists():
+            show(console, folder / name)
+
+
+def _show_network(console: Console, path: Path) -> None:
+    network = json.loads(path.read_text(encoding="utf-8"))
+    holder = {
+        name: owner["name"]
+        for owner in network["participants"]
+        for name in owner["variables"]
+        if network["partition"] == "vertical"
+    }
+    table = Table(
+        title=f"The network of {len(network['nodes'])} variables, {network['records']:,} records",
+        box=SIMPLE_HEAD,
+    )
+    for heading in ("variable", "owner", "parents"):
+        table.add_column(heading, overflow="fold")
+    table.add_column("largest s.e.", justify="right")
+    for node in network["nodes"]:
+        errors = [p["se"] for p in network["parameters"] if p["node"] == node["name"]]
+        known = [se for se in errors if se is not None]
+        table.add_row(
+            escape(node["name"]),
+            holder.get(node["name"], "all"),
+            escape(", ".join(node["parents"]) or "-"),
+            f"{max(known):.4f}" if known else "-",
+        )
+    console.print(table)
+    for link in network["links"]:
+        kept = "" if link["confidence"] is None else f", probability {link['confidence']:.0%}"
+        console.print(
+            f"{link['parent']} -> {link['child']}: {link['gain']:.1f} nats above the penalty{kept}",
+            markup=False,
+        )
+
+
+def _show_counts(console: Console, path: Path) -> None:
+    rows = _rows(path)
+    labels = [name for name in (rows[0] if rows else ()) if name not in _COUNTED]
+    shown = [
+        [*(row[n] for n in labels), *(_number(row[n], ",.1f") for n in _COUNTED)] for row in rows
+    ]
+    _show(console, path.name, labels, _COUNTED, shown)
+
+
+def _show_rules(console: Console, path: Path) -> None:
+    rows = _rows(path)
+    rows = [rows[place] for place in descending([float(row["lift"] or 0) for row in rows])]
+    measures = ("confidence", "lift", "support")
+    shown = [
+        [
+            f"{row['antecedent']} -> {row['consequent']}",
+            *(_estimate(row[name], row[f"{name}_se"], ".3f") for name in measures),
+        ]
+        for row in rows
+    ]
+    _show(console, "rules, those of the largest lift first", ["rule"], measures, shown)
+
+
+def _show_weights(console: Console, path: Path) -> None:
+    rows = _rows(path)
+    shown = [
+        [row["class"], row["column"], _estimate(row["weight"], row["se_population"], ".3g")]
+        for row in rows
+    ]
+    _show(console, path.name, ["class", "column"], ["weight"], shown)
+
+
+def _show_lines(console: Console, path: Path) -> None:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    for line in lines[:_LINES]:
+        console.print(line, markup=False, soft_wrap=True)
+    if len(lines) > _LINES:
+        console.print(f"... and {len(lines) - _LINES:,} more lines in the file.")
+
+
+def _rows(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def _show(
+    console: Console,
+    title: str,
+    words: Sequence[str],
+    numbers: Sequence[str],
+    rows: Sequence[Sequence[str]],
+) -> None:
+    """Print the first rows: under headings of words that may be broken, and of numbers."""
+    if not rows:
+        console.print(f"{title}: none.", markup=False)
+        return
+    table = Table(title=title, box=SIMPLE_HEAD)
+    for heading in words:
+        table.add_column(escape(heading), overflow="fold")
+    for heading in numbers:
+        table.add_column(heading, justify="right", no_wrap=True)
+    for row in rows[:_ROWS]:
+        table.add_row(*map(escape, row))
+    console.print(table)
+    if len(rows) > _ROWS:
+        console.print(f"... and {len(rows) - _ROWS:,} more rows in the file.")
+
+
+def _number(text: str, form: str) -> str:
+    return format(float(text), form) if text else "-"
+
+
+def _estimate(text: str, error: str, form: str) -> str:
+    return f"{_number(text, form)} ± {_number(error, form)}" if error else _number(text, form)
+
+
+_SHOWN: dict[str, Callable[[Console, Path], Any]] = {
+    "network.json": _show_network,
+    "table.csv": _show_counts,
+    "rules.csv": _show_rules,
+    "tree.txt": _show_lines,
+    "bayes.txt": _show_lines,
+    "weights.csv": _show_weights,
+}
+"""How each file is shown; the others are pictures, or hold the same in full."""
+
 
 STEPS = {
     "offers": "asking the owners to take part",
@@ -69,17 +203,17 @@ def asked_json(site: Site, asked: AskedSession) -> dict[str, Any]:
 
     Where the site file is wrong `reveals` is null, and the reason stands beside it.
     """
-    told: dict[str, Any]
+    answer: dict[str, Any]
     try:
-        told = {"reveals": revealed(site, asked.proposal)}
+        answer = {"reveals": revealed(site, asked.proposal)}
     except PramanaError as error:
-        told = {"reveals": None, "reveals_error": _reason(error)}
+        answer = {"reveals": None, "reveals_error": _reason(error)}
     return {
         "key": asked.key,
         "asked": asked.asked.isoformat(),
         "decision": asked.decision,
         "proposal": asked.proposal.model_dump(mode="json"),
-        **told,
+        **answer,
     }
 
 
@@ -88,16 +222,16 @@ def show_asked(console: Console, site: Site, asked: Sequence[AskedSession]) -> N
     if not asked:
         console.print("No session waits for your yes.")
     for one in asked:
-        told = one.proposal
+        proposal = one.proposal
         console.print(
-            f"{one.key[:12]}  {told.task.kind}, proposed by {told.initiator} to"
-            f" {', '.join(told.others(told.initiator))}, {one.asked:%Y-%m-%d %H:%M} UTC:"
+            f"{one.key[:12]}  {proposal.task.kind}, proposed by {proposal.initiator} to"
+            f" {', '.join(proposal.others(proposal.initiator))}, {one.asked:%Y-%m-%d %H:%M} UTC:"
             f" {one.decision}",
             markup=False,
             soft_wrap=True,
         )
         try:
-            lines = revealed(site, told)
+            lines = revealed(site, proposal)
         except PramanaError as error:
             # The other sessions are shown, and what was decided just now has been kept.
             lines = [f"What a yes would reveal cannot be said ({error.code}): {error}"]
@@ -122,14 +256,16 @@ def shared_json(kept: Sequence[SessionResult]) -> list[dict[str, Any]]:
     ]
 
 
-def told_json(told: Sequence[Disclosure], lost: PramanaError | None = None) -> dict[str, Any]:
+def told_json(
+    disclosures: Sequence[Disclosure], lost: PramanaError | None = None
+) -> dict[str, Any]:
     """Return the tables that were told exactly, for scripts; `part_of_another` adds nothing.
 
     Where the memory of them is `lost`, the list is null and the reason stands beside it.
     """
     if lost is not None:
         return {"told_exactly": None, "told_exactly_error": _reason(lost)}
-    counted = {id(one) for one in told for one in distinct(of_column(told, one))}
+    counted = {id(one) for one in disclosures for one in distinct(of_column(disclosures, one))}
     listed = [
         {
             "study": one.study,
@@ -140,7 +276,7 @@ def told_json(told: Sequence[Disclosure], lost: PramanaError | None = None) -> d
             "told": one.told.isoformat(),
             "part_of_another": id(one) not in counted,
         }
-        for one in told
+        for one in disclosures
     ]
     return {"told_exactly": listed}
 
@@ -155,20 +291,20 @@ def show_lost(console: Console, lost: PramanaError) -> None:
     )
 
 
-def show_told(console: Console, told: Sequence[Disclosure], groupings: int | None) -> None:
+def show_told(console: Console, disclosures: Sequence[Disclosure], groupings: int | None) -> None:
     """Print by how many groupings each column was disclosed exactly; `groupings` are allowed."""
-    if not told:
+    if not disclosures:
         return
     table = Table(title="Columns told exactly to peers, by groupings of records", box=SIMPLE_HEAD)
     table.add_column("study", overflow="fold")
     table.add_column("column", overflow="fold")
     table.add_column("groupings", justify="right")
     table.add_column("against the peers'", overflow="fold")
-    for one in told_columns(told):
+    for one in told_columns(disclosures):
         table.add_row(escape(one.study), escape(one.column), str(one.groupings), escape(one.words))
     console.print(table)
-    for study in dict.fromkeys(one.study for one in told):
-        every = len(all_groupings(told, study))
+    for study in dict.fromkeys(one.study for one in disclosures):
+        every = len(all_groupings(disclosures, study))
         line = f"All columns together in study {study}: {every} grouping{'s' * (every > 1)}."
         console.print(line, markup=False)
     allowed = "" if groupings is None else f" The site file allows {groupings}."

@@ -19,8 +19,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from owner_agent.report.whole_study import RemainingBudget
 from owner_agent.site.mistakes import all_mistakes, toml
 from owner_agent.site.planning import planned, without_protection
+from owner_agent.site.protection import Number
 from owner_agent.site.site import Site, read_toml
-from owner_agent.site.strengths import Number
 from owner_agent.state.private_files import COMMON_MODE, write_durably
 from pramana_core.alike import did_you_mean
 from pramana_core.channels import RESOLUTION

@@ -24,8 +24,8 @@ from pramana_core.design import (
     strongest_privacy,
 )
 from pramana_core.design.choose import unwatched
+from pramana_core.design.families import require_gamma
 from pramana_core.design.goal import TARGETED
-from pramana_core.design.requirement import require_gamma
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import OptionError, PramanaError
 from pramana_core.progress import StagedProgress
@@ -107,10 +107,10 @@ def _bad_options(error: ValidationError) -> OptionError:
             continue
         place = found["loc"][1 if found["loc"][0] == "whole_record" else 0]
         name = {"rho": "breach"}.get(str(place), str(place))
-        told = found["msg"].replace("Input should be", "it should be")
+        message = found["msg"].replace("Input should be", "it should be")
         finite = found["type"] == "finite_number"
         flag = f"--{name.replace('_', '-')}"
-        wrong[name] = f"{flag} is not a finite number" if finite else f"{flag} is wrong: {told}"
+        wrong[name] = f"{flag} is not a finite number" if finite else f"{flag} is wrong: {message}"
     return OptionError(
         "; ".join(wrong.values()) + ".",
         where=next(iter(wrong)),

@@ -7,10 +7,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import JSONResponse, RedirectResponse
 
-from owner_agent.http.publications import Publication, PublicationCreate, changed_since_shown
-from owner_agent.http.service import Agent
-from owner_agent.pages.deps import AgentDep, SentDep, SiteDep
-from owner_agent.pages.rendering import page
+from owner_agent.http import Agent, Publication, PublicationCreate, changed_since_shown
+from owner_agent.pages.rendering import AgentDep, SentDep, SiteDep, page
 from owner_agent.release.options import STAGES
 from owner_agent.report.corrected import corrected_of
 from owner_agent.report.losses import losses_of
@@ -19,8 +17,8 @@ from owner_agent.site.mistakes import CorrectionChoice
 from owner_agent.site.planning import content_digest, planned
 from owner_agent.site.site import Site
 from pramana_core.errors import OptionError, PramanaError
-from pramana_core.pages.forms import ROOT, Sent
-from pramana_core.pages.words import plan_words
+from pramana_core.pages.forms import ROOT, SentForm
+from pramana_core.pages.rendering import plan_words
 from pramana_core.progress import unwatched
 
 router = APIRouter()
@@ -83,13 +81,13 @@ def show_publication(request: Request, agent: AgentDep, identity: str) -> Respon
 def read_publication(agent: AgentDep, identity: str) -> Response:
     """Return how far a publication is, for the page that follows it."""
     found = agent.publications.get(identity)
-    told: dict[str, Any] = {
+    answer: dict[str, Any] = {
         "state": found.state,
         "doing": _doing(found),
         "done": found.parts_sent,
         "total": found.parts,
     }
-    return JSONResponse(told)
+    return JSONResponse(answer)
 
 
 @router.get("/corrections")
@@ -138,7 +136,7 @@ def _form(
     )
 
 
-def _choice(sent: Sent) -> CorrectionChoice | None:
+def _choice(sent: SentForm) -> CorrectionChoice | None:
     match sent.text("corrections"):
         case "keep":
             return "keep"

@@ -1,15 +1,20 @@
-"""How the owner's pages are made of templates, and what a page says where something failed."""
+"""What the pages' routes take from a request, and how their answers are made of templates.
+
+A route takes the agent, the site as it is now, and a form. Where something failed, a page says so.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import Request, Response
+from fastapi import Depends, Request, Response
 
+from owner_agent.http import Agent
+from owner_agent.site.site import Site, load_site
 from pramana_core.errors import PramanaError
-from pramana_core.pages.headers import HEADERS
+from pramana_core.pages.forms import HEADERS, SentForm, require_word
 from pramana_core.pages.rendering import Pages
-from pramana_core.wire.problems import problem_of, unforeseen
+from pramana_core.wire.services import problem_of, unforeseen
 
 PAGES = Pages("owner_agent.pages")
 
@@ -44,7 +49,40 @@ def page(
 def problem_page(error: Exception) -> Response:
     """Return the page that says what was wrong; of an unforeseen error, not what it says."""
     if isinstance(error, PramanaError):
-        told = problem_of(error)
+        problem = problem_of(error)
     else:
-        told = unforeseen(_UNFORESEEN, remedy=None)
-    return rendered("problem.html.j2", status=told.status, title=told.title, problem=told)
+        problem = unforeseen(_UNFORESEEN, remedy=None)
+    return rendered("problem.html.j2", status=problem.status, title=problem.title, problem=problem)
+
+
+def get_agent(request: Request) -> Agent:
+    """Return the agent that the pages are of."""
+    agent: Agent = request.app.state.agent
+    return agent
+
+
+AgentDep = Annotated[Agent, Depends(get_agent)]
+
+
+def get_site(agent: AgentDep) -> Site:
+    """Return the site as its file says now. Raises ConfigError."""
+    return load_site(agent.site)
+
+
+SiteDep = Annotated[Site, Depends(get_site)]
+
+
+async def get_sent(request: Request) -> SentForm:
+    """Return the form that a request brings.
+
+    Raises:
+        InputError: it is no form.
+        Forbidden: no page of this session made it.
+    """
+    sent = SentForm.of(await request.body())
+    state = request.scope["state"]
+    require_word(state["key"], state["cookie"], sent.text("word"))
+    return sent
+
+
+SentDep = Annotated[SentForm, Depends(get_sent)]

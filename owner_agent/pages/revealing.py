@@ -1,28 +1,31 @@
-"""Where a site stands, what its plan reveals, and what left: the pages that are only read."""
+"""Where a site stands, what its plan reveals, what left, and its sessions with peers."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from fastapi import APIRouter, Request, Response
+from fastapi.responses import RedirectResponse
 
-from owner_agent.http.service import Agent
-from owner_agent.pages.deps import AgentDep, SiteDep
-from owner_agent.pages.rendering import page
-from owner_agent.peer.asked import waiting_sessions
+from owner_agent.http import Agent
+from owner_agent.pages.rendering import AgentDep, SentDep, SiteDep, page
+from owner_agent.peer.asked import AskedSession, asked_sessions, decide, revealed, waiting_sessions
+from owner_agent.peer.exact import DisclosedColumn, recalled, told_columns
+from owner_agent.peer.session import SessionResult, all_kept
 from owner_agent.release.ledger import Entry, Ledger
 from owner_agent.release.left import all_anchors, wrong_with
-from owner_agent.report.ledger_told import ColumnSpent, LedgerTold
-from owner_agent.report.of_site import others_apart, site_report
 from owner_agent.report.plan_shown import PLAN
+from owner_agent.report.releases import ColumnSpent, LedgerSummary
+from owner_agent.report.report import others_apart, site_report
 from owner_agent.site.planning import awaiting_plan, planned
 from owner_agent.site.site import Site
-from owner_agent.state.tokens import TokenStore
-from pramana_core.errors import PramanaError, Unauthenticated
-from pramana_core.pages.headers import FRAMED
-from pramana_core.pages.words import plan_words
+from owner_agent.state.private_files import TokenStore
+from pramana_core.errors import OptionError, PramanaError, StoreCorrupt, Unauthenticated
+from pramana_core.pages.forms import FRAMED, ROOT
+from pramana_core.pages.rendering import apart, plan_words
 
 router = APIRouter()
 
@@ -41,17 +44,17 @@ class NextStep:
 def show_start(request: Request, agent: AgentDep, site: SiteDep) -> Response:
     """Show where the site stands, and what is next."""
     entries = Ledger(site.state).entries()
-    told = LedgerTold.of(entries)
+    summary = LedgerSummary.of(entries)
     return page(
         request,
         "start.html.j2",
         title=site.owner,
         here="",
         site=site,
-        told=told,
+        told=summary,
         left=[entry for entry in entries if entry.left],
-        bars=_bars(told.columns),
-        scale=_scale(told.columns),
+        bars=_bars(summary.columns),
+        scale=_scale(summary.columns),
         running=_running(agent),
         waiting=len(waiting_sessions(site.state)),
         next=next_step(site, entries),
@@ -87,16 +90,16 @@ def read_report(agent: AgentDep, site: SiteDep) -> Response:
 @router.get("/left")
 def show_left(request: Request, site: SiteDep) -> Response:
     """Show what left and when, to whom, and what each column has lost by it."""
-    told = LedgerTold.of(Ledger(site.state).entries())
+    summary = LedgerSummary.of(Ledger(site.state).entries())
     seen = all_anchors(site.state)
     return page(
         request,
         "left.html.j2",
         title="What left",
         here="left",
-        told=told,
-        bars=_bars(told.columns),
-        scale=_scale(told.columns),
+        told=summary,
+        bars=_bars(summary.columns),
+        scale=_scale(summary.columns),
         anchors={miner: known[-1] for miner, known in seen.items() if known},
         rewritten={miner: why for miner, known in seen.items() if (why := wrong_with(known))},
     )
@@ -168,3 +171,78 @@ def _bars(columns: tuple[ColumnSpent, ...]) -> list[Bar]:
 def _scale(columns: tuple[ColumnSpent, ...]) -> float:
     known = [one.spent for one in _bars(columns) if one.spent is not None]
     return max(known, default=0.0) or 1.0
+
+
+@dataclass(frozen=True)
+class ProposalView:
+    """A session that was proposed, what it is about, and what a yes would reveal."""
+
+    session: AskedSession
+    task: list[tuple[str, str]]
+    reveals: list[str]
+    error: PramanaError | None = None
+
+    @classmethod
+    def of(cls, site: Site, session: AskedSession) -> ProposalView:
+        """Return a session as the page shows it; a site file that is wrong is said beside it."""
+        task = session.proposal.task.model_dump(exclude={"kind"}, exclude_defaults=True)
+        written = [(name.replace("_", " "), _written(value)) for name, value in task.items()]
+        try:
+            return cls(session, written, revealed(site, session.proposal))
+        except PramanaError as error:
+            return cls(session, written, [], error)
+
+
+def _written(value: Any) -> str:
+    """Return what a task says of one thing, for people."""
+    match value:
+        case dict():
+            return "; ".join(
+                f"{apart(node)} given {_written(of)}" if of else apart(node)
+                for node, of in value.items()
+            )
+        case list():
+            return ", ".join(apart(str(one)) for one in value)
+        case _:
+            return apart(str(value))
+
+
+@router.get("/peers")
+def show_peers(request: Request, site: SiteDep) -> Response:
+    """Show what waits for a yes, and what earlier sessions told."""
+    peer = site.file.peer
+    lost: StoreCorrupt | None = None
+    columns: list[DisclosedColumn] = []
+    kept: list[SessionResult] = []
+    asked: list[ProposalView] = []
+    if peer is not None:
+        asked = [ProposalView.of(site, one) for one in asked_sessions(site.state)]
+        kept = all_kept(site.state)
+        try:
+            columns = told_columns(recalled(site.state))
+        except StoreCorrupt as error:
+            lost = error
+    return page(
+        request,
+        "peers.html.j2",
+        title="Peers",
+        here="peers",
+        peer=peer,
+        asked=asked,
+        kept=kept,
+        told=columns,
+        lost=lost,
+    )
+
+
+@router.post("/peers/{key}")
+def decide_session(agent: AgentDep, site: SiteDep, key: str, sent: SentDep) -> Response:
+    """Say yes or no to a session; a yes counts once, when its proposer begins it again."""
+    match sent.text("decision"):
+        case "yes":
+            decide(site, key, "accepted", agent.environment.now())
+        case "no":
+            decide(site, key, "refused", agent.environment.now())
+        case _:
+            raise OptionError("Say yes or no.", where="decision")
+    return RedirectResponse(f"{ROOT}/peers", 303)

@@ -5,22 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from owner_agent.peer.exchange.costs import require_stated
+from owner_agent.peer.exchange.catalogue import (
+    entitled,
+    learners,
+    require_aligned,
+    task_of,
+    variables_of,
+)
 from owner_agent.peer.exchange.incoming import announced_plan, check_package
-from owner_agent.peer.identity.identity import PublicIdentity, pinned, statement_of
+from owner_agent.peer.exchange.outgoing import require_stated
+from owner_agent.peer.protocol.identity import PublicIdentity, pinned, statement_of
 from owner_agent.peer.protocol.messages import (
     Offer,
     Package,
     Proposal,
     ResultAgreement,
+    SessionFile,
     Stated,
     Statements,
 )
-from owner_agent.peer.protocol.session_file import SessionFile
 from owner_agent.peer.protocol.steps import owner_of, require_held
 from owner_agent.peer.session import Session
-from owner_agent.peer.tasks.catalogue import entitled, learners, task_of, variables_of
-from owner_agent.peer.tasks.holding import require_aligned
 from owner_agent.site.adopting import short
 from owner_agent.site.site import Site, load_site
 from pramana_core.domain import Variable
@@ -168,18 +173,20 @@ def stated(
     Raises:
         PeerDeviated: one is missing, twice there or altered, or this owner's own is.
     """
-    told = {signed.owner: signed for signed in statements.all}
-    if sorted(told) != sorted(owners) or len(told) < len(statements.all):
+    by_owner = {signed.owner: signed for signed in statements.all}
+    if sorted(by_owner) != sorted(owners) or len(by_owner) < len(statements.all):
         raise PeerDeviated(
-            f"{mine.proposal.initiator} passed on the {kind.noun}s of {sorted(told)}, not of"
+            f"{mine.proposal.initiator} passed on the {kind.noun}s of {sorted(by_owner)}, not of"
             f" {sorted(owners)}.",
             where=mine.proposal.initiator,
         )
     own = mine.holding.site.owner
-    if own in told:
-        mine.require_own(kind, told[own])
+    if own in by_owner:
+        mine.require_own(kind, by_owner[own])
     session = mine.proposal.session
-    return {owner: statement_of(told[owner], everybody[owner], session, kind) for owner in owners}
+    return {
+        owner: statement_of(by_owner[owner], everybody[owner], session, kind) for owner in owners
+    }
 
 
 def agree_on_offers(mine: Session) -> None:
@@ -240,9 +247,9 @@ def agree_on_result(
     """
     proposal = mine.proposal
     signers = proposal.participants if task_of(proposal).shared else [proposal.initiator]
-    told = stated(mine, everybody, ResultAgreement, statements, signers)
-    first = mine.digest or told[signers[0]].digest
-    others = [owner for owner in signers if told[owner].digest != first]
+    signed = stated(mine, everybody, ResultAgreement, statements, signers)
+    first = mine.digest or signed[signers[0]].digest
+    others = [owner for owner in signers if signed[owner].digest != first]
     if others:
         raise PeerDeviated(
             f"The owners did not arrive at the same network: {mine.holding.site.owner} and"

@@ -24,9 +24,9 @@ import uvicorn
 from fastapi import APIRouter, Depends, FastAPI, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
-from owner_agent.http.service import add_handlers
-from owner_agent.peer.identity.identity import Gate, restrict_to_peers
+from owner_agent.http import add_handlers
 from owner_agent.peer.participant import Participant
+from owner_agent.peer.protocol.identity import Gate, restrict_to_peers
 from owner_agent.peer.protocol.messages import PeerMessage, read
 from owner_agent.peer.protocol.steps import MESSAGE_BYTES, PACKAGE_PART, STEPS, Step
 from owner_agent.state.environment import WaitingTimes
@@ -132,8 +132,8 @@ def _route(step: Step[Any, Any]) -> Callable[..., PeerMessage]:
     """Return the route that lets the owner do a step."""
 
     def answer(called: CalledDependency) -> PeerMessage:
-        told = None if step.request is None else read(step.request, called.body, called.caller)
-        made: PeerMessage = called.participant.answer(step, called.caller, called.session, told)
+        message = None if step.request is None else read(step.request, called.body, called.caller)
+        made: PeerMessage = called.participant.answer(step, called.caller, called.session, message)
         return made
 
     return answer

@@ -18,14 +18,13 @@ from typing import Literal
 
 from pydantic import AwareDatetime, ValidationError
 
+from owner_agent.peer.exchange.catalogue import learners, task_of, variables_of
 from owner_agent.peer.protocol.messages import Proposal
-from owner_agent.peer.tasks.catalogue import learners, task_of, variables_of
 from owner_agent.site.planning import content_digest, planned
 from owner_agent.site.site import Site
-from owner_agent.state.history import state_directory
-from owner_agent.state.private_files import private_directory, write_replacing
+from owner_agent.state.private_files import private_directory, state_directory, write_replacing
 from pramana_core.errors import Forbidden, LimitExceeded, NotFound, PramanaError, StoreCorrupt
-from pramana_core.pages.words import named, plan_words
+from pramana_core.pages.rendering import named, plan_words
 from pramana_core.plan import Plan
 from pramana_core.wire.base import Message
 

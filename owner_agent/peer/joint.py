@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from owner_agent.peer.exchange.catalogue import learners, task_of
 from owner_agent.peer.participant import Participant
 from owner_agent.peer.protocol.messages import Ending, Proposal, Signed, Statements, Status
 from owner_agent.peer.protocol.steps import (
@@ -33,12 +34,11 @@ from owner_agent.peer.protocol.steps import (
     uninterrupted,
 )
 from owner_agent.peer.session import error_of
-from owner_agent.peer.tasks.catalogue import learners, task_of
 from owner_agent.state.environment import WaitingTimes
 from pramana_core.errors import PeerDeviated, PramanaError, SessionEnded
 from pramana_core.privacy import StudyDisclosure
 from pramana_core.progress import StagedProgress
-from pramana_core.wire.problems import problem_of
+from pramana_core.wire.services import problem_of
 
 
 @dataclass(frozen=True)
@@ -90,8 +90,8 @@ def run_session(
             led.end(SessionEnded(f"{name} {what}.", where=name))
             raise
     folder = participant.site.folder / participant.site.peer.results / session
-    told = participant.told(participant.mine(session, name))
-    return JointOutcome(session, folder, written.digest or "", unconfirmed, told)
+    disclosure = participant.told(participant.mine(session, name))
+    return JointOutcome(session, folder, written.digest or "", unconfirmed, disclosure)
 
 
 @dataclass(frozen=True)
@@ -146,8 +146,8 @@ class _Coordinator:
             self.watch(title, len(asked) - len(pending), len(asked))
             left = limit - time.monotonic()
             if left <= 0:
-                told = zip(self.partners, asked, strict=True)
-                raise self._late(partner for partner, answer in told if answer in pending)
+                answers = zip(self.partners, asked, strict=True)
+                raise self._late(partner for partner, answer in answers if answer in pending)
             pause = min(left, self.patience.sign_of_life)
             done, pending = wait(pending, pause, return_when=FIRST_COMPLETED)
             if not done:
@@ -181,10 +181,10 @@ class _Coordinator:
                 if status.problem is not None:
                     raise error_of(status.problem)
             self.watch("learning", *_progress(statuses))
-            told = dict(zip((p.name for p in self.partners), statuses, strict=True))
+            by_partner = dict(zip((p.name for p in self.partners), statuses, strict=True))
             if all(status.phase == "learned" for status in statuses):
-                return list(_parts(told, expected))
-            slow = [n for n, s in told.items() if s.phase != "learned"]
+                return list(_parts(by_partner, expected))
+            slow = [n for n, s in by_partner.items() if s.phase != "learned"]
             if self.participant.clock() > self.ends:
                 raise SessionEnded(
                     f"{', '.join(slow)} had not learned within"
@@ -242,9 +242,9 @@ def _progress(statuses: Sequence[Status]) -> tuple[int, int]:
     return done, max(1, sum(s.total for s in statuses))
 
 
-def _parts(told: dict[str, Status], expected: Sequence[str]) -> Iterator[Signed]:
+def _parts(statuses: dict[str, Status], expected: Sequence[str]) -> Iterator[Signed]:
     for owner in expected:
-        part = told[owner].part
+        part = statuses[owner].part
         if part is None:
             raise PeerDeviated(f"{owner} has learned its part and does not send it.", where=owner)
         yield part

@@ -13,10 +13,14 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from owner_agent.peer.counted import CountedColumns, counted_from
-from owner_agent.peer.earlier import StagedFiles
-from owner_agent.peer.exact import exact_tables
-from owner_agent.peer.exchange.consent import Consent
+from owner_agent.peer.exact import CountedColumns, counted_from, exact_tables, shared_nodes
+from owner_agent.peer.exchange.catalogue import (
+    Findings,
+    LocalRecords,
+    RecordDisclosure,
+    entitled,
+    task_of,
+)
 from owner_agent.peer.exchange.incoming import (
     ReceivedColumns,
     horizontal_marginals,
@@ -24,19 +28,16 @@ from owner_agent.peer.exchange.incoming import (
     session_entry,
     session_name,
 )
-from owner_agent.peer.floor import shared_nodes
+from owner_agent.peer.exchange.outgoing import Consent
 from owner_agent.peer.noise import noisy_tables
 from owner_agent.peer.protocol.messages import Package, Proposal
 from owner_agent.peer.protocol.steps import Peer
-from owner_agent.peer.session import Session, SessionResult, keep, kept_of
-from owner_agent.peer.tasks.catalogue import entitled, task_of
-from owner_agent.peer.tasks.holding import LocalRecords
-from owner_agent.peer.tasks.task import Findings, RecordDisclosure
+from owner_agent.peer.session import Session, SessionResult, StagedFiles, keep, kept_of
+from owner_agent.release.composition import known_entries, population_of, refuse_conflicts
 from owner_agent.release.fingerprints import recognized
 from owner_agent.release.ledger import Draw, Entry, EntryState, Ledger
-from owner_agent.release.refusals import known_entries, population_of, refuse_conflicts
 from owner_agent.state.environment import Environment
-from owner_agent.state.lock import publishing_alone
+from owner_agent.state.private_files import publishing_alone
 from pramana_core.errors import Conflict
 from pramana_core.estimation.estimated import EstimatedMarginals, Estimator
 from pramana_core.marginals.counts import Marginals, ReportTables
@@ -63,8 +64,8 @@ def learn(
     findings = _learned(mine, counted, counted.reports, received, watch)
     if not task_of(proposal).shared:
         return findings
-    told = exact_tables(holding, proposal, counted, findings.families, now)
-    return replace(findings, told=told)
+    tables = exact_tables(holding, proposal, counted, findings.families, now)
+    return replace(findings, told=tables)
 
 
 def _learned_with_noise(
@@ -74,9 +75,9 @@ def _learned_with_noise(
     proposal, holding = mine.proposal, mine.holding
     agreed = task_of(proposal).agreed_parents
     families = [counted.names(node, agreed(node)) for node in shared_nodes(holding, proposal)]
-    told = noisy_tables(holding, proposal, counted, families)
-    findings = _learned(mine, counted, told.counts, received, watch)
-    return replace(findings, told=told)
+    tables = noisy_tables(holding, proposal, counted, families)
+    findings = _learned(mine, counted, tables.counts, received, watch)
+    return replace(findings, told=tables)
 
 
 def _learned(
@@ -175,7 +176,7 @@ def enter_package(session: Session, peer: str, environment: Environment, consent
         _enter(ledger, replace(entry, draws=draws), environment.now())
 
 
-def enter_told(session: Session, told: RecordDisclosure, environment: Environment) -> None:
+def enter_told(session: Session, disclosure: RecordDisclosure, environment: Environment) -> None:
     """Write down what this owner's families tell, with nobody else publishing meanwhile.
 
     Raises:
@@ -183,7 +184,7 @@ def enter_told(session: Session, told: RecordDisclosure, environment: Environmen
         Conflict: another publication did not end.
     """
     with _publishing(session.holding.site.state, environment):
-        told.enter(session.holding, session.proposal, environment.now())
+        disclosure.enter(session.holding, session.proposal, environment.now())
 
 
 def _enter(ledger: Ledger, entry: Entry, now: datetime) -> None:

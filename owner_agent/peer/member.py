@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from owner_agent.peer.agreement import agree_on_result
-from owner_agent.peer.earlier import stage
+from owner_agent.peer.exchange.network import digest_of_files
 from owner_agent.peer.exchange.outgoing import forget
-from owner_agent.peer.identity.identity import PeerIdentity, PublicIdentity
 from owner_agent.peer.learning import close_lines, mark_session, write_agreed
+from owner_agent.peer.protocol.identity import PeerIdentity, PublicIdentity
 from owner_agent.peer.protocol.messages import NetworkPart, ResultAgreement, Signed
 from owner_agent.peer.protocol.steps import STATUS, Peer
-from owner_agent.peer.session import Session, no_session
-from owner_agent.peer.tasks.network import digest_of_files
+from owner_agent.peer.session import Session, no_session, stage
 from owner_agent.site.site import Site
 from owner_agent.state.environment import Environment
 from pramana_core.errors import (
@@ -31,7 +30,7 @@ from pramana_core.errors import (
     StoreCorrupt,
     VariablesMissing,
 )
-from pramana_core.wire.problems import problem_of
+from pramana_core.wire.services import problem_of
 
 Partners = Callable[[str], Peer]
 """Returns another owner by its name."""
@@ -236,9 +235,9 @@ class Member:
         for name in mine.proposal.others(self.name):
             with suppress(PramanaError):
                 peer = self.partners(name).within(ends)
-                told = peer.ask(STATUS, mine.proposal.session)
-                if told.phase == "written" and told.agreed is not None:
-                    agree_on_result(mine, self.everybody(), told.agreed)
-                    mine.agreed = told.agreed
+                status = peer.ask(STATUS, mine.proposal.session)
+                if status.phase == "written" and status.agreed is not None:
+                    agree_on_result(mine, self.everybody(), status.agreed)
+                    mine.agreed = status.agreed
                     return True
         return False

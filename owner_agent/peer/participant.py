@@ -21,15 +21,25 @@ from owner_agent.peer.agreement import (
     stated,
 )
 from owner_agent.peer.asked import require_yes
-from owner_agent.peer.earlier import (
-    earlier_sessions,
-    remember_peers,
-    require_remembered,
-)
 from owner_agent.peer.exact import require_tellable_before
-from owner_agent.peer.exchange.consent import Consent
-from owner_agent.peer.exchange.costs import costs_of, session_lines, session_told
-from owner_agent.peer.exchange.outgoing import Outgoing, outgoing, share_of
+from owner_agent.peer.exchange.catalogue import (
+    entitled,
+    hold,
+    learners,
+    offer,
+    task_of,
+    variables_of,
+)
+from owner_agent.peer.exchange.network import files_of, merge, part_of
+from owner_agent.peer.exchange.outgoing import (
+    Consent,
+    Outgoing,
+    costs_of,
+    outgoing,
+    session_lines,
+    session_told,
+    share_of,
+)
 from owner_agent.peer.learning import (
     close_lines,
     enter_package,
@@ -45,29 +55,30 @@ from owner_agent.peer.protocol.messages import (
     NetworkPart,
     Offer,
     Proposal,
+    SessionFile,
     Signed,
     Statements,
     Status,
     digest_of,
+    followed,
 )
-from owner_agent.peer.protocol.session_file import SessionFile, followed
 from owner_agent.peer.protocol.steps import Answer, Request, Step
 from owner_agent.peer.session import (
     Session,
     SessionResult,
+    earlier_sessions,
     earlier_status,
     error_of,
     families_of,
     keep,
+    remember_peers,
+    require_remembered,
 )
-from owner_agent.peer.tasks.catalogue import entitled, learners, task_of, variables_of
-from owner_agent.peer.tasks.holding import hold, offer
-from owner_agent.peer.tasks.network import files_of, merge, part_of
 from owner_agent.randomize.draws import random_epoch
+from owner_agent.release.composition import known_entries
 from owner_agent.release.ledger import Ledger
 from owner_agent.release.left import not_known_by_miner
-from owner_agent.release.refusals import known_entries
-from owner_agent.state.lock import publishing_alone
+from owner_agent.state.private_files import publishing_alone
 from pramana_core.errors import Conflict, Forbidden, NotFound, OtherGroupings, PramanaError
 from pramana_core.privacy import StudyDisclosure
 from pramana_core.progress import unwatched
@@ -124,12 +135,12 @@ class Participant(Member):
             PramanaError: what the method raises.
         """
         method: Callable[..., Answer] = getattr(self, step.name)
-        told = () if message is None else (message,)
+        messages = () if message is None else (message,)
         if step.phase is None:
-            return method(caller, session, *told)
+            return method(caller, session, *messages)
         with self._step(caller, session) as mine:
             mine.require_phase(step.phase)
-            return method(mine, *told)
+            return method(mine, *messages)
 
     def propose(self, caller: str, _session: str, proposal: Proposal) -> Signed:
         """Take part in a session, or say why not.
@@ -188,10 +199,10 @@ class Participant(Member):
     def announcements(self, mine: Session, announcements: Statements) -> Status:
         """Check what all would send."""
         participants = mine.proposal.participants
-        told = stated(mine, self.everybody(), Announcement, announcements, participants)
+        signed = stated(mine, self.everybody(), Announcement, announcements, participants)
         with self.own_affairs():
-            remember_peers(self.site.state, self.name, mine.proposal, mine.offers, told)
-        mine.announcements = told
+            remember_peers(self.site.state, self.name, mine.proposal, mine.offers, signed)
+        mine.announcements = signed
         agree_on_announcements(mine, self.name)
         for line in session_lines(self.told(mine)):
             self.tell(line)
@@ -249,8 +260,8 @@ class Participant(Member):
 
     def parts(self, mine: Session, parts: Statements) -> Signed:
         """Join all parts to one network, make its files ready, and sign their digest."""
-        told = stated(mine, self.everybody(), NetworkPart, parts, learners(mine.proposal))
-        merged = merge(mine.proposal, told, mine.holdings, mine.domain)
+        signed = stated(mine, self.everybody(), NetworkPart, parts, learners(mine.proposal))
+        merged = merge(mine.proposal, signed, mine.holdings, mine.domain)
         records = {owner: offer.records for owner, offer in mine.offers.items()}
         return self.make_ready(mine, files_of(mine.proposal, merged, mine.holdings, records))
 

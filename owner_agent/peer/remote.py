@@ -16,9 +16,10 @@ from typing import Self
 
 import httpx
 
-from owner_agent.peer.earlier import staged_in
-from owner_agent.peer.exchange.consent import Consent
-from owner_agent.peer.identity.identity import (
+from owner_agent.peer.exchange.outgoing import Consent
+from owner_agent.peer.member import Tell
+from owner_agent.peer.participant import Participant
+from owner_agent.peer.protocol.identity import (
     Call,
     PeerIdentity,
     PublicIdentity,
@@ -27,8 +28,6 @@ from owner_agent.peer.identity.identity import (
     pinned,
     signed_headers,
 )
-from owner_agent.peer.member import Tell
-from owner_agent.peer.participant import Participant
 from owner_agent.peer.protocol.messages import read
 from owner_agent.peer.protocol.steps import (
     MESSAGE_BYTES,
@@ -39,12 +38,12 @@ from owner_agent.peer.protocol.steps import (
     Step,
     started,
 )
-from owner_agent.peer.session import all_kept, error_of
+from owner_agent.peer.session import all_kept, error_of, staged_in
 from owner_agent.site.planning import planned
 from owner_agent.site.site import KnownPeer, Site, load_site
 from owner_agent.state.environment import Environment
 from pramana_core.errors import PeerDeviated, PeerUnreachable
-from pramana_core.wire.problems import PROBLEM_MEDIA_TYPE, read_problem
+from pramana_core.wire.services import PROBLEM_MEDIA_TYPE, read_problem
 
 _PAUSE = 0.3
 _NONCE_BYTES = 16

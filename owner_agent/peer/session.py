@@ -3,40 +3,59 @@
 Also here:
 
 * What an owner keeps of each session beside the ledger: families it shared, and all agreements.
+* What peers remember of each other's sessions: so an older state folder, restored whole, is found.
+  Of each peer the newest session is kept in which it announced columns or was to share parameters.
+  The peer wrote that session into its ledger before it said anything in it: a ledger without it is
+  an older one. The newest is enough, for an older copy lacks that first.
+* Results on disk: made ready out of sight, and there under their name whole or not at all.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
+import shutil
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 
-from pydantic import ValidationError
+from pydantic import AwareDatetime, ValidationError
 
-from owner_agent.peer.earlier import StagedFiles, staged_in
+from owner_agent.peer.exchange.catalogue import LocalRecords, learners, task_of, variables_of
+from owner_agent.peer.exchange.incoming import session_name
 from owner_agent.peer.exchange.outgoing import Outgoing
-from owner_agent.peer.identity.identity import PeerIdentity, state
+from owner_agent.peer.protocol.identity import PeerIdentity, state
 from owner_agent.peer.protocol.messages import (
     Announcement,
+    EarlierSession,
     FamilyMessage,
     NetworkPart,
     Offer,
     Phase,
     Proposal,
+    SessionId,
     Signed,
     Statement,
     Statements,
     Status,
 )
 from owner_agent.peer.protocol.steps import Holdings
-from owner_agent.peer.tasks.catalogue import variables_of
-from owner_agent.peer.tasks.holding import LocalRecords
+from owner_agent.release.ledger import Ledger
 from owner_agent.site.site import Site
-from owner_agent.state.history import state_directory
-from owner_agent.state.private_files import private_directory, write_replacing
+from owner_agent.state.private_files import (
+    DIRECTORY_MODE,
+    WAYS_OUT,
+    private_directory,
+    state_directory,
+    sync_directory,
+    write_durably,
+    write_replacing,
+)
 from pramana_core.domain import Domain
 from pramana_core.errors import (
+    HistoryLost,
     NotFound,
     PeerDeviated,
     PramanaError,
@@ -45,8 +64,165 @@ from pramana_core.errors import (
     StoreCorrupt,
     error_classes,
 )
-from pramana_core.wire.base import Label, Message, Sha256
-from pramana_core.wire.problems import ProblemDetail
+from pramana_core.full_disks import storing
+from pramana_core.wire.base import Label, Message, Name, Sha256
+from pramana_core.wire.services import ProblemDetail
+
+_FILE = "peers-met.json"
+_NEVER = datetime.min.replace(tzinfo=UTC)
+
+
+class LatestDisclosure(Message):
+    """The newest session of a study in which a peer gave something away.
+
+    `beginning` is when that peer last began anew after a loss, as it said in that session.
+    """
+
+    study: Name
+    peer: Name
+    session: SessionId
+    beginning: AwareDatetime | None = None
+
+
+class _Memory(Message):
+    met: tuple[LatestDisclosure, ...] = ()
+
+
+def remember_peers(
+    state: Path,
+    own: str,
+    proposal: Proposal,
+    offers: Mapping[str, Offer],
+    announcements: Mapping[str, Announcement],
+) -> None:
+    """Write down, durably and before anything is fetched, which peers give something away."""
+    sharing = learners(proposal) if task_of(proposal).shared else ()
+    now = [
+        LatestDisclosure(
+            study=proposal.study,
+            peer=peer,
+            session=proposal.session,
+            beginning=offers[peer].beginning,
+        )
+        for peer in proposal.others(own)
+        if announcements[peer].packages or peer in sharing
+    ]
+    if not now:
+        return
+    newer = {(one.study, one.peer) for one in now}
+    kept = [one for one in _met(state) if (one.study, one.peer) not in newer]
+    whole = _Memory(met=(*kept, *now))
+    write_replacing(state_directory(state) / _FILE, whole.model_dump_json(indent=1).encode())
+
+
+def earlier_sessions(state: Path, own: str, proposal: Proposal) -> dict[str, EarlierSession]:
+    """Return what an owner says, to each of the others that it remembers, of its newest session.
+
+    Raises:
+        StoreCorrupt: what was remembered cannot be read.
+    """
+    return {
+        one.peer: EarlierSession(
+            digest=_digest(one.session, own, one.peer), beginning=one.beginning
+        )
+        for one in _met(state)
+        if one.study == proposal.study and one.peer in proposal.others(own)
+    }
+
+
+def require_remembered(state: Path, own: str, offers: Mapping[str, Offer]) -> None:
+    """Check that the ledger knows the sessions which the peers remember of this owner.
+
+    What lies before this owner's newest beginning is past: nothing is drawn again as it was then.
+
+    Raises:
+        HistoryLost: it does not know one.
+    """
+    sessions = {
+        entry.release_id
+        for entry in Ledger(state).entries()
+        if entry.release_id is not None and entry.name == session_name(entry.release_id)
+    }
+    begun = offers[own].beginning or _NEVER
+    for peer, offer in offers.items():
+        remembered = offer.earlier.get(own)
+        then = begun if remembered is None else remembered.beginning or _NEVER
+        if remembered is None or then < begun:
+            continue
+        known = {_digest(session, peer, own) for session in sessions}
+        if then > begun or remembered.digest not in known:
+            raise HistoryLost(
+                f"{peer} remembers a session in which it saw what this owner announced, and of"
+                " which the ledger knows nothing: the ledger is an older one. Nothing was sent.",
+                where=peer,
+                remedy=f"{WAYS_OUT} What peers got in the meantime is then not in the sums, nor"
+                f" counted in `groupings`. Ask the custodian of {peer} first when that was.",
+            )
+
+
+def _met(state: Path) -> tuple[LatestDisclosure, ...]:
+    path = state / _FILE
+    if not path.exists():
+        return ()
+    try:
+        return _Memory.model_validate_json(path.read_bytes()).met
+    except ValidationError:
+        raise StoreCorrupt(
+            f"{path} is not what was kept of the peers' sessions.",
+            where=str(path),
+            remedy="Restore it from your backup, or remove it: this owner can then not warn peers"
+            " that lost their memory.",
+        ) from None
+
+
+def _digest(session: str, teller: str, owner: str) -> str:
+    """Return what stands for a session: only who took part in it knows which one it is."""
+    named = f"pramana/earlier-session/1\0{session}\0{teller}\0{owner}"
+    return hashlib.sha256(named.encode()).hexdigest()
+
+
+# Results on disk: made ready out of sight, and there under their name whole or not at all.
+
+_UNFINISHED = ".unfinished-"
+
+
+@dataclass(frozen=True)
+class StagedFiles:
+    """Files that are written durably but do not have their name yet."""
+
+    hidden: Path
+    final: Path
+
+    def publish(self) -> Path:
+        """Give the files their name in one step; return the folder. Harmless if done before."""
+        if self.hidden.exists():
+            self.hidden.rename(self.final)
+            sync_directory(self.final.parent)
+        return self.final
+
+    def discard(self) -> None:
+        """Remove the files, unless they have their name already."""
+        shutil.rmtree(self.hidden, ignore_errors=True)
+
+
+def staged_in(results: Path, session: str) -> StagedFiles:
+    """Return where a session's files are before and after they have their name."""
+    return StagedFiles(results / f"{_UNFINISHED}{session}", results / session)
+
+
+def stage(results: Path, session: str, files: Mapping[str, bytes]) -> StagedFiles:
+    """Write the result of a session where nobody looks for it yet."""
+    with storing("a folder", results):
+        results.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
+    for stale in results.glob(f"{_UNFINISHED}*"):
+        shutil.rmtree(stale)
+    made = staged_in(results, session)
+    private_directory(made.hidden)
+    for name, content in files.items():
+        write_durably(made.hidden / name, content)
+    sync_directory(made.hidden)
+    return made
+
 
 OVER: frozenset[Phase] = frozenset({"written", "finished", "ended"})
 """Phases in which a session asks nothing more of anybody."""
@@ -95,12 +271,12 @@ class Session:
     @property
     def domain(self) -> Domain:
         """All variables of the session, in the task's order."""
-        told = {
+        categories = {
             offered.variable.name: offered.variable.to_variable()
             for offer in self.offers.values()
             for offered in offer.variables
         }
-        return Domain(tuple(told[name] for name in variables_of(self.proposal)))
+        return Domain(tuple(categories[name] for name in variables_of(self.proposal)))
 
     def status(self) -> Status:
         """Return how far the session is."""
@@ -143,15 +319,15 @@ class Session:
                 where=self.proposal.session,
             )
 
-    def require_own(self, kind: type[Statement], told: Signed) -> None:
+    def require_own(self, kind: type[Statement], signed: Signed) -> None:
         """Check that others received what this owner stated, unaltered.
 
         Raises:
             PeerDeviated: it was altered.
         """
-        if self.own.get(kind.noun) != told:
+        if self.own.get(kind.noun) != signed:
             raise PeerDeviated(
-                f"The {kind.noun} that {told.owner} made came back to it altered, from"
+                f"The {kind.noun} that {signed.owner} made came back to it altered, from"
                 f" {self.proposal.initiator}.",
                 where=self.proposal.initiator,
             )
@@ -197,9 +373,9 @@ class SessionResult(Message):
     agreed: Statements | None = None
 
 
-def families_of(told: list[FamilyMessage]) -> tuple[SharedFamily, ...]:
+def families_of(messages: list[FamilyMessage]) -> tuple[SharedFamily, ...]:
     """Return what is kept of learned families: their names, and no parameter."""
-    return tuple(SharedFamily(node=family.node, parents=family.parents) for family in told)
+    return tuple(SharedFamily(node=family.node, parents=family.parents) for family in messages)
 
 
 def keep(state: Path, kept: SessionResult) -> None:

@@ -255,7 +255,7 @@ def draw_id(secrets: Secrets, study: str, block: Block, epoch: int = 0) -> str:
 
     Unrandomized blocks draw nothing: theirs depends on the block alone. The same people under
     other record ids are other records; what they are known by is
-    `owner_agent.release.refusals.population_of`.
+    `owner_agent.release.composition.population_of`.
 
     Args:
         secrets: the owner's secrets.
@@ -355,10 +355,10 @@ def _absorb(mac: _Cipher, inputs: Inputs, codes: Codes) -> None:
         codes: N x variables.
     """
     for start in range(0, len(inputs), _BATCH):
-        told = _big_endian(codes[start : start + _BATCH])
+        words = _big_endian(codes[start : start + _BATCH])
         state = mac.octets(inputs[start : start + _BATCH])
-        for place in range(0, told.shape[1], KEY_BYTES):
-            block = told[:, place : place + KEY_BYTES]
+        for place in range(0, words.shape[1], KEY_BYTES):
+            block = words[:, place : place + KEY_BYTES]
             state[:, : block.shape[1]] ^= block
             state = mac.octets(state)
         inputs[start : start + _BATCH] = state

@@ -1,31 +1,44 @@
-"""The reports of a block's variables, drawn so that the declared matrix is the mechanism.
+"""How a report is drawn of a true code: by the channel's matrix, or by its own way.
 
-A channel over a product of any size is drawn variable by variable and never listed. Each decision
-takes words of its own (`words`): a comparison of one or two words with an integer, or an exactly
-uniform number.
+Also here:
+
+* One reported category per record, exact on integers.
+* What records of a sampled block report: each the variables of its own choice.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from functools import singledispatch
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial, singledispatch
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from owner_agent.randomize import alike
-from owner_agent.randomize.alike import ChoiceSampler, Places, Sampler, Spans
-from owner_agent.randomize.draws import Draws, UniformWords, below, uniform_below, uniform_columns
-from owner_agent.randomize.unit_sampling import unit_sampler
+from owner_agent.randomize.draws import (
+    Draws,
+    UniformWords,
+    below,
+    uniform_below,
+    uniform_columns,
+    words_below,
+)
 from pramana_core.channels import (
+    RESOLUTION,
+    Choice,
     Coordinated,
     CutAndPaste,
+    Grouped,
+    Identity,
     Mixture,
     OneHot,
     Product,
+    RandomSymmetric,
     Sampled,
+    StructuralZeros,
+    Symmetric,
     Transition,
     UnitTransition,
 )
@@ -33,6 +46,300 @@ from pramana_core.errors import ChannelError
 from pramana_core.marginals.counts import Codes
 from pramana_core.plan import Block
 from pramana_core.wire.parts import code_dtype
+
+# One reported category per record, exact on integers.
+#
+# Most channels' probabilities are multiples of 2^-32, so one word, uniform over 0 .. 2^32 - 1,
+# picks
+# each report for exactly as many values as the published matrix says. There is no rounding
+# anywhere.
+
+
+UnitSampler: TypeAlias = Callable[[Codes, UniformWords], Codes]
+"""`(codes, words)` gives the reports of N records, true codes below K, as codes below L."""
+
+_FEW_REPORTS = 12
+"""Up to this many reports, comparing with every boundary is faster than searching."""
+
+_FEW_LABELS = 16
+"""Up to so many labels, looking for each is faster than sorting."""
+
+
+def rows_by_label(
+    labels: npt.NDArray[np.integer], count: int
+) -> Iterator[tuple[int, npt.NDArray[np.intp]]]:
+    """Yield each label below `count` that occurs, with the rows that have it, ascending."""
+    if count <= _FEW_LABELS:
+        found = ((label, np.flatnonzero(labels == label)) for label in range(count))
+        yield from ((label, rows) for label, rows in found if len(rows))
+        return
+    order = np.argsort(labels, kind="stable")
+    ends = np.cumsum(np.bincount(labels, minlength=count))
+    for label in range(count):
+        rows = order[(ends[label - 1] if label else 0) : ends[label]]
+        if len(rows):
+            yield label, rows
+
+
+@singledispatch
+def unit_sampler(channel: UnitTransition) -> UnitSampler:
+    """Return what draws the reports of records by a channel, prepared once for all of them."""
+    boundaries = np.cumsum(channel.units(), axis=1).astype(np.uint64)
+    rows, reports = boundaries.shape
+    if reports <= _FEW_REPORTS:
+        return partial(_by_comparing, boundaries)
+    # All rows on one line, row l shifted by l * 2^32: a row's last boundary is the next one's 0.
+    line = (boundaries + (np.arange(rows, dtype=np.uint64)[:, None] << np.uint64(32))).ravel()
+    return partial(_by_searching, line, reports)
+
+
+def _by_comparing(boundaries: Codes, codes: Codes, words: UniformWords) -> Codes:
+    """Report as many as there are boundaries of the record's row of P at or below its draw."""
+    draws = words.word(0)
+    reported = np.zeros(len(codes), dtype=code_dtype(boundaries.shape[1]))
+    for column in boundaries.T[:-1]:
+        reported += draws >= column[codes]
+    return reported
+
+
+def _by_searching(line: Codes, reports: int, codes: Codes, words: UniformWords) -> Codes:
+    """The same, in a line of all boundaries."""
+    at = (codes.astype(np.uint64) << np.uint64(32)) + words.word(0)
+    found = np.searchsorted(line, at, side="right") - codes.astype(np.int64) * reports
+    return found.astype(code_dtype(reports))
+
+
+@unit_sampler.register
+def _(channel: Identity) -> UnitSampler:  # noqa: ARG001 - by its class
+    return lambda codes, words: codes  # noqa: ARG005 - it takes none
+
+
+@unit_sampler.register
+def _(channel: Symmetric) -> UnitSampler:
+    if channel.off_units == 0:
+        return lambda codes, words: codes  # noqa: ARG005
+    if channel.off_units == RESOLUTION:
+        return lambda codes, words: 1 - codes  # noqa: ARG005
+    keep, off, last = map(np.uint32, (channel.keep_units, channel.off_units, channel.size - 1))
+    narrow = code_dtype(channel.size)
+
+    def drawn(codes: Codes, words: UniformWords) -> Codes:
+        """Keep below `keep`; above, each other category has `off` draws, in order."""
+        draws = words.word(0)
+        # Draws below `keep` wrap around, to above all others: `last * off` is 2^32 - `keep`.
+        draws -= keep
+        draws //= off
+        others = np.minimum(draws, last, out=draws).astype(narrow)
+        kept = np.negative((others == narrow.type(last)).astype(narrow))
+        others += others >= codes
+        # By bits, which is several times faster than a choice between two arrays.
+        others ^= (others ^ codes.astype(narrow, copy=False)) & kept
+        return others
+
+    return drawn
+
+
+@unit_sampler.register
+def _(channel: RandomSymmetric) -> UnitSampler:
+    """Report by the symmetric channel that the record's words after the first choose (FRAPP 4).
+
+    Over the uniform choices each other category has `off_units` draws of the first word on
+    average, which is an integer, so that the expected channel is met exactly.
+    """
+    choices = 2 * channel.spread_units + 1
+
+    def drawn(codes: Codes, words: UniformWords) -> Codes:
+        draws = words.word(0).astype(np.uint64)
+        chosen = uniform_below(words.after(1), choices, 0, words_below(choices))
+        off = chosen + np.uint64(channel.off_units - channel.spread_units)
+        keep = np.uint64(RESOLUTION) - np.uint64(channel.size - 1) * off
+        reported = codes.copy()
+        moved = np.flatnonzero(draws >= keep)
+        others = (draws[moved] - keep[moved]) // off[moved]
+        others += others >= codes[moved]
+        reported[moved] = others
+        return reported
+
+    return drawn
+
+
+@unit_sampler.register
+def _(channel: Grouped) -> UnitSampler:
+    """Sample inside each group by the group's own channel; the group never changes."""
+    group_of = np.empty(channel.shape[0], dtype=np.int64)
+    place_of = np.empty(channel.shape[0], dtype=np.uint64)
+    for index, group in enumerate(channel.groups):
+        group_of[list(group)] = index
+        place_of[list(group)] = np.arange(len(group))
+    inner = [None if c is None else unit_sampler(c) for c in channel.channels]
+    members = [np.array(group) for group in channel.groups]
+
+    def drawn(codes: Codes, words: UniformWords) -> Codes:
+        reported = codes.copy()
+        for index, rows in rows_by_label(group_of[codes], len(members)):
+            sampler = inner[index]
+            if sampler is not None:
+                places = sampler(place_of[codes[rows]], words.of(rows))
+                reported[rows] = members[index][places]
+        return reported
+
+    return drawn
+
+
+@unit_sampler.register
+def _(channel: StructuralZeros) -> UnitSampler:
+    """Sample among the possible categories by the inner channel."""
+    possible = np.array(channel.possible)
+    place_of = np.full(channel.size, len(possible), dtype=np.uint64)
+    place_of[possible] = np.arange(len(possible))
+    inner = unit_sampler(channel.channel)
+
+    def drawn(codes: Codes, words: UniformWords) -> Codes:
+        places = place_of[codes]
+        # As the matrix says, an impossible category stays; `randomize` lets no record have one.
+        rows = np.flatnonzero(places < len(possible))
+        reported = codes.copy()
+        reported[rows] = possible[inner(places[rows], words.of(rows))]
+        return reported
+
+    return drawn
+
+
+# What records of a sampled block report: each the variables of its own choice.
+#
+# Thousands of choices share a channel or a few. What a record reports depends on its own words
+# alone,
+# so that records of different choices can be drawn in one go.
+
+
+COUNTED_CELLS = 1 << 64
+"""Up to so many cells of a block a record's has a number of 64 bits."""
+
+_ENOUGH = 1 << 9
+"""Of fewer records of a kind most of the time goes into calls of numpy."""
+
+Places = npt.NDArray[np.intp]
+
+Sampler: TypeAlias = Callable[[Sequence[Codes], UniformWords], list[Codes]]
+"""`(true, words)` gives the reports of each variable of N records from their true codes of each."""
+
+
+class Spans:
+    """Consecutive spans of the words; which of them each record's word falls into.
+
+    Args:
+        bounds: where spans end and the next begin, ascending, at most 2^32.
+    """
+
+    def __init__(self, bounds: Sequence[int]):
+        self._bounds = np.array(bounds, dtype=np.uint64)
+        # A word's highest bits tell its span, but where a bound lies among words that share them.
+        bits = min(20, max(12, (16 * len(bounds)).bit_length()))
+        self._shift = np.uint32(32 - bits)
+        starts = np.arange(1 << bits, dtype=np.uint64) << np.uint64(self._shift)
+        ends = starts + np.uint64((1 << int(self._shift)) - 1)
+        first, last = (self._bounds.searchsorted(w, side="right") for w in (starts, ends))
+        self._divided = len(bounds) + 1
+        self._found = np.where(first == last, first, self._divided)
+
+    def of(self, words: Draws) -> Places:
+        """Return the number of each word's span: of the bounds that are not above it."""
+        found = self._found.take((words >> self._shift).astype(np.intp))
+        rows = np.flatnonzero(found == self._divided)
+        found[rows] = self._bounds.searchsorted(words[rows].astype(np.uint64), side="right")
+        return found
+
+
+class ChoiceSampler:
+    """Draws the reports of records by their choices, and withholds their other variables.
+
+    Args:
+        choices: the choices.
+        sizes: the number of true categories of each variable.
+        sampler: what draws by a channel over variables of these sizes.
+    """
+
+    def __init__(
+        self,
+        choices: Sequence[Choice],
+        sizes: Sequence[int],
+        sampler: Callable[[Transition, Sequence[int]], Sampler],
+    ):
+        kinds, kind_of = _kinds(choices, sizes)
+        self._kinds = [(sampler(channel, inner), len(inner)) for channel, inner in kinds]
+        # The last choice stands for none.
+        self._kind_of = np.array([*kind_of, len(kinds)], dtype=code_dtype(len(kinds) + 1))
+        # Choices are filled up with a variable that nobody has, of one category.
+        self._axes = np.full((max(len(c.axes) for c in choices), len(kind_of) + 1), len(sizes))
+        for index, choice in enumerate(choices):
+            self._axes[: len(choice.axes), index] = choice.axes
+        self._sizes = np.array([*sizes, 1], dtype=np.uint64)[self._axes]
+        self._counted = all(math.prod(inner) <= COUNTED_CELLS for _, inner in kinds)
+        self._withheld: Codes = np.array(sizes, dtype=code_dtype(max(sizes) + 1))[:, None]
+
+    def __call__(self, true: Sequence[Codes], chosen: Places, words: UniformWords) -> list[Codes]:
+        """Return the reports of N records, N codes of each variable; the last code is "withheld".
+
+        Args:
+            true: N true codes of each variable.
+            chosen: the N records' choices; the number of choices for none: all is withheld.
+            words: the N records' words.
+        """
+        codes = self._line(true)
+        made: Codes = np.repeat(self._withheld, len(chosen), axis=1)
+        line = made.reshape(-1)
+        for kind, rows in rows_by_label(self._kind_of.take(chosen), len(self._kinds)):
+            sampler, count = self._kinds[kind]
+            places = self._places(chosen.take(rows), rows, len(chosen))[:count]
+            drawn = sampler([codes.take(own) for own in places], words.of(rows))
+            for own, column in zip(places, drawn, strict=True):
+                line[own] = column
+        return list(made)
+
+    def cells(self, true: Sequence[Codes], chosen: Places) -> Codes:
+        """Return what is true of each record in the variables of its choice, N cells of them.
+
+        Where a choice has more than 2^64 it is N x variables codes, those of others as if withheld.
+        """
+        codes = self._line(true)
+        places = self._places(chosen, np.arange(len(chosen)), len(chosen))
+        if self._counted:
+            cells: Codes = codes.take(places[0]).astype(np.uint64)
+            for own, sizes in zip(places[1:], self._sizes[1:], strict=True):
+                cells *= sizes.take(chosen)
+                cells += codes.take(own)
+            return cells
+        made: Codes = np.zeros((len(true) + 1, len(chosen)), dtype=np.uint64)
+        made[:-1] = self._withheld
+        for own in places:
+            made.reshape(-1)[own] = codes.take(own)
+        return np.ascontiguousarray(made[:-1].T)
+
+    def _line(self, true: Sequence[Codes]) -> Codes:
+        """Return all codes in a line, variable by variable, and then those of no variable."""
+        codes: Codes = np.zeros((len(true) + 1, len(true[0])), dtype=self._withheld.dtype)
+        for row, column in zip(codes, true, strict=False):
+            row[:] = column
+        return codes.reshape(-1)
+
+    def _places(self, chosen: Places, rows: Places, records: int) -> list[Places]:
+        """Return where the codes of each variable of their choices lie in the line."""
+        return [start.take(chosen) + rows for start in self._axes * records]
+
+
+def together(choices: Sequence[Choice], sizes: Sequence[int]) -> int:
+    """Return how many records should be drawn together, so that there are enough of each kind."""
+    return _ENOUGH * len(_kinds(choices, sizes)[0])
+
+
+def _kinds(
+    choices: Sequence[Choice], sizes: Sequence[int]
+) -> tuple[list[tuple[Transition, tuple[int, ...]]], list[int]]:
+    """Return the different channels of choices, with their variables' sizes, and which each has."""
+    found: dict[tuple[Transition, tuple[int, ...]], int] = {}
+    kinds = [(choice.channel, tuple(sizes[axis] for axis in choice.axes)) for choice in choices]
+    kind_of = [found.setdefault(kind, len(found)) for kind in kinds]
+    return list(found), kind_of
 
 
 def true_cells(block: Block, columns: Mapping[str, Codes]) -> Codes:
@@ -45,7 +352,7 @@ def true_cells(block: Block, columns: Mapping[str, Codes]) -> Codes:
         return columns[block.names[0]]
     own = [columns[name] for name in block.names]
     sizes = [v.size for v in block.variables]
-    if math.prod(sizes) <= alike.COUNTED_CELLS:
+    if math.prod(sizes) <= COUNTED_CELLS:
         return join(own, sizes)
     return np.stack(own, axis=1, dtype=code_dtype(max(sizes)), casting="unsafe")
 

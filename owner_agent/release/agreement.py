@@ -18,9 +18,8 @@ from owner_agent.release.left import remember
 from owner_agent.site.adopting import FETCH, AdoptedPlan, short
 from owner_agent.site.site import Site
 from owner_agent.state.environment import Environment
-from owner_agent.state.history import noted
 from owner_agent.state.keys import KeyStore, RetryKey
-from owner_agent.state.tokens import TokenStore
+from owner_agent.state.private_files import TokenStore, noted
 from pramana_core.errors import (
     ConfigError,
     NotFound,
@@ -43,15 +42,15 @@ def agreed_plan(site: Site, environment: Environment) -> StudyPlan:
     """
     token = TokenStore(site.state).load(site.miner.study)
     with Miner.of(site, token, environment) as miner:
-        told = miner.study_plan(site.miner.study)
-    if told is None:
+        plan = miner.study_plan(site.miner.study)
+    if plan is None:
         raise NotFound(
             f"Study {site.miner.study!r} has no study plan at {site.miner.url}.",
             where=site.miner.study,
             remedy="Whoever runs the study gives it one; `owner-agent design --write-study-plan"
             " FILE` makes it.",
         )
-    return told
+    return plan
 
 
 def require_agreed_by(site: Site, adopted: AdoptedPlan | None, environment: Environment) -> None:
@@ -88,18 +87,18 @@ def require_agreed(adopted: AdoptedPlan | None, miner: Miner, study: str) -> Non
         StudyPlanNotFollowed: it holds them to another.
         Refused, Unreachable: the miner said no, or nothing.
     """
-    told = miner.study_plan(study)
-    if adopted is None and told is not None:
+    plan = miner.study_plan(study)
+    if adopted is None and plan is not None:
         raise StudyPlanNotFollowed(
-            f"Study {study!r} has the study plan {short(told.digest)}, and the site file names"
+            f"Study {study!r} has the study plan {short(plan.digest)}, and the site file names"
             " none: a release beside it would add to what all owners tell of a record.",
             where="study_plan",
             remedy=f"{FETCH} Then name it in [study_plan] of the site file.",
         )
-    if adopted is None or (told is not None and told.digest == adopted.plan.digest):
+    if adopted is None or (plan is not None and plan.digest == adopted.plan.digest):
         return
     here = f"the site file follows {short(adopted.plan.digest)}"
-    said = "has no study plan" if told is None else f"has the study plan {short(told.digest)}"
+    said = "has no study plan" if plan is None else f"has the study plan {short(plan.digest)}"
     raise StudyPlanNotFollowed(
         f"Study {study!r} {said} at the miner, and {here}; nothing was sent.",
         where="study_plan",
@@ -117,13 +116,13 @@ def require_beside(columns: Collection[str], miner: Miner, study: str, section: 
         StudyPlanNotFollowed: the plan randomizes one of the columns.
         Refused, Unreachable: the miner said no, or nothing.
     """
-    told = miner.study_plan(study)
-    if told is None:
+    plan = miner.study_plan(study)
+    if plan is None:
         return
-    planned = {variable.name for _, owned in told.owners for variable in owned}
+    planned = {variable.name for _, owned in plan.owners for variable in owned}
     if both := [name for name in columns if name in planned]:
         raise StudyPlanNotFollowed(
-            f"The study plan {short(told.digest)} of study {study!r} randomizes"
+            f"The study plan {short(plan.digest)} of study {study!r} randomizes"
             f" {', '.join(both)}; this release would tell more than the plan states, so nothing was"
             " sent.",
             where=section,

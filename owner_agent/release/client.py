@@ -23,12 +23,9 @@ import httpx
 from pydantic import BaseModel, ValidationError
 
 from owner_agent.site.site import Site
-from owner_agent.state.environment import Environment
-from owner_agent.state.tls import TlsFiles
+from owner_agent.state.environment import Environment, TlsFiles
 from pramana_core.errors import NotFound, PramanaError, ProtocolUnsupported, Refused, Unreachable
 from pramana_core.study_plan import StudyPlan
-from pramana_core.wire.addresses import is_loopback
-from pramana_core.wire.audit import AuditAnchor
 from pramana_core.wire.base import Page
 from pramana_core.wire.parts import DIGEST_HEADER, PART_MEDIA_TYPE, content_digest
 from pramana_core.wire.privacy import (
@@ -39,11 +36,23 @@ from pramana_core.wire.privacy import (
     StudyPrivacy,
     TokenIssued,
 )
-from pramana_core.wire.problems import ProblemDetail, read_problem
-from pramana_core.wire.releases import PartReceipt, Release, ReleaseCreate
-from pramana_core.wire.releases.linkage import LinkageCheck, LinkageQuestion
+from pramana_core.wire.releases import (
+    LinkageCheck,
+    LinkageQuestion,
+    PartReceipt,
+    Release,
+    ReleaseCreate,
+)
+from pramana_core.wire.services import (
+    IDEMPOTENCY_HEADER,
+    PROTOCOL,
+    PROTOCOL_HEADER,
+    AuditAnchor,
+    ProblemDetail,
+    is_loopback,
+    read_problem,
+)
 from pramana_core.wire.study_plans import StudyPlanView
-from pramana_core.wire.versions import IDEMPOTENCY_HEADER, PROTOCOL, PROTOCOL_HEADER
 
 # Requests to a miner: tried again where they did not get through, and read as messages.
 #

@@ -7,16 +7,15 @@ from contextlib import closing, contextmanager
 from datetime import datetime
 
 from owner_agent.release.agreement import require_agreed, require_beside, require_one_secret
-from owner_agent.release.ahead import ahead
 from owner_agent.release.client import Miner
 from owner_agent.release.ledger import Entry, EntryState, Ledger
 from owner_agent.release.left import require_known
-from owner_agent.release.outbox import PreparedRelease
+from owner_agent.release.outbox import PreparedRelease, ahead
 from owner_agent.site.adopting import AdoptedPlan
 from pramana_core.errors import ReleaseNotOpen, TransportError, Unreachable
 from pramana_core.progress import Progress
+from pramana_core.wire.release_kinds import SHARED_TREE
 from pramana_core.wire.releases import Release
-from pramana_core.wire.releases.base import SHARED_TREE
 
 
 class Delivery:

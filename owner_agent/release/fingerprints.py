@@ -27,7 +27,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from owner_agent.release.ledger import Draw, Entry
 from pramana_core.errors import StoreCorrupt
 from pramana_core.marginals.counts import Codes
-from pramana_core.mixed.table import CategoricalColumn, Column
+from pramana_core.mixed import CategoricalColumn, Column
 
 BINS = 8
 """Numeric columns are known again by which of so many groups of ranks a record is in."""

@@ -12,19 +12,19 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import ClassVar, Self
 
+from owner_agent.release.composition import refuse_conflicts, sketch_of
 from owner_agent.release.delivery import Delivery
 from owner_agent.release.fingerprints import Values, fingerprint_of
 from owner_agent.release.ledger import Draw, Entry
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.outbox import Outgoing
-from owner_agent.release.refusals import refuse_conflicts, sketch_of
 from owner_agent.site.site import Site
 from owner_agent.state.environment import Environment
 from owner_agent.state.keys import KeyStore, Secrets
 from pramana_core.progress import StagedProgress
 from pramana_core.wire.parts import Column
+from pramana_core.wire.release_kinds import ReleaseKindName
 from pramana_core.wire.releases import ReleaseCreate
-from pramana_core.wire.releases.base import ReleaseKindName
 
 
 def drawn_by(

@@ -22,9 +22,13 @@ from owner_agent.release.composition import UNKNOWN, planned_draws
 from owner_agent.release.ledger import Draw, Entry, EntryState, Form
 from owner_agent.site.site import Site
 from owner_agent.state.environment import Environment
-from owner_agent.state.history import WAYS_OUT, noted
-from owner_agent.state.private_files import private_directory, write_replacing
-from owner_agent.state.tokens import TokenStore
+from owner_agent.state.private_files import (
+    WAYS_OUT,
+    TokenStore,
+    noted,
+    private_directory,
+    write_replacing,
+)
 from pramana_core.audit.command import ANCHORS
 from pramana_core.audit.verifying import Anchor, contradiction, read_anchors, written
 from pramana_core.errors import (
@@ -38,8 +42,8 @@ from pramana_core.errors import (
 )
 from pramana_core.privacy import epsilon
 from pramana_core.wire.privacy import StudyPrivacy
+from pramana_core.wire.release_kinds import RANDOMIZED, SHARED_TREE
 from pramana_core.wire.releases import Release
-from pramana_core.wire.releases.base import RANDOMIZED, SHARED_TREE
 
 _NAMED = 10
 _ROUNDING = 1e-9
@@ -74,7 +78,7 @@ def entries_of(
     releases: Sequence[Release],
     known: Sequence[Entry],
     columns: Mapping[str, str],
-    told: StudyPrivacy | None,
+    disclosure: StudyPrivacy | None,
     miner: str,
     now: datetime,
 ) -> tuple[Entry, ...]:
@@ -84,13 +88,13 @@ def entries_of(
         releases: the releases.
         known: the ledger's entries; one that was prepared for a release is used again.
         columns: the table's column of each variable, where that is known.
-        told: what the miner says that everything comes to. Where it counts releases under the same
-            plan as one draw, so does the ledger; else each as a draw of its own.
+        disclosure: what the miner says that everything comes to. Where it counts releases
+            under the same plan as one draw, so does the ledger; else each as a draw of its own.
         miner: its address.
         now: the time.
     """
     prepared = {entry.digest: entry for entry in known}
-    once = told is not None and _drawn_once(releases, told)
+    once = disclosure is not None and _drawn_once(releases, disclosure)
     return tuple(
         replace(prepared[release.digest], state=_state(release), release_id=release.id)
         if release.digest in prepared
@@ -137,22 +141,22 @@ def _draws(release: Release, columns: Mapping[str, str], *, once: bool) -> tuple
         bound = kind.epsilon(content)
         loss = math.inf if bound is None else bound
         return tuple(
-            Draw(names[name], name, lost, loss, Form.OPEN_TREE if told else Form.TREE)
-            for name, told in openly.items()
+            Draw(names[name], name, lost, loss, Form.OPEN_TREE if disclosure else Form.TREE)
+            for name, disclosure in openly.items()
         )
     return tuple(
         Draw(
             names[name],
             name,
-            f"told {name}" if told else lost,
+            f"told {name}" if disclosure else lost,
             math.inf,
-            Form.OPEN if told else Form.MASKED,
+            Form.OPEN if disclosure else Form.MASKED,
         )
-        for name, told in openly.items()
+        for name, disclosure in openly.items()
     )
 
 
-def _drawn_once(releases: Iterable[Release], told: StudyPrivacy) -> bool:
+def _drawn_once(releases: Iterable[Release], disclosure: StudyPrivacy) -> bool:
     """Whether the miner counts no column for more than its different blocks come to."""
     blocks: dict[str, dict[str, float]] = defaultdict(dict)
     for release in releases:
@@ -165,7 +169,7 @@ def _drawn_once(releases: Iterable[Release], told: StudyPrivacy) -> bool:
         column.amplification is None
         or column.amplification.to_amplification().epsilon
         <= sum(blocks[column.variable].values()) * (1 + _ROUNDING)
-        for column in told.columns
+        for column in disclosure.columns
         if column.owner in owner and column.variable in blocks
     )
 
@@ -231,21 +235,21 @@ def remember(state: Path, miner: Miner, environment: Environment) -> str | None:
         return f"the state of the miner's audit log could not be kept: {error}"
 
 
-def _remembered(state: Path, url: str, told: Anchor, environment: Environment) -> str | None:
+def _remembered(state: Path, url: str, anchor: Anchor, environment: Environment) -> str | None:
     path = anchors_path(state, url)
     known = _kept(path) if path.exists() else ()
-    if known and (known[-1].log, known[-1].entries, known[-1].head) == _state_of(told):
+    if known and (known[-1].log, known[-1].entries, known[-1].head) == _state_of(anchor):
         return None
-    *_, wrong = _findings((*known, told))
+    *_, wrong = _findings((*known, anchor))
     if wrong is not None:
         with noted(state, environment.now(), "miner_log_rewritten", miner=url, why=wrong):
-            _keep(path, (*known, told))
+            _keep(path, (*known, anchor))
         return (
             f"the audit log of {url} is not the one it was: {wrong}. It may have been restored"
             " from a backup; ask whoever runs it. `owner-agent audit anchors` prints what it told,"
             " to be compared with what the other owners have."
         )
-    _keep(path, (*known, told))
+    _keep(path, (*known, anchor))
     return None
 
 
@@ -272,10 +276,10 @@ def _findings(anchors: Iterable[Anchor]) -> Iterator[str | None]:
     """
     latest: dict[str | None, Anchor] = {}
     before: Anchor | None = None
-    for told in anchors:
-        known = latest.get(told.log, before)
-        yield None if known is None else contradiction(known, told)
-        latest[told.log] = before = told
+    for anchor in anchors:
+        known = latest.get(anchor.log, before)
+        yield None if known is None else contradiction(known, anchor)
+        latest[anchor.log] = before = anchor
 
 
 def require_unbroken(seen: Mapping[str, tuple[Anchor, ...]]) -> None:

@@ -24,12 +24,12 @@ from pydantic import ValidationError
 
 from owner_agent.randomize.draws import pseudonyms
 from owner_agent.randomize.masking_noise import keyed_digest, masking_randomness
+from owner_agent.release.composition import known_entries
 from owner_agent.release.fingerprints import Values, groups_of, recognized, values_of
 from owner_agent.release.leaving import Leaving, drawn_by
 from owner_agent.release.ledger import Draw, Form
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.outbox import Outgoing
-from owner_agent.release.refusals import known_entries
 from owner_agent.site.mask_section import AUTO, TellSection
 from owner_agent.site.site import Site
 from owner_agent.state.environment import Environment
@@ -44,15 +44,14 @@ from owner_agent.table.mixed import (
 from owner_agent.table.table import TextTable
 from pramana_core.errors import ConfigError, PramanaError
 from pramana_core.mask import METHODS, Masked
-from pramana_core.mask.advice import Recommendation, recommend
 from pramana_core.mask.copies import require_few_copies
-from pramana_core.mask.core.cautions import gravest_first
+from pramana_core.mask.core.inputs import gravest_first
 from pramana_core.mask.core.masked import Bounds, Method, bounded, cut_cautions, require_within
-from pramana_core.mixed.table import CategoricalColumn, Column, MixedTable, numeric_table
+from pramana_core.mask.recommending import Recommendation, recommend
+from pramana_core.mixed import CategoricalColumn, Column, MixedTable, numeric_table
 from pramana_core.progress import StagedProgress
 from pramana_core.wire.parts import Pseudonyms, key_order
-from pramana_core.wire.releases.base import MASKED
-from pramana_core.wire.releases.masked import MaskedTableMessage, TableColumn
+from pramana_core.wire.release_kinds import MASKED, MaskedTableMessage, TableColumn
 
 LETTERS = (
     "S is what is told as it is, X what is confidential and stays here, Y what is released in X's"

@@ -1,7 +1,8 @@
-"""Releases on disk, whole before their first byte leaves.
+"""The outbox: releases lie here, parts and manifest, from before the first byte leaves.
 
-A release is a folder `outbox/<name>/` with `manifest.json` (the message that announces it) and the
-parts exactly as they are sent. It appears under its name in one step, or not at all.
+Also here:
+
+* Work in stages that overlap: each stage is an iterator, and works at the next item meanwhile.
 """
 
 from __future__ import annotations
@@ -9,25 +10,44 @@ from __future__ import annotations
 import hashlib
 import secrets
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from owner_agent.randomize.reports import SortedReports
-from owner_agent.release.ahead import ahead
 from owner_agent.state.private_files import private_directory, sync_directory, write_durably
 from pramana_core.errors import LimitExceeded, OptionError, PramanaError, StoreCorrupt
 from pramana_core.full_disks import storing
 from pramana_core.wire.base import KEY_BYTES, MAX_PARTS
 from pramana_core.wire.channels import PlanMessage
 from pramana_core.wire.parts import Column, encode_part, parts_of
+from pramana_core.wire.release_kinds import KINDS, RANDOMIZED, ReleaseKindName
 from pramana_core.wire.releases import PartManifest, ReleaseCreate, release_digest
-from pramana_core.wire.releases.base import RANDOMIZED, ReleaseKindName
-from pramana_core.wire.releases.catalogue import KINDS
+
+# Work in stages that overlap: each stage is an iterator, and works at the next item meanwhile.
+
+
+Item = TypeVar("Item")
+
+
+def ahead(items: Iterator[Item]) -> Generator[Item]:
+    """Yield items, each of which is made in a thread while the one before it is used.
+
+    In memory are one item that is used and one that is made. An error in an item is raised where
+    that would have come; whoever stops early waits for the item that is being made.
+    """
+    end = object()
+    with ThreadPoolExecutor(1) as pool:
+        coming = pool.submit(next, items, end)
+        while (item := coming.result()) is not end:
+            coming = pool.submit(next, items, end)
+            yield item  # type: ignore[misc]
+
 
 OUTBOX = "outbox"
 """The folder's name in a state directory."""
@@ -191,7 +211,7 @@ def _require_part_count(records: int, per_part: int) -> None:
 
 
 def _manifest(records: Outgoing, content_digest: str, parts: list[PartManifest]) -> ReleaseCreate:
-    told = records.draws
+    draws = records.draws
     digest = release_digest(content_digest, parts)
     content: dict[str, Any] = {KINDS[records.kind].field: records.message}
     return ReleaseCreate(
@@ -200,8 +220,8 @@ def _manifest(records: Outgoing, content_digest: str, parts: list[PartManifest])
         records=len(records.keys),
         parts=parts,
         digest=digest,
-        draws=None if told is None else list(told.draws),
-        keyed_draws=None if told is None else list(told.keyed),
+        draws=None if draws is None else list(draws.draws),
+        keyed_draws=None if draws is None else list(draws.keyed),
         linkage=records.linkage,
         **content,
     )
@@ -215,8 +235,8 @@ def _bodies(records: Outgoing, content: Any, per_part: int) -> Iterator[tuple[Pa
         columns = {name: values[start:stop] for name, values in records.columns.items()}
         body = encode_part(schema, records.keys[start:stop], columns)
         sha = hashlib.sha256(body).hexdigest()
-        told = PartManifest(number=number, records=stop - start, bytes=len(body), sha256=sha)
-        yield told, body
+        entry = PartManifest(number=number, records=stop - start, bytes=len(body), sha256=sha)
+        yield entry, body
 
 
 def _found(folder: Path, manifest: ReleaseCreate) -> PreparedRelease:

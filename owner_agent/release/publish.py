@@ -22,8 +22,7 @@ from owner_agent.release.options import PublishOptions
 from owner_agent.release.outbox import OUTBOX, discard, prepare, reopen
 from owner_agent.site.site import Site
 from owner_agent.state.environment import Environment
-from owner_agent.state.lock import publishing_alone
-from owner_agent.state.tokens import TokenStore
+from owner_agent.state.private_files import TokenStore, publishing_alone
 from pramana_core.alike import did_you_mean
 from pramana_core.errors import NotFound, NotReady
 from pramana_core.progress import StagedProgress

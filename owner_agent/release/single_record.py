@@ -116,14 +116,14 @@ def _kept(file: Path, study: str, plan: Plan) -> SingleReport:
             " reports together tell more than one.",
         ) from None
     if (kept.study, kept.plan_digest) != (study, plan.digest):
-        told = "study" if kept.study != study else "plan"
+        changed = "study" if kept.study != study else "plan"
         names = {
             "study": (kept.study, study),
             "plan": (kept.plan_digest[:12], plan.digest[:12]),
-        }[told]
+        }[changed]
         raise PlanConflict(
-            f"The report in {file} was made for {told} {names[0]}, and this is {told} {names[1]}."
-            " Nothing was drawn.",
+            f"The report in {file} was made for {changed} {names[0]}, and this is {changed}"
+            f" {names[1]}. Nothing was drawn.",
             where=str(file),
             remedy="A second report tells more of the record than either plan states. For another"
             " study keep another file, and add the epsilons up; within one study a record reports"

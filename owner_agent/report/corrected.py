@@ -13,8 +13,8 @@ from typing import Any
 from owner_agent.release.composition import spent
 from owner_agent.release.corrections import Correction, ReleaseHistory, examine
 from owner_agent.release.ledger import Entry, Ledger
-from owner_agent.release.table_records import TableRecords
-from owner_agent.report.measures import finite
+from owner_agent.release.randomized import TableRecords
+from owner_agent.report.losses import finite
 from owner_agent.site.mistakes import CorrectionChoice
 from owner_agent.site.planning import PlannedSite
 from owner_agent.site.site import Site
@@ -123,12 +123,12 @@ def corrected_of(site: Site, plan: PlannedSite, watch: Progress) -> Corrected | 
     entries = tuple(entry for entry in Ledger(site.state).entries() if entry.left)
     sections = (site.file.miner, site.file.peer)
     studies = dict.fromkeys(section.study for section in sections if section is not None)
-    told = [study for study in studies if any(e.study == study and e.draws for e in entries)]
-    if not told:
+    affected = [study for study in studies if any(e.study == study and e.draws for e in entries)]
+    if not affected:
         return None
     choice = site.file.corrections
     try:
-        found = [c for study in told for c in _compared(site, study, plan, entries, watch)]
+        found = [c for study in affected for c in _compared(site, study, plan, entries, watch)]
     except (InputError, KeyFileError, StorageFull) as error:
         return Corrected(choice, reason=error.message)
     before = spent(entries)

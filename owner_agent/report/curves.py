@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from owner_agent.report.measures import finite
+from owner_agent.report.losses import finite
 from owner_agent.site.planning import PlannedSite
 from pramana_core.channels import (
     Grouped,

@@ -1,7 +1,7 @@
 """How reports are shown: as one HTML page that loads nothing, in a terminal, and as JSON.
 
 A page is written into the owner's folder, readable by her alone, with its numbers as JSON beside
-it, and goes nowhere else. Each report says what is particular to it: see `Shown`.
+it, and goes nowhere else. Each report says what is particular to it: see `ReportView`.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ class Report(Protocol):
         """Return JSON."""
 
 
-Told = TypeVar("Told", bound=Report)
+ReportT = TypeVar("ReportT", bound=Report)
 
 
 @dataclass(frozen=True)
-class Shown(Generic[Told]):
+class ReportView(Generic[ReportT]):
     """How a kind of reports is shown.
 
     Attributes:
@@ -56,16 +56,16 @@ class Shown(Generic[Told]):
     """
 
     name: str
-    drawn: Callable[[Told, Progress], Mapping[str, Any]]
-    printed: Callable[[Console, Console, Told], None]
-    beside: Callable[[Told], Mapping[str, str]] = lambda _report: {}
+    drawn: Callable[[ReportT, Progress], Mapping[str, Any]]
+    printed: Callable[[Console, Console, ReportT], None]
+    beside: Callable[[ReportT], Mapping[str, str]] = lambda _report: {}
 
-    def html(self, report: Told, owner: str, tick: Progress = unwatched) -> str:
+    def html(self, report: ReportT, owner: str, tick: Progress = unwatched) -> str:
         """Return the page: numbers of `as_dict`, written shorter, and pictures."""
         template = templates().get_template(f"{self.name}.j2")
         return template.render(owner=owner, report=report.as_dict(), **self.drawn(report, tick))
 
-    def write(self, report: Told, owner: str, page: Path, tick: Progress = unwatched) -> None:
+    def write(self, report: ReportT, owner: str, page: Path, tick: Progress = unwatched) -> None:
         """Write the page and, beside it, its numbers as JSON; all readable by their owner only.
 
         Raises:

@@ -1,4 +1,9 @@
-"""How the plan's report is shown: all of it on the page, the essentials in a terminal."""
+"""How the plan's report is shown: all of it on the page, the essentials in a terminal.
+
+Also here:
+
+* What people are told when a publication has ended: what left, and what was found wrong.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +17,11 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from owner_agent.release.publish import PublishOutcome
 from owner_agent.report.contents import BlockReport, VariableReport
 from owner_agent.report.figures import posterior_picture, strength_picture, width_picture
-from owner_agent.report.measures import number
-from owner_agent.report.page import Shown, show_warnings
+from owner_agent.report.losses import number
+from owner_agent.report.page import ReportView, show_warnings
 from owner_agent.report.report import LISTED_CHOICES, WIDE, PlanReport, listed, shares_reported
 from owner_agent.report.thresholds import ALARMING, POSTERIOR
 from owner_agent.report.whole_study import (
@@ -31,6 +37,7 @@ from owner_agent.site.adopting import AdoptedPlan, told_lines
 from pramana_core.pictures.svg import short
 from pramana_core.privacy import PRIOR
 from pramana_core.progress import Progress
+from pramana_core.wire.release_kinds import SHARED_TREE
 
 _PICTURES = {
     "posteriors": posterior_picture,
@@ -69,19 +76,19 @@ def _drawn(plan: PlanReport, tick: Progress) -> dict[str, Any]:
     }
 
 
-def _study(told: StudyForecast | str | None) -> dict[str, Any] | None:
+def _study(forecast: StudyForecast | str | None) -> dict[str, Any] | None:
     """Return what the page says of the whole study."""
-    if not isinstance(told, StudyForecast):
+    if not isinstance(forecast, StudyForecast):
         return None
     return {
-        "name": told.study,
-        "people": told.forecast.after.people_said,
-        "owners": owners(told),
-        "alarming": alarming(told),
-        "determined": _spaced(cells(told.record[1])[2]),
-        "lines": [(what, [_spaced(c) for c in cells(change)]) for what, change in lines(told)],
-        "budget": list(budget(told)),
-        "warnings": told.forecast.after.warnings,
+        "name": forecast.study,
+        "people": forecast.forecast.after.people_said,
+        "owners": owners(forecast),
+        "alarming": alarming(forecast),
+        "determined": _spaced(cells(forecast.record[1])[2]),
+        "lines": [(what, [_spaced(c) for c in cells(change)]) for what, change in lines(forecast)],
+        "budget": list(budget(forecast)),
+        "warnings": forecast.forecast.after.warnings,
     }
 
 
@@ -178,12 +185,12 @@ def _believed(plan: PlanReport) -> str:
 
 
 def _show_together(console: Console, plan: PlanReport) -> None:
-    told = plan.together.told
+    words = plan.together.told
     if any(block.sensitive for block in plan.blocks):
         console.print(
-            f"All sensitive variables of a record together: gamma {told.written_gamma},"
-            f" epsilon {number(told.epsilon)}; {PRIOR:.0%} grows to"
-            f" {told.grown(PRIOR):.1%}, however their values go together."
+            f"All sensitive variables of a record together: gamma {words.written_gamma},"
+            f" epsilon {number(words.epsilon)}; {PRIOR:.0%} grows to"
+            f" {words.grown(PRIOR):.1%}, however their values go together."
         )
     for block in plan.blocks:
         if block.choices:
@@ -221,4 +228,81 @@ def _show_choices(console: Console, plan: PlanReport, block: BlockReport) -> Non
         console.print(shares_reported(plan, block), markup=False)
 
 
-PLAN = Shown("plan.html", _drawn, _printed)
+PLAN = ReportView("plan.html", _drawn, _printed)
+
+
+# What people are told when a publication has ended: what left, and what was found wrong.
+
+
+def outcome_lines(outcome: PublishOutcome) -> list[str]:
+    """Say what a publication ended with."""
+    done = "is already sealed; nothing was sent" if outcome.already else "is sealed"
+    said = [f"Release {outcome.name} {done}: {_held(outcome)}, digest {outcome.digest[:12]}."]
+    if not outcome.asked:
+        said.append(
+            "Its folder was removed from the outbox, so the miner was not asked whether it still"
+            " has the release, and could not get it again."
+        )
+    if outcome.renewed:
+        said.append(
+            f"All records of {', '.join(outcome.renewed)} were drawn anew; the ledger has the added"
+            " epsilon."
+        )
+    if outcome.stale:
+        said.append(
+            f"{outcome.stale:,} records keep the report of a value that was corrected since."
+        )
+    return said
+
+
+def _held(outcome: PublishOutcome) -> str:
+    """Say what a release holds."""
+    if outcome.kind == SHARED_TREE:
+        paths = f"{outcome.leaves:,} path{'' if outcome.leaves == 1 else 's'}"
+        return f"a tree of {paths}, {outcome.method}"
+    how = f" masked by {outcome.method}" if outcome.method else ""
+    many = "s" if outcome.parts > 1 else ""
+    return f"{outcome.records:,} records{how} in {outcome.parts} part{many}"
+
+
+def inconsistency(outcome: PublishOutcome) -> list[str]:
+    """Return the warning that a release does not fit its plan, if the miner says so."""
+    said = outcome.consistency
+    if said is None or said.state != "inconsistent" or said.p_value is None:
+        return []
+    # The estimators come with it, and no other command needs them.
+    from pramana_core.estimation.plausibility import RATE
+
+    found = (
+        f"the miner finds that the reports of {', '.join(said.variables)} do not fit the transition"
+        f" matrices they were sent with (p = {said.p_value:.2g}). Of releases made by their plan at"
+        f" most one in {1 / RATE:,.0f} looks so. Another version of the agent may have made this"
+        " one, with other matrices than it declares, or a column may have been sent as it was. The"
+        " release is sealed, and whoever uses it is warned; withdraw it if you find the cause."
+    )
+    return [found]
+
+
+def changes(outcome: PublishOutcome) -> list[str]:
+    """Return the warning that records are reported differently than before by the same draws."""
+    changed = [one for one in outcome.repeated if one.changed]
+    if not changed:
+        return []
+    each = ", ".join(
+        f"{one.changed:,} of {one.records:,} in {'*'.join(one.variables)}" for one in changed
+    )
+    earlier = list(dict.fromkeys(name for one in changed for name in one.releases))
+    found = (
+        "the miner finds records that this release reports differently than earlier ones"
+        f" ({', '.join(earlier)}) by the same draws: {each}. Whoever has these releases knows that"
+        " these people's values changed, and no epsilon bounds that; the study's sums count the"
+        " reports as drawn anew. What left cannot be called back. This agent did not know what it"
+        " had reported: restore its state folder from your backup before you publish again."
+    )
+    return [found]
+
+
+def found_wrong(outcome: PublishOutcome) -> list[str]:
+    """Return what a publication ends with: words on the release, and on the miner's log."""
+    log_warning = [outcome.log_warning] if outcome.log_warning else []
+    return inconsistency(outcome) + changes(outcome) + log_warning

@@ -1,18 +1,27 @@
-"""What every report of a release beside the plan says: what left before, and what it warns of."""
+"""What left, for people: the ledger added up, and each release.
+
+Also here:
+
+* What left and what each column has lost, as people read it: on a page and at a terminal.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 from rich.console import Console
 
+from owner_agent.release.composition import Unbounded, left_draws, renamed, spent
 from owner_agent.release.leaving import Leaving
-from owner_agent.report.losses import ColumnLoss, Losses, compare
+from owner_agent.release.ledger import PEER, Entry
+from owner_agent.report.losses import ColumnLoss, Losses, compare, draw_text, loss_text
 from owner_agent.report.page import show_warnings
+from pramana_core.wire.release_kinds import SHARED_TREE
 
 Made = TypeVar("Made", bound=Leaving)
 
@@ -87,13 +96,15 @@ class ReleaseReport(ABC, Generic[Made]):
         return [refused] if self.refused else []
 
 
-Told = TypeVar("Told", bound=ReleaseReport[Any])
+ReportT = TypeVar("ReportT", bound=ReleaseReport[Any])
 
 
-def printing(details: Callable[[Console, Told], None]) -> Callable[[Console, Console, Told], None]:
+def printing(
+    details: Callable[[Console, ReportT], None],
+) -> Callable[[Console, Console, ReportT], None]:
     """Return what prints a report: what all say in the same words, and its details between."""
 
-    def printed(console: Console, loud: Console, report: Told) -> None:
+    def printed(console: Console, loud: Console, report: ReportT) -> None:
         def say(said: str) -> None:
             console.print(said, markup=False, soft_wrap=True)
 
@@ -110,3 +121,94 @@ def printing(details: Callable[[Console, Told], None]) -> Callable[[Console, Con
             say(f"{loss.column} left before: epsilon {before}, after this {after}.")
 
     return printed
+
+
+# What left and what each column has lost, as people read it: on a page and at a terminal.
+
+
+MASKED_NOTE = (
+    "No epsilon bounds what masked values tell of a record, and no sum counts them; the report of"
+    " `owner-agent mask` says what protects them."
+)
+SHARED_NOTE = (
+    "No epsilon bounds what a shared tree tells of a record unless it is a private one, and no sum"
+    " counts it; `owner-agent share-model` says what such a tree promises."
+)
+
+
+@dataclass(frozen=True)
+class ReleaseTold:
+    """One line of the ledger.
+
+    Attributes:
+        receiver: the miner's address, or the peer's name.
+        to_peer: which of both it is.
+        how: how what left was made.
+        draws: each variable, with what its column loses by this release.
+    """
+
+    prepared: datetime
+    study: str
+    name: str
+    state: str
+    records: int
+    receiver: str
+    to_peer: bool
+    how: str
+    draws: tuple[tuple[str, str], ...]
+
+    @classmethod
+    def of(cls, entry: Entry) -> ReleaseTold:
+        """Return the line of an entry."""
+        return cls(
+            prepared=entry.prepared,
+            study=entry.study,
+            name=entry.name,
+            state=entry.state,
+            records=entry.records,
+            receiver=entry.miner.removeprefix(PEER),
+            to_peer=entry.miner.startswith(PEER),
+            how=_how(entry),
+            draws=tuple((draw.variable, draw_text(draw)) for draw in entry.draws),
+        )
+
+
+@dataclass(frozen=True)
+class ColumnSpent:
+    """What a column has lost; `epsilon` is None where it left in a form that nothing bounds."""
+
+    column: str
+    epsilon: float | None
+    text: str
+
+
+@dataclass(frozen=True)
+class LedgerSummary:
+    """The whole ledger, and what must be known to read its sums."""
+
+    releases: tuple[ReleaseTold, ...]
+    columns: tuple[ColumnSpent, ...]
+    notes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, entries: Sequence[Entry]) -> LedgerSummary:
+        """Return what a ledger's entries say, in their order."""
+        unbounded = Unbounded.of(left_draws(entries))
+        columns = []
+        for column, epsilon in spent(entries).items():
+            forms = unbounded.forms(column)
+            known = None if forms else epsilon
+            columns.append(ColumnSpent(column, known, loss_text(epsilon, forms)))
+        notes = [MASKED_NOTE] * bool(unbounded.masked) + [SHARED_NOTE] * bool(unbounded.shared)
+        notes += [
+            f"{column} has the values of {', '.join(others)}: one secret, whose losses add."
+            for column, others in renamed(entries).items()
+        ]
+        return cls(tuple(map(ReleaseTold.of, entries)), tuple(columns), tuple(notes))
+
+
+def _how(entry: Entry) -> str:
+    """Say how what left was made: by a plan, by a masking method, or as a tree."""
+    if entry.follows_plan:
+        return entry.plan_digest[:12]
+    return f"tree, {entry.method}" if entry.kind == SHARED_TREE else f"masked by {entry.method}"

@@ -17,9 +17,9 @@ from rich.console import Console
 from rich.table import Table
 
 from owner_agent.release.tree import GrownTree, PreparedTree
-from owner_agent.report.page import Shown
+from owner_agent.report.page import ReportView
 from owner_agent.report.releases import ReleaseReport, printing
-from pramana_core.mixed.table import NumericColumn
+from pramana_core.mixed import NumericColumn
 from pramana_core.model_sharing.attributes import NumericAttribute
 from pramana_core.model_sharing.exchange.drawing import draw_pruning, draw_shared_tree
 from pramana_core.model_sharing.exchange.text import UNPROTECTED, write_shared_tree_text
@@ -251,8 +251,8 @@ def _one(title: str, tree: SharedTree) -> Drawing:
 
 def _message(report: TreeReport) -> str:
     """Return the message that would leave, for reading."""
-    told = report.now.made.message.model_dump(mode="json", by_alias=True)
-    return json.dumps(told, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    document = report.now.made.message.model_dump(mode="json", by_alias=True)
+    return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def _drawn(report: TreeReport, tick: Progress) -> dict[str, Any]:
@@ -321,7 +321,7 @@ def _show_tree(console: Console, title: str, text: str) -> None:
         console.print(f"  {line}", markup=False, no_wrap=True, overflow="ellipsis")
 
 
-TREE = Shown(
+TREE = ReportView(
     "share-model.html",
     _drawn,
     printing(_details),

@@ -6,6 +6,7 @@ together, and only the miner has all plans.
 Also here:
 
 * What people read of the whole study: in full beside a plan, in a few lines before publishing.
+* The agent's data as JSON, one form for scripts and for the local HTTP service.
 """
 
 from __future__ import annotations
@@ -20,10 +21,12 @@ from rich.markup import escape
 from rich.table import Table
 
 from owner_agent.release.agreement import require_one_secret
+from owner_agent.release.composition import Unbounded, left_draws, spent
+from owner_agent.release.ledger import Entry, Form
 from owner_agent.release.left import asked_briefly
+from owner_agent.release.memory import NewEpoch
 from owner_agent.release.randomized import told_draws
-from owner_agent.report.losses import known_draws
-from owner_agent.report.measures import number
+from owner_agent.report.losses import finite, known_draws, number
 from owner_agent.report.thresholds import ALARMING
 from owner_agent.site.planning import PlannedSite
 from owner_agent.site.site import Site
@@ -104,7 +107,7 @@ class StudyForecast:
         return self.forecast.before, self.forecast.after
 
     def _own(self, moment: StudyPrivacy) -> ExtremesMessage | None:
-        return next((told for told in moment.owners if told.owner == self.owner), None)
+        return next((entry for entry in moment.owners if entry.owner == self.owner), None)
 
     def _columns(self, moment: StudyPrivacy) -> dict[str, Amplification | None]:
         mine = [column for column in moment.columns if column.owner == self.owner]
@@ -152,12 +155,12 @@ def outlook_of(
     )
     try:
         with asked_briefly(site, environment) as miner:
-            told = miner.forecast(site.miner.study, question)
+            forecast = miner.forecast(site.miner.study, question)
     except Unauthenticated:
         return f"this site has not joined the study {site.miner.study!r} yet."
     except PramanaError as error:
         return error.message
-    return StudyForecast(site.owner, told)
+    return StudyForecast(site.owner, forecast)
 
 
 @dataclass(frozen=True)
@@ -185,13 +188,13 @@ def people_told(site: Site, environment: Environment) -> PeopleStatement | str |
         return None
     try:
         with asked_briefly(site, environment) as miner:
-            told = PeopleStatement(site.miner.study, miner.study(site.miner.study).people)
+            statement = PeopleStatement(site.miner.study, miner.study(site.miner.study).people)
             linkage = KeyStore(site.state).linkage_fingerprint(site.miner.study)
             try:
                 require_one_secret(linkage, miner, site.miner.study)
             except LinkageDiffers as error:
-                return replace(told, refused=error)
-            return told
+                return replace(statement, refused=error)
+            return statement
     except PramanaError as error:
         return error.message
 
@@ -206,37 +209,37 @@ def left_in_study(
         Refused, Unreachable: the miner said no, or nothing.
     """
     with asked_briefly(site, environment) as miner:
-        told = miner.privacy(site.miner.study)
-    limit = told.budget.max_epsilon_column
-    left = told.budget.left_for_columns
+        disclosure = miner.privacy(site.miner.study)
+    limit = disclosure.budget.max_epsilon_column
+    left = disclosure.budget.left_for_columns
     column = None if limit is None else min([limit, *(left.get(n, limit) for n in variables)])
-    return RemainingBudget(told.study, told.budget.left_for_record, column)
+    return RemainingBudget(disclosure.study, disclosure.budget.left_for_record, column)
 
 
 def _both(
     what: str, before: ExtremesMessage | None, after: ExtremesMessage | None
 ) -> tuple[LossChange, LossChange]:
-    then, now = (_extremes(told) for told in (before, after))
+    then, now = (_extremes(part) for part in (before, after))
     return LossChange(what, then[0], now[0]), LossChange(what, then[1], now[1])
 
 
-def _extremes(told: ExtremesMessage | None) -> tuple[Amplification, Amplification]:
-    if told is None:
+def _extremes(extremes: ExtremesMessage | None) -> tuple[Amplification, Amplification]:
+    if extremes is None:
         return NOTHING, NOTHING
-    return told.independent.to_amplification(), told.determined.to_amplification()
+    return extremes.independent.to_amplification(), extremes.determined.to_amplification()
 
 
 # What people read of the whole study: in full beside a plan, in a few lines before publishing.
 
 
-def show_study(console: Console, told: StudyForecast | str | None) -> None:
+def show_study(console: Console, forecast: StudyForecast | str | None) -> None:
     """Print what the whole study tells before and after the release, or why that is not known."""
-    if isinstance(told, str):
-        _show_unknown(console, told)
-    if not isinstance(told, StudyForecast):
+    if isinstance(forecast, str):
+        _show_unknown(console, forecast)
+    if not isinstance(forecast, StudyForecast):
         return
     table = Table(
-        title=f"What the whole study {escape(told.study)} tells of a record, with this release",
+        title=f"What the whole study {escape(forecast.study)} tells of a record, with this release",
         box=SIMPLE_HEAD,
         padding=(0, 1),
         pad_edge=False,
@@ -245,7 +248,7 @@ def show_study(console: Console, told: StudyForecast | str | None) -> None:
     table.add_column("by", overflow="fold")
     for heading in ("epsilon", "gamma", f"{PRIOR:.0%} grows to"):
         table.add_column(heading, justify="right")
-    for what, change in lines(told):
+    for what, change in lines(forecast):
         table.add_row(escape(what), *cells(change))
     console.print(table)
     console.print(
@@ -255,41 +258,41 @@ def show_study(console: Console, told: StudyForecast | str | None) -> None:
         " determined: each column tells all others, and the draws of all of them add.",
         style="dim",
     )
-    console.print(told.forecast.after.people_said, markup=False)
-    for line in budget(told):
+    console.print(forecast.forecast.after.people_said, markup=False)
+    for line in budget(forecast):
         console.print(line, markup=False)
-    for said in told.forecast.after.warnings:
+    for said in forecast.forecast.after.warnings:
         console.print(said, style="yellow", markup=False)
-    _show_refusal(console, told)
+    _show_refusal(console, forecast)
 
 
-def show_study_briefly(console: Console, told: StudyForecast | str | None) -> None:
+def show_study_briefly(console: Console, forecast: StudyForecast | str | None) -> None:
     """Print what the study discloses of a record, and what its budget leaves."""
-    if isinstance(told, str):
-        _show_unknown(console, told, soft_wrap=True)
-    if not isinstance(told, StudyForecast):
+    if isinstance(forecast, str):
+        _show_unknown(console, forecast, soft_wrap=True)
+    if not isinstance(forecast, StudyForecast):
         return
-    independent, determined = told.record
-    console.print(told.forecast.after.people_said, markup=False, soft_wrap=True)
+    independent, determined = forecast.record
+    console.print(forecast.forecast.after.people_said, markup=False, soft_wrap=True)
     console.print(
-        f"With this release, all that study {told.study} tells ({owners(told)}) can turn a belief"
-        f" of {PRIOR:.0%} about a record into {_told(determined)} if each column determines the"
-        f" others, and into {_told(independent)} if columns tell nothing of each other.",
+        f"With this release, all that study {forecast.study} tells ({owners(forecast)}) can turn a"
+        f" belief of {PRIOR:.0%} about a record into {_told(determined)} if each column determines"
+        f" the others, and into {_told(independent)} if columns tell nothing of each other.",
         markup=False,
         soft_wrap=True,
     )
-    for line in budget(told):
+    for line in budget(forecast):
         console.print(line, markup=False, soft_wrap=True)
-    for said in told.forecast.after.warnings:
+    for said in forecast.forecast.after.warnings:
         console.print(said, style="yellow", markup=False, soft_wrap=True)
 
 
-def show_people(console: Console, told: PeopleStatement | str | None) -> None:
+def show_people(console: Console, people: PeopleStatement | str | None) -> None:
     """Print what a study says of its people before something leaves, or why that is not known."""
-    if isinstance(told, PeopleStatement):
-        console.print(told.sentence, markup=False, soft_wrap=True)
-    elif told is not None:
-        said = f"What the study says of its owners' people is not known: {told}"
+    if isinstance(people, PeopleStatement):
+        console.print(people.sentence, markup=False, soft_wrap=True)
+    elif people is not None:
+        said = f"What the study says of its owners' people is not known: {people}"
         console.print(said, style="yellow", markup=False, soft_wrap=True)
 
 
@@ -298,9 +301,9 @@ def show_left(console: Console, left: RemainingBudget | None) -> None:
     if left is None:
         return
     limits = {"a record": left.record, "a column": left.column}
-    told = [f"{number(most)} of {what}" for what, most in limits.items() if most is not None]
+    parts = [f"{number(most)} of {what}" for what, most in limits.items() if most is not None]
     console.print(
-        f"Designed within what is left in study {left.study}: epsilon {' and '.join(told)}.",
+        f"Designed within what is left in study {left.study}: epsilon {' and '.join(parts)}.",
         markup=False,
     )
 
@@ -312,12 +315,15 @@ def left_json(left: RemainingBudget | None) -> dict[str, Any]:
     return {"left_in_study": {"study": left.study, "record": left.record, "column": left.column}}
 
 
-def lines(told: StudyForecast) -> Iterator[tuple[str, LossChange]]:
+def lines(forecast: StudyForecast) -> Iterator[tuple[str, LossChange]]:
     """Yield in words what is disclosed by columns, by this owner and by all owners."""
-    for change in told.columns:
+    for change in forecast.columns:
         yield f"{change.what}, its own draws", change
-    everybody = owners(told)
-    for who, (independent, determined) in ((told.owner, told.own), (everybody, told.record)):
+    everybody = owners(forecast)
+    for who, (independent, determined) in (
+        (forecast.owner, forecast.own),
+        (everybody, forecast.record),
+    ):
         yield f"{who}: columns independent", independent
         yield f"{who}: columns determined", determined
 
@@ -328,16 +334,16 @@ def cells(change: LossChange) -> tuple[str, str, str]:
         return "told as it is", "", ""
     return (
         _change(change, number_of),
-        _change(change, lambda told: told.written_gamma),
+        _change(change, lambda loss: loss.written_gamma),
         _change(change, grown),
     )
 
 
-def budget(told: StudyForecast) -> Iterator[str]:
+def budget(forecast: StudyForecast) -> Iterator[str]:
     """Yield what the study's budget is and what it leaves; nothing without a budget."""
-    now, then = told.forecast.before.budget, told.forecast.after.budget
+    now, then = forecast.forecast.before.budget, forecast.forecast.after.budget
     if now.max_epsilon_record is not None and then.left_for_record is not None:
-        fits = told.forecast.refused is None
+        fits = forecast.forecast.refused is None
         later = f", and {number(then.left_for_record)} after this release" if fits else ""
         yield (
             f"The study's budget for a record is epsilon {number(now.max_epsilon_record)}:"
@@ -347,20 +353,20 @@ def budget(told: StudyForecast) -> Iterator[str]:
         yield f"Its budget for each column is epsilon {number(now.max_epsilon_column)}."
 
 
-def alarming(told: StudyForecast) -> bool:
+def alarming(forecast: StudyForecast) -> bool:
     """Whether a belief can come next to a proof by all that the study tells."""
-    after = told.record[1].after
+    after = forecast.record[1].after
     return after is not None and after.grown(PRIOR) >= ALARMING
 
 
-def number_of(told: Amplification) -> str:
+def number_of(amplification: Amplification) -> str:
     """Write an epsilon."""
-    return number(told.epsilon)
+    return number(amplification.epsilon)
 
 
-def grown(told: Amplification) -> str:
+def grown(amplification: Amplification) -> str:
     """Write what a belief of `PRIOR` grows to; nothing short of a proof is 100 %."""
-    posterior = told.grown(PRIOR)
+    posterior = amplification.grown(PRIOR)
     if posterior > 0.9995:
         return f"{posterior:.0%}" if posterior == 1 else f"{min(posterior, 0.9999):.2%}"
     return f"{posterior:.1%}"
@@ -368,7 +374,7 @@ def grown(told: Amplification) -> str:
 
 def _change(change: LossChange, write: Callable[[Amplification], str]) -> str:
     before, after = (
-        "as it is" if told is None else write(told) for told in (change.before, change.after)
+        "as it is" if loss is None else write(loss) for loss in (change.before, change.after)
     )
     return after if before == after else f"{before} → {after}"
 
@@ -380,9 +386,9 @@ def _told(change: LossChange) -> str:
     return f"{grown(now)} (epsilon {number_of(now)}{earlier})"
 
 
-def owners(told: StudyForecast) -> str:
+def owners(forecast: StudyForecast) -> str:
     """Say how many owners have told something."""
-    return "1 owner" if told.owners == 1 else f"{told.owners} owners"
+    return "1 owner" if forecast.owners == 1 else f"{forecast.owners} owners"
 
 
 def _show_unknown(console: Console, why: str, *, soft_wrap: bool = False) -> None:
@@ -394,10 +400,70 @@ def _show_unknown(console: Console, why: str, *, soft_wrap: bool = False) -> Non
     )
 
 
-def _show_refusal(console: Console, told: StudyForecast) -> None:
-    if told.forecast.refused is not None:
+def _show_refusal(console: Console, forecast: StudyForecast) -> None:
+    if forecast.forecast.refused is not None:
         console.print(
-            f"The miner would refuse this release. {told.forecast.refused}",
+            f"The miner would refuse this release. {forecast.forecast.refused}",
             style="bold red",
             markup=False,
         )
+
+
+# The agent's data as JSON, one form for scripts and for the local HTTP service.
+
+
+def ledger_json(entries: Sequence[Entry]) -> dict[str, Any]:
+    """Return the ledger; an epsilon that is infinite, or that nothing bounds, is null."""
+    unbounded = Unbounded.of(left_draws(entries))
+    return {
+        "releases": [_entry(entry) for entry in entries],
+        "composed_epsilon": {column: finite(value) for column, value in spent(entries).items()},
+        "masked_columns": sorted(unbounded.masked),
+        "shared_columns": sorted(unbounded.shared),
+    }
+
+
+def new_epoch_json(begun: NewEpoch) -> dict[str, Any]:
+    """Return what a new epoch begins with."""
+    return {
+        "miner_asked": begun.asked,
+        "counted": [_entry(entry) for entry in begun.counted],
+        "not_counted": list(begun.uncounted),
+        "composed_epsilon": {column: finite(value) for column, value in begun.losses.items()},
+    }
+
+
+def study_json(study: StudyForecast | str | None) -> dict[str, Any]:
+    """Return what the miner says of the whole study, or why it says nothing."""
+    return {
+        "study": study.as_dict() if isinstance(study, StudyForecast) else None,
+        "study_unknown": study if isinstance(study, str) else None,
+    }
+
+
+def _entry(entry: Entry) -> dict[str, Any]:
+    return {
+        "prepared": entry.prepared.isoformat(),
+        "changed": entry.changed.isoformat(),
+        "miner": entry.miner,
+        "study": entry.study,
+        "release": entry.name,
+        "kind": entry.kind,
+        "method": entry.method or None,
+        "release_id": entry.release_id,
+        "state": entry.state,
+        "records": entry.records,
+        "digest": entry.digest,
+        "plan_digest": entry.plan_digest,
+        "variables": [
+            {
+                "name": d.variable,
+                "column": d.column,
+                "epsilon": finite(d.epsilon),
+                "masked": d.form is Form.MASKED,
+                "shared": d.in_tree,
+                "same_values_as": list(d.same_as),
+            }
+            for d in entry.draws
+        ],
+    }

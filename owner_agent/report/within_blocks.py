@@ -135,9 +135,9 @@ def _sampled(
         if asked not in made:
             made[asked] = _blended(alike, sizes, beliefs, axis)
         parts.append(made[asked])
-    told = sum(c.weight for c in choices if axis in c.axes) / RESOLUTION
-    rest = np.full((sizes[axis], 1), 1 - told)
-    return np.hstack([*parts, rest] if told < 1 else parts)
+    share = sum(c.weight for c in choices if axis in c.axes) / RESOLUTION
+    rest = np.full((sizes[axis], 1), 1 - share)
+    return np.hstack([*parts, rest] if share < 1 else parts)
 
 
 def _blended(

@@ -18,7 +18,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from owner_agent.site.strengths import (
+from owner_agent.site.protection import (
     Amplified,
     ChannelSpec,
     Number,

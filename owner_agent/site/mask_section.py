@@ -12,12 +12,12 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
-from owner_agent.state.tls import TlsFiles
+from owner_agent.state.environment import TlsFiles
 from pramana_core.alike import did_you_mean
 from pramana_core.errors import OptionError
-from pramana_core.wire.addresses import require_address
 from pramana_core.wire.base import Label, Name
-from pramana_core.wire.releases.masked import MAX_COPIES
+from pramana_core.wire.release_kinds import MAX_COPIES
+from pramana_core.wire.services import require_address
 
 AUTO = "auto"
 """The method that says: the one recommended for this table."""

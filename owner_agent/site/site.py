@@ -26,9 +26,9 @@ from owner_agent.site.adopting import StudyPlanSection
 from owner_agent.site.channels import AnyChannel
 from owner_agent.site.mask_section import MaskSection, MinerSection, masking_mistakes
 from owner_agent.site.mistakes import CorrectionChoice, Inconsistent, NoiseDemand, all_mistakes
-from owner_agent.site.strengths import Number
+from owner_agent.site.protection import Number
 from owner_agent.site.tree_section import ShareModelSection, sharing_mistakes
-from owner_agent.state.tls import TlsFiles
+from owner_agent.state.environment import TlsFiles
 from pramana_core.alike import did_you_mean
 from pramana_core.discretize import CentredGroups
 from pramana_core.errors import ConfigError, OptionError

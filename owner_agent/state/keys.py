@@ -20,10 +20,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NoReturn, Self
 
-from owner_agent.state.history import know_draw_key, knows_draw_key, state_directory
 from owner_agent.state.private_files import (
+    know_draw_key,
+    knows_draw_key,
     private_directory,
     refuse_if_open_to_others,
+    state_directory,
     sync_directory,
     write_new,
 )

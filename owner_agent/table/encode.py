@@ -199,11 +199,11 @@ def records_text(found: FoundRows) -> str:
     return found.records_text
 
 
-def _impossible_combination(plan: PlannedSite, block: Block, told: str) -> TableError:
+def _impossible_combination(plan: PlannedSite, block: Block, words: str) -> TableError:
     sources = ", ".join(repr(plan.columns[name]) for name in block.names)
     return TableError(
         f"A combination of {sources} that the channel of {block.name!r} calls impossible is found"
-        f" in {told}.",
+        f" in {words}.",
         where=block.name,
         remedy="Correct those cells (owner-agent check names the rows), or take the combination off"
         " the impossible ones.",

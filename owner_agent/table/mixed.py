@@ -19,7 +19,7 @@ from owner_agent.site.site import Site
 from owner_agent.table.encode import numbers, record_id_problems, rows_text
 from owner_agent.table.table import TextTable, read_table
 from pramana_core.errors import EmptyTable, PramanaError, TableError, UnknownCategory
-from pramana_core.mixed.table import CategoricalColumn, Column, NumericColumn
+from pramana_core.mixed import CategoricalColumn, Column, NumericColumn
 
 Rows = npt.NDArray[np.bool_]
 

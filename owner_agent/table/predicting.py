@@ -191,12 +191,12 @@ def _by_label_or_number(
 
 def _wanted(variable: Variable, section: VariableSection | None) -> str:
     also = ", or a number" if interval_cuts(variable) is not None else ""
-    told = (
+    asked = (
         " The site file gives this variable other categories."
         if section is not None
         else " With --site the site file says how cells are read."
     )
-    return f"Each cell must hold one of {list(variable.categories)}{also}.{told}"
+    return f"Each cell must hold one of {list(variable.categories)}{also}.{asked}"
 
 
 def _normal(variable: Variable) -> list[str]:

@@ -20,7 +20,7 @@ from pramana.frames.sentences import options_told
 from pramana.reporting.estimating import EstimatorName
 from pramana_core.errors import NotReady, PramanaError
 from pramana_core.wire.base import People
-from pramana_core.wire.learning.jobs import JobState
+from pramana_core.wire.jobs import JobState
 
 if TYPE_CHECKING:
     import httpx

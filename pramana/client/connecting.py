@@ -14,18 +14,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, Self
 
 from owner_agent.release.client import Calls, RetryPolicy
+from owner_agent.state.environment import TlsFiles
 from owner_agent.state.private_files import refuse_if_open_to_others
-from owner_agent.state.tls import TlsFiles
 from pramana.client.line import MinerConnection, study_path
 from pramana.client.study import Study
 from pramana.frames.sentences import options_told
 from pramana.frames.tables import shown
 from pramana_core.alike import did_you_mean
 from pramana_core.errors import KeyFileError, NotFound, OptionError, Unauthenticated
-from pramana_core.wire.addresses import require_address
 from pramana_core.wire.privacy import AccessFile
 from pramana_core.wire.privacy import Study as StudyMessage
-from pramana_core.wire.problems import error_of
+from pramana_core.wire.services import error_of, require_address
 
 if TYPE_CHECKING:
     import httpx
@@ -313,10 +312,10 @@ class Miner:
             found = self._line.ask(StudyMessage, "GET", study_path(name))
         except NotFound:
             known = [study.name for study in self._seen()]
-            told = f"it may see {', '.join(map(repr, known))}" if known else "it may see none"
+            sentence = f"it may see {', '.join(map(repr, known))}" if known else "it may see none"
             raise NotFound(
                 f"There is no study {name!r} that this token may see{did_you_mean([name], known)};"
-                f" {told}.",
+                f" {sentence}.",
                 where="name",
             ) from None
         return Study(self._line, found).refresh()

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 from pramana_core.privacy.amplification import Amplification
 from pramana_core.wire.base import People
 from pramana_core.wire.privacy import AmplificationMessage, StudyPrivacy
+from pramana_core.wire.release_kinds import RANDOMIZED
 from pramana_core.wire.releases import Alignment as AlignmentMessage
-from pramana_core.wire.releases import AlignmentState, Release, SecretsState
-from pramana_core.wire.releases.base import RANDOMIZED
-from pramana_core.wire.releases.messages import secrets_differ
+from pramana_core.wire.releases import AlignmentState, Release, SecretsState, secrets_differ
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -170,8 +169,8 @@ class Disclosure:
         ]
         return pd.DataFrame(
             [
-                (of, owner, variable, _epsilon(told), _gamma(told), told.grows_to)
-                for of, owner, variable, told in rows
+                (of, owner, variable, _epsilon(loss), _gamma(loss), loss.grows_to)
+                for of, owner, variable, loss in rows
             ],
             columns=["of", "owner", "variable", "epsilon", "gamma", "grows_to"],
         )
@@ -236,9 +235,9 @@ def _sealed_last(releases: Iterable[Release]) -> set[str]:
     return {one.id for one in last.values() if one.state == "sealed"}
 
 
-def _epsilon(told: AmplificationMessage) -> float:
-    return math.inf if told.epsilon is None else told.epsilon
+def _epsilon(amplification: AmplificationMessage) -> float:
+    return math.inf if amplification.epsilon is None else amplification.epsilon
 
 
-def _gamma(told: AmplificationMessage) -> float:
-    return math.inf if told.gamma is None else told.gamma
+def _gamma(amplification: AmplificationMessage) -> float:
+    return math.inf if amplification.gamma is None else amplification.gamma

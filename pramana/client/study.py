@@ -6,18 +6,26 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast, get_args
 from urllib.parse import quote
 
-from pramana.client.asking import Served, fitted, job_of, learner_of, spec_of, table_frame, written
-from pramana.client.job import Job
+from pramana.client.job import (
+    Job,
+    Served,
+    fitted,
+    job_of,
+    learner_of,
+    spec_of,
+    table_frame,
+    written,
+)
 from pramana.client.line import MinerConnection, job_path, model_path, study_path
 from pramana.client.standing import Alignment, Disclosure, releases_frame
 from pramana.estimators.base import Estimator
 from pramana.estimators.regression import source_of
 from pramana.estimators.saved import LearnedFrom
-from pramana.frames.mixed import masked_by
+from pramana.frames.codes import masked_by
 from pramana.frames.sentences import joined
 from pramana.frames.tables import shown
+from pramana.model_sharing.columns import source_of as trees_source
 from pramana.model_sharing.combined_trees import CombinedTrees
-from pramana.model_sharing.declared import source_of as trees_source
 from pramana.reporting.estimating import EstimatorName
 from pramana.reporting.sources import choose
 from pramana_core.alike import did_you_mean
@@ -25,9 +33,9 @@ from pramana_core.domain import Domain
 from pramana_core.errors import NotFound, OptionError
 from pramana_core.plan import Plan
 from pramana_core.wire.base import People
-from pramana_core.wire.learning.jobs import CountsSpec, JobSpec, ModelSharingSpec, RegressionSpec
-from pramana_core.wire.learning.jobs import Job as JobMessage
-from pramana_core.wire.learning.models import (
+from pramana_core.wire.jobs import CountsSpec, JobSpec, ModelSharingSpec, RegressionSpec
+from pramana_core.wire.jobs import Job as JobMessage
+from pramana_core.wire.models import (
     ContingencyTableMessage,
     ModelMessage,
     ModelSharingMessage,
@@ -328,12 +336,12 @@ class Study:
             method = cast(ModelSharingSpec, model.spec).method
             return trees_source(model.records, model.told.to_amplification().epsilon, method)
         digests = {one.id: one.content_digest for one in self._all(Release, "/releases")}
-        told = model.told.to_amplification()
+        amplification = model.told.to_amplification()
         return LearnedFrom(
             records=model.records,
             plans=tuple(digests[name] for name in model.releases if name in digests),
-            gamma=told.gamma,
-            epsilon=told.epsilon,
+            gamma=amplification.gamma,
+            epsilon=amplification.epsilon,
             estimated_by=cast(CountsSpec, model.spec).estimator,
             lack_of_fit=tuple(joined(t.warning) for t in model.lack_of_fit if t.warning),
             filled_in=joined(model.filled_in_told),

@@ -11,10 +11,13 @@ import hashlib
 import json
 import re
 import secrets
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Self
 
 import httpx
@@ -24,15 +27,76 @@ from owner_agent.site.planning import planned
 from owner_agent.site.site import load_site
 from owner_agent.state.keys import KeyStore
 from owner_agent.table.encode import encode
-from pramana.demo.folders import Folder, owners, prepare, write_site
-from pramana.demo.outcome import DemoOutcome, compare, learn_clean
-from pramana.demo.processes import Processes, run
-from pramana.demo.report import write_report
-from pramana.demo.scenario import Scenario
+from pramana.demo.report import DemoOutcome, compare, learn_clean, write_report
+from pramana.demo.scenario import Folder, Scenario, owners, prepare, write_site
 from pramana_core.errors import EstimationError, Refused, StateError, Unreachable
-from pramana_core.wire.learning.models import BayesNetMessage
-from pramana_core.wire.problems import read_problem
-from pramana_core.wire.versions import PROTOCOL, PROTOCOL_HEADER
+from pramana_core.wire.models import BayesNetMessage
+from pramana_core.wire.services import PROTOCOL, PROTOCOL_HEADER, read_problem
+
+_START_SECONDS = 300.0
+_STOP_SECONDS = 10.0
+
+
+class Processes(ExitStack):
+    """The processes of one demonstration; leaving the context stops them all.
+
+    Args:
+        logs: a folder; each process writes `<name>.log` there.
+    """
+
+    def __init__(self, logs: Path) -> None:
+        super().__init__()
+        self._logs = logs
+
+    def serve(self, name: str, module: str, *arguments: str) -> str:
+        """Start `python -m module arguments --port 0 --ready-file ...`; return its URL once ready.
+
+        Raises:
+            Unreachable: it ended, or was not ready in time; its log says why.
+        """
+        ready = self._logs / f"{name}.ready"
+        command = [sys.executable, "-m", module, *arguments]
+        command += ["--port", "0", "--ready-file", str(ready)]
+        log = self.enter_context((self._logs / f"{name}.log").open("wb"))
+        process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
+        self.callback(_stop, process)
+        deadline = time.monotonic() + _START_SECONDS
+        while not ready.exists():
+            if process.poll() is not None or time.monotonic() > deadline:
+                said = (self._logs / f"{name}.log").read_text(errors="replace").strip()
+                raise Unreachable(
+                    f"The {name} process did not start: {said or 'it said nothing'}",
+                    remedy=f"See {self._logs / name}.log.",
+                )
+            time.sleep(0.02)
+        url: str = json.loads(ready.read_text())["url"]
+        return url
+
+
+def run(module: str, *arguments: str) -> None:
+    """Run one command of a service to its end.
+
+    Raises:
+        Unreachable: it ended with an exit code other than 0.
+    """
+    done = subprocess.run(
+        [sys.executable, "-m", module, *arguments], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise Unreachable(
+            f"`{module.replace('_', '-')} {arguments[0]}` ended with exit code {done.returncode}:"
+            f" {done.stderr.strip()}"
+        )
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    try:
+        process.wait(_STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
 
 # One study from invitation to model, through the services' own REST interfaces.
 
@@ -276,3 +340,43 @@ def _write(path: Path, value: Any) -> None:
     text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
     # One parameter a line keeps the file readable for people too.
     path.write_text(re.sub(r"\n {6,}", " ", text) + "\n", encoding="utf-8")
+
+
+def organize(root: Path, scenario: Scenario, miner: str, admin_token: Path, *, seed: int) -> None:
+    """Open the study, and lay each owner's table, site file and invitation into its folder.
+
+    Doing it again does nothing: the containers may be started any number of times.
+
+    Raises:
+        Unreachable, Refused: the miner did not do its part.
+    """
+    folder = Folder(root)
+    wanted = [owner for owner in owners(scenario) if not folder.invitation(owner).exists()]
+    if not wanted:
+        return
+    with RestClient(miner, admin_token.read_text().strip()) as admin:
+        write_sites(folder, scenario, miner, seed=seed, private_network=True)
+        for owner, secret in open_study(admin, STUDY, scenario.title, wanted).items():
+            write_secret(folder.invitation(owner), secret)
+
+
+def finish(
+    root: Path, scenario: Scenario, miner: str, admin_token: Path, *, seed: int, say: Say
+) -> DemoOutcome:
+    """Learn from what the owners published, and write result and report into `root`.
+
+    The truth to compare with is drawn again: nobody has to hand over a table.
+
+    Args:
+        root: an empty folder, or that of an earlier result.
+        scenario: the one `organize` was given.
+        miner: the miner's URL.
+        admin_token: the file with the admin token.
+        seed: the seed `organize` was given.
+        say: told of progress.
+    """
+    began = time.monotonic()
+    with TemporaryDirectory() as truth, RestClient(miner, admin_token.read_text().strip()) as admin:
+        drawn = write_sites(Folder(Path(truth)), scenario, miner, seed=seed, private_network=True)
+        sites = list(drawn.values())
+        return conclude(Folder(root), scenario, admin, sites, seed=seed, began=began, say=say)

@@ -14,7 +14,7 @@ from pramana_core.learn.bayes_classifier.exchange import (
     write_bayes_classifier_text,
 )
 from pramana_core.learn.bayes_classifier.model import BayesClassifier as Learned
-from pramana_core.learn.bayes_classifier.options import BayesClassifierOptions, BayesModel
+from pramana_core.learn.common.options import BayesClassifierOptions, BayesModel
 from pramana_core.learn.learners import BAYES
 from pramana_core.learn.networks.bayes_net import LearnedFamily
 from pramana_core.marginals.counts import Tensor
@@ -200,12 +200,12 @@ def _rows(model: Learned, family: LearnedFamily) -> Iterator[dict[str, Any]]:
     for code, category in enumerate(node.categories):
         for place in np.ndindex(*family.estimate.shape[:-1]):
             cell = (*place, code)
-            told = zip(parents, place[1:], strict=True)
+            pairs = zip(parents, place[1:], strict=True)
             yield {
                 "variable": node.name,
                 "category": category,
                 "class": model.target.categories[place[0]] if classes else None,
-                "given": ", ".join(f"{n}={model.inputs[n].categories[at]}" for n, at in told),
+                "given": ", ".join(f"{n}={model.inputs[n].categories[at]}" for n, at in pairs),
                 "probability": family.probability[cell],
                 "estimate": family.estimate[cell],
                 "se_records": family.se_records[cell],

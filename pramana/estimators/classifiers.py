@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 import numpy as np
 
 from pramana.estimators.base import Estimator
-from pramana.frames.absent import MissingColumns, lacking, tell_of_missing
-from pramana.frames.codes import encode, takes_empty
+from pramana.frames.codes import MissingColumns, encode, lacking, takes_empty, tell_of_missing
 from pramana.frames.tables import Frame, as_frame, shown
 from pramana.reporting.estimating import EstimatedCounts
 from pramana.reporting.reports import Reports

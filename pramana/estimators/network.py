@@ -12,8 +12,8 @@ import numpy as np
 from pramana.estimators.base import Estimator
 from pramana.estimators.saved import FORMAT, LearnedFrom, parse
 from pramana.frames.sentences import one_sentence
-from pramana.networks.answers import NetworkAnswers
-from pramana.networks.structures import (
+from pramana.networks import (
+    NetworkAnswers,
     NetworkForms,
     NetworkTask,
     StructureLike,
@@ -27,13 +27,8 @@ from pramana_core.errors import OptionError, StructureError, UnknownVariable
 from pramana_core.estimation.table_estimates import column_of
 from pramana_core.learn.common.options import Seed, require_limit
 from pramana_core.learn.networks.bayes_net import LearnedBayesNet, learn_parameters
-from pramana_core.learn.networks.exchange.documents import (
-    NetworkDocument,
-    network_json,
-    network_of_json,
-)
+from pramana_core.learn.networks.documents import NetworkDocument, network_json, network_of_json
 from pramana_core.learn.networks.network import BayesNet as Network
-from pramana_core.learn.networks.search.structure_learning import LearnedLink, learn_structure
 from pramana_core.learn.networks.structure import (
     DRAWS,
     Draws,
@@ -45,6 +40,7 @@ from pramana_core.learn.networks.structure import (
     SearchName,
     Structure,
 )
+from pramana_core.learn.networks.structure_learning import LearnedLink, learn_structure
 from pramana_core.progress import Progress
 
 if TYPE_CHECKING:
@@ -191,9 +187,9 @@ class BayesNet(NetworkAnswers, NetworkForms, Estimator):
         import pandas as pd
 
         columns = ["gain", "inflation", "confidence", "compelled"]
-        told = {(link.parent, link.child): link for link in self.learned_links_}
+        links = {(link.parent, link.child): link for link in self.learned_links_}
         rows = [
-            [*pair, *(getattr(told.get(pair), name, None) for name in columns)]
+            [*pair, *(getattr(links.get(pair), name, None) for name in columns)]
             for pair in self.edges_
         ]
         frame = pd.DataFrame(rows, columns=["parent", "child", *columns])
@@ -392,15 +388,15 @@ class BayesNet(NetworkAnswers, NetworkForms, Estimator):
 
     def _options_told(self) -> str:
         """Return the options as in a call; of a structure of many links how large it is."""
-        told = super()._options_told()
-        if self.structure is None or len(told) <= _LONGEST:
-            return told
+        options = super()._options_told()
+        if self.structure is None or len(options) <= _LONGEST:
+            return options
         try:
             structure = structure_of(self.structure)
         except StructureError:
-            return told
+            return options
         size = f"<{len(structure.nodes)} nodes, {len(structure.links)} links>"
-        return told.replace(f"structure={self.structure!r}", f"structure={size}", 1)
+        return options.replace(f"structure={self.structure!r}", f"structure={size}", 1)
 
     def _found_told(self) -> str:
         links = len(self.edges_)

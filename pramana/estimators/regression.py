@@ -10,14 +10,14 @@ import numpy as np
 
 from pramana.estimators.base import Estimator
 from pramana.estimators.saved import LearnedFrom
-from pramana.frames.mixed import copies_of, is_masked, mixed_columns, numbers_of
+from pramana.frames.codes import copies_of, is_masked, mixed_columns, numbers_of
 from pramana.frames.sentences import one_sentence
 from pramana.frames.tables import Frame, shown
 from pramana.reporting.estimating import EstimatedCounts
 from pramana.reporting.reports import Reports
 from pramana_core.errors import OptionError, TableError
 from pramana_core.learn.common.documents import write_json
-from pramana_core.mixed.table import MixedTable
+from pramana_core.mixed import MixedTable
 from pramana_core.plan import Plan
 from pramana_core.progress import Progress
 from pramana_core.regression.documents import (

@@ -11,15 +11,21 @@ from pramana.frames.tables import shown
 from pramana.reporting.estimating import EstimatedCounts
 from pramana_core.domain import Domain
 from pramana_core.errors import OptionError
-from pramana_core.learn.rules.documents import RuleFindings, read_found, write_found
-from pramana_core.learn.rules.drawing import itemsets_chart, rules_chart
-from pramana_core.learn.rules.export import itemsets_frame, rules_frame
+from pramana_core.learn.common.options import MINIMUM_CONFIDENCE, Against, Decisions, RuleOptions
+from pramana_core.learn.rules.exchange import (
+    RuleFindings,
+    itemsets_chart,
+    itemsets_frame,
+    read_found,
+    rules_chart,
+    rules_frame,
+    write_found,
+)
 from pramana_core.learn.rules.itemsets import chosen_items, items_wanted
 from pramana_core.learn.rules.mining import mine_itemsets
-from pramana_core.learn.rules.options import MINIMUM_CONFIDENCE, Against, Decisions, RuleOptions
 from pramana_core.learn.rules.rules import derive_rules
 from pramana_core.marginals.support_counts import Item
-from pramana_core.pictures.chart import Picture
+from pramana_core.pictures.plots import Picture
 from pramana_core.progress import Progress
 
 if TYPE_CHECKING:
@@ -138,7 +144,7 @@ class FrequentItemsets(Estimator):
 
     def job_options(self) -> dict[str, Any]:
         """Return what a miner is asked for: without a limit, the widest that there is there."""
-        from pramana_core.wire.learning.jobs import MAX_LENGTH
+        from pramana_core.wire.jobs import MAX_LENGTH
 
         asked = super().job_options()
         return asked | ({"max_length": MAX_LENGTH} if asked["max_length"] is None else {})
@@ -146,8 +152,8 @@ class FrequentItemsets(Estimator):
     @classmethod
     def document_of(cls, model: Any) -> dict[str, Any]:
         """Return what a miner answers of its model as `restore` takes it."""
-        told = model.model_dump(mode="json", include=_ANSWERED)
-        return {**told, "options": asdict(model.spec.options())}
+        document = model.model_dump(mode="json", include=_ANSWERED)
+        return {**document, "options": asdict(model.spec.options())}
 
     def _document(self) -> dict[str, Any]:
         return write_found(self.model_)

@@ -94,9 +94,9 @@ class _Source(DocumentPart):
     def read(self) -> LearnedFrom:
         gamma = math.inf if self.gamma is None else self.gamma
         epsilon = math.inf if self.epsilon is None else self.epsilon
-        told = (tuple(self.plans), gamma, epsilon, self.estimated_by)
+        facts = (tuple(self.plans), gamma, epsilon, self.estimated_by)
         more = (tuple(self.lack_of_fit), tuple(self.masking), self.filled_in)
-        return LearnedFrom(self.records, *told, *more)
+        return LearnedFrom(self.records, *facts, *more)
 
 
 class SavedModel(DocumentPart):

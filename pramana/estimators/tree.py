@@ -9,14 +9,12 @@ import numpy as np
 from annotated_types import Ge, Le
 
 from pramana.estimators.classifiers import Classifier
-from pramana.showing.charts import plotted
-from pramana_core.learn.common.options import require_limit
+from pramana.showing import plotted
+from pramana_core.learn.common.options import Criterion, TreeOptions, require_limit
 from pramana_core.learn.learners import TREE
-from pramana_core.learn.tree.drawing import draw_tree
+from pramana_core.learn.tree.drawing import draw_tree, write_tree_text
 from pramana_core.learn.tree.model import DecisionTree as Tree
 from pramana_core.learn.tree.node import Node
-from pramana_core.learn.tree.options import Criterion, TreeOptions
-from pramana_core.learn.tree.text import write_tree_text
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -112,11 +110,13 @@ class DecisionTree(Classifier[Tree]):
         that come to it, summed by feature. All are 0 in a tree that asks nothing.
         """
         tree = self._fitted
-        told = np.zeros(len(tree.inputs))
+        importances = np.zeros(len(tree.inputs))
         for node in tree.root:
             if node.split is not None:
-                told[tree.inputs.axis(node.split.attribute)] += node.classes.total * node.split.gain
-        return told / (told.sum() or 1.0)
+                importances[tree.inputs.axis(node.split.attribute)] += (
+                    node.classes.total * node.split.gain
+                )
+        return importances / (importances.sum() or 1.0)
 
     def to_text(
         self, *, max_depth: int | None = None, show_weights: bool = False, decimals: int = 0
@@ -227,9 +227,9 @@ def _rows(tree: Tree, root: Node) -> Iterator[dict[str, Any]]:
 
 def _of_classes(tree: Tree, node: Node) -> dict[str, float]:
     known = node.classes
-    told: dict[str, float] = {}
+    shares: dict[str, float] = {}
     for code, label in enumerate(tree.target.categories):
-        told |= {
+        shares |= {
             f"probability_{label}": known.probabilities[code],
             f"low_{label}": known.low[code],
             f"high_{label}": known.high[code],
@@ -237,4 +237,4 @@ def _of_classes(tree: Tree, node: Node) -> dict[str, float]:
             f"se_records_{label}": known.se_records[code],
             f"se_population_{label}": known.se_population[code],
         }
-    return told
+    return shares

@@ -1,25 +1,92 @@
-"""The columns of a frame as codes of a domain's variables."""
+"""The columns of a frame as codes of a domain's variables, as numbers beside these, or absent."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from pramana.frames.absent import lacking
-from pramana.frames.sentences import quoted
-from pramana.frames.tables import Frame, as_frame
+from pramana.frames.sentences import quoted, warn_caller
+from pramana.frames.tables import Frame, as_frame, shown
+from pramana_core.alike import alike, did_you_mean
 from pramana_core.domain import Domain, Variable
-from pramana_core.errors import MissingColumn, UnknownCategory
+from pramana_core.errors import MissingColumn, OptionError, TableError, UnknownCategory
 from pramana_core.learn.prediction import CategoryReader
 from pramana_core.marginals.counts import Codes
+from pramana_core.mixed import MixedTable, read_mixed
 from pramana_core.wire.parts import code_dtype
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     import pandas as pd
+
+MissingColumns = Literal["warn", "error", "ignore"]
+"""What is done about columns that a model uses and a table lacks: summed out, or predicted."""
+
+
+def lacking(
+    table: pd.DataFrame, used: Sequence[str], argument: str, known: Sequence[str] = ()
+) -> str:
+    """Return in words which columns a table lacks and what they may be called there, or nothing.
+
+    Columns that are `known`, or used themselves, are no other's misspelling.
+    """
+    absent = [name for name in dict.fromkeys(used) if name not in table.columns]
+    if not absent:
+        return ""
+    others = [name for name in table.columns if name not in used and name not in known]
+    return f"{argument} has no column {quoted(absent)}{did_you_mean(absent, others)}"
+
+
+def misnamed(table: pd.DataFrame, names: Sequence[str]) -> list[str]:
+    """Return the names that a table lacks but has a similarly named column for."""
+    others = [name for name in table.columns if name not in names]
+    return [name for name in names if name not in table.columns and alike(name, others)]
+
+
+def tell_of_missing(
+    table: pd.DataFrame,
+    used: Sequence[str],
+    known: Sequence[str],
+    missing_columns: MissingColumns,
+    *,
+    predicted: bool = False,
+) -> None:
+    """Tell whoever called Pramana of columns that a model uses and `frame` lacks.
+
+    Args:
+        table: what was passed as `frame`, with columns of names that are text.
+        used: the names of the columns that the model uses.
+        known: the names of all columns that it knows.
+        missing_columns: `warn`, `error` or `ignore`.
+        predicted: whether what the table lacks is what is predicted.
+
+    Raises:
+        OptionError: `missing_columns` is not one of these.
+        MissingColumn: there are such columns, and they are an error.
+    """
+    if missing_columns not in get_args(MissingColumns):
+        raise OptionError(
+            f"missing_columns must be 'warn', 'error' or 'ignore', not {shown(missing_columns)}.",
+            where="missing_columns",
+        )
+    said = lacking(table, used, "frame", known)
+    if said and missing_columns == "error":
+        raise MissingColumn(
+            f"{said}, which the model uses; it has {quoted(table.columns)}.", where="frame"
+        )
+    # Without any of them it is refused anyway, which says more.
+    some = any(name in table.columns for name in used)
+    if said and some and missing_columns == "warn":
+        warn_caller(
+            f"{said}, which the model uses: what is missing is"
+            f" {'predicted' if predicted else 'summed out'}; missing_columns='error' refuses such a"
+            " frame, 'ignore' says nothing."
+        )
+
 
 EMPTY, OTHER = "(empty)", "(other)"
 """A category of this name takes the empty cells, or what none of the others takes."""
@@ -189,3 +256,69 @@ def _refuse(column: pd.Series, codes: npt.NDArray[np.int64], cells: _Cells, argu
             remedy = "fill these cells or drop these rows: its plan withholds it from no record"
         said = f"is empty in {int((codes == _NOTHING).sum()):,} {rows}; {wanted}, so {remedy}"
     raise UnknownCategory(f"Column {variable.name!r} of {argument} {said}.", where=variable.name)
+
+
+def mixed_columns(
+    table: Frame, names: Sequence[str] | None, argument: str, needed: Sequence[str] = ()
+) -> MixedTable:
+    """Return columns of a table: numbers as they are, all else as categories.
+
+    Args:
+        table: see `as_frame`.
+        names: which columns, in this order; None for all.
+        argument: the name of the parameter it was passed as.
+        needed: columns that must be there in any case.
+
+    Raises:
+        TableError: it is no table, or a column has empty cells or holds times.
+        MissingColumn: there is no column of a name.
+    """
+    frame = as_frame(table, argument)
+    asked = list(map(str, frame.columns)) if names is None else list(names)
+    absent = [name for name in dict.fromkeys([*asked, *needed]) if name not in frame.columns]
+    if absent:
+        raise MissingColumn(
+            f"{lacking(frame, [*asked, *needed], argument)}; it has {quoted(frame.columns)}.",
+            where=absent[0],
+        )
+    return read_mixed(frame[asked], argument)
+
+
+def is_masked(data: object) -> bool:
+    """Whether something is what `pm.mask` returns."""
+    return hasattr(data, "copies") and hasattr(data, "frame") and hasattr(data, "method")
+
+
+def copies_of(data: Any) -> tuple[list[Frame], str]:
+    """Return the masked copies that were passed, and in words how they were masked.
+
+    Args:
+        data: what `pm.mask` returned; a list of frames; or one table, which is not taken for a
+            masked one: of it the words are empty.
+    """
+    if is_masked(data):
+        return list(data.copies), masked_by(data.method, len(data.copies))
+    if isinstance(data, list | tuple) and data and all(hasattr(one, "columns") for one in data):
+        return list(data), masked_by("an unknown method", len(data)) if len(data) > 1 else ""
+    return [data], ""
+
+
+def masked_by(method: str, copies: int, owner: str = "") -> str:
+    """Return in words how records were masked."""
+    of = f" at {owner}" if owner else ""
+    return f"{method}{of}{f', {copies} copies' if copies > 1 else ''}"
+
+
+def numbers_of(values: Any, records: int, argument: str) -> npt.NDArray[np.float64]:
+    """Return one finite number for each row of a frame. Raises TableError."""
+    try:
+        found = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        found = np.empty(0)
+    if found.shape not in ((records,), (records, 1)) or not np.isfinite(found).all():
+        raise TableError(
+            f"{argument} must be {records} finite numbers, one for each row of frame, not"
+            f" {shown(values)}.",
+            where=argument,
+        )
+    return found.ravel()

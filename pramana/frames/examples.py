@@ -65,7 +65,7 @@ def example(name: Example) -> pd.DataFrame:
             confidential expenditure and debt in dollars, **drawn** with a fixed seed in the
             likeness of AlAhmadi's motivation example (2006), whose own records are not published;
             `ME.L.S1` and the other names are companions of it, with relationships of other shapes
-            (`pramana.setups.relationships`). The index, called `person`, numbers them from 1.
+            (`pramana.setups`). The index, called `person`, numbers them from 1.
 
     Returns:
         A frame, n rows: of text, or of numbers where it is drawn.
@@ -106,7 +106,7 @@ def example(name: Example) -> pd.DataFrame:
 
 
 def _drawn(name: object) -> pd.DataFrame:
-    from pramana.setups.relationships import DATASETS
+    from pramana.setups import DATASETS
 
     made = {_STORE: DATASETS["ME.L"], **{key: d for key, d in DATASETS.items() if key != "ME.L"}}
     if not isinstance(name, str) or name not in made:

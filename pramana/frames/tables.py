@@ -171,9 +171,9 @@ def _of_columns(columns: Mapping[Any, Any], argument: str) -> pd.DataFrame:
             )
     lengths = {str(name): len(column) for name, column in columns.items()}
     if len(set(lengths.values())) > 1:
-        told = ", ".join(f"{name!r} {length}" for name, length in lengths.items())
+        words = ", ".join(f"{name!r} {length}" for name, length in lengths.items())
         raise TableError(
-            f"The columns of {argument} must be of one length; they have: {told}.", where=argument
+            f"The columns of {argument} must be of one length; they have: {words}.", where=argument
         )
     indexes = [column.index for column in columns.values() if isinstance(column, pd.Series)]
     if any(not index.equals(indexes[0]) for index in indexes):

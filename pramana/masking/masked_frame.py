@@ -15,24 +15,24 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, ValidationError
 
-from pramana.frames.sentences import listed, one_sentence
-from pramana.masking.advising import Origin
-from pramana.masking.measuring import compared, measured
-from pramana.masking.methods import methods
+from pramana.frames.sentences import listed, one_sentence, options_told
+from pramana.frames.tables import shown
+from pramana.masking.columns import methods
+from pramana.masking.measuring import Origin, compared, measured
 from pramana.reporting.files import require_path, require_version, write_whole
-from pramana.showing.charts import plotted
-from pramana.showing.html import card
+from pramana.showing import card, plotted
 from pramana_core.errors import OptionError, StoreCorrupt, TableUnreadable
+from pramana_core.learn.common.options import InnerShare, require_limit
+from pramana_core.marginals.counts import LEVEL
 from pramana_core.wire.base import Message
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from pramana_core.mask.advice import Recommendation
-    from pramana_core.mask.core.influence import Influence
-    from pramana_core.pictures.chart import Chart
-
+    from pramana_core.mask.core.masked import Influence
+    from pramana_core.mask.recommending import Recommendation
+    from pramana_core.pictures.plots import Chart
 
 _MANY = 12
 """A notebook shows so many warnings."""
@@ -250,7 +250,7 @@ class MaskedFrame:
         )
 
     def _repr_html_(self) -> str:
-        from pramana_core.mask.core.cautions import gravity_of
+        from pramana_core.mask.core.inputs import gravity_of
 
         facts = [("records", f"{len(self):,}"), ("method", self.method)]
         facts += [("copies", str(len(self.copies)))] if len(self.copies) > 1 else []
@@ -273,7 +273,7 @@ def _instead(method: str) -> str:
 
 def _counted(warnings: Sequence[str]) -> str:
     """Return how many warnings there are, and how many of them are grave."""
-    from pramana_core.mask.core.cautions import Gravity, gravity_of
+    from pramana_core.mask.core.inputs import Gravity, gravity_of
 
     grave = sum(gravity_of(words) == Gravity.GRAVE for words in warnings)
     many = f"{len(warnings)} warning{'' if len(warnings) == 1 else 's'}"
@@ -305,7 +305,7 @@ def _write(contents: MaskedFrame, path: str | Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from pramana_core.mask.core.cautions import gravity_of
+    from pramana_core.mask.core.inputs import gravity_of
 
     described = _Described.model_validate(
         {
@@ -381,7 +381,7 @@ def _read(path: str | Path) -> MaskedFrame:
 
 def _cautions(described: _Described) -> Iterator[str]:
     """Yield the warnings, with their gravity where it is known."""
-    from pramana_core.mask.core.cautions import Caution, Gravity
+    from pramana_core.mask.core.inputs import Caution, Gravity
 
     for place, words in enumerate(described.warnings):
         known = described.gravities[place : place + 1]
@@ -400,3 +400,127 @@ def _copies(frame: pd.DataFrame, described: _Described) -> Sequence[pd.DataFrame
 
 def _column(name: str, number: int, copies: int) -> str:
     return name if copies == 1 else f"{name}@{number}"
+
+
+_WANTED = (
+    "a list with one entry per copy: a number, a list of them, a dict or series by parameter, or a"
+    " fitted model with params and bse"
+)
+
+
+@options_told
+def combine_copies(
+    estimates: Sequence[Any],
+    errors: Sequence[Any] | None = None,
+    *,
+    records: int | None = None,
+    level: float = LEVEL,
+) -> pd.DataFrame:
+    """Put together what the same analysis gave on each masked copy.
+
+    The estimate is the mean over the m copies; its variance is u + b/m, where u is the mean of the
+    variances that each analysis states and b the variance between copies (Reiter 2003, for
+    partially synthetic records). So the error counts what masking added.
+
+    Args:
+        estimates: one entry per copy, all of the same parameters: numbers, lists, dicts or series;
+            or fitted models that have `params` and `bse`, such as those of statsmodels.
+        errors: their standard errors in the same form; None where models are passed.
+        records: the number of records, for intervals by Student's t; None for normal ones.
+        level: the confidence of the intervals, above 0 and below 1.
+
+    Returns:
+        A row per parameter: `estimate`, `standard_error` (against the population), `low`, `high`,
+        `p_value` of the test that it is 0, `freedom`, and `added`, the share of the variance that
+        comes of masking.
+
+    Raises:
+        OptionError: entries of different parameters, errors that are negative or not there, no
+            copies, or a level out of its range.
+
+    Examples:
+        >>> import pramana as pm
+        >>> masked = pm.mask(pm.example("store"), ["debt"], method="egadp", copies=3, rng=1)
+        >>> means = [copy["debt"].mean() for copy in masked.copies]
+        >>> errors = [copy["debt"].sem() for copy in masked.copies]
+        >>> pm.combine_copies(means, errors).columns.tolist()
+        ['estimate', 'standard_error', 'low', 'high', 'p_value', 'freedom', 'added']
+    """
+    import pandas as pd
+
+    from pramana_core.mask.copies import combine_copies as combine
+
+    with one_sentence():
+        require_limit(level, InnerShare, "level")
+    if errors is None:
+        found = _entries(estimates, "estimates")
+        if not all(hasattr(one, "params") and hasattr(one, "bse") for one in found):
+            raise OptionError(
+                "errors must be given, one entry per copy, unless estimates are models that have"
+                " params and bse.",
+                where="errors",
+            )
+        estimates, errors = [one.params for one in found], [one.bse for one in found]
+    values, spreads = _table(estimates, "estimates"), _table(errors, "errors")
+    if values.shape != spreads.shape or set(values.columns) != set(spreads.columns):
+        raise OptionError(
+            "errors must be of the same copies and parameters as estimates;"
+            f" they are of {spreads.shape[0]} copies of {spreads.shape[1]} parameters, not"
+            f" {values.shape[0]} of {values.shape[1]}.",
+            where="errors",
+        )
+    spreads = spreads[values.columns]
+    if bool((spreads < 0).any(axis=None)):
+        raise OptionError("errors must be 0 or more; some are negative.", where="errors")
+    with one_sentence():
+        combined = combine(values.to_numpy(), spreads.to_numpy() ** 2, records)
+        low, high = combined.interval(level)
+    return pd.DataFrame(
+        {
+            "estimate": combined.estimate,
+            "standard_error": combined.standard_error,
+            "low": low,
+            "high": high,
+            "p_value": combined.p_value,
+            "freedom": combined.freedom,
+            "added": combined.added,
+        },
+        index=values.columns,
+    )
+
+
+def _entries(given: Any, argument: str) -> list[Any]:
+    if isinstance(given, str | Mapping) or not (
+        isinstance(given, Sequence) or hasattr(given, "tolist")
+    ):
+        raise OptionError(f"{argument} must be {_WANTED}, not {shown(given)}.", where=argument)
+    found = list(given)
+    if not found:
+        raise OptionError(f"{argument} must hold at least one copy, not none.", where=argument)
+    return found
+
+
+def _table(given: Any, argument: str) -> pd.DataFrame:
+    """Return entries as a frame of numbers, a row per copy and a column per parameter."""
+    import pandas as pd
+
+    rows = [_row(one, argument) for one in _entries(given, argument)]
+    names = list(rows[0])
+    if any(set(row) != set(names) for row in rows):
+        raise OptionError(
+            f"{argument} must be of the same parameters in every copy; they differ.", where=argument
+        )
+    return pd.DataFrame(rows, columns=names)
+
+
+def _row(one: Any, argument: str) -> dict[Any, float]:
+    import numpy as np
+
+    try:
+        if isinstance(one, Mapping) or hasattr(one, "items"):
+            return {name: float(value) for name, value in one.items()}
+        return {k: float(v) for k, v in enumerate(np.atleast_1d(np.asarray(one, dtype=float)))}
+    except (TypeError, ValueError):
+        raise OptionError(
+            f"{argument} must be {_WANTED}, not {shown(one)}.", where=argument
+        ) from None

@@ -16,21 +16,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from pramana.frames.observing import Rng, generator_of
+from pramana.frames.categories import Rng, generator_of
 from pramana.frames.sentences import one_sentence, options_told, quoted, warn_caller
 from pramana.frames.tables import Frame, shown
-from pramana.masking.advising import Origin
-from pramana.masking.columns import Columns, columns_of
-from pramana.masking.masked_frame import MaskedFrame
-from pramana.masking.methods import (
+from pramana.masking.columns import (
     AUTO,
+    Columns,
     bound_cautions,
     bounds_of,
+    columns_of,
     copies_of,
     method_of,
     methods,
     options_of,
 )
+from pramana.masking.masked_frame import MaskedFrame
+from pramana.masking.measuring import Origin
 from pramana.reporting.reports import require_yes_or_no
 from pramana_core.errors import OptionError
 from pramana_core.terminal import progress_bar
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from pramana_core.mask import Masked
-    from pramana_core.mask.core.cautions import Caution
+    from pramana_core.mask.core.inputs import Caution
     from pramana_core.mask.core.masked import Bounds
 
 
@@ -126,7 +127,7 @@ class Difference:
     @property
     def caution(self) -> Caution:
         """What to know of it: an alarm only if it is sure that there is reason for one."""
-        from pramana_core.mask.core.cautions import Caution, Gravity
+        from pramana_core.mask.core.inputs import Caution, Gravity
 
         if self.sure and not self.by:
             return Caution(f"{self._records} {self._given_away}", Gravity.GRAVE)
@@ -378,8 +379,8 @@ def mask(
         ...     store[["expenditure", "debt"]].corr().round(6))
         True
     """
-    from pramana_core.mask.copies.combining import require_few_copies
-    from pramana_core.mask.core.cautions import Gravity, gravest_first
+    from pramana_core.mask.copies import require_few_copies
+    from pramana_core.mask.core.inputs import Gravity, gravest_first
     from pramana_core.mask.core.masked import bounded
 
     named = method_of(method)
@@ -452,7 +453,7 @@ def _released(columns: Columns, values: Any, order: Any, *, keep_order: bool) ->
 
 
 def _warnings(columns: Columns, made: list[Masked], within: Bounds) -> tuple[str, ...]:
-    from pramana_core.mask.core.cautions import Caution, Gravity
+    from pramana_core.mask.core.inputs import Caution, Gravity
 
     true = columns.table[list(columns.confidential)].to_numpy(dtype=float)
     found = list(made[0].warnings)

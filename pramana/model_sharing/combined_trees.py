@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from pramana.estimators.base import Estimator
-from pramana.frames.observing import Rng, generator_of
+from pramana.frames.categories import Rng, generator_of
 from pramana.frames.sentences import one_sentence, options_told
 from pramana.frames.tables import shown
-from pramana.model_sharing.columns import ClassTeller
-from pramana.model_sharing.declared import (
+from pramana.model_sharing.columns import (
+    ClassTeller,
     SavedTrees,
     combine_options,
     contents_of,
@@ -24,36 +24,30 @@ from pramana.model_sharing.declared import (
     source_of,
 )
 from pramana.reporting.estimating import EstimatedCounts
-from pramana.showing.html import card
-from pramana.showing.html import plain as plain_html
+from pramana.showing import card
+from pramana.showing import plain_text as plain_html
 from pramana_core.errors import InputError, OptionError, TableError
 from pramana_core.learn.common.documents import write_json
-from pramana_core.model_sharing.combination.combining import (
+from pramana_core.model_sharing.exchange.documents import model_json, read_model_json
+from pramana_core.model_sharing.exchange.drawing import draw_model
+from pramana_core.model_sharing.exchange.text import write_model_text
+from pramana_core.model_sharing.generating import Absent, GenerationOptions, Misses, Numeric, Spread
+from pramana_core.model_sharing.global_models.combining import (
     CombinedModel,
     CombineOptions,
     Method,
     combine,
     pseudo_chunks,
 )
-from pramana_core.model_sharing.combination.votes import Labels, VoteOptions, Weights, together
-from pramana_core.model_sharing.exchange.drawing import draw_model
-from pramana_core.model_sharing.exchange.models import model_json, read_model_json
-from pramana_core.model_sharing.exchange.text import write_model_text
-from pramana_core.model_sharing.generation_values import (
-    Absent,
-    GenerationOptions,
-    Misses,
-    Numeric,
-    Spread,
-)
 from pramana_core.model_sharing.global_models.learning import GlobalName, GlobalOptions
 from pramana_core.model_sharing.global_models.model import GlobalModel
+from pramana_core.model_sharing.global_models.votes import Labels, VoteOptions, Weights, together
 from pramana_core.model_sharing.tree import SharedTree
 from pramana_core.pictures.svg import Layout
 from pramana_core.privacy.amplification import Amplification
 from pramana_core.progress import Progress
 from pramana_core.terminal import progress_bar
-from pramana_core.wire.releases.shared_tree import SharedTreeMessage
+from pramana_core.wire.release_kinds import SharedTreeMessage
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -304,10 +298,10 @@ class CombinedTrees(ClassTeller, Estimator):
         }
 
     def _take(self, document: Mapping[str, Any]) -> None:
-        told = SavedTrees.of(document)
-        self.model_ = read_model_json(write_json(told.model))
-        self.n_trees_, self.n_pseudo_records_ = told.trees, told.pseudo_records
-        self.notes_ = tuple(told.notes)
+        saved = SavedTrees.of(document)
+        self.model_ = read_model_json(write_json(saved.model))
+        self.n_trees_, self.n_pseudo_records_ = saved.trees, saved.pseudo_records
+        self.notes_ = tuple(saved.notes)
         self._trees = None
 
     def source_told(self) -> str:

@@ -8,17 +8,22 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from owner_agent.release.refusals import same_people
+from owner_agent.release.composition import same_people
 from pramana.frames.sentences import options_told
 from pramana.frames.tables import shown
 from pramana.reporting.reports import NO_BOUND, Reports, require_yes_or_no, required_prior
 from pramana.reporting.tabulating import BlockDraw
-from pramana.showing.html import card
+from pramana.showing import card
 from pramana_core.errors import OptionError
 from pramana_core.plan import Plan
 from pramana_core.privacy import Amplification, composed
-from pramana_core.privacy.amplification import PRIOR
-from pramana_core.privacy.study import BlockDisclosure, CoinDisclosure, StudyDisclosure, told_by
+from pramana_core.privacy.amplification import (
+    PRIOR,
+    BlockDisclosure,
+    CoinDisclosure,
+    StudyDisclosure,
+    told_by,
+)
 from pramana_core.study_plan import StudyPlan
 
 if TYPE_CHECKING:
@@ -26,7 +31,7 @@ if TYPE_CHECKING:
 
     from pramana_core.wire.parts import Pseudonyms
 
-Told: TypeAlias = Any
+Disclosable: TypeAlias = Any
 """`Reports`, a `Plan`, a `StudyPlan`, what has such a `plan`, a (name, one of them), or a list."""
 
 
@@ -104,14 +109,14 @@ class Account:
         rows = []
         for name in names:
             known = self._sums.variables.get(name, composed([]))
-            told = NO_BOUND if name in self.public else known
+            amplification = NO_BOUND if name in self.public else known
             rows.append(
                 {
                     "variable": name,
                     "draws": sum(name in variables for _, _, variables in draws),
-                    "gamma": told.gamma,
-                    "epsilon": told.epsilon,
-                    "posterior": told.grown(prior),
+                    "gamma": amplification.gamma,
+                    "epsilon": amplification.epsilon,
+                    "posterior": amplification.grown(prior),
                 }
             )
         columns = ["variable", "draws", "gamma", "epsilon", "posterior"]
@@ -119,12 +124,12 @@ class Account:
 
     def _words(self) -> str:
         draws = len({(t.owner, t.draw, t.variables) for t in self.told if t.randomized})
-        told = self.amplification
+        amplification = self.amplification
         words = (
             f"{draws} {'draw' if draws == 1 else 'draws'}; whole record: gamma"
-            f" {told.written_gamma}, epsilon {told.epsilon:.4g}"
+            f" {amplification.written_gamma}, epsilon {amplification.epsilon:.4g}"
         )
-        if self.public and math.isfinite(told.epsilon):
+        if self.public and math.isfinite(amplification.epsilon):
             return f"{words}, and {', '.join(self.public)} as it is"
         return words
 
@@ -136,7 +141,7 @@ class Account:
 
 
 @options_told
-def accountant(*what: Told, different_people: bool = False) -> Account:
+def accountant(*what: Disclosable, different_people: bool = False) -> Account:
     """Add up what plans and reports reveal of one person, as the owner's ledger does.
 
     Epsilons of different draws add up, whoever made them; the same draws published again add
@@ -173,30 +178,32 @@ def accountant(*what: Told, different_people: bool = False) -> Account:
         {'department': 5.99, 'sex': 2.77, 'admitted': 2.77}
     """
     require_yes_or_no(different_people, "different_people")
-    told: list[BlockDisclosure] = []
+    disclosures: list[BlockDisclosure] = []
     seen: dict[str, list[_Population]] = {}
     for number, (owner, one) in enumerate(_listed(what), start=1):
         if isinstance(one, StudyPlan):
             for name, _ in one.owners:
                 if one.reports(name):
                     drawn = BlockDraw(f"{owner}{name}", one.block(name), f"plan {number}")
-                    told += _blocks(drawn, drawn.draw)
+                    disclosures += _blocks(drawn, drawn.draw)
         elif isinstance(one, Reports) and one.draws is not None:
             joined = len({drawn.owner for drawn in one.draws}) > 1
             for drawn in one.draws:
                 name = drawn.owner if joined or not owner else owner
-                told += _blocks(
+                disclosures += _blocks(
                     BlockDraw(name, drawn.block, drawn.draw),
                     f"{drawn.draw} {_population(seen, drawn, one.pseudonyms)}",
                 )
         else:
             plan = one if isinstance(one, Plan) else one.plan
             for block in plan.blocks:
-                told += _blocks(BlockDraw(owner, block, ""), f"plan {number}: {block.digest}")
-    return Account(tuple(told), different_people)
+                disclosures += _blocks(
+                    BlockDraw(owner, block, ""), f"plan {number}: {block.digest}"
+                )
+    return Account(tuple(disclosures), different_people)
 
 
-def _listed(what: Sequence[Told]) -> list[tuple[str, Plan | StudyPlan | Reports]]:
+def _listed(what: Sequence[Disclosable]) -> list[tuple[str, Plan | StudyPlan | Reports]]:
     """Return everything that was passed, with its owner's name, or an empty one."""
     found: list[tuple[str, Plan | StudyPlan | Reports]] = []
     for one in what:

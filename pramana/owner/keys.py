@@ -139,8 +139,8 @@ class Keys:
             hashlib.sha256(f"pramana experiment {name} {number}".encode()).digest()
             for name, number in (("draw", seed), ("linkage", linkage_seed))
         )
-        told = f"seed {seed}" + ("" if linkage_seed == seed else f", linkage seed {linkage_seed}")
-        return cls(Secrets(*made), f"{told}, for experiments only")
+        source = f"seed {seed}" + ("" if linkage_seed == seed else f", linkage seed {linkage_seed}")
+        return cls(Secrets(*made), f"{source}, for experiments only")
 
     def export_linkage(self, path: str | Path) -> None:
         """Write the linkage secret to a new private file, to be given to another owner.
@@ -181,8 +181,8 @@ class Keys:
         }
 
     def __repr__(self) -> str:
-        told = ", ".join(f"{name} {known}" for name, known in self.fingerprints.items())
-        return f"Keys({self._where}; {told})"
+        words = ", ".join(f"{name} {known}" for name, known in self.fingerprints.items())
+        return f"Keys({self._where}; {words})"
 
     def __copy__(self) -> Self:
         return self

@@ -1,22 +1,223 @@
-"""Randomizing a frame: the owner's keyed draws, for one column of record ids."""
+"""Randomizing a frame by the owner's keyed draws, or one record by a study's published plan.
+
+Record ids are read as the owner's agent reads them, so that pseudonyms are the same.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import json
+import math
 import re
+from collections.abc import Collection, Iterable, Mapping
+from datetime import date, time
+from decimal import Decimal
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+from uuid import UUID
+
+import numpy as np
+import pyarrow as pa
+from pydantic import ValidationError
 
 from owner_agent.randomize.draws import draw_id, pseudonyms
 from owner_agent.randomize.reports import randomize as draw
+from owner_agent.release.single_record import kept_report, permanent_report
+from owner_agent.table.encode import record_id_problems
+from owner_agent.table.table import clean_cells
 from pramana.frames.codes import encode
 from pramana.frames.sentences import one_sentence, options_told
 from pramana.frames.tables import Frame, as_frame, shown
 from pramana.owner.keys import Keys
-from pramana.owner.record_ids import RecordId, record_ids
 from pramana.reporting.reports import PSEUDONYM, Reports, require_plan
 from pramana.reporting.tabulating import BlockDraw
-from pramana_core.errors import KeyFileError, OptionError, TableError
+from pramana_core.alike import did_you_mean
+from pramana_core.errors import (
+    BudgetExceeded,
+    InputError,
+    KeyFileError,
+    MissingColumn,
+    MissingRecordId,
+    OptionError,
+    PlanError,
+    StateError,
+    TableError,
+)
+from pramana_core.learn.prediction import encode_records
+from pramana_core.marginals.counts import Codes
 from pramana_core.plan import Plan
+from pramana_core.privacy import told_by_record
 from pramana_core.terminal import progress_bar
+from pramana_core.wire.reports import PublishedPlan
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+RecordId: TypeAlias = Any
+"""A column's name (or the index's), several columns' names, or the ids themselves."""
+
+_SCALARS = (str, bytes, int, float, bool, np.generic, Decimal, date, time)
+"""What an id may be; a moment is a date. Anything else may be printed otherwise another time."""
+
+
+def record_ids(table: pd.DataFrame, record_id: RecordId) -> list[str]:
+    """Return the ids of a table's rows as text, none empty and none twice.
+
+    Args:
+        table: the records.
+        record_id: see `pm.randomize`.
+
+    Raises:
+        MissingRecordId: none were given, or some are empty.
+        DuplicateRecordId: some are there twice.
+        MissingColumn: there is no such column.
+        TableError: they do not fit the table.
+    """
+    if record_id is None:
+        columns = ", ".join(map(repr, list(table.columns)[:5]))
+        raise MissingRecordId(
+            "record_id must say what identifies a record, for the draws are keyed by it and a"
+            f" record drawn twice is given away; write record_id= a column ({columns}) or the ids"
+            " themselves, such as frame.index.",
+            where="record_id",
+        )
+    named = _named(table, record_id)
+    if named is None:
+        name, ids = "record_id", _as_text(_given(table, record_id))
+    elif len(named) == 1:
+        name, ids = next(iter(named)), _as_text(next(iter(named.values())))
+    else:
+        name, ids = ", ".join(named), _joined({n: _as_text(c) for n, c in named.items()})
+    _require_usable(ids, name)
+    found: list[str] = ids.to_pylist()
+    return found
+
+
+def _named(table: pd.DataFrame, record_id: RecordId) -> dict[str, Any] | None:
+    """Return the columns that were named; None where the ids themselves were given."""
+    if isinstance(record_id, str | int):
+        return {str(record_id): _column(table, str(record_id))}
+    if not isinstance(record_id, list | tuple) or not record_id:
+        return None
+    known = {*table.columns, *table.index.names}
+    names = [name for name in record_id if isinstance(name, str) and name in known]
+    if len(names) == len(record_id):
+        return {name: _column(table, name) for name in names}
+    if names:
+        absent = next(name for name in record_id if name not in names)
+        _column(table, str(absent))
+    return None
+
+
+def _column(table: pd.DataFrame, name: str) -> Any:
+    if name in table.columns:
+        return table[name]
+    if name in table.index.names:
+        return table.index.get_level_values(name)
+    raise MissingColumn(
+        f"record_id names a column {name!r} that frame has"
+        f" not{did_you_mean([name], map(str, table.columns))}; it has {list(table.columns)}.",
+        where="record_id",
+    )
+
+
+def _given(table: pd.DataFrame, record_id: RecordId) -> Any:
+    import pandas as pd
+
+    scalar = isinstance(record_id, str | bytes | dict) or not isinstance(record_id, Iterable)
+    if scalar or getattr(record_id, "ndim", 1) != 1 or isinstance(record_id, pd.MultiIndex):
+        raise TableError(
+            "record_id must be a column's name, several names, or one id for each row, not"
+            f" {shown(record_id)}.",
+            where="record_id",
+        )
+    values = record_id if hasattr(record_id, "__len__") else list(record_id)
+    if len(values) != len(table):
+        raise TableError(
+            f"record_id must have one id for each of the {len(table):,} rows of frame, not"
+            f" {len(values):,}.",
+            where="record_id",
+        )
+    if isinstance(values, pd.Series) and not values.index.equals(table.index):
+        raise TableError(
+            "record_id is a series whose index is not the one of frame, so that an id might be"
+            " another row's; pass a column's name, or series.to_numpy() if the rows are in the"
+            " same order.",
+            where="record_id",
+        )
+    return values
+
+
+def _as_text(column: Any) -> pa.Array:
+    """Return cells as text in the form of the owner's agent; 7, 7.0 and "7" are one id.
+
+    Of any cell it is the same whatever other cells the column has.
+    """
+    import pandas as pd
+
+    if not isinstance(column, pd.Series):
+        column = pd.Series(column, dtype=None if hasattr(column, "dtype") else object)
+    # Arrow writes spans of time as bare numbers, whose unit is the column's.
+    span = isinstance(column.dtype, pd.PeriodDtype) or column.dtype.kind == "m"
+    if column.dtype != object and not span:
+        try:
+            return _cleaned(column)
+        except (pa.ArrowException, TypeError, ValueError):
+            pass
+    return _of_objects(column.astype(object))
+
+
+def _cleaned(series: pd.Series) -> pa.Array:
+    return clean_cells(pa.chunked_array([pa.Array.from_pandas(series)]))
+
+
+def _of_objects(series: pd.Series) -> pa.Array:
+    """Return cells of any types as text, those of each type in one go. Raises TableError."""
+    texts = np.empty(len(series), dtype=object)
+    kinds: dict[type, int] = {}
+    kind_of = np.array([kinds.setdefault(type(value), len(kinds)) for value in series])
+    for kind, number in kinds.items():
+        where = kind_of == number
+        texts[where] = _of_type(kind, series[where]).to_pylist()
+    return pa.array(texts.tolist(), type=pa.string())
+
+
+def _of_type(kind: type, cells: pd.Series) -> pa.Array:
+    """Return cells of one type as text. Raises TableError for what has no text of its own."""
+    import pandas as pd
+
+    whole = issubclass(kind, int) and kind is not bool
+    if whole or issubclass(kind, UUID | pd.Period):
+        cells = cells.map(str)
+    elif not issubclass(kind, _SCALARS) and not cells.isna().all():
+        raise TableError(
+            f"record_id must hold a text, a number or a date in each row, not a {kind.__name__}.",
+            where="record_id",
+        )
+    try:
+        return _cleaned(cells)
+    except (pa.ArrowException, TypeError, ValueError):
+        raise TableError(
+            f"record_id holds a {kind.__name__} that cannot be written as text in UTF-8.",
+            where="record_id",
+        ) from None
+
+
+def _joined(columns: dict[str, pa.Array]) -> pa.Array:
+    for name, column in columns.items():
+        _require_usable(column, name, repeated=True)
+    rows = zip(*(column.to_pylist() for column in columns.values()), strict=True)
+    # As a JSON list, or ("1", "23") and ("12", "3") would be one id.
+    return pa.array([json.dumps(row, ensure_ascii=False) for row in rows], type=pa.string())
+
+
+def _require_usable(ids: pa.Array, name: str, *, repeated: bool = False) -> None:
+    for problem in record_id_problems(ids, name):
+        if isinstance(problem, MissingRecordId) or not repeated:
+            with one_sentence("record_id"):
+                raise problem
+
 
 _STUDY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 """What a study may be called (`pramana_core.wire.base.Name`)."""
@@ -108,3 +309,141 @@ def _require_study(study: object) -> None:
             f" {shown(study)}.",
             where="study",
         )
+
+
+@options_told
+def report(
+    record: Mapping[str, Any],
+    published: Mapping[str, Any] | str | PathLike[str],
+    file: str | PathLike[str],
+    *,
+    max_gamma: float,
+    as_they_are: Collection[str] = (),
+) -> dict[str, Any]:
+    """Randomize the one record that a person has, by the plan that a study published.
+
+    The first report is the only one: it is kept in the file before it is returned, and every later
+    call returns it, whatever the record says by then. So whoever sees all that a person ever sent
+    to the study learns no more than one report tells. Randomness is the operating system's.
+
+    Args:
+        record: a value of each variable of the plan, by name, as text or a number.
+        published: the plan as the miner publishes it (`GET /v1/studies/{study}/reports/plan`): its
+            JSON as a dictionary, or a file with it.
+        file: where the report is kept, readable by nobody else; its folder must exist. Without
+            the file the record would be randomized anew, so keep it as long as the study runs.
+        max_gamma: the most that the report may tell: no odds about the record may change by a
+            larger factor. It is computed here from the plan itself, and not taken from what the
+            plan's sender says.
+        as_they_are: the variables that the person agrees to report as they are. No gamma bounds
+            what these tell; a plan that does not randomize others too is refused.
+
+    Returns:
+        what a gateway is sent: `study`, `plan_digest` and `codes`, one code of each variable.
+
+    Raises:
+        PlanError: `published` is no published plan, or was changed on its way.
+        BudgetExceeded: the plan tells more than `max_gamma`, or reports a variable as it is that
+            is not in `as_they_are`; nothing was drawn.
+        StateError: the study takes no more reports, and none is kept; nothing was drawn.
+        PlanConflict: the file has a report for another study, or by another plan.
+        OptionError: the file cannot be read, or its folder not be written.
+        UnknownVariable, InputError, UnknownCategory: the record does not fit the plan.
+        KeyFileError: others may read the file.
+
+    Examples:
+        >>> import pramana as pm, json, tempfile
+        >>> plan = pm.plan(pm.Domain.of(smokes=["no", "yes"], asthma=["no", "yes"]), gamma=3)
+        >>> published = {  # what a gateway was given by the miner, and passes on
+        ...     "study": "lungs", "owner": "clients", "state": "open", "as_they_are": [],
+        ...     "plan_digest": plan.digest, "plan": plan.as_dict(),
+        ...     "record": {"epsilon": 2.197, "gamma": 9.0, "grows_to": 0.32},
+        ... }
+        >>> kept = tempfile.mkdtemp() + "/lungs.json"
+        >>> mine = pm.report({"smokes": "no", "asthma": "yes"}, published, kept, max_gamma=9)
+        >>> mine == pm.report({"smokes": "yes", "asthma": "yes"}, published, kept, max_gamma=9)
+        True
+    """
+    given: object = max_gamma
+    if not isinstance(given, int | float) or not given >= 1:
+        raise OptionError(
+            f"max_gamma must be a number of at least 1, not {shown(max_gamma)}.", where="max_gamma"
+        )
+    document = _read(published)
+    plan = document.plan.to_plan()
+    if plan.digest != document.plan_digest:
+        raise PlanError(
+            f"The plan's digest is {plan.digest[:12]}..., and {document.plan_digest[:12]}... was"
+            " announced: it is not the plan that the study published.",
+            where="published",
+            remedy="Fetch it again, from whoever runs the study.",
+        )
+    _require_bounded(plan, max_gamma, as_they_are)
+    path = Path(file)
+    try:
+        made = kept_report(plan, document.study, path)
+        if made is None:
+            if document.state != "open":
+                raise StateError(
+                    f"Reports of study {document.study} are {document.state}. Nothing was drawn.",
+                    where="published",
+                    remedy="Do not answer, or fetch the plan again once reports are taken.",
+                )
+            made = permanent_report(plan, document.study, _codes(plan, record), path)
+    except OSError as error:
+        raise OptionError(
+            f"The report cannot be kept in {path}: {error.strerror}.",
+            where="file",
+            remedy="Name a file in a folder that exists and that you may write.",
+        ) from None
+    return made.model_dump(mode="json")
+
+
+def _require_bounded(plan: Plan, max_gamma: float, as_they_are: Collection[str]) -> None:
+    """Check that a report tells no more than the person agreed to. Raises BudgetExceeded."""
+    true = [name for b in plan.blocks if b.channel.is_identity for name in b.names]
+    agreed = {as_they_are} if isinstance(as_they_are, str) else set(as_they_are)
+    unagreed = [name for name in true if name not in agreed]
+    if unagreed and not math.isinf(max_gamma):
+        raise BudgetExceeded(
+            "By this plan no gamma bounds what a report tells: it has the true"
+            f" {', '.join(map(repr, unagreed))}. Nothing was drawn.",
+            where=", ".join(unagreed),
+            remedy="Answer only if the person agrees to that; then name them in as_they_are.",
+        )
+    gamma = told_by_record(plan).gamma
+    if gamma > max_gamma * (1 + 1e-9):
+        states = "no gamma bounds" if math.isinf(gamma) else f"gamma {gamma:.4g} is"
+        raise BudgetExceeded(
+            f"By this plan {states} what a report tells; at most {max_gamma:g} was allowed."
+            " Nothing was drawn.",
+            where="max_gamma",
+            remedy="Answer only if the person agrees to that; then pass max_gamma accordingly.",
+        )
+
+
+def _codes(plan: Plan, record: Mapping[str, Any]) -> dict[str, Codes]:
+    """Return a record's true codes. Raises UnknownVariable, InputError, UnknownCategory."""
+    if not isinstance(record, Mapping):
+        raise InputError(
+            f"record must be a dictionary of values by variable, not {shown(record)}.",
+            where="record",
+        )
+    return encode_records(plan.domain, [record])
+
+
+def _read(published: Mapping[str, Any] | str | PathLike[str]) -> PublishedPlan:
+    try:
+        if isinstance(published, Mapping):
+            return PublishedPlan.model_validate(dict(published))
+        return PublishedPlan.model_validate(json.loads(Path(published).read_bytes()))
+    except (ValidationError, json.JSONDecodeError, UnicodeDecodeError):
+        raise PlanError(
+            "published is not a plan as the miner publishes it.",
+            where="published",
+            remedy="Pass what GET /v1/studies/{study}/reports/plan answered, as it is.",
+        ) from None
+    except OSError as error:
+        raise OptionError(
+            f"{published} cannot be read: {error.strerror}.", where="published"
+        ) from None

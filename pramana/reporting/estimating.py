@@ -18,8 +18,7 @@ from pramana.reporting.tabulating import (
     tabulated_means,
     warn_of_lack_of_fit,
 )
-from pramana.showing.charts import counts_chart, plotted
-from pramana.showing.html import DIGITS, card
+from pramana.showing import DIGITS, card, counts_chart, plotted
 from pramana_core.alike import did_you_mean
 from pramana_core.domain import Domain
 from pramana_core.errors import OptionError
@@ -27,7 +26,7 @@ from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.estimation.table_estimates import column_of
 from pramana_core.marginals.counts import LEVEL
 from pramana_core.marginals.score_interval import filled_in_words, warnings_of
-from pramana_core.pictures.chart import Chart
+from pramana_core.pictures.plots import Chart
 from pramana_core.plan import Plan
 
 if TYPE_CHECKING:
@@ -285,14 +284,14 @@ class EstimatedCounts:
         return joined(filled_in_words(self.marginals.filled_in))
 
     def _told(self) -> list[str]:
-        told = {
+        values = {
             name
             for source in self.sources
             for block in source.plan.blocks
             if not block.channel.withheld
             for name in block.names
         }
-        return [name for name in self.domain.names if name in told]
+        return [name for name in self.domain.names if name in values]
 
     def plot(
         self,
@@ -404,8 +403,8 @@ def estimate(
     with one_sentence():
         sources = sources_of(reports, plan)
         chosen = choose([source.plan for source in sources]) if estimator == "auto" else estimator
-        told = [(source.counts, source.plan) for source in sources]
-        marginals = EstimatedMarginals.of(told, estimator=chosen, order=order)
+        pairs = [(source.counts, source.plan) for source in sources]
+        marginals = EstimatedMarginals.of(pairs, estimator=chosen, order=order)
     return EstimatedCounts(sources, marginals, chosen, order)
 
 

@@ -80,8 +80,8 @@ class _Described(Message):
 
     def sealed(self) -> str:
         """Return the digest of what is in no other: the study and the draws."""
-        told = self.model_dump_json(include={"study", "draws"})
-        return hashlib.sha256(told.encode()).hexdigest()
+        text = self.model_dump_json(include={"study", "draws"})
+        return hashlib.sha256(text.encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -365,11 +365,11 @@ def _numbers(column: pd.Series, size: int, argument: str) -> Codes:
 
 
 def _nothing(table: pd.DataFrame, name: str, argument: str) -> Codes:
-    told = 0 if name not in table.columns else int(table[name].notna().sum())
-    if told:
+    filled = 0 if name not in table.columns else int(table[name].notna().sum())
+    if filled:
         raise TableError(
             f"Column {name!r} of {argument} must be empty, for the plan withholds it; it holds"
-            f" something in {told} of {len(table)} rows.",
+            f" something in {filled} of {len(table)} rows.",
             where=argument,
         )
     return np.zeros(len(table), dtype=np.uint8)
@@ -380,8 +380,8 @@ def _require_sampled(block: Block, codes: Mapping[str, Codes], argument: str) ->
     channel = block.channel
     if not channel.choices:
         return
-    told = np.stack([codes[v.name] != v.size for v in block.variables], axis=1)
-    packed = {row.tobytes() for row in np.unique(np.packbits(told, axis=1), axis=0)}
+    reported = np.stack([codes[v.name] != v.size for v in block.variables], axis=1)
+    packed = {row.tobytes() for row in np.unique(np.packbits(reported, axis=1), axis=0)}
     possible = np.zeros((len(channel.choices) + 1, len(block.variables)), dtype=np.bool_)
     for row, choice in zip(possible, channel.choices, strict=False):
         row[list(choice.axes)] = True
@@ -422,6 +422,6 @@ def names_of(given: object, argument: str, *, one: bool = False) -> tuple[str, .
             )
     twice = sorted({name for name in listed if listed.count(name) > 1})
     if twice or not listed:
-        told = f"names {twice[0]!r} twice" if twice else "is empty"
-        raise OptionError(f"{argument} {told}; it must name each variable once.", where=argument)
+        fault = f"names {twice[0]!r} twice" if twice else "is empty"
+        raise OptionError(f"{argument} {fault}; it must name each variable once.", where=argument)
     return tuple(listed)

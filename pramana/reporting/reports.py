@@ -27,8 +27,7 @@ from pramana.reporting.files import (
     write_labels,
 )
 from pramana.reporting.tabulating import BlockDraw, warn_of_misfits
-from pramana.showing.charts import plotted, privacy_chart
-from pramana.showing.html import DIGITS, card
+from pramana.showing import DIGITS, card, plotted, privacy_chart
 from pramana_core.domain import Domain
 from pramana_core.errors import (
     DuplicateRecordId,
@@ -39,7 +38,7 @@ from pramana_core.errors import (
     TableError,
 )
 from pramana_core.marginals.counts import Codes, ReportedCounts
-from pramana_core.pictures.chart import Chart
+from pramana_core.pictures.plots import Chart
 from pramana_core.plan import Block, Plan
 from pramana_core.privacy import Amplification, told_by_record
 from pramana_core.privacy.amplification import PRIOR
@@ -83,7 +82,7 @@ def privacy_frame(plan: Plan, prior: float = PRIOR) -> pd.DataFrame:
 
     rows: list[dict[str, Any]] = []
     for block in plan.blocks:
-        told = told_by_block(block)
+        disclosure = told_by_block(block)
         rows += [
             {
                 "variable": name,
@@ -91,9 +90,9 @@ def privacy_frame(plan: Plan, prior: float = PRIOR) -> pd.DataFrame:
                 "channel": block.channel.describe(),
                 "reported": block.channel.share_reported(place),
                 "kept": math.nan if alone is None else alone.truthful,
-                "gamma": told.gamma,
-                "epsilon": told.epsilon,
-                "posterior": told.grown(prior),
+                "gamma": disclosure.gamma,
+                "epsilon": disclosure.epsilon,
+                "posterior": disclosure.grown(prior),
             }
             for place, name in enumerate(block.names)
             for alone in [block.restrict([name])]

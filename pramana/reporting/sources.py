@@ -1,17 +1,26 @@
-"""What people pass as reports, understood: reports, a frame and its plan, or several of these."""
+"""What people pass as reports, understood: one's own, a frame and its plan, or several.
+
+Columns that several owners hold of the same people stand side by side by their pseudonyms.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeGuard, get_args, overload
 
-from miner_service.alignment.align import overlap_of
+from miner_service.alignment.align import common_rows, overlap_of, require_one_coin
+from miner_service.alignment.pieces import Rows, record_sets
+from miner_service.store.segments import KeyText
+from pramana.frames.sentences import one_sentence, options_told
 from pramana.frames.tables import Frame, shown
-from pramana.reporting.reports import Reports
+from pramana.reporting.reports import Reports, require_reports
+from pramana.reporting.tabulating import BlockDraw
 from pramana_core.channels import CONDITION_LIMIT
 from pramana_core.errors import EmptyTable, OptionError, PlanError, RecordsDoNotAlign, TableError
-from pramana_core.estimation.core.axes import joined
+from pramana_core.estimation.axes import joined
+from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Plan
 from pramana_core.wire.base import KEY_BYTES
 
@@ -38,8 +47,8 @@ def sources_of(reports: Sources, plan: Plan | None) -> tuple[Reports, ...]:
         RecordsDoNotAlign: somebody of one source is in another, too.
     """
     if isinstance(reports, Plan):
-        told = "the plan comes second, as in pm.estimate(frame, plan)"
-        raise TableError(f"reports must be {WANTED}, not a Plan; {told}.", where="reports")
+        remedy = "the plan comes second, as in pm.estimate(frame, plan)"
+        raise TableError(f"reports must be {WANTED}, not a Plan; {remedy}.", where="reports")
     if _is_pair(reports):
         _require_no_plan(plan, "a pair of a frame and its plan")
         frame, own = reports
@@ -55,11 +64,11 @@ def choose(plans: Sequence[Plan]) -> Estimator:
     blocks = [block for plan in plans for block in plan.blocks]
     if any(block.channel.choices for block in blocks):
         return "pooled"
-    told = [
+    words = [
         {name for b in plan.blocks if not b.channel.withheld for name in b.names} for plan in plans
     ]
     channels = [block.channel for block in blocks if not block.channel.withheld]
-    if any(names != told[0] for names in told):
+    if any(names != words[0] for names in words):
         return "ml"
     if any(channel.condition_number > CONDITION_LIMIT for channel in channels):
         return "ml"
@@ -176,3 +185,156 @@ def _require_table(given: object, argument: str) -> None:
 def _require_no_plan(plan: object, given: str) -> None:
     if plan is not None:
         raise OptionError(f"plan must be left out, for reports is {given}.", where="plan")
+
+
+How = Literal["identical", "common", "any"]
+
+
+@overload
+def join(*reports: Reports, how: Literal["identical", "common"] = "identical") -> Reports: ...
+
+
+@overload
+def join(*reports: Reports, how: Literal["any"]) -> list[Reports]: ...
+
+
+@options_told
+def join(*reports: Reports, how: How = "identical") -> Reports | list[Reports]:
+    """Put the columns of several owners side by side, record by record: a vertical study.
+
+    Records are the same people where their pseudonyms are the same, which needs owners who share
+    the linkage secret, the study and the form of the record ids. The joined reports have the plans
+    of all owners; what is disclosed of a record adds over the owners. Parts of one study
+    plan become one block again, for one coin chose what each record reports (see `pm.accountant`).
+
+    Args:
+        reports: two or more, each of other variables.
+        how: `identical` requires that all owners report the same records; `common` takes those
+            that all have; `any` takes all, as a list with one `Reports` for each set of owners
+            that some records are found at: `pm.estimate` explains them together.
+
+    Returns:
+        the joined reports; with `any` a list of them.
+
+    Raises:
+        RecordsDoNotAlign: the records are not those that `how` asks for.
+        PlanError: a variable is reported by two of them.
+        TableError, OptionError: what was passed cannot be joined.
+        CoinsDisagree: owners follow one study plan, and a record reports what it never samples.
+
+    Examples:
+        >>> import pramana as pm
+        >>> people = pm.example("berkeley")
+        >>> domain = pm.domain(people, pm.observed_categories(people))
+        >>> parts = [
+        ...     pm.randomize(
+        ...         people,
+        ...         pm.plan(domain.project(names), p=0.2),
+        ...         pm.Keys.for_experiments(seed, linkage_seed=0),
+        ...         record_id="person",
+        ...     )
+        ...     for seed, names in ((1, ["department"]), (2, ["sex", "admitted"]))
+        ... ]
+        >>> pm.join(*parts)
+        Reports(4,526 records of department, sex, admitted; whole record: gamma 320, epsilon 5.768)
+    """
+    if len(reports) == 1 and isinstance(reports[0], list | tuple):
+        reports = tuple(reports[0])
+    _require_how(how)
+    if len(reports) < 2:
+        raise OptionError(
+            f"reports must be those of two owners or more, not of {len(reports)}.", where="reports"
+        )
+    keys = [
+        _keys(require_reports(one, f"reports {i}"), i) for i, one in enumerate(reports, start=1)
+    ]
+    _require_one_study(reports)
+    if how == "any":
+        return [_side_by_side(reports, found.rows) for found in record_sets(keys)]
+    _require_aligned(keys, how)
+    _require_other_variables(reports)
+    return _side_by_side(reports, common_rows(keys))
+
+
+def _require_how(how: object) -> None:
+    if not isinstance(how, str) or how not in get_args(How):
+        raise OptionError(
+            f"how must be 'identical', 'common' or 'any', not {shown(how)}.", where="how"
+        )
+
+
+def _keys(reports: Reports, number: int) -> KeyText:
+    if reports.pseudonyms is None:
+        raise OptionError(
+            f"reports {number} have no pseudonyms, by which records are joined; pm.randomize makes"
+            " them, and a frame keeps them as its index with to_frame(pseudonyms=True).",
+            where="reports",
+        )
+    return reports.pseudonyms.view(f"S{KEY_BYTES}")
+
+
+def _require_one_study(reports: Sequence[Reports]) -> None:
+    studies = {one.study for one in reports if one.study is not None}
+    if len(studies) > 1:
+        raise OptionError(
+            f"reports must be of one study, not of {', '.join(sorted(studies))}: pseudonyms differ"
+            " from study to study.",
+            where="reports",
+        )
+
+
+def _require_other_variables(reports: Sequence[Reports]) -> None:
+    times = Counter(name for one in reports for name in one.domain.names)
+    twice = sorted(name for name, n in times.items() if n > 1)
+    if twice:
+        raise PlanError(
+            f"reports must be of other variables each, and {', '.join(map(repr, twice))} is in two"
+            " of them; reports of different people are given to pm.estimate as a list.",
+            where="reports",
+        )
+
+
+def _require_aligned(keys: Sequence[KeyText], how: How) -> None:
+    found = overlap_of(keys)
+    if found.in_all == found.in_any or (how == "common" and found.in_all):
+        return
+    each = ", ".join(f"{len(own):,}" for own in keys)
+    told = (
+        f"reports have {found.in_all:,} records in common, of {found.in_any:,} in any of them"
+        f" ({each} each)"
+    )
+    if found.in_all:
+        raise RecordsDoNotAlign(
+            f"{told}; write how='common' for those in common, or how='any' for all.", where="how"
+        )
+    raise RecordsDoNotAlign(
+        f"{told}; owners must share the linkage secret (pm.Keys.create(folder, linkage=path)), the"
+        " study and the form of their record ids.",
+        where="reports",
+    )
+
+
+def _side_by_side(reports: Sequence[Reports], chosen: Sequence[Rows | None]) -> Reports:
+    present = [(one, rows) for one, rows in zip(reports, chosen, strict=True) if rows is not None]
+    _require_other_variables([one for one, _ in present])
+    whole = Plan.combine([one.plan for one, _ in present])
+    codes = {name: c[rows] for one, rows in present for name, c in one.codes.items()}
+    owners = [
+        (f"reports {number}", block)
+        for number, (one, _) in enumerate(present, start=1)
+        for block in one.plan.blocks
+    ]
+    with one_sentence():
+        require_one_coin(owners, ReportedCounts(codes, whole.reported_sizes))
+    first, rows = present[0]
+    known = first.pseudonyms
+    drawn: list[BlockDraw] | None = []
+    for one, _ in present:
+        drawn = None if drawn is None or one.draws is None else [*drawn, *one.draws]
+    return Reports(
+        whole,
+        {name: codes[name] for name in whole.domain.names},
+        None if known is None else known[rows],
+        None if drawn is None else tuple(drawn),
+        next(iter({one.study for one, _ in present if one.study is not None}), None),
+    )

@@ -18,19 +18,16 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from pramana.simulate.model_sharing_options import COMBINING, SimulationOptions
-from pramana.simulate.model_sharing_tables import SharingTable
-from pramana.simulate.publishers import publisher_of
-from pramana.simulate.publishing_learning import learn_published
+from pramana.simulate.model_sharing_options import COMBINING, SimulationOptions, publisher_of
+from pramana.simulate.model_sharing_tables import SharingTable, learn_published
 from pramana.simulate.study import Series, spread
 from pramana_core.alike import did_you_mean
 from pramana_core.errors import OptionError, RequirementUnmet
 from pramana_core.learn.common.documents import stream
-from pramana_core.mixed.table import MixedTable
-from pramana_core.model_sharing.attributes import TreeSchema
-from pramana_core.model_sharing.combination.combining import CombineOptions, combine
-from pramana_core.model_sharing.combination.combining import Method as Combining
-from pramana_core.model_sharing.combination.votes import VoteOptions
+from pramana_core.mixed import MixedTable
+from pramana_core.model_sharing.attributes import TreeSchema, schema_of
+from pramana_core.model_sharing.global_models.combining import CombineOptions, combine
+from pramana_core.model_sharing.global_models.combining import Method as Combining
 from pramana_core.model_sharing.global_models.learning import GlobalOptions, learn_global
 from pramana_core.model_sharing.global_models.model import (
     GlobalModel,
@@ -39,10 +36,10 @@ from pramana_core.model_sharing.global_models.model import (
     class_match,
     path_match,
 )
-from pramana_core.model_sharing.growing.growing import GrowthOptions, grow_tree
+from pramana_core.model_sharing.global_models.votes import VoteOptions
+from pramana_core.model_sharing.growing import GrowthOptions, grow_tree
 from pramana_core.model_sharing.pruning import PruningOptions, prune
 from pramana_core.model_sharing.requirements import Requirement, released_form
-from pramana_core.model_sharing.schemas import schema_of
 from pramana_core.model_sharing.tree import SharedTree
 from pramana_core.progress import OnShare
 

@@ -1,4 +1,7 @@
-"""Tables for a simulation of shared trees: numbers stay numbers, and incomplete records go.
+"""Tables for a simulation of shared trees, and models of tables that were published.
+
+Numbers stay numbers, and incomplete records go; what is learned of generalized records is asked
+about records as they are.
 
 Also here:
 
@@ -13,15 +16,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import numpy.typing as npt
+
 from pramana.simulate.tables import read_text
 from pramana_core.errors import EmptyTable, MissingColumn, OptionError, PramanaError, TableError
-from pramana_core.mixed.table import CategoricalColumn, MixedTable, read_mixed
+from pramana_core.mixed import CategoricalColumn, Floats, MixedTable, read_mixed
+from pramana_core.model_sharing.attributes import TreeSchema
+from pramana_core.model_sharing.global_models.learning import (
+    GlobalName,
+    GlobalOptions,
+    learn_global,
+)
+from pramana_core.model_sharing.global_models.model import GlobalModel
+from pramana_core.model_sharing.requirements import Hierarchy, generalized, hierarchies_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from pramana_core.model_sharing.attributes import Groups, Taxonomy
-
 
 MISSING = ("", "?")
 """Cells that say that nothing is known."""
@@ -208,3 +221,68 @@ def _are_groups(groups: Mapping[str, Any]) -> bool:
         else isinstance(members, list) and all(isinstance(one, str) for one in members)
         for members in groups.values()
     )
+
+
+@dataclass(frozen=True)
+class PublishedModel:
+    """A model of a published table.
+
+    Its attributes have generalized values, so that records it is asked about are generalized to
+    the same levels first: which these are is public. The paper does not say how its test records
+    are classified by such a model; without this they would have values that it has never seen.
+
+    Attributes:
+        schema: of the records as they are.
+        hierarchies: of the attributes.
+        levels: at which each is published.
+        model: learned from the published table.
+    """
+
+    schema: TreeSchema
+    hierarchies: tuple[Hierarchy, ...]
+    levels: Mapping[str, int]
+    model: GlobalModel
+
+    @property
+    def kind(self) -> str:
+        """Which model it is."""
+        return self.model.kind
+
+    def predict(self, table: MixedTable) -> npt.NDArray[np.intp]:
+        """Return the class code of each of n records."""
+        return self.model.predict(self._at_levels(table))
+
+    def probabilities(self, table: MixedTable) -> Floats:
+        """Return the probability of each class of n records: n x classes."""
+        return self.model.probabilities(self._at_levels(table))
+
+    def _at_levels(self, table: MixedTable) -> MixedTable:
+        return generalized(self.schema, self.hierarchies, self.levels, table)[1]
+
+
+def learn_published(
+    schema: TreeSchema,
+    table: MixedTable,
+    classes: npt.NDArray[np.intp],
+    levels: Mapping[str, int],
+    model: GlobalName = "tree",
+    options: GlobalOptions | None = None,
+) -> PublishedModel:
+    """Return the model of records published at some levels.
+
+    Args:
+        schema: the class and the attributes, with their taxonomies.
+        table: the attributes of n records.
+        classes: their class codes, n.
+        levels: of each attribute, by name.
+        model: its kind.
+        options: how it is learned.
+
+    Raises:
+        MissingColumn, TableError, UnknownCategory: see `TreeSchema.read`.
+        NotInstalled: the learner needs what is not installed.
+    """
+    hierarchies = hierarchies_of(schema)
+    public, records = generalized(schema, hierarchies, levels, table)
+    learned = learn_global(public, records, classes, model, options)
+    return PublishedModel(schema, hierarchies, levels, learned)

@@ -11,7 +11,7 @@ import numpy as np
 
 from pramana_core.domain import Domain
 from pramana_core.errors import LimitExceeded, OptionError, UnknownVariable
-from pramana_core.learn.networks.exchange.bif import read_bif
+from pramana_core.learn.networks.bif import read_bif
 from pramana_core.learn.networks.network import BayesNet
 from pramana_core.learn.networks.structure import Structure
 from pramana_core.marginals.counts import Codes

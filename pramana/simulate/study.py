@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pramana.setups.owner import SeededOwner
+from pramana.setups import SeededOwner
 from pramana.simulate.sources import Source
 from pramana_core.domain import Domain
 from pramana_core.errors import OptionError
@@ -211,13 +211,13 @@ class Trials:
 
     def setting(self) -> dict[str, Any]:
         """Return, as JSON, what decides records and reports."""
-        told = self.told
+        amplification = self.told
         return {
             "records": self.records,
             "runs": self.runs,
             "seed": self.seed,
             **(self.design.as_dict() if self.design is not None else {"design": None}),
-            "gamma": told.gamma if np.isfinite(told.gamma) else None,
+            "gamma": amplification.gamma if np.isfinite(amplification.gamma) else None,
             "plan_digest": self.plan.digest,
         }
 

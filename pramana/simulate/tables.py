@@ -2,15 +2,243 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
-from pramana.simulate.columns import Codes, ColumnChanges, codes_of, listed, made
 from pramana.simulate.sources import TableSource
+from pramana_core.discretize import Discretization, equal_width, given_cuts
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import EmptyTable, MissingColumn, OptionError, TableError, TableUnreadable
+from pramana_core.wire.parts import code_dtype
+
+INTERVALS = 8
+"""A column of more different numbers is cut, into so many intervals where records are many."""
+
+_FEWEST_INTERVALS = 3
+
+MOST_CATEGORIES = 20
+"""Of a column with more different values the rare ones are put together."""
+
+_RARE = 0.01
+_MOST_KEPT = 63
+_ALIKE = 0.9
+"""A column of whole numbers of which so many records have their own is a number of the records."""
+
+_NAMES = 0.5
+"""A column of texts of which so many records have their own names the records."""
+
+EMPTY, OTHER = "(empty)", "(other)"
+
+Codes = np.ndarray[tuple[int], np.dtype[np.unsignedinteger]]
+
+_Numbers = tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]
+
+
+def intervals_for(records: int) -> int:
+    """Return into how many intervals numbers are cut unless told otherwise.
+
+    Half the cube root of the records, within bounds: histograms have about twice as many (Scott
+    1979), and noise asks for fewer.
+    """
+    wanted = round(math.cbrt(records) / 2)
+    return min(max(wanted, _FEWEST_INTERVALS), INTERVALS)
+
+
+@dataclass
+class ColumnChanges:
+    """What was done to the columns of so many records, by their names, for a result's reader.
+
+    `intervals` is how many of one width were asked for, if any.
+    """
+
+    records: int
+    intervals: int | None
+    cut: list[str] = field(default_factory=list)
+    empty: list[str] = field(default_factory=list)
+    merged: dict[str, int] = field(default_factory=dict)
+    left_out: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def note(self) -> str:
+        """All of it in words; nothing where the table was taken as it is."""
+        many = len(self.cut) > 1
+        most = intervals_for(self.records)
+        how = f"at most {most} intervals of nearly equal numbers of records"
+        if self.intervals:
+            how = f"{self.intervals} intervals of one width"
+        said = [
+            f"{_all(self.cut)} {'are' if many else 'is'} cut into {how}." if self.cut else "",
+            f"Empty cells of {_all(self.empty)} are a category {EMPTY!r} of their own."
+            if self.empty
+            else "",
+            f"Rare categories are put together as {OTHER!r}: "
+            + ", ".join(f"{number} of {name!r}" for name, number in self.merged.items())
+            + "."
+            if self.merged
+            else "",
+            f"Columns left out: {listed(self.left_out)}." if self.left_out else "",
+        ]
+        return " ".join(sentence for sentence in said if sentence)
+
+
+def listed(bad: dict[str, str]) -> str:
+    """Return each column with what is wrong with it."""
+    return "; ".join(f"{name!r} has {reason}" for name, reason in bad.items())
+
+
+def made(
+    column: pd.Series[str], name: str, done: ColumnChanges, *, asked: bool
+) -> tuple[Variable, Codes] | None:
+    """Return a column as a variable and its codes; None where it is left out.
+
+    Args:
+        column: the cells, empty text for empty ones.
+        name: its name.
+        done: is called with what was done.
+        asked: whether it was asked for by its name, so that it is a number even where each record
+            has its own.
+    """
+    parts = _numbers(column)
+    reason = _unusable(column, parts, name, asked=asked, cut=done.intervals)
+    if reason:
+        done.left_out[name] = reason
+        return None
+    named = column.where(column != "", EMPTY)
+    if (named == EMPTY).any():
+        done.empty.append(name)
+    if parts is None or not _many(parts[0], done.intervals):
+        labels = _without_rare(named, name, done)
+        variable = Variable(name, tuple(sorted(labels.unique(), key=_in_order)))
+        return variable, codes_of(labels, variable)
+    numbers, is_number = parts
+    done.cut.append(name)
+    found = _cut(numbers, done.intervals)
+    labels = named.copy()
+    labels[is_number] = np.array(found.labels)[found.codes(numbers)]
+    variable = found.variable(name)
+    if not is_number.all():
+        # The other cells have no number, so that nothing stands for the categories.
+        variable = Variable(name, (*found.labels, named[~is_number].iloc[0]))
+    return variable, codes_of(labels, variable)
+
+
+def codes_of(column: pd.Series[str], variable: Variable) -> Codes:
+    """Return the codes of a variable's categories; all cells hold one."""
+    found = pd.Index(variable.categories).get_indexer(pd.Index(column))
+    return np.asarray(found).astype(code_dtype(variable.size))
+
+
+def _in_order(label: str) -> tuple[float, str]:
+    """Return what sorts labels: numbers as numbers, then texts."""
+    try:
+        number = float(label)
+    except ValueError:
+        number = math.inf
+    return (math.inf if math.isnan(number) else number), label
+
+
+def _all(names: Sequence[str]) -> str:
+    quoted = [repr(name) for name in names]
+    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} and {quoted[-1]}"
+
+
+def _unusable(
+    column: pd.Series[str], parts: _Numbers | None, name: str, *, asked: bool, cut: int | None
+) -> str:
+    """Return why a column cannot be simulated, or nothing."""
+    if not name:
+        return "no name"
+    values = column.nunique()
+    if values < 2:
+        return "one value only"
+    own = values / len(column)
+    if parts is None:
+        many = values > MOST_CATEGORIES and own > _NAMES
+        rare = values > MOST_CATEGORIES and not _kept(column).any()
+        return f"{values} different values" if many or rare else ""
+    numbers, _ = parts
+    whole = bool((numbers == np.round(numbers)).all())
+    if not asked and whole and own > _ALIKE and _many(numbers, cut):
+        return "a number of its own for almost every record"
+    return ""
+
+
+def _numbers(column: pd.Series[str]) -> _Numbers | None:
+    """Return the numbers of a column and which cells have one.
+
+    All but one label must be numbers: what is empty or called, say, "?" in a column of numbers.
+    None of any other column.
+    """
+    # Each text is read once, however many records have it.
+    codes, texts = pd.factorize(column)
+    each = pd.to_numeric(pd.Series(texts), errors="coerce").to_numpy(dtype=np.float64)
+    numbers = each[codes]
+    there = np.isfinite(numbers)
+    if not there.any() or column[~there].nunique() > 1:
+        return None
+    return numbers[there], there
+
+
+def _many(numbers: npt.NDArray[np.float64], intervals: int | None) -> bool:
+    return len(np.unique(numbers)) > (intervals or INTERVALS)
+
+
+def _cut(numbers: npt.NDArray[np.float64], intervals: int | None) -> Discretization:
+    if intervals is not None:
+        return equal_width(numbers, intervals, float(numbers.min()), float(numbers.max()))
+    cuts = _quantiles(numbers)
+    codes = np.searchsorted(np.array(cuts), numbers, side="right")
+    inside = [numbers[codes == code] for code in range(len(cuts) + 1)]
+    # The mean of equal numbers may be rounded out of their interval.
+    means = [float(np.clip(part.mean(), part.min(), part.max())) for part in inside]
+    return given_cuts(numbers, cuts, means)
+
+
+def _quantiles(numbers: npt.NDArray[np.float64]) -> list[float]:
+    """Return cuts into intervals of nearly equal numbers of records.
+
+    A number that many records have is an interval by itself, and what is left is shared out among
+    the others; none has less than a twelfth of an equal share.
+    """
+    values, counts = np.unique(numbers, return_counts=True)
+    intervals = intervals_for(len(numbers))
+    least = len(numbers) / (12 * intervals)
+    cuts: list[float] = []
+    inside, rest, left = 0, len(numbers), intervals
+    for value, count in zip(values.tolist(), counts.tolist(), strict=True):
+        share = rest / left
+        full = inside + count / 2 > share or count >= share
+        if left > 1 and full and inside >= least and rest - inside >= least:
+            cuts.append(value)
+            rest, inside, left = rest - inside, 0, left - 1
+        inside += count
+    if not cuts:
+        # Nearly all records have the least number.
+        cuts.append(float(values[1]))
+    return cuts
+
+
+def _kept(column: pd.Series[str]) -> pd.Series[bool]:
+    """Return which values are frequent enough to be categories."""
+    shares = column.value_counts(normalize=True)
+    return (shares >= _RARE) & (np.arange(len(shares)) < _MOST_KEPT)
+
+
+def _without_rare(column: pd.Series[str], name: str, done: ColumnChanges) -> pd.Series[str]:
+    if column.nunique() <= MOST_CATEGORIES:
+        return column
+    kept = _kept(column)
+    if (~kept).sum() < 2:
+        return column
+    done.merged[name] = int((~kept).sum())
+    return column.where(column.map(kept), OTHER)
+
 
 _FEWEST = 2
 MOST_INTERVALS = 64

@@ -78,12 +78,12 @@ class Variable:
             self._require_numbers(numbers)
 
     def __repr__(self) -> str:
-        told = (
+        words = (
             ""
             if self.representatives is None
             else f", representatives={_short(self.representatives)}"
         )
-        return f"Variable(name={self.name!r}, categories={_short(self.categories)}{told})"
+        return f"Variable(name={self.name!r}, categories={_short(self.categories)}{words})"
 
     def _listed(self) -> tuple[str, ...]:
         """Return the categories as a tuple of texts. Raises DomainError where they are not."""

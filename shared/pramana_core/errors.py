@@ -6,7 +6,7 @@ Under `PramanaError` are `InputError` (what was given is wrong, and the giver ca
 
 An error says what was wrong (`message`), where (`where`, machine-readable) and what to do
 (`remedy`). None may carry a true value of a sensitive column. How it is told over HTTP is in
-`pramana_core.wire.problems`. Tracebacks call each class as users do: `pramana.InputError`.
+`pramana_core.wire.services`. Tracebacks call each class as users do: `pramana.InputError`.
 
 Its parts:
 

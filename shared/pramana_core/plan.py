@@ -178,8 +178,8 @@ class Plan:
             )
 
     def __repr__(self) -> str:
-        told = [_told(block) for block in self.blocks[:_SHOWN]]
-        return f"Plan({'; '.join(told)}{'; ...' * (len(self.blocks) > _SHOWN)})"
+        parts = [_told(block) for block in self.blocks[:_SHOWN]]
+        return f"Plan({'; '.join(parts)}{'; ...' * (len(self.blocks) > _SHOWN)})"
 
     @classmethod
     def combine(cls, plans: Iterable[Plan]) -> Plan:

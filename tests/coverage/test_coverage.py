@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from benchmarks.coverage.catalogue import ALL
 from benchmarks.coverage.setting import (
     PAGE,
     Coverage,
@@ -28,7 +29,6 @@ from benchmarks.coverage.setting import (
     reports_of,
     row,
 )
-from benchmarks.coverage.settings import ALL
 from pramana_core.channels import Dense, Symmetric
 from pramana_core.domain import Domain
 from pramana_core.plan import Block, Plan

@@ -21,7 +21,7 @@ from typing import IO
 import numpy as np
 import pytest
 
-from pramana.demo import processes
+from pramana.demo import run as demo_run
 from pramana.demo.run import RestClient
 from tests.forked import Forked, run_command
 
@@ -73,7 +73,7 @@ def forking() -> Iterator[None]:
     known = {"Popen": start, "run": ended, "STDOUT": subprocess.STDOUT}
     known["TimeoutExpired"] = subprocess.TimeoutExpired
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(processes, "subprocess", SimpleNamespace(**known))
+        patch.setattr(demo_run, "subprocess", SimpleNamespace(**known))
         yield
     assert all(process.poll() is not None for process in started)
 

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from miner_service.http.pages.job_forms import job_forms
-from pramana.demo.processes import Processes
+from pramana.demo.run import Processes
 from tests.end_to_end import browsing
 from tests.miner_service.conftest import SURVEYED, Person, build, surveyed
 from tests.miner_service.masking import masked

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from pramana.demo.run import RestClient
-from pramana_core.wire.learning.models import BayesNetMessage
+from pramana_core.wire.models import BayesNetMessage
 
 RECORDS = 10_000
 

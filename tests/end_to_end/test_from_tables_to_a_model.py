@@ -18,7 +18,7 @@ import pandas as pd
 import pytest
 
 import pramana as pm
-from pramana.demo.processes import Processes
+from pramana.demo.run import Processes
 from tests.end_to_end.conftest import forking, run_command
 from tests.end_to_end.test_vertical_study import ended
 from tests.places import DATA, ROOT

@@ -11,7 +11,7 @@ import threading
 import httpx
 import pytest
 
-from benchmarks.load.running import Served, announce, cut, held_bodies, own_memory, upload
+from benchmarks.load import Served, announce, cut, held_bodies, own_memory, upload
 from tests.forked import Forked
 
 MEBIBYTE = 1 << 20

@@ -21,11 +21,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from owner_agent.peer.identity.identity import make_identity
+from owner_agent.peer.protocol.identity import make_identity
 from owner_agent.site.site import load_site
 from owner_agent.state.environment import utc_now
 from owner_agent.state.keys import KeyStore
-from pramana.setups.ma2006 import CHANNELS, DOMAIN, OWNERS, STRUCTURE, network
+from pramana.setups import CHANNELS, DOMAIN, OWNERS, STRUCTURE, network
 from tests.end_to_end.conftest import free_ports
 from tests.forked import Forked
 from tests.places import ROOT

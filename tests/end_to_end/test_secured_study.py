@@ -13,9 +13,8 @@ import pytest
 
 from owner_agent.release.agreement import join
 from owner_agent.site.site import Site, load_site
-from owner_agent.state.environment import Environment
+from owner_agent.state.environment import Environment, TlsFiles
 from owner_agent.state.keys import KeyStore
-from owner_agent.state.tls import TlsFiles
 from pramana.demo.run import RestClient
 from pramana_core.errors import Refused, Unreachable
 from tests.certificates import Authority
@@ -37,7 +36,7 @@ def kill(*_words, **_more):
     os.kill(os.getpid(), signal.SIGKILL)
 """
 BY_ITS_ANSWER = """
-from owner_agent.state.tokens import TokenStore
+from owner_agent.state.private_files import TokenStore
 TokenStore.save = kill
 build(Environment())()
 """

@@ -25,9 +25,8 @@ from sqlalchemy import select
 from miner_service.http.app import create_app
 from miner_service.jobs.runner import learn_model
 from miner_service.settings import Limits, Settings
-from miner_service.store.opening import FILE
 from miner_service.store.schema import Base
-from miner_service.store.sqlite import SqliteStore
+from miner_service.store.sqlite import FILE, SqliteStore
 from miner_service.store.tokens import rotate_admin_token
 from pramana_core.channels import Symmetric
 from pramana_core.domain import Domain, Variable
@@ -42,8 +41,8 @@ from pramana_core.wire.parts import (
     encode_part,
     parts_of,
 )
-from pramana_core.wire.problems import PROBLEM_MEDIA_TYPE, ProblemDetail
 from pramana_core.wire.releases import PartManifest, ReleaseCreate, release_digest
+from pramana_core.wire.services import PROBLEM_MEDIA_TYPE, ProblemDetail
 from tests.forked import Forked
 from tests.miner_service.crew import crew_of
 

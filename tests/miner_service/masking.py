@@ -9,14 +9,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from miner_service.kinds.costs import Work
+from miner_service.kinds.base import Work
 from miner_service.kinds.masked import RecordsKind
 from pramana_core.errors import LimitExceeded
-from pramana_core.wire.learning.jobs import RegressionSpec
-from pramana_core.wire.learning.models import RegressionMessage
+from pramana_core.wire.jobs import RegressionSpec
+from pramana_core.wire.models import RegressionMessage
 from pramana_core.wire.parts import content_digest, encode_part, parts_of
+from pramana_core.wire.release_kinds import MaskedTableMessage
 from pramana_core.wire.releases import PartManifest, ReleaseCreate, release_digest
-from pramana_core.wire.releases.masked import MaskedTableMessage
 
 COLUMNS: list[dict[str, Any]] = [
     {"name": "age", "role": "told", "type": "numeric"},

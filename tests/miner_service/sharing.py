@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 
 from pramana_core.domain import Variable
-from pramana_core.mixed.table import CategoricalColumn, MixedTable, NumericColumn
+from pramana_core.mixed import CategoricalColumn, MixedTable, NumericColumn
 from pramana_core.model_sharing.attributes import (
     CategoricalAttribute,
     NumericAttribute,
     TreeSchema,
 )
 from pramana_core.model_sharing.exchange.documents import TreeDocument
-from pramana_core.model_sharing.growing.growing import GrowthOptions, grow_tree
+from pramana_core.model_sharing.growing import GrowthOptions, grow_tree
 from pramana_core.model_sharing.tree import SharedTree
+from pramana_core.wire.release_kinds import SharedTreeMessage
 from pramana_core.wire.releases import ReleaseCreate, release_digest
-from pramana_core.wire.releases.shared_tree import SharedTreeMessage
 
 SCHEMA = TreeSchema(
     Variable("ill", ("no", "yes", "maybe")),

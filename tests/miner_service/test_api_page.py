@@ -14,8 +14,8 @@ from miner_service.kinds import JOB_KINDS, classifiers, itemsets, tables
 from miner_service.settings import MEBIBYTE, Limits
 from pramana_core.estimation.evidence import TEST_CELLS
 from pramana_core.learn.learners import read_predictor
-from pramana_core.wire.learning.jobs import BayesNetStructureSpec, CountsSpec, RecordsSpec
-from pramana_core.wire.problems import known_problems
+from pramana_core.wire.jobs import BayesNetStructureSpec, CountsSpec, RecordsSpec
+from pramana_core.wire.services import known_problems
 from tests.places import ROOT
 from tests.shells import run_script
 

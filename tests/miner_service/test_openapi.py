@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from pramana_core.wire.problems import PROBLEM_MEDIA_TYPE
+from pramana_core.wire.services import PROBLEM_MEDIA_TYPE
 
 CONTRACT = {
     "/healthz": {"get"},

@@ -19,23 +19,23 @@ from owner_agent.release.ledger import Ledger
 from owner_agent.site.site import Site, load_site
 from owner_agent.state.environment import Environment
 from owner_agent.state.keys import KeyStore
-from owner_agent.state.tokens import TokenStore
+from owner_agent.state.private_files import TokenStore
 from pramana_core.audit.verifying import Verified, verify
 from pramana_core.study_plan import StudyPlan
 from pramana_core.terminal import run
 from pramana_core.wire.base import People
 from pramana_core.wire.parts import DIGEST_HEADER, content_digest, decode_part
 from pramana_core.wire.privacy import Study, TokenIssued
-from pramana_core.wire.problems import ProblemDetail
 from pramana_core.wire.releases import (
     Consistency,
+    LinkageCheck,
     PartReceipt,
     Release,
     ReleaseCreate,
     RepeatedReports,
     SecretsState,
 )
-from pramana_core.wire.releases.linkage import LinkageCheck
+from pramana_core.wire.services import ProblemDetail
 from pramana_core.wire.study_plans import StudyPlanView
 from tests.full_disk import with_ever_more_room
 

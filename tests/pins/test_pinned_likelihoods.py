@@ -22,10 +22,10 @@ from pramana_core.channels import (
     Withheld,
 )
 from pramana_core.domain import Domain
-from pramana_core.estimation.core.likelihood import climb, maximize, saturated
-from pramana_core.estimation.core.loglinear import FactoredModel
-from pramana_core.estimation.core.strata import Stratum
+from pramana_core.estimation.axes import Stratum
 from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.estimation.likelihood import climb, maximize, saturated
+from pramana_core.estimation.loglinear import FactoredModel
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Block, Plan
 

@@ -22,14 +22,14 @@ from miner_service.http.access.problems import problem_of_failure
 from miner_service.http.app import create_app
 from miner_service.settings import Settings
 from miner_service.store.tokens import rotate_admin_token
-from owner_agent.peer.identity.identity import (
+from owner_agent.peer.protocol import messages as peer_messages
+from owner_agent.peer.protocol.identity import (
     Call,
     PeerIdentity,
     PublicIdentity,
     signed_headers,
     state,
 )
-from owner_agent.peer.protocol import messages as peer_messages
 from owner_agent.peer.protocol.messages import TaskMessage
 from owner_agent.randomize.draws import draw_id, pseudonyms
 from owner_agent.randomize.reports import Randomized, randomize
@@ -59,8 +59,8 @@ from pramana_core.plan import Block, Plan
 from pramana_core.study_plan import StudyPart, StudyPlan, StudySet
 from pramana_core.wire.base import Page
 from pramana_core.wire.channels import PlanMessage
-from pramana_core.wire.learning.jobs import Job, JobCreate, read_job_spec
-from pramana_core.wire.learning.models import ModelQuery, PredictionQuery
+from pramana_core.wire.jobs import Job, JobCreate, read_job_spec
+from pramana_core.wire.models import ModelQuery, PredictionQuery
 from pramana_core.wire.parts import (
     PartJson,
     RecordSchema,
@@ -83,7 +83,7 @@ from pramana_core.wire.privacy import (
     TokenInfo,
     TokenIssued,
 )
-from pramana_core.wire.problems import problem_of
+from pramana_core.wire.release_kinds import MaskedTableMessage
 from pramana_core.wire.releases import (
     Alignment,
     PartManifest,
@@ -92,7 +92,7 @@ from pramana_core.wire.releases import (
     ReleaseCreate,
     release_digest,
 )
-from pramana_core.wire.releases.masked import MaskedTableMessage
+from pramana_core.wire.services import problem_of
 from pramana_core.wire.study_plans import StudyPlanMessage, StudyPlanView
 from tests.miner_service.crew import crew_of
 from tests.places import ROOT

@@ -14,10 +14,10 @@ from pramana_core.channels import OneHot, Symmetric
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import EmptyTable, MissingColumn, OptionError, TableError
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.learn.rules.export import ITEMSET_ERRORS, RULE_ERRORS
+from pramana_core.learn.common.options import RuleOptions
+from pramana_core.learn.rules.exchange import ITEMSET_ERRORS, RULE_ERRORS
 from pramana_core.learn.rules.itemsets import all_items
 from pramana_core.learn.rules.mining import mine_itemsets
-from pramana_core.learn.rules.options import RuleOptions
 from pramana_core.learn.rules.rules import MEASURES, derive_rules
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Block, Plan

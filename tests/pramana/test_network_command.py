@@ -15,11 +15,11 @@ import pytest
 
 from pramana.cli import main
 from pramana_core.domain import Domain
-from pramana_core.learn.networks.exchange.bif import read_bif, write_bif
-from pramana_core.learn.networks.exchange.documents import read_network_json, write_network_json
+from pramana_core.learn.networks.bif import read_bif, write_bif
+from pramana_core.learn.networks.documents import read_network_json, write_network_json
 from pramana_core.learn.networks.network import BayesNet
-from pramana_core.learn.networks.search.structure_learning import LearnedLink
 from pramana_core.learn.networks.structure import Structure
+from pramana_core.learn.networks.structure_learning import LearnedLink
 
 NET = BayesNet(
     Domain.of(**{"a=b": ["x", "y"], "c": ["u=1", "v", "[w]"]}),

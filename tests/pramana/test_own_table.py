@@ -21,13 +21,13 @@ from owner_agent.site.planning import planned
 from owner_agent.site.site import site_from
 from owner_agent.state.keys import Secrets
 from owner_agent.table.encode import encode
-from pramana.demo.outcome import Row, compare
+from pramana.demo.report import Row, compare
 from pramana.demo.scenario import from_table
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.networks.bayes_net import learn_parameters
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Plan
-from pramana_core.wire.learning.models import ParameterMessage
+from pramana_core.wire.models import ParameterMessage
 from tests.places import DATA, ROOT
 
 pytestmark = pytest.mark.calibration

@@ -22,7 +22,7 @@ from pramana.saving import load, save
 from pramana_core.channels import RESOLUTION, Symmetric
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import InputError, NotFitted, PramanaError, StoreCorrupt, TableUnreadable
-from pramana_core.learn.tree.documents import tree_json
+from pramana_core.learn.tree.model import tree_json
 from pramana_core.plan import Block, Plan
 from pramana_core.study_plan import StudyPart, StudyPlan, StudySet
 from tests.pramana.reporting.plans import PLANS, reports_of

@@ -19,22 +19,24 @@ from pramana_core.design.mixed_sets import best_sets
 from pramana_core.domain import Domain, Variable
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.bayes_classifier.learning import learn_bayes_classifier
-from pramana_core.learn.bayes_classifier.options import BayesClassifierOptions
+from pramana_core.learn.common.options import (
+    BayesClassifierOptions,
+    LinearOptions,
+    RuleOptions,
+    TreeOptions,
+)
 from pramana_core.learn.linear.columns import CellGrid
 from pramana_core.learn.linear.fitting import learn_linear
-from pramana_core.learn.linear.options import LinearOptions
-from pramana_core.learn.networks.search.structure_learning import learn_structure
 from pramana_core.learn.networks.structure import Scoring, Search
+from pramana_core.learn.networks.structure_learning import learn_structure
 from pramana_core.learn.rules.mining import mine_itemsets
-from pramana_core.learn.rules.options import RuleOptions
 from pramana_core.learn.rules.rules import derive_rules
 from pramana_core.learn.tree.growth import learn_tree
-from pramana_core.learn.tree.options import TreeOptions
 from pramana_core.marginals.counts import Marginals
-from pramana_core.mixed.table import CategoricalColumn, MixedTable
+from pramana_core.mixed import CategoricalColumn, MixedTable
 from pramana_core.model_sharing.attributes import CategoricalAttribute, TreeSchema
-from pramana_core.model_sharing.global_models.conjunctive import learn_rule
-from pramana_core.model_sharing.growing.growing import GrowthOptions, grow_tree
+from pramana_core.model_sharing.global_models.learning import learn_rule
+from pramana_core.model_sharing.growing import GrowthOptions, grow_tree
 from pramana_core.model_sharing.requirements import Requirement
 from pramana_core.plan import Block, Plan
 

@@ -12,23 +12,22 @@ import pytest
 from rich.console import Console
 from scipy.special import chdtrc
 
-from owner_agent.cli.results_shown import show_results
+from owner_agent.cli.sessions_shown import show_results
 from owner_agent.report.figures import _most_exposed
 from pramana_core.domain import Domain
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.kernel_regression.tuning import PenaltyFits, smoothest
+from pramana_core.learn.common.options import TreeOptions
 from pramana_core.learn.linear.columns import CellGrid, DesignMatrix
 from pramana_core.learn.linear.pocket import pocket
 from pramana_core.learn.linear.sources import CellClassCounts
-from pramana_core.learn.networks.search.chow_liu import FALSE_SHARE, LEVEL, _Search
+from pramana_core.learn.networks.pairs import FALSE_SHARE, LEVEL, _Search
 from pramana_core.learn.tree.growth import learn_tree
-from pramana_core.learn.tree.options import TreeOptions
 from pramana_core.marginals.counts import ReportedCounts
-from pramana_core.mixed.table import CategoricalColumn, MixedTable
+from pramana_core.mixed import CategoricalColumn, MixedTable
 from pramana_core.model_sharing.attributes import CategoricalAttribute, TreeSchema
-from pramana_core.model_sharing.growing.growing import GrowthOptions, grow_tree
-from pramana_core.model_sharing.growing.required import evidence
-from pramana_core.model_sharing.merging import Branch, _least_of
+from pramana_core.model_sharing.growing import GrowthOptions, evidence, grow_tree
+from pramana_core.model_sharing.pruning import Branch, _least_of
 from pramana_core.model_sharing.requirements import Requirement
 from pramana_core.model_sharing.tree import Leaf
 from pramana_core.plan import Plan

@@ -13,7 +13,7 @@ import pytest
 import pramana as pm
 from pramana_core import errors
 from pramana_core.errors import Refused, StateError, error_classes
-from pramana_core.wire.problems import (
+from pramana_core.wire.services import (
     HTTP_PROBLEMS,
     invalid_request,
     known_problems,

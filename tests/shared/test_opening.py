@@ -17,9 +17,8 @@ import pytest
 import sqlalchemy as sa
 
 from miner_service.settings import Settings
-from miner_service.store.opening import open_database
-from miner_service.store.sqlite import SqliteStore
-from owner_agent.release.ledger_file import connected
+from miner_service.store.sqlite import SqliteStore, open_database
+from owner_agent.release.ledger import connected
 from pramana_core.opening import opening_alone
 
 

@@ -18,14 +18,14 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.reproduce.engine import Experiment, Figure, Finding, Result, Setting
-from pramana.simulate.rules import Supports, chosen
+from pramana.simulate.learners import Supports, chosen
 from pramana_core.discretize import interval_labels
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import MissingColumn, TableError
 from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.learn.common.options import RuleOptions
 from pramana_core.learn.rules.itemsets import all_items
 from pramana_core.learn.rules.mining import mine_itemsets
-from pramana_core.learn.rules.options import RuleOptions
 from pramana_core.marginals.counts import Codes, ReportedCounts
 from pramana_core.pictures import plots as style
 from pramana_core.plan import Plan

@@ -19,8 +19,8 @@ from scipy import stats
 
 from benchmarks.reproduce.engine import Finding, Setting
 from benchmarks.reproduce.frapp.data import GAMMA, MINIMUM, Survey
-from pramana.setups.owner import SeededOwner
-from pramana.simulate.rules import MEASURES, Supports, by_length, chosen
+from pramana.setups import SeededOwner
+from pramana.simulate.learners import MEASURES, Supports, by_length, chosen
 from pramana_core.channels import RESOLUTION, CutAndPaste
 from pramana_core.design import Comparison, Problem, Requirements, compare, goal, reference
 from pramana_core.design.families import (
@@ -33,9 +33,9 @@ from pramana_core.design.families import (
 from pramana_core.domain import Domain
 from pramana_core.errors import LimitExceeded, OptionError, SingularChannel
 from pramana_core.estimation.estimated import EstimatedMarginals, Estimator
+from pramana_core.learn.common.options import RuleOptions
 from pramana_core.learn.rules.itemsets import all_items
 from pramana_core.learn.rules.mining import mine_itemsets
-from pramana_core.learn.rules.options import RuleOptions
 from pramana_core.marginals.counts import CUBE_CELLS, Marginals, ReportTables
 from pramana_core.plan import Block, Plan
 from pramana_core.privacy import Amplification

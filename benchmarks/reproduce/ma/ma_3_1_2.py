@@ -16,9 +16,9 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import stats
 
-from benchmarks.reproduce.data import ma_laws
+from benchmarks.reproduce import data
 from benchmarks.reproduce.engine import Axes, Experiment, Figure, Finding, Result, Setting
-from pramana.setups.owner import SeededOwner, numbered
+from pramana.setups import SeededOwner, numbered
 from pramana_core.channels import RESOLUTION, Dense, Symmetric, Transition
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.marginals.counts import Codes, ReportedCounts, Tensor
@@ -141,9 +141,9 @@ RHO_1, RHO_2 = 0.10, 0.50
 
 def prior() -> Tensor:
     """Return the probabilities of the intervals."""
-    ends = np.linspace(0, ma_laws.SUPPORT, INTERVALS + 1)
+    ends = np.linspace(0, data.SUPPORT, INTERVALS + 1)
     fine = np.array([np.linspace(a, b, 1001) for a, b in itertools.pairwise(ends.tolist())])
-    mass = np.trapezoid(ma_laws.density(fine), fine, axis=1)
+    mass = np.trapezoid(data.density(fine), fine, axis=1)
     value: Tensor = mass / mass.sum()
     return value
 
@@ -271,8 +271,8 @@ def _pairs() -> list[tuple[float, Kind]]:
 
 
 def _noise(kind: Kind, share: float) -> AdditiveNoise:
-    width = ma_laws.SUPPORT / INTERVALS
-    return AdditiveNoise.of_width(kind, share * ma_laws.SUPPORT, INTERVALS, width)
+    width = data.SUPPORT / INTERVALS
+    return AdditiveNoise.of_width(kind, share * data.SUPPORT, INTERVALS, width)
 
 
 def _row(
@@ -461,7 +461,7 @@ def _draw(figure: Figure, table: pd.DataFrame, reports: pd.DataFrame, means: pd.
 
 def _panel_of_reports(axis: Axes, table: pd.DataFrame, reports: pd.DataFrame) -> None:
     top = 1e12
-    width = ma_laws.SUPPORT / INTERVALS
+    width = data.SUPPORT / INTERVALS
     for kind, (colour, marker) in _LOOKS.items():
         rows = reports[(reports["noise"] == kind) & (reports["width"] == WIDTHS[1])]
         shown = rows["gamma"].clip(upper=top)
@@ -472,7 +472,7 @@ def _panel_of_reports(axis: Axes, table: pd.DataFrame, reports: pd.DataFrame) ->
             float(pram.iloc[0]), color=colour, linestyle="--", linewidth=1,
             label=f"PRAM as accurate as {kind}",
         )  # fmt: skip
-    axis.axvspan(0, ma_laws.SUPPORT, color="#f3f3f3", zorder=0)
+    axis.axvspan(0, data.SUPPORT, color="#f3f3f3", zorder=0)
     axis.set(yscale="log", ylim=(1, top * 30))
     axis.set_yticks([1, 1e3, 1e6, 1e9, top], ["1", "10³", "10⁶", "10⁹", "10¹² or\nmore, ∞"])
     axis.minorticks_off()

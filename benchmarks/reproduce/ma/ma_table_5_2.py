@@ -19,8 +19,8 @@ from benchmarks.reproduce.engine import (
     parameter_errors,
     plausible,
 )
-from pramana.setups import ma2006
-from pramana.setups.owner import SeededOwner
+from pramana import setups
+from pramana.setups import SeededOwner
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.networks.bayes_net import learn_parameters
 from pramana_core.learn.networks.structure import Structure
@@ -59,7 +59,7 @@ def printed() -> dict[str, tuple[Tensor, Tensor]]:
     """Return the printed means and deviations by node, in the order of the table."""
     found = {}
     words = _PRINTED.split()
-    starts = [i for i, word in enumerate(words) if word in ma2006.STRUCTURE.nodes]
+    starts = [i for i, word in enumerate(words) if word in setups.STRUCTURE.nodes]
     for start, end in zip(starts, [*starts[1:], len(words)], strict=True):
         pairs = [word.rstrip(")").split("(") for word in words[start + 1 : end]]
         means, deviations = np.array([[float(x) for x in pair] for pair in pairs]).T
@@ -80,15 +80,15 @@ class LearnersView:
     @property
     def structure(self) -> Structure:
         """The nodes with their parents; all others without."""
-        parents = ma2006.STRUCTURE.parents
+        parents = setups.STRUCTURE.parents
         return Structure.of({n: parents[n] if n in self.nodes else () for n in self.needed})
 
     @property
     def needed(self) -> tuple[str, ...]:
         """The variables that are nodes here or parents of one."""
-        parents = ma2006.STRUCTURE.parents
+        parents = setups.STRUCTURE.parents
         wanted = {name for node in self.nodes for name in (node, *parents[node])}
-        return tuple(name for name in ma2006.STRUCTURE.nodes if name in wanted)
+        return tuple(name for name in setups.STRUCTURE.nodes if name in wanted)
 
     @property
     def randomized(self) -> tuple[str, ...]:
@@ -96,10 +96,10 @@ class LearnersView:
         return tuple(n for n in self.needed if not self.plan.block_of(n).channel.is_identity)
 
 
-MINER = (LearnersView(ma2006.plan(), ma2006.STRUCTURE.nodes),)
+MINER = (LearnersView(setups.plan(), setups.STRUCTURE.nodes),)
 
 PEERS = tuple(
-    LearnersView(ma2006.plan(exact=nodes), tuple(nodes)) for nodes in ma2006.OWNERS.values()
+    LearnersView(setups.plan(exact=nodes), tuple(nodes)) for nodes in setups.OWNERS.values()
 )
 
 
@@ -107,7 +107,7 @@ def run(setting: Setting) -> Result:
     """Randomize one sample again and again and learn with a miner and without."""
     codes = sample(setting)
     runs = QUICK_RUNS if setting.quick else RUNS
-    owner = SeededOwner.of("ma-table-5.2", setting.seed, ma2006.RECORDS)
+    owner = SeededOwner.of("ma-table-5.2", setting.seed, setups.RECORDS)
     found: dict[str, list[Tensor]] = {"miner": [], "peers": []}
     for index in setting.steps(range(runs)):
         found["miner"].append(learn(owner, codes, MINER, index))
@@ -127,8 +127,8 @@ def run(setting: Setting) -> Result:
 
 def sample(setting: Setting) -> dict[str, Codes]:
     """Draw the 20,000 records."""
-    drawn = ma2006.network().sample(ma2006.RECORDS, setting.rng("ma-table-5.2"))
-    return {n: drawn[n].astype(code_dtype(ma2006.DOMAIN[n].size)) for n in ma2006.STRUCTURE.nodes}
+    drawn = setups.network().sample(setups.RECORDS, setting.rng("ma-table-5.2"))
+    return {n: drawn[n].astype(code_dtype(setups.DOMAIN[n].size)) for n in setups.STRUCTURE.nodes}
 
 
 def learn(
@@ -143,7 +143,7 @@ def learn(
         reported = owner.report(view.plan, codes, index)
         learned = learn_parameters(EstimatedMarginals(reported, view.plan), view.structure)
         by_node |= {f.node: f.estimate for f in learned.families if f.node in view.nodes}
-    return np.concatenate([in_order(by_node[node]) for node in ma2006.STRUCTURE.nodes])
+    return np.concatenate([in_order(by_node[node]) for node in setups.STRUCTURE.nodes])
 
 
 def in_order(table: Tensor) -> Tensor:
@@ -157,28 +157,28 @@ def errors(codes: dict[str, Codes], views: tuple[LearnersView, ...]) -> Tensor:
     by_node: dict[str, Tensor] = {}
     for view in views:
         for node in view.nodes:
-            names = [*ma2006.STRUCTURE.parents[node], node]
+            names = [*setups.STRUCTURE.parents[node], node]
             matrices = [view.plan.block_of(name).channel.matrix() for name in names]
             by_node[node] = in_order(parameter_errors(_counts(codes, names), matrices))
-    return np.concatenate([by_node[node] for node in ma2006.STRUCTURE.nodes])
+    return np.concatenate([by_node[node] for node in setups.STRUCTURE.nodes])
 
 
 def _counts(codes: dict[str, Codes], names: list[str]) -> Tensor:
-    sizes = {name: ma2006.DOMAIN[name].size for name in names}
+    sizes = {name: setups.DOMAIN[name].size for name in names}
     counts = ReportedCounts({name: codes[name] for name in names}, sizes)
     return counts.table(names).astype(np.float64)
 
 
 def parameters(codes: dict[str, Codes]) -> pd.DataFrame:
     """Return the network's parameters in the table's order, beside the clean and printed ones."""
-    network, published = ma2006.network(), printed()
+    network, published = setups.network(), printed()
     rows = []
-    for node in ma2006.STRUCTURE.nodes:
-        counts = _counts(codes, [*ma2006.STRUCTURE.parents[node], node])
+    for node in setups.STRUCTURE.nodes:
+        counts = _counts(codes, [*setups.STRUCTURE.parents[node], node])
         margin = np.broadcast_to(counts.sum(axis=-1, keepdims=True), counts.shape)
         columns = (network.tables[node], counts / margin, margin)
         places = np.arange(network.tables[node].size)
-        free = places < places.size - places.size // ma2006.DOMAIN[node].size
+        free = places < places.size - places.size // setups.DOMAIN[node].size
         listed = (*map(in_order, columns), *published[node], places + 1, free)
         rows += [(node, *row) for row in zip(*listed, strict=True)]
     names = ["node", "true", "clean", "parents_count", "printed", "printed_sd", "place", "free"]
@@ -211,7 +211,7 @@ def _fewer() -> Finding:
     sent = sorted({name for view in PEERS for name in view.randomized})
     return Finding(
         None,
-        f"The reason: of {len(ma2006.CHANNELS)} sensitive variables only the cross parents"
+        f"The reason: of {len(setups.CHANNELS)} sensitive variables only the cross parents"
         f" {', '.join(sent)} are randomized for anybody, and nobody's own columns for itself.",
     )
 
@@ -321,9 +321,9 @@ EXPERIMENT = Experiment(
     source="Ma (2006), table 5.2 and 5.2.1",
     run=run,
     choices=(
-        ma2006.CHOSEN_EDGES,
+        setups.CHOSEN_EDGES,
         "The partition is lost too; chosen: "
-        + "; ".join(", ".join(n) for n in ma2006.OWNERS.values())
+        + "; ".join(", ".join(n) for n in setups.OWNERS.values())
         + ".",
         f"One sample, randomized {RUNS} times ({QUICK_RUNS} with --quick); the paper: five.",
     ),

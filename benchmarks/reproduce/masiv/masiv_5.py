@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 import pandas as pd
 from scipy import stats
 
-from benchmarks.reproduce.data import ma_laws
+from benchmarks.reproduce import data
 from benchmarks.reproduce.engine import (
     Axes,
     Experiment,
@@ -19,15 +19,15 @@ from benchmarks.reproduce.engine import (
     bars,
     where,
 )
-from benchmarks.reproduce.ma.structure_curves import BAYESIAN, BIC, PUBLISHED, summarized
-from benchmarks.reproduce.masiv.masiv_table_2 import MINER, PARTITION, PEERS, both, views
-from pramana.setups.owner import SeededOwner
+from benchmarks.reproduce.ma.structures import BAYESIAN, BIC, PUBLISHED, summarized
+from benchmarks.reproduce.masiv.setups import MINER, PARTITION, PEERS, both, views
+from pramana.setups import SeededOwner
 from pramana.simulate.bayes_net import compare
 from pramana.simulate.study import SMOOTHED, fitted
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.networks.network import BayesNet, kl_divergence
-from pramana_core.learn.networks.search.scores import judge_of
-from pramana_core.learn.networks.search.searches import k2
+from pramana_core.learn.networks.scores import judge_of
+from pramana_core.learn.networks.searches import k2
 from pramana_core.learn.networks.structure import Scoring, Structure
 from pramana_core.marginals.counts import Codes, Marginals, ReportedCounts, Tensor
 from pramana_core.pictures import plots as style
@@ -94,11 +94,11 @@ def learned(
     `extra` and `missing` are against the true network, `new` and `lost` against the structure
     that the same score learns of the records themselves (MaSiv VI).
     """
-    truth = ma_laws.network()
+    truth = data.network()
     owner = SeededOwner.of(f"masiv-5 {records}", setting.seed, records)
     rows = []
     for index in range(runs):
-        codes = ma_laws.six_sample(records, setting.rng("masiv-5", records, index))
+        codes = data.six_sample(records, setting.rng("masiv-5", records, index))
         exact = _exact(codes)
         for p in setting.steps(levels, index / runs, (index + 1) / runs):
             found = {name: _views(owner, codes, name, p, index) for name in both()}
@@ -117,7 +117,7 @@ def learned(
 
 
 def _exact(codes: Mapping[str, Codes]) -> EstimatedMarginals:
-    domain = ma_laws.network().domain
+    domain = data.network().domain
     counts = ReportedCounts(codes, {v.name: v.size for v in domain})
     return EstimatedMarginals(counts, Plan.unrandomized(domain))
 
@@ -134,9 +134,9 @@ def structure(seen: Mapping[str, Marginals], scoring: Scoring) -> Structure:
     for nodes, marginals in seen.items():
         found = k2(judge_of(marginals, scoring), PUBLISHED, list(nodes), unwatched)
         parents |= {
-            node: tuple(p for p in ma_laws.STRUCTURE.nodes if p in found[node]) for node in nodes
+            node: tuple(p for p in data.STRUCTURE.nodes if p in found[node]) for node in nodes
         }
-    return Structure.of({node: parents[node] for node in ma_laws.STRUCTURE.nodes})
+    return Structure.of({node: parents[node] for node in data.STRUCTURE.nodes})
 
 
 def network(seen: Mapping[str, Marginals], found: Structure) -> BayesNet:
@@ -145,7 +145,7 @@ def network(seen: Mapping[str, Marginals], found: Structure) -> BayesNet:
     for nodes, marginals in seen.items():
         made = fitted(marginals, found)
         tables |= {node: made.tables[node] for node in nodes}
-    return BayesNet(ma_laws.network().domain, found, tables)
+    return BayesNet(data.network().domain, found, tables)
 
 
 def _of(means: pd.DataFrame, setup: str, score: str, records: int = RECORDS) -> pd.DataFrame:
@@ -282,10 +282,10 @@ def more_records(means: pd.DataFrame, score: str) -> Finding:
 
 def printed_penalty(setting: Setting) -> Finding:
     """Learn with the penalty as printed, C* N / 2 per parameter, from records as they are."""
-    exact = _exact(ma_laws.six_sample(RECORDS, setting.rng("masiv-5", RECORDS, 0)))
+    exact = _exact(data.six_sample(RECORDS, setting.rng("masiv-5", RECORDS, 0)))
     printed = structure({"ABCDEF": exact}, Scoring("bic", c_star=RECORDS / math.log(RECORDS)))
     usual = structure({"ABCDEF": exact}, Scoring("bic"))
-    links = len(ma_laws.STRUCTURE.links)
+    links = len(data.STRUCTURE.links)
     return Finding(
         len(printed.links) == links,
         "The printed BIC penalty is C* N / 2 per parameter. With it and C* = 1 the original data"
@@ -326,7 +326,7 @@ EXPERIMENT = Experiment(
     source="MaSiv (2006), figure 5 and VII.C",
     run=run,
     choices=(
-        ma_laws.SIX_NODES,
+        data.SIX_NODES,
         PARTITION,
         (
             f"A new sample of {RECORDS:,} in each of {RUNS} runs ({QUICK_RUNS} with --quick); of"

@@ -24,10 +24,9 @@ from benchmarks.reproduce.engine import Axes, Setting, where
 from pramana.simulate.model_sharing_options import SimulationOptions
 from pramana.simulate.model_sharing_simulation import PreparedTable, Simulation, simulate
 from pramana.simulate.model_sharing_tables import SharingTable, read_sharing_table, read_taxonomies
-from pramana_core.mixed.table import MixedTable
+from pramana_core.mixed import MixedTable
 from pramana_core.model_sharing.attributes import TreeSchema
-from pramana_core.model_sharing.full_domain import Cells, hierarchies_of
-from pramana_core.model_sharing.requirements import Requirement
+from pramana_core.model_sharing.requirements import Cells, Requirement, hierarchies_of
 from pramana_core.pictures import plots
 
 TAXONOMIES = Path(__file__).with_name("taxonomies.toml")

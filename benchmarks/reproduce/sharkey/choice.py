@@ -15,9 +15,9 @@ import pandas as pd
 
 from benchmarks.reproduce.engine import Axes, Experiment, Figure, Finding, Result, Setting
 from benchmarks.reproduce.sharkey.cells import SOURCES, Cell, folds, recorded, run_cells, table_of
-from pramana.setups.owner import SeededOwner
-from pramana.simulate.classifiers import simulate
+from pramana.setups import SeededOwner
 from pramana.simulate.designs import designed
+from pramana.simulate.learners import simulate
 from pramana.simulate.model_sharing_options import SimulationOptions
 from pramana.simulate.model_sharing_simulation import Fold, PreparedTable
 from pramana.simulate.model_sharing_tables import SharingTable
@@ -27,7 +27,7 @@ from pramana_core.design import goal
 from pramana_core.domain import Domain, Variable
 from pramana_core.learn.tree.growth import learn_tree
 from pramana_core.marginals.counts import Codes, ReportedCounts
-from pramana_core.mixed.table import CategoricalColumn
+from pramana_core.mixed import CategoricalColumn
 from pramana_core.model_sharing.requirements import Requirement
 from pramana_core.pictures import plots
 from pramana_core.wire.parts import code_dtype

@@ -21,8 +21,7 @@ from typing import Any
 
 from benchmarks.reproduce.engine import Setting
 from benchmarks.reproduce.sharkey.cells import FOLDS, PUBLISHED, REQUIREMENTS, kept_of, label
-from pramana.simulate.model_sharing_options import SimulationOptions
-from pramana.simulate.publishers import Process
+from pramana.simulate.model_sharing_options import Process, SimulationOptions
 from pramana_core.terminal import console
 
 TABLES = ("car", "nursery")

@@ -1,4 +1,6 @@
-"""Who asks, what they may see, and what of a request is read: used by every route.
+"""What a request passes before its endpoint: rates, its token, who may see what, its body.
 
-It answers nothing itself.
+Everything is looked at in the order of what it costs: a body is read only for a sender who is
+known and has a share left. Connections, before they are requests, are in `server` and `protocol`.
+Figures of how the service fares are counted here, too; no label of them holds anything of a study.
 """

@@ -28,8 +28,6 @@ from starlette.routing import BaseRoute
 
 from miner_service.alignment.align import shown_to_owner
 from miner_service.services import Services
-from miner_service.store.jobs import find_job
-from miner_service.store.owners import find_invitation
 from miner_service.store.people import (
     ADMIN,
     ANALYST,
@@ -39,12 +37,13 @@ from miner_service.store.people import (
     find_study,
     no_such,
 )
+from miner_service.store.queue import find_job
 from miner_service.store.schema import InvitationRow, JobRow, ModelRow, ReleaseRow, TokenRow
-from miner_service.store.tokens import KnownToken, find_token, note_use
+from miner_service.store.tokens import KnownToken, find_invitation, find_token, note_use
 from pramana_core.errors import Forbidden, NotReady, PramanaError, StorageFull, Unauthenticated
-from pramana_core.wire.learning.jobs import Job
-from pramana_core.wire.problems import ProblemDetail
+from pramana_core.wire.jobs import Job
 from pramana_core.wire.releases import Alignment, Release
+from pramana_core.wire.services import ProblemDetail
 
 log = logging.getLogger(__name__)
 
@@ -123,12 +122,12 @@ class Caller:
         job = job.model_copy(update={**hidden, "log": [], "inconsistent": seen})
         if job.problem is None:
             return job
-        told = ProblemDetail(
+        problem = ProblemDetail(
             **job.problem.model_dump(include={"type", "title", "status", "code"}),
             detail="The job failed.",
             remedy="Ask whoever runs the study for the cause.",
         )
-        return job.model_copy(update={"problem": told})
+        return job.model_copy(update={"problem": problem})
 
     def require_role(self, *roles: str) -> None:
         """Raises Forbidden unless the caller has one of the roles."""
@@ -496,8 +495,8 @@ class RuledRouter(APIRouter):
     def add_api_route(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
         """Add a route. Raises TypeError: it has no rule."""
         rule = rule_of(options.get("name") or endpoint.__name__)
-        told = options.get("description") or (endpoint.__doc__ or "")
-        options["description"] = f"{_unindented(told)}\n\n{rule.told}"
+        description = options.get("description") or (endpoint.__doc__ or "")
+        options["description"] = f"{_unindented(description)}\n\n{rule.told}"
         if rule.scope is not Scope.OPEN:
             options["dependencies"] = [
                 Depends(RouteRule(rule)),

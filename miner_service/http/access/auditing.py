@@ -24,7 +24,7 @@ from miner_service.http.access.problems import problem_response
 from miner_service.store.people import Batcher, without_secrets
 from pramana_core.audit.log import AuditLog
 from pramana_core.errors import PramanaError
-from pramana_core.wire.problems import problem_of
+from pramana_core.wire.services import problem_of
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +37,7 @@ _ASKS_NOTHING = ("sign_out",)
 
 
 @dataclass(frozen=True)
-class _Line:
+class _PendingLine:
     entry: Mapping[str, Any]
     written: Future[None] = field(default_factory=Future)
 
@@ -120,11 +120,11 @@ class AuditMiddleware:
             "outcome": status,
             **({"unnoted": unnoted} if unnoted else {}),
         }
-        line = _Line(entry)
+        line = _PendingLine(entry)
         self._lines.add(line)
         await asyncio.wrap_future(line.written)
 
-    def _write(self, lines: list[_Line]) -> None:
+    def _write(self, lines: list[_PendingLine]) -> None:
         """Write lines that came at the same time, each as if it were alone."""
         refused: dict[int, Exception] = {}
         try:

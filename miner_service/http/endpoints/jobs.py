@@ -28,12 +28,11 @@ from miner_service.jobs import creating as jobs
 from miner_service.jobs.runner import WorkerPool
 from miner_service.services import Services
 from miner_service.store.database import page_of
-from miner_service.store.jobs import job_message, last_lines, line_message, lines_since
-from miner_service.store.queue import UNFINISHED
+from miner_service.store.queue import UNFINISHED, job_message, last_lines, line_message, lines_since
 from miner_service.store.schema import JobLogRow, JobRow
 from pramana_core.errors import NotFound
 from pramana_core.wire.base import Page
-from pramana_core.wire.learning.jobs import Job, JobCreate, JobLine
+from pramana_core.wire.jobs import Job, JobCreate, JobLine
 
 router = RuledRouter(tags=["jobs"])
 
@@ -150,7 +149,7 @@ async def stream_job_events(
 
 
 @dataclass(frozen=True)
-class _Seen:
+class _JobSnapshot:
     """A job as its follower may see it, and at which revision."""
 
     job: Job
@@ -167,8 +166,8 @@ class _Seen:
 
 
 async def _events(
-    look: Callable[[int], _Seen | None],
-    seen: _Seen,
+    look: Callable[[int], _JobSnapshot | None],
+    seen: _JobSnapshot,
     since: int | None,
     changes: AsyncGenerator[int | None, None],
     crew: WorkerPool,
@@ -199,17 +198,17 @@ async def _events(
                 return
 
 
-def _look(services: Services, caller: Caller, job: str, since: int | None = None) -> _Seen:
+def _look(services: Services, caller: Caller, job: str, since: int | None = None) -> _JobSnapshot:
     """Return a job with the lines of its log since a revision, or else the last ones."""
     with services.database.read() as session:
         row = visible_job(session, caller, job)
         known = since is not None and since <= row.revision
         lines = lines_since(session, row, since or 0) if known else last_lines(session, row)
         message = job_message(session, row, services.now(), lines)
-        return _Seen(caller.view_job(session, message), row.revision)
+        return _JobSnapshot(caller.view_job(session, message), row.revision)
 
 
-def _again(services: Services, caller: Caller, job: str, since: int) -> _Seen | None:
+def _again(services: Services, caller: Caller, job: str, since: int) -> _JobSnapshot | None:
     """Return a followed job; None where it is gone, or its follower may not see it any more."""
     with services.database.read() as session:
         good = still_good(session, caller, services.now())

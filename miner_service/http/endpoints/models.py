@@ -17,16 +17,15 @@ from miner_service.http.access.deps import (
     ServicesDep,
 )
 from miner_service.http.access.problems import problem_responses
-from miner_service.jobs.creating import parquet_pieces
-from miner_service.jobs.questions import answer, classified, predictions, synthetic
+from miner_service.jobs.creating import answer, classified, parquet_pieces, predictions, synthetic
 from miner_service.kinds import MODEL_KINDS
 from miner_service.kinds.base import media_type_of, stated
 from miner_service.services import Services
-from miner_service.store.jobs import find_model
+from miner_service.store.queue import find_model
 from miner_service.store.releases import tree_of_release
 from pramana_core.errors import NotFound
 from pramana_core.learn.networks.network import BayesNet
-from pramana_core.wire.learning.models import (
+from pramana_core.wire.models import (
     ModelAnswer,
     ModelMessage,
     ModelQuery,
@@ -60,7 +59,7 @@ def written_as(seen: SeenModel, form: str) -> str:
     return stated(seen.message, form, view(seen.message))
 
 
-def _add_view(form: str, told: str, answer: str) -> None:
+def _add_view(form: str, description: str, answer: str) -> None:
     """Add the route that answers with a model in one of the forms it can be read in."""
 
     def read(model: ModelPath, services: ServicesDep, caller: CallerDep) -> Response:
@@ -71,7 +70,7 @@ def _add_view(form: str, told: str, answer: str) -> None:
     read.__name__ = f"read_model_{form.partition('.')[0]}"
     router.get(
         f"/models/{{model}}/{form}",
-        description=told,
+        description=description,
         response_class=Response,
         responses=_answers(answer, media_type_of(form)),
     )(read)

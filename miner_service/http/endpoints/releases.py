@@ -1,4 +1,9 @@
-"""Releases: announced, sent in parts, sealed, withdrawn."""
+"""Releases: announced, sent in parts, sealed, withdrawn.
+
+Also here:
+
+* Reports of single records: the plan published to their holders, batches from gateways, counts.
+"""
 
 from __future__ import annotations
 
@@ -25,21 +30,28 @@ from miner_service.http.access.deps import (
     ServicesDep,
     StudyPath,
 )
+from miner_service.http.access.gate import Incoming, gather, spool
 from miner_service.http.access.problems import problem_responses
-from miner_service.http.gate.bodies import Incoming, gather, spool
-from miner_service.http.gate.shares import Pools
-from miner_service.intake import intake, receiving
+from miner_service.http.access.shares import Pools
+from miner_service.intake import intake, receiving, reports
 from miner_service.intake.withdrawing import withdraw
 from miner_service.services import Services
 from miner_service.store.database import page_of
-from miner_service.store.files.durable import storing
 from miner_service.store.people import OWNER
 from miner_service.store.releases import find_release, release_message
 from miner_service.store.schema import ReleaseRow
+from miner_service.store.segments import storing
 from pramana_core.errors import PartInvalid
 from pramana_core.wire.base import MAX_PARTS, Page
 from pramana_core.wire.parts import DIGEST_HEADER, PART_JSON_MEDIA_TYPE, PART_MEDIA_TYPE, PartJson
 from pramana_core.wire.releases import PartReceipt, Release, ReleaseCreate
+from pramana_core.wire.reports import (
+    BatchReceipt,
+    PublishedPlan,
+    ReportBatch,
+    ReportCounts,
+    ReportPlanCreate,
+)
 
 router = RuledRouter(tags=["releases"])
 
@@ -148,8 +160,8 @@ class DirectParts:
         """Store the part; acknowledged when it is safe on disk."""
         digest = Headers(scope=scope).get(DIGEST_HEADER)
         new = await _receive(services, scope["state"], found, digest)
-        told = receiving.receipt_of(found).model_dump_json()
-        return Response(told, 201 if new else 200, media_type="application/json")
+        receipt = receiving.receipt_of(found).model_dump_json()
+        return Response(receipt, 201 if new else 200, media_type="application/json")
 
 
 _PLAIN = re.compile("[0-9]{1,9}")
@@ -240,3 +252,89 @@ def _part_media(headers: Headers) -> str:
             remedy="Set the Content-Type header to what the body is.",
         )
     return media
+
+
+report_router = RuledRouter(tags=["single records"])
+
+
+@report_router.put(
+    "/studies/{study}/reports/plan",
+    status_code=201,
+    responses={
+        200: {"model": PublishedPlan, "description": "It was there."},
+        **problem_responses(409),
+    },
+)
+def put_report_plan(
+    study: StudyPath, body: ReportPlanCreate, services: ServicesDep, response: Response
+) -> PublishedPlan:
+    """Publish the plan by which everybody randomizes the one record she has; there is no other."""
+    answer, new = reports.publish(services, study, body)
+    response.status_code = 201 if new else 200
+    return answer
+
+
+@report_router.get("/studies/{study}/reports/plan")
+def read_report_plan(study: StudyPath, services: ServicesDep) -> PublishedPlan:
+    """Read the published plan, and what a report made by it tells of a record."""
+    with services.database.read() as session:
+        return reports.published(session, study)
+
+
+@report_router.post(
+    "/studies/{study}/reports",
+    status_code=201,
+    responses={
+        200: {"model": BatchReceipt, "description": "It was counted before."},
+        **problem_responses(409),
+    },
+)
+def send_reports(
+    study: StudyPath,
+    body: ReportBatch,
+    services: ServicesDep,
+    caller: CallerDep,
+    response: Response,
+) -> BatchReceipt:
+    """Count a batch of reports, whole or not at all; acknowledged when it is safe on disk."""
+    receipt, new = reports.count(services, study, caller.name, body)
+    response.status_code = 201 if new else 200
+    return receipt
+
+
+@report_router.get("/studies/{study}/reports")
+def read_reports(study: StudyPath, services: ServicesDep) -> ReportCounts:
+    """Tell how many reports there are, of which gateways, and how many are in use."""
+    with services.database.read() as session:
+        return reports.counts(session, study)
+
+
+@report_router.post(
+    "/studies/{study}/reports/release",
+    status_code=201,
+    responses={
+        200: {"model": Release, "description": "The same reports were in use."},
+        **problem_responses(409),
+    },
+)
+async def release_reports(
+    study: StudyPath, services: ServicesDep, request: Request, response: Response
+) -> Release:
+    """Put into use what was counted so far: from now on jobs learn from it."""
+    released: Release
+    released, new = await request.state.pools.sealing.run(reports.release, services, study)
+    response.status_code = 201 if new else 200
+    response.headers["Location"] = f"/v1/releases/{released.id}"
+    return released
+
+
+@report_router.post("/studies/{study}/reports/close", responses=problem_responses(409))
+def close_reports(study: StudyPath, services: ServicesDep) -> ReportCounts:
+    """Take no more reports; what was counted stays."""
+    return reports.close(services, study)
+
+
+@report_router.delete("/studies/{study}/reports")
+def withdraw_reports(study: StudyPath, services: ServicesDep) -> ReportCounts:
+    """Delete what was counted, and withdraw the releases of it; that it was told stays told."""
+    return reports.withdraw(services, study)

@@ -2,11 +2,105 @@
 
 from __future__ import annotations
 
-from miner_service.http.access.access import RuledRouter
+import json
+from typing import Any
+
+from sqlalchemy import Select, select
+from sqlalchemy.orm import InstrumentedAttribute, Session
+
+from miner_service.http.access.access import Caller, RuledRouter
 from miner_service.http.access.deps import CallerDep, ServicesDep, StudyPath
-from miner_service.http.endpoints.dashboard import dashboard
-from pramana_core.wire.learning.dashboard import Dashboard
+from miner_service.intake.study_privacy import study_privacy
+from miner_service.kinds import MODEL_KINDS
+from miner_service.services import Services
+from miner_service.store.database import Paging, page_of
+from miner_service.store.people import ADMIN, OWNER, owner_message, study_message
+from miner_service.store.queue import job_message
+from miner_service.store.releases import release_messages
+from miner_service.store.schema import JobRow, ModelRow, OwnerRow, ReleaseRow, StudyRow
+from miner_service.store.tokens import tokens_ending
+from pramana_core.wire.base import Page
+from pramana_core.wire.models import Dashboard, DashboardStudy, ModelEntry
 from pramana_core.wire.releases import Alignment
+
+NEWEST = 100
+"""At most this many studies, owners, releases, jobs and models are shown, the newest."""
+
+
+def dashboard(services: Services, session: Session, caller: Caller) -> Dashboard:
+    """Return what a caller may see."""
+    query = select(StudyRow)
+    if caller.role != ADMIN:
+        query = query.where(StudyRow.name == caller.study)
+    studies = _newest(session, query, StudyRow.seq)
+    return Dashboard(
+        at=services.now(),
+        studies=[_study(services, session, caller, study) for study in studies],
+        ending=tokens_ending(
+            session,
+            services.now(),
+            days=services.settings.tokens.warn_days,
+            study=caller.study,
+            owner=caller.name if caller.role == OWNER else None,
+        ),
+    )
+
+
+def _study(services: Services, session: Session, caller: Caller, study: StudyRow) -> DashboardStudy:
+    releases = select(ReleaseRow).where(ReleaseRow.study == study.name)
+    if caller.role == OWNER:
+        releases = releases.where(ReleaseRow.owner == caller.name)
+    owners = select(OwnerRow).where(OwnerRow.study == study.name)
+    jobs = caller.visible_jobs(select(JobRow).where(JobRow.study == study.name))
+    learned: list[ModelRow] = _newest(session, _models(caller, study.name), ModelRow.seq)
+    return DashboardStudy(
+        study=study_message(study),
+        owners=[owner_message(row) for row in _newest(session, owners, OwnerRow.seq)],
+        releases=[
+            caller.view_release(release)
+            for release in release_messages(session, _newest(session, releases, ReleaseRow.seq))
+        ],
+        alignment=caller.view_alignment(services.alignment(session, study.name)),
+        privacy=study_privacy(services, session, study.name, shown_to_owner=caller.as_owner),
+        jobs=[
+            caller.view_job(session, job_message(session, row, services.now()))
+            for row in _newest(session, jobs, JobRow.seq)
+        ],
+        models=[_entry(row) for row in learned],
+    )
+
+
+def models_of(session: Session, caller: Caller, study: str, paging: Paging) -> Page[ModelEntry]:
+    """Return a page of the models of a study that a caller may know of."""
+    return page_of(session, _models(caller, study), ModelRow.seq, paging, _entry)
+
+
+def _models(caller: Caller, study: str) -> Select[Any]:
+    query = select(ModelRow).join(JobRow, JobRow.id == ModelRow.job)
+    return caller.visible_jobs(query.where(JobRow.study == study))
+
+
+def _warnings(row: ModelRow) -> list[str]:
+    """Say where the reports do not fit the models that a model's counts were taken from."""
+    return [test["warning"] for test in json.loads(row.lack_of_fit or "[]") if test["warning"]]
+
+
+def _entry(row: ModelRow) -> ModelEntry:
+    address = f"/v1/models/{row.id}"
+    return ModelEntry(
+        id=row.id,
+        job=row.job,
+        kind=row.kind,
+        created=row.created,
+        addresses=[address, *(f"{address}/{offer}" for offer in MODEL_KINDS[row.kind].offers)],
+        warnings=_warnings(row),
+    )
+
+
+def _newest(session: Session, query: Select[Any], seq: InstrumentedAttribute[int]) -> list[Any]:
+    rows = session.scalars(query.order_by(seq.desc()).limit(NEWEST)).all()
+    return list(reversed(rows))
+
 
 router = RuledRouter(tags=["results"])
 

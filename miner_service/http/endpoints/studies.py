@@ -1,22 +1,54 @@
-"""Studies and the tokens of their analysts and gateways."""
+"""Studies and the tokens of their analysts and gateways.
+
+Also here:
+
+* Invitations and the owners that took them up.
+* The plan that a study's owners agree on.
+* What a study's releases come to together, and what another one would add.
+"""
 
 from __future__ import annotations
 
-from fastapi import Response
+from typing import Annotated, Any
+
+from fastapi import Header, Request, Response
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from miner_service.http.access.access import RuledRouter
-from miner_service.http.access.deps import CallerDep, PagingDep, ServicesDep, StudyPath
-from miner_service.http.access.keyed import KeyedDep
+from miner_service.http.access.access import Caller, RuledRouter
+from miner_service.http.access.deps import CallerDep, KeyedDep, PagingDep, ServicesDep, StudyPath
 from miner_service.http.access.problems import problem_responses
-from miner_service.intake.linkage import check_linkage
+from miner_service.intake.agreement import agree, agreed_plan, require_followed, withdraw_agreement
+from miner_service.intake.intake import checked_content
+from miner_service.intake.receiving import check_linkage, require_one_secret
+from miner_service.intake.study_privacy import forecast, study_privacy, told_by_plan
+from miner_service.intake.withdrawing import gone
 from miner_service.store import people, tokens
 from miner_service.store.database import page_of
-from miner_service.store.schema import StudyRow, TokenRow
+from miner_service.store.people import OWNER, no_such, owner_message
+from miner_service.store.queue import fail_jobs_on
+from miner_service.store.releases import active_owners, releases_of
+from miner_service.store.schema import InvitationRow, OwnerRow, StudyRow, TokenRow
+from miner_service.store.tokens import issued_message
+from pramana_core.errors import Forbidden, LinkageDiffers, OptionError, StudyPlanNotFollowed
 from pramana_core.wire.base import Page
-from pramana_core.wire.privacy import Study, StudyCreate, TokenCreate, TokenInfo, TokenIssued
-from pramana_core.wire.releases.linkage import LinkageCheck, LinkageQuestion
+from pramana_core.wire.privacy import (
+    Invitation,
+    InvitationAccept,
+    InvitationCreate,
+    Owner,
+    PrivacyForecast,
+    PrivacyQuestion,
+    Study,
+    StudyCreate,
+    StudyPrivacy,
+    TokenCreate,
+    TokenInfo,
+    TokenIssued,
+)
+from pramana_core.wire.release_kinds import KINDS, RANDOMIZED
+from pramana_core.wire.releases import LinkageCheck, LinkageQuestion
+from pramana_core.wire.study_plans import StudyPlanMessage, StudyPlanView
 
 router = RuledRouter(tags=["studies"])
 
@@ -125,3 +157,199 @@ def revoke_token(token: str, services: ServicesDep) -> None:
     """Revoke a token; again is harmless."""
     with services.database.write() as session:
         tokens.revoke_token(session, token)
+
+
+owner_router = RuledRouter(tags=["owners"])
+
+
+@owner_router.post(
+    "/studies/{study}/invitations",
+    status_code=201,
+    response_model=Invitation,
+    responses=problem_responses(409),
+)
+def create_invitation(
+    study: StudyPath, body: InvitationCreate, services: ServicesDep, keyed: KeyedDep
+) -> Response:
+    """Invite an owner; the secret is shown this once."""
+
+    def invite(session: Session) -> Invitation:
+        row, credential = tokens.invite(
+            session,
+            study=study,
+            owner=body.owner,
+            hours=body.valid_hours,
+            days=body.valid_days,
+            now=services.now(),
+        )
+        return tokens.invitation_message(row, credential.text)
+
+    return keyed.answer(services, body, invite)
+
+
+@owner_router.get("/studies/{study}/invitations")
+def list_invitations(
+    study: StudyPath, services: ServicesDep, paging: PagingDep
+) -> Page[Invitation]:
+    """List invitations, without their secrets."""
+    with services.database.read() as session:
+        query = select(InvitationRow).where(InvitationRow.study == study)
+        return page_of(session, query, InvitationRow.seq, paging, tokens.invitation_message)
+
+
+@owner_router.delete("/invitations/{invitation}", status_code=204, responses=problem_responses(409))
+def revoke_invitation(invitation: str, services: ServicesDep) -> None:
+    """Revoke an invitation that was not taken up; again is harmless."""
+    with services.database.write() as session:
+        row = tokens.find_invitation(session, invitation)
+        tokens.revoke_invitation(row, services.now())
+
+
+@owner_router.post(
+    "/invitations/accept",
+    status_code=201,
+    response_model=TokenIssued,
+    responses=problem_responses(409),
+)
+def accept_invitation(
+    body: InvitationAccept, services: ServicesDep, request: Request, keyed: KeyedDep
+) -> Response:
+    """Take up an invitation: the owner joins and is given its token."""
+
+    def accept(session: Session) -> TokenIssued:
+        row, credential = tokens.accept_invitation(
+            session, body.secret, services.now(), days=services.settings.tokens.valid_days
+        )
+        return issued_message(row, credential)
+
+    answer = keyed.answer(services, body, accept, secret=body.secret)
+    issued = TokenIssued.model_validate_json(bytes(answer.body))
+    # The audit log reads who it was that the secret made the sender.
+    request.state.caller = Caller(issued.id, issued.role, issued.study, issued.name)
+    return answer
+
+
+@owner_router.get("/studies/{study}/owners")
+def list_owners(study: StudyPath, services: ServicesDep, paging: PagingDep) -> Page[Owner]:
+    """List a study's owners."""
+    with services.database.read() as session:
+        query = select(OwnerRow).where(OwnerRow.study == study)
+        return page_of(session, query, OwnerRow.seq, paging, owner_message)
+
+
+@owner_router.delete(
+    "/studies/{study}/owners/{owner}", status_code=204, responses=problem_responses(409)
+)
+def remove_owner(study: StudyPath, owner: str, services: ServicesDep) -> None:
+    """Take an owner out of a study: its tokens are revoked and its releases no longer used.
+
+    Invitations that it has not taken up end, and unfinished jobs that were to use its releases
+    fail. Holders of single records are taken out by withdrawing their reports. Again is harmless.
+    """
+    with services.database.write() as session:
+        tokens.deactivate_owner(session, study, owner, services.now())
+        for row in releases_of(session, study, owner):
+            fail_jobs_on(session, row.id, gone(row, "taken out of use"), services.now())
+
+
+plan_router = RuledRouter(tags=["study plans"])
+
+_UNCHANGED: dict[int | str, dict[str, Any]] = {304: {"description": "It is the one you have."}}
+
+
+@plan_router.put(
+    "/studies/{study}/plan",
+    status_code=201,
+    responses={
+        200: {"model": StudyPlanView, "description": "It was there."},
+        **problem_responses(409),
+    },
+)
+def put_study_plan(
+    study: StudyPath,
+    body: StudyPlanMessage,
+    services: ServicesDep,
+    response: Response,
+) -> StudyPlanView:
+    """Give the study its plan: who reports what. Another one only while no release follows it."""
+    plan, new = agree(services, study, body)
+    response.status_code = 201 if new else 200
+    response.headers["ETag"] = _tag(plan.digest)
+    return StudyPlanView.of(study, plan)
+
+
+@plan_router.get("/studies/{study}/plan", response_model=StudyPlanView, responses=_UNCHANGED)
+def read_study_plan(
+    study: StudyPath,
+    services: ServicesDep,
+    response: Response,
+    known: Annotated[
+        str | None, Header(alias="If-None-Match", description="The ETag of the plan you have.")
+    ] = None,
+) -> Any:
+    """Read the plan of the study and what it tells of a record."""
+    with services.database.read() as session:
+        plan = agreed_plan(session, study)
+    tag = _tag(plan.digest)
+    if known is not None and tag in [one.strip() for one in known.split(",")]:
+        return Response(status_code=304, headers={"ETag": tag})
+    response.headers["ETag"] = tag
+    return StudyPlanView.of(study, plan)
+
+
+@plan_router.delete("/studies/{study}/plan", status_code=204, responses=problem_responses(409))
+def delete_study_plan(study: StudyPath, services: ServicesDep) -> None:
+    """Take the plan away while no release follows it; again is harmless."""
+    withdraw_agreement(services, study)
+
+
+def _tag(digest: str) -> str:
+    return f'"{digest}"'
+
+
+privacy_router = RuledRouter(tags=["privacy"])
+
+
+@privacy_router.get("/studies/{study}/privacy")
+def read_privacy(study: StudyPath, services: ServicesDep, caller: CallerDep) -> StudyPrivacy:
+    """Tell what everything that left comes to: per column, owner and record."""
+    with services.database.read() as session:
+        return study_privacy(services, session, study, shown_to_owner=caller.as_owner)
+
+
+@privacy_router.post("/studies/{study}/privacy")
+def forecast_privacy(
+    study: StudyPath, body: PrivacyQuestion, services: ServicesDep, caller: CallerDep
+) -> PrivacyForecast:
+    """Tell what a release would add, of the caller or of the owner named; nothing is stored.
+
+    An owner asks for itself.
+    """
+    with services.database.read() as session:
+        owner = caller.name if caller.role == OWNER else body.owner
+        if owner is None:
+            raise OptionError(
+                "The question does not say whose release it is about.",
+                where="owner",
+                remedy="Name an owner of the study.",
+            )
+        if caller.role == OWNER and body.owner not in (None, caller.name):
+            raise Forbidden(
+                "An owner may ask for its own releases only.",
+                where="owner",
+                remedy="Leave `owner` out.",
+            )
+        if owner not in active_owners(session, study):
+            raise no_such("owner")
+        kind = KINDS[RANDOMIZED]
+        plan = checked_content(services.settings.limits, kind, body.plan)
+        refused = None
+        try:
+            require_followed(session, study, owner, kind, plan)
+            require_one_secret(session, study, owner, body.linkage)
+        except (StudyPlanNotFollowed, LinkageDiffers) as error:
+            refused = error
+        disclosures = told_by_plan(owner, plan, body.draws)
+        return forecast(
+            services, session, study, disclosures, refused, shown_to_owner=caller.as_owner
+        )

@@ -1,24 +1,113 @@
-"""The way in and out: signing in with a token, signing out, and the files that pages load."""
+"""The way in and out: signing in with a token, signing out, and the files that pages load.
+
+Also here:
+
+* Who is signed in: a sealed cookie that stands for a token and ends by itself.
+* Browsers at the door: their session becomes a token, and problems become pages.
+"""
 
 from __future__ import annotations
 
+import hmac
+import json
+import re
 import secrets
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from contextlib import suppress
-from datetime import datetime
-from urllib.parse import parse_qs
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from urllib.parse import parse_qs, quote
 
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESSIV
 from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from miner_service.http.access.access import Caller, RuledRouter, valid_token
 from miner_service.http.access.deps import ServicesDep
-from miner_service.http.pages.forms import SentDep
-from miner_service.http.pages.rendering import PAGES, page
-from miner_service.http.pages.sessions import HOURS, SESSION, VISIT, Visit
+from miner_service.http.pages.rendering import PAGES, SentDep, page
 from miner_service.services import Services
 from miner_service.store.people import MONITOR, no_such
 from pramana_core.errors import Unauthenticated
-from pramana_core.pages.forms import ROOT, cookie_header
+from pramana_core.pages.forms import (
+    HEADERS,
+    ROOT,
+    cookie_header,
+    cookies_in,
+    form_word,
+    require_word,
+)
+from pramana_core.wire.services import PROBLEM_MEDIA_TYPE
+
+HOURS = 8
+"""So long one stays signed in, at most."""
+
+SESSION, VISIT = "pramana_session", "pramana_visit"
+"""The cookie of who is signed in, and that of who is about to be."""
+
+_PURPOSE = b"pramana/session/1"
+
+
+@dataclass(frozen=True)
+class Visit:
+    """What a browser brought: the token of its session, if it has one, and its cookie."""
+
+    token: str | None
+    cookie: str
+    key: bytes
+
+    @property
+    def word(self) -> str:
+        """What every form of this visit carries."""
+        return form_word(self.key, self.cookie)
+
+    def require(self, word: str) -> None:
+        """Check the word of a form. Raises Forbidden: the form is not of this visit."""
+        require_word(self.key, self.cookie, word)
+
+
+class Sessions:
+    """Begins and ends sessions under the service's key."""
+
+    def __init__(self, key: bytes) -> None:
+        self._key = hmac.digest(key, _PURPOSE, "sha512")
+        self._ended: dict[str, datetime] = {}
+
+    def begin(self, token: str, now: datetime) -> str:
+        """Return the cookie of a new session of a token."""
+        until = now + timedelta(hours=HOURS)
+        payload = json.dumps([token, until.timestamp(), secrets.token_hex(8)]).encode()
+        return urlsafe_b64encode(AESSIV(self._key).encrypt(payload, [_PURPOSE])).decode()
+
+    def end(self, cookie: str, now: datetime) -> None:
+        """End a session, whoever still has its cookie."""
+        self._ended = {one: until for one, until in self._ended.items() if until > now}
+        if self.token_in(cookie, now) is not None:
+            self._ended[cookie] = now + timedelta(hours=HOURS)
+
+    def visit(self, cookies: dict[str, str], now: datetime) -> Visit:
+        """Return who a browser with these cookies is."""
+        cookie = cookies.get(SESSION, "")
+        token = self.token_in(cookie, now)
+        return Visit(token, cookie if token else cookies.get(VISIT, ""), self._key)
+
+    def token_in(self, cookie: str, now: datetime) -> str | None:
+        """Return the token of a session that has not ended; None of anything else."""
+        if not cookie or cookie in self._ended:
+            return None
+        try:
+            sealed = urlsafe_b64decode(cookie.encode("ascii"))
+            # One session has one text: sessions that ended are known by theirs, and what base64
+            # overlooks (bits and characters after the padding) would bring an ended one back.
+            if urlsafe_b64encode(sealed).decode() != cookie:
+                return None
+            token, until, _ = json.loads(AESSIV(self._key).decrypt(sealed, [_PURPOSE]))
+        except (UnicodeError, ValueError, InvalidTag):
+            return None
+        return str(token) if now.timestamp() < float(until) else None
+
 
 router = RuledRouter(prefix=ROOT, include_in_schema=False)
 
@@ -113,3 +202,129 @@ def _within(address: str) -> str:
     """Return an address if it is that of a page here; else nothing."""
     plain = address.startswith(f"{ROOT}/") and address.isprintable() and "\\" not in address
     return address if plain and "//" not in address else ""
+
+
+_TWINS = re.compile(
+    r"/studies|/studies/[^/]+|/studies/[^/]+/(owners|releases|jobs|privacy)"
+    r"|/jobs/[^/]+|/models/[^/]+"
+)
+"""The addresses that there are as JSON under /v1 and as a page."""
+
+SIGN_IN = f"{ROOT}/sign-in"
+
+
+class Visitors:
+    """The middleware around all pages; what is no page passes, but for who wants one."""
+
+    def __init__(self, app: ASGIApp, *, services: Services) -> None:
+        self._app = app
+        self._services = services
+        self._sessions = Sessions(services.cursors.key)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        path = scope["path"]
+        if path != ROOT and not path.startswith(f"{ROOT}/"):
+            twin = _page_of(path) if _reads(scope) and wants_page(scope) else None
+            served = self._app if twin is None else RedirectResponse(twin, 303, _VARY)
+            await served(scope, receive, send)
+            return
+        if _reads(scope) and (document := _json_of(scope)) is not None:
+            await RedirectResponse(document, 307, _VARY)(scope, receive, send)
+            return
+        await self._visited(scope, receive, send)
+
+    async def _visited(self, scope: Scope, receive: Receive, send: Send) -> None:
+        now = self._services.now()
+        visit = self._sessions.visit(cookies_in(Headers(scope=scope).getlist("cookie")), now)
+        scope.setdefault("state", {}).update(visit=visit, sessions=self._sessions)
+        kept = [(name, value) for name, value in scope["headers"] if name != b"authorization"]
+        if visit.token is not None:
+            kept.append((b"authorization", b"Bearer " + visit.token.encode()))
+        scope["headers"] = kept
+        await self._app(scope, receive, _AsPage(scope, send).send)
+
+
+class _AsPage:
+    """What is answered to a browser: a problem as a page, or as the way to sign in."""
+
+    def __init__(self, scope: Scope, send: Send) -> None:
+        self._scope = scope
+        self._send = send
+        self._problem: Message | None = None
+        self._body = b""
+
+    async def send(self, message: Message) -> None:
+        """Pass an answer on; that of a problem when it is whole."""
+        if message["type"] == "http.response.start":
+            kind = MutableHeaders(raw=message["headers"]).get("content-type", "")
+            if kind == PROBLEM_MEDIA_TYPE:
+                self._problem = message
+                return
+        if self._problem is None:
+            await self._send(message)
+            return
+        self._body += message.get("body", b"")
+        if not message.get("more_body"):
+            await self._answer(self._problem["status"], json.loads(self._body))
+
+    async def _answer(self, status: int, problem: dict[str, str]) -> None:
+        response: Response
+        if status == 401 and _reads(self._scope):
+            there = self._scope["path"]
+            response = RedirectResponse(f"{SIGN_IN}?then={quote(there)}", 303, HEADERS)
+            if self._scope["state"]["visit"].cookie:
+                over = cookie_header(SESSION, "", 0, over_tls=self._scope["scheme"] == "https")
+                response.headers["Set-Cookie"] = over
+        else:
+            visit, caller = self._scope["state"]["visit"], self._scope["state"].get("caller")
+            written = PAGES.render(
+                "problem.html.j2",
+                title=problem["title"],
+                who=caller,
+                word=visit.word,
+                problem=problem,
+                status=status,
+            )
+            response = Response(written, status, dict(HEADERS), "text/html")
+        await response(self._scope, _nothing, self._send)
+
+
+async def _nothing() -> Message:
+    return {"type": "http.disconnect"}
+
+
+_VARY = {"Vary": "Accept"}
+
+
+def wants_page(scope: Scope) -> bool:
+    """Whether a sender names HTML among what it takes, as browsers do, and not JSON before it."""
+    named = [part.partition(";")[0].strip() for part in _accepted(scope).split(",")]
+    html = named.index("text/html") if "text/html" in named else None
+    return html is not None and "application/json" not in named[:html]
+
+
+def _accepted(scope: Scope) -> str:
+    return ",".join(Headers(scope=scope).getlist("accept")).lower()
+
+
+def _reads(scope: Scope) -> bool:
+    return scope["method"] in ("GET", "HEAD")
+
+
+def _page_of(path: str) -> str | None:
+    """Return the page of what the API has at an address."""
+    if path in ("/", "/v1/dashboard"):
+        return f"{ROOT}/studies"
+    inner = path.removeprefix("/v1")
+    return f"{ROOT}{quote(inner)}" if inner != path and _TWINS.fullmatch(inner) else None
+
+
+def _json_of(scope: Scope) -> str | None:
+    """Return where the JSON of a page is, for whoever asks for that."""
+    inner = scope["path"].removeprefix(ROOT)
+    wanted = "application/json" in _accepted(scope) and not wants_page(scope)
+    return f"/v1{quote(inner)}" if wanted and _TWINS.fullmatch(inner) else None

@@ -1,27 +1,305 @@
-"""A form for each kind of job: its fields are those of the kind's own specification."""
+"""A form for each kind of job: its fields are those of the kind's own specification.
+
+Also here:
+
+* The fields of a form, and what they say when sent.
+* Fields from a schema.
+"""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 from sqlalchemy.orm import Session
 
-from miner_service.http.pages.job_inputs import Input, inputs_of, nested
 from miner_service.kinds import JOB_KINDS
 from miner_service.kinds.base import JobKind
-from miner_service.kinds.telling import told_of_each, told_of_plans, told_of_records
+from miner_service.kinds.counts import told_of_each, told_of_plans, told_of_records
 from miner_service.store.releases import content_of, releases_in_use
 from pramana_core.errors import InputError, OptionError
-from pramana_core.pages.forms import Sent
-from pramana_core.wire.learning.jobs import JobCreate
+from pramana_core.pages.forms import SentForm
+from pramana_core.wire.jobs import JobCreate
+from pramana_core.wire.release_kinds import KINDS, RANDOMIZED
 from pramana_core.wire.releases import Alignment
-from pramana_core.wire.releases.base import RANDOMIZED
-from pramana_core.wire.releases.catalogue import KINDS
+
+Schema = Mapping[str, Any]
+
+_LISTS = frozenset({"variables", "attributes", "features"})
+"""Fields that name several variables of the study."""
+
+_FIRST = ("target", "structure", *sorted(_LISTS), "minimum_support", "model", "method", "records")
+"""Fields that are shown at once, in this order; the others have good defaults, and wait below."""
+
+_LINES = {"search.order": "order", "items": "pairs", "numeric": "numbers"}
+"""Fields that are written a line each: names; pairs; a name and its numbers."""
+
+_SENSIBLE = {"minimum_support": "0.1"}
+"""What stands at first in fields that have no default of their own."""
+
+_SAID = {
+    ("records", "identical"): "the same at all owners",
+    ("records", "common"): "those at every owner",
+    ("records", "any"): "all there are",
+    ("estimator", "moment"): "by moments",
+    ("estimator", "ml"): "by maximum likelihood",
+    ("estimator", "log-linear"): "by a log-linear model",
+    ("estimator", "pooled"): "pooled over overlapping sets",
+    ("method", "ml"): "by maximum likelihood",
+    ("method", "map"): "with a Dirichlet prior",
+    ("name", "likelihood"): "likelihood of the reports",
+    ("name", "bic"): "BIC of estimated counts",
+    ("name", "bayesian"): "Bayesian, of estimated counts",
+    ("name", "bdeu"): "BDeu of estimated counts",
+    ("model", "auto"): "what the noise allows",
+    ("model", "naive-bayes"): "naive Bayes",
+    ("model", "tan"): "tree-augmented naive Bayes",
+    ("model", "kdb"): "k-dependence Bayes",
+    ("method", "pgen"): "drawn from the trees' paths",
+    ("method", "basegen"): "drawn evenly, labelled by the owner's tree",
+    ("method", "labelled"): "drawn evenly, labelled by all trees",
+    ("method", "votes"): "the trees vote",
+    ("method", "product"): "one tree of all",
+}
+"""Options in words, where their names do not say it, by the last part of the field's name."""
+
+ARROW, EQUALS = "->", "="
+"""What parts a line: of a link parent and child, of others a variable and what is of it."""
+
+
+@dataclass(frozen=True)
+class Input:
+    """A field of a form.
+
+    Attributes:
+        name: as it is sent.
+        kind: `choice`, `number`, `flag`, `variable`, `variables`, `owners`, `parents` or `text`; of
+            fields written a line each, `order`, `pairs` or `numbers`.
+        default: the text that stands in it at first.
+        options: of a choice.
+        whole: whether a number is.
+        nullable: whether it may be emptied, which then says something.
+        of: the choice that it belongs to, as the field and its options; with others it is not read.
+    """
+
+    name: str
+    kind: str
+    required: bool
+    default: str
+    options: tuple[str, ...] = ()
+    lowest: float | None = None
+    highest: float | None = None
+    whole: bool = False
+    nullable: bool = False
+    of: tuple[str, tuple[str, ...]] | None = None
+
+    @property
+    def path(self) -> list[str]:
+        """Where it stands in the specification."""
+        return self.name.split(".")
+
+    @property
+    def label(self) -> str:
+        """Its name for people."""
+        return self.name.removesuffix(".name").replace(".", ": ").replace("_", " ")
+
+    def said(self, option: str) -> str:
+        """Return an option for people."""
+        return _SAID.get((self.path[-1], option)) or option.replace("-", " ") or "as it is best"
+
+    @property
+    def place(self) -> int | None:
+        """Where it stands among those shown at once; None of one that waits below."""
+        if self.name in _FIRST:
+            return _FIRST.index(self.name)
+        return len(_FIRST) if self.required else None
+
+    @property
+    def first(self) -> bool:
+        """Whether it is shown at once."""
+        return self.place is not None
+
+    def read(self, sent: SentForm, variables: Iterable[str]) -> dict[str, Any]:
+        """Return what it says, by its name; nothing where it was left as empty as it was.
+
+        Args:
+            sent: the form.
+            variables: those of the study, by which lines are parted.
+
+        Raises:
+            InputError: it cannot be read.
+        """
+        if self.of is not None and sent.text(self.of[0]) not in self.of[1]:
+            return {}
+        if self.kind == "flag":
+            return {self.name: sent.text(self.name) == "on"}
+        if self.kind in ("variables", "owners"):
+            chosen = _chosen(sent, self.name)
+            return {self.name: chosen} if chosen else {}
+        if self.kind == "parents":
+            return {self.name: _parents(sent, self.name, list(variables))}
+        text = sent.text(self.name)
+        if not text:
+            emptied = self.nullable and self.default and self.name in sent.fields
+            return {self.name: None} if emptied else {}
+        return {self.name: self._value(text, list(variables))}
+
+    def _value(self, text: str, variables: list[str]) -> Any:
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
+        match self.kind:
+            case "number":
+                return self._number(text)
+            case "order":
+                return lines
+            case "pairs":
+                found: dict[str, list[str]] = {}
+                for line in lines:
+                    name, value = _parted(line, EQUALS, variables, self.name)
+                    found.setdefault(name, []).append(value)
+                return found
+            case "numbers":
+                parted = [_parted(line, EQUALS, variables, self.name) for line in lines]
+                return {
+                    name: [self._number(one) for one in told.split(",")] for name, told in parted
+                }
+        return text
+
+    def _number(self, text: str) -> float:
+        try:
+            return int(text) if self.whole else float(text)
+        except ValueError as error:
+            raise InputError(
+                f"{self.label}: this is not a number.", where=self.name, remedy="Correct it."
+            ) from error
+
+
+def _chosen(sent: SentForm, name: str) -> list[str]:
+    """Return what was checked; of names that were typed, those a line each."""
+    return [one for text in sent.every(name) for one in text.splitlines() if one.strip()]
+
+
+def _parents(sent: SentForm, name: str, variables: list[str]) -> dict[str, list[str]]:
+    """Return every node with its parents, as they were checked or written a line for each link."""
+    nodes = _chosen(sent, f"{name}/")
+    if f"{name}/links" not in sent.fields:
+        return {node: [p for p in sent.every(f"{name}/{node}") if p in nodes] for node in nodes}
+    found: dict[str, list[str]] = {node: [] for node in nodes or variables}
+    for line in sent.text(f"{name}/links").splitlines():
+        if line.strip():
+            parent, child = _parted(line.strip(), ARROW, variables, name)
+            found.setdefault(child, []).append(parent)
+            found.setdefault(parent, [])
+    return found
+
+
+def _parted(line: str, mark: str, variables: list[str], where: str) -> tuple[str, str]:
+    """Return a line's two parts. A name may hold the mark, so it is parted after a known one."""
+    places = [at for at in range(len(line)) if line.startswith(mark, at)]
+    parts = [(line[:at].strip(), line[at + len(mark) :].strip()) for at in places]
+    known = [pair for pair in parts if pair[0] in variables and pair[1]]
+    if not known:
+        shown = "PARENT -> CHILD" if mark == ARROW else "VARIABLE=CATEGORY"
+        raise InputError(
+            f"{where}: a line is no {shown} of a variable of this study.",
+            where=where,
+            remedy=f"Write a line for each, as {shown}.",
+        )
+    return known[-1]
+
+
+# Fields from a schema.
+
+
+def inputs_of(schema: Schema) -> tuple[Input, ...]:
+    """Return the fields of a specification's schema: those shown at once first, in their order."""
+    found = list(_inputs(schema, schema.get("$defs", {}), ""))
+    shown = sorted((one for one in found if one.first), key=lambda one: one.place or 0)
+    return (*shown, *(one for one in found if not one.first))
+
+
+def nested(values: Mapping[str, Any], inputs: Iterable[Input]) -> dict[str, Any]:
+    """Return what fields say as a specification has it: objects within it are objects again."""
+    asked: dict[str, Any] = {}
+    for one in inputs:
+        if one.name not in values:
+            continue
+        *above, last = one.path
+        place = asked
+        for step in above:
+            place = place.setdefault(step, {})
+        place[last] = values[one.name]
+    return asked
+
+
+def _inputs(schema: Schema, known: Mapping[str, Schema], within: str) -> Iterator[Input]:
+    required = set(schema.get("required", ()))
+    for name, field in schema["properties"].items():
+        if "const" in field:
+            continue
+        full = f"{within}{name}"
+        field = {**_found(field, known), **{k: v for k, v in field.items() if k == "default"}}
+        if "discriminator" in field:
+            yield from _one_of(field, known, full)
+        elif "properties" in field:
+            yield from _inputs(field, known, f"{full}.")
+        else:
+            yield _input(full, field, name in required)
+
+
+def _one_of(schema: Schema, known: Mapping[str, Schema], full: str) -> Iterator[Input]:
+    """Yield the field that says which of several objects is meant, and each field of theirs."""
+    key = f"{full}.{schema['discriminator']['propertyName']}"
+    members = schema["discriminator"]["mapping"]
+    chosen = schema["default"][schema["discriminator"]["propertyName"]]
+    options = (chosen, *(option for option in members if option != chosen))
+    yield Input(key, "choice", required=False, default=chosen, options=options)
+    found: dict[str, Input] = {}
+    for option in options:
+        for one in _inputs(_found({"$ref": members[option]}, known), known, f"{full}."):
+            of = found[one.name].of if one.name in found else None
+            found[one.name] = replace(one, of=(key, (*(of[1] if of else ()), option)))
+    yield from found.values()
+
+
+def _found(schema: Schema, known: Mapping[str, Schema]) -> Schema:
+    return known[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
+
+
+def _input(full: str, schema: Schema, required: bool) -> Input:
+    kinds = schema.get("anyOf", [schema])
+    plain = next((one for one in kinds if one.get("type") != "null"), schema)
+    default = schema.get("default")
+    options = tuple(map(str, plain.get("enum", ())))
+    return Input(
+        name=full,
+        kind=_kind(full, plain),
+        required=required,
+        default=_SENSIBLE.get(full, "") if default in (None, {}) else _written(default),
+        options=("", *options) if options and not required and default is None else options,
+        lowest=plain.get("minimum"),
+        highest=plain.get("maximum"),
+        whole=plain.get("type") == "integer",
+        nullable=any(one.get("type") == "null" for one in kinds),
+    )
+
+
+def _kind(name: str, schema: Schema) -> str:
+    if name in _LISTS:
+        return "variables"
+    if "enum" in schema:
+        return "choice"
+    by_type = {"integer": "number", "number": "number", "boolean": "flag"}
+    by_name = {"target": "variable", "owners": "owners", "structure": "parents", **_LINES}
+    return by_name.get(name) or by_type.get(schema.get("type", ""), "text")
+
+
+def _written(default: Any) -> str:
+    return default if isinstance(default, str) else json.dumps(default)
 
 
 @dataclass(frozen=True)
@@ -38,7 +316,7 @@ class JobForm:
         """The kind for people."""
         return self.kind.replace("-", " ")
 
-    def read(self, sent: Sent, variables: Iterable[str]) -> JobCreate:
+    def read(self, sent: SentForm, variables: Iterable[str]) -> JobCreate:
         """Return the job that a form asks for, at a study of some variables. Raises InputError."""
         values: dict[str, Any] = {}
         for one in self.inputs:

@@ -17,7 +17,6 @@ from miner_service.http.access.deps import (
     StudyPath,
 )
 from miner_service.http.endpoints import jobs, results
-from miner_service.http.pages.forms import SentDep
 from miner_service.http.pages.job_forms import (
     JobForm,
     form_of,
@@ -25,16 +24,15 @@ from miner_service.http.pages.job_forms import (
     told_at_first,
     variables_of,
 )
-from miner_service.http.pages.lists import NewestDep
-from miner_service.http.pages.rendering import page
+from miner_service.http.pages.rendering import NewestDep, SentDep, page
 from miner_service.jobs.creating import foreseen
-from miner_service.kinds.telling import told_of
+from miner_service.kinds.counts import told_of
 from miner_service.services import Services
 from miner_service.store.people import ADMIN, ANALYST
 from miner_service.store.queue import UNFINISHED
 from pramana_core.errors import PramanaError
-from pramana_core.pages.forms import ROOT, Sent
-from pramana_core.wire.learning.jobs import JobCreate
+from pramana_core.pages.forms import ROOT, SentForm
+from pramana_core.wire.jobs import JobCreate
 
 router = RuledRouter(prefix=ROOT, include_in_schema=False)
 
@@ -72,7 +70,7 @@ def show_job_form(
     kind: Annotated[str, Query(max_length=64)],
 ) -> Response:
     """Show the form of a kind of job."""
-    return _form(request, services, study, form_of(kind), Sent({}))
+    return _form(request, services, study, form_of(kind), SentForm({}))
 
 
 @router.post("/studies/{study}/jobs", name="create_job")
@@ -98,17 +96,17 @@ def create_job(
 @router.get("/jobs/{job}", name="read_job")
 def show_job(request: Request, job: JobPath, services: ServicesDep, caller: CallerDep) -> Response:
     """Show a job; while it runs, the page follows it."""
-    told = jobs.read_job(job, services, caller, Response())
-    asked = told.spec.model_dump(mode="json", exclude_defaults=True)
+    answer = jobs.read_job(job, services, caller, Response())
+    asked = answer.spec.model_dump(mode="json", exclude_defaults=True)
     return page(
         request,
         "job.html.j2",
-        title=f"Job {told.key}",
-        job=told,
+        title=f"Job {answer.key}",
+        job=answer,
         asked=asked,
-        kind=told.spec.kind,
-        runs=told.state in UNFINISHED,
-        may_cancel=told.state in UNFINISHED and caller.role in (ADMIN, ANALYST),
+        kind=answer.spec.kind,
+        runs=answer.state in UNFINISHED,
+        may_cancel=answer.state in UNFINISHED and caller.role in (ADMIN, ANALYST),
     )
 
 
@@ -139,8 +137,8 @@ def _foreseen(services: Services, study: str, asked: JobCreate) -> tuple[str, li
     records = max((source.records for source in prepared.sources), default=0)
     owners = ", ".join(sorted({source.owner for source in prepared.sources}))
     of = f"{records:,} records" if records else "their trees"
-    told = told_of(spec.kind, spec, prepared)
-    return f"It would take {expected.cost}, on {of} of {owners}.", told
+    forecast = told_of(spec.kind, spec, prepared)
+    return f"It would take {expected.cost}, on {of} of {owners}.", forecast
 
 
 def _form(
@@ -148,7 +146,7 @@ def _form(
     services: Services,
     study: str,
     form: JobForm,
-    sent: Sent,
+    sent: SentForm,
     *,
     cost: str = "",
     telling: list[str] | None = None,

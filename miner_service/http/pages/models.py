@@ -14,19 +14,16 @@ from pydantic import ValidationError
 from miner_service.http.access.access import Caller, RuledRouter, require_rule, rule_of
 from miner_service.http.access.deps import CallerDep, ModelPath, ServicesDep, StudyPath
 from miner_service.http.endpoints import models
-from miner_service.http.endpoints.dashboard import models_of
 from miner_service.http.endpoints.models import SeenModel
-from miner_service.http.pages.forms import SentDep
-from miner_service.http.pages.lists import NewestDep
-from miner_service.http.pages.rendering import page
+from miner_service.http.endpoints.results import models_of
+from miner_service.http.pages.rendering import NewestDep, SentDep, page
 from miner_service.kinds import MODEL_KINDS
 from miner_service.kinds.base import in_words, media_type_of
 from miner_service.services import Services
 from pramana_core.errors import InputError, PramanaError
 from pramana_core.model_sharing.attributes import CategoricalAttribute
-from pramana_core.pages.forms import ROOT, Sent
-from pramana_core.pages.headers import FRAMED
-from pramana_core.wire.learning.models import PredictionQuery
+from pramana_core.pages.forms import FRAMED, ROOT, SentForm
+from pramana_core.wire.models import PredictionQuery
 
 router = RuledRouter(prefix=ROOT, include_in_schema=False)
 
@@ -107,13 +104,13 @@ def predict(
     try:
         rows = _rows(models.visible_model(services, caller, model), sent.text("rows"))
         asked = PredictionQuery(records=rows)
-        told = models.predict(model, asked, services, caller)
+        prediction = models.predict(model, asked, services, caller)
     except ValidationError:
         error = InputError("A row has a value that cannot be read.", where="rows")
         return _shown(request, services, caller, model, sent=sent, error=error)
     except PramanaError as error:
         return _shown(request, services, caller, model, sent=sent, error=error)
-    return _shown(request, services, caller, model, sent=sent, told=told)
+    return _shown(request, services, caller, model, sent=sent, told=prediction)
 
 
 def _shown(
@@ -122,7 +119,7 @@ def _shown(
     caller: Caller,
     model: str,
     *,
-    sent: Sent | None = None,
+    sent: SentForm | None = None,
     told: Any = None,
     error: PramanaError | None = None,
 ) -> Response:
@@ -154,7 +151,7 @@ def _shown(
 
 
 def _few(services: Services, caller: Caller) -> Any:
-    from miner_service.http.pages.lists import SHOWN, newest
+    from miner_service.http.pages.rendering import SHOWN, newest
 
     return newest(services, caller, "", SHOWN)
 

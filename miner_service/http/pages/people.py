@@ -1,25 +1,39 @@
-"""Who takes part: studies made, owners invited, analysts given tokens, each secret shown once."""
+"""Who takes part: studies made, owners invited, analysts given tokens, each secret shown once.
+
+Also here:
+
+* How the service fares, for whoever runs it: health, queue and disk.
+"""
 
 from __future__ import annotations
 
 import secrets
+import shutil
 from typing import Any
 
 from fastapi import Request, Response
+from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse
 from pydantic import BaseModel, ValidationError
 
 from miner_service.http.access.access import Caller, RuledRouter
-from miner_service.http.access.deps import CallerDep, ServicesDep, StudyPath
-from miner_service.http.access.keyed import REPLAY_HEADER, KeyedRequest
-from miner_service.http.endpoints import owners, studies
-from miner_service.http.pages.forms import SentDep
-from miner_service.http.pages.lists import SHOWN, NewestDep, newest
-from miner_service.http.pages.rendering import page
+from miner_service.http.access.deps import (
+    REPLAY_HEADER,
+    CallerDep,
+    CrewDep,
+    KeyedRequest,
+    ProbesDep,
+    ServicesDep,
+    StudyPath,
+)
+from miner_service.http.access.figures import Queue
+from miner_service.http.endpoints import studies
+from miner_service.http.endpoints.health import read_readiness
+from miner_service.http.pages.rendering import SHOWN, NewestDep, SentDep, newest, page
 from miner_service.services import Services
 from miner_service.store.people import ADMIN
-from pramana_core.errors import InputError, PramanaError
-from pramana_core.pages.forms import ROOT, Sent
+from pramana_core.errors import InputError, NotReady, PramanaError
+from pramana_core.pages.forms import ROOT, SentForm
 from pramana_core.wire.privacy import (
     Invitation,
     InvitationCreate,
@@ -70,7 +84,7 @@ def create_invitation(
     few = newest(services, caller, request.scope["path"], SHOWN)
     try:
         asked = _read(InvitationCreate, sent, ("owner",), numbers=("valid_hours",))
-        answer = owners.create_invitation(study, asked, services, _keyed(request, sent))
+        answer = studies.create_invitation(study, asked, services, _keyed(request, sent))
     except PramanaError as error:
         return _shown(request, services, caller, study, few, error=error)
     made = Invitation.model_validate_json(bytes(answer.body))
@@ -99,7 +113,7 @@ def issue_token(
 @router.post("/invitations/{invitation}/revoke", name="revoke_invitation")
 def revoke_invitation(invitation: str, services: ServicesDep, sent: SentDep) -> Response:
     """Revoke an invitation."""
-    owners.revoke_invitation(invitation, services)
+    studies.revoke_invitation(invitation, services)
     return _back(sent)
 
 
@@ -113,21 +127,23 @@ def revoke_token(token: str, services: ServicesDep, sent: SentDep) -> Response:
 _BUDGETS = ("max_epsilon_record", "max_epsilon_column")
 
 
-def _back(sent: Sent) -> Response:
+def _back(sent: SentForm) -> Response:
     study = sent.text("study")
     plain = study.replace("-", "").replace(".", "").replace("_", "")
     there = f"{ROOT}/studies/{study}/people" if plain.isalnum() and plain.isascii() else ROOT
     return RedirectResponse(there, 303)
 
 
-def _keyed(request: Request, sent: Sent) -> KeyedRequest:
+def _keyed(request: Request, sent: SentForm) -> KeyedRequest:
     """Return what makes a form that is sent twice, or loaded again, be done once."""
     address = f"{request.method} {request.url.path}"
     key = sent.text("once")[:64] or None
     return KeyedRequest(address, request.headers.get("authorization", ""), key)
 
 
-def _read(message: type[Any], sent: Sent, texts: tuple[str, ...], numbers: tuple[str, ...]) -> Any:
+def _read(
+    message: type[Any], sent: SentForm, texts: tuple[str, ...], numbers: tuple[str, ...]
+) -> Any:
     """Return the message that a form asks for. Raises InputError."""
     asked: dict[str, Any] = {name: sent.text(name) for name in texts if sent.text(name)}
     asked |= {name: sent.text(name) for name in numbers if sent.text(name)}
@@ -168,10 +184,41 @@ def _shown(
         status=200 if error is None else error.http_status,
         study=study,
         now=services.now(),
-        invitations=owners.list_invitations(study, services, paging),
+        invitations=studies.list_invitations(study, services, paging),
         tokens=tokens,
         invited=invited,
         issued=issued,
         once=secrets.token_hex(16),
         error=error,
     )
+
+
+@router.get("/operator", name="read_metrics")
+async def show_operator(
+    request: Request, services: ServicesDep, crew: CrewDep, probes: ProbesDep
+) -> Response:
+    """Show whether all is there, what waits, and how much room there is."""
+    away = ""
+    try:
+        await read_readiness(services, crew, probes)
+    except NotReady as error:
+        away = error.message
+    queue = await run_in_threadpool(_queue, services)
+    disk = await run_in_threadpool(shutil.disk_usage, services.settings.data_dir)
+    return page(
+        request,
+        "operator.html.j2",
+        title="The service",
+        away=away,
+        queue=queue,
+        disk=disk,
+        at=services.now(),
+    )
+
+
+def _queue(services: Services) -> Queue | None:
+    try:
+        with services.database.read() as session:
+            return Queue.of(services, session)
+    except NotReady:
+        return None

@@ -1,15 +1,28 @@
-"""How the miner's pages are made of their templates."""
+"""How the miner's pages are made of their templates.
+
+Also here:
+
+* The form that a request brings, if a page of the session that sends it made it.
+* Lists: the newest first, a page of the database's at a time.
+* What was released under which plan, in words.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Annotated, Any
 
-from fastapi import Request
+from fastapi import Depends, Query, Request
 from fastapi.responses import Response
 
 from miner_service.http.access.access import Caller
-from pramana_core.pages.headers import HEADERS
-from pramana_core.pages.rendering import Pages
+from miner_service.http.access.deps import CallerDep, ServicesDep
+from miner_service.services import Services
+from miner_service.store.database import ListView, Paging
+from pramana_core.pages.forms import HEADERS, SentForm
+from pramana_core.pages.rendering import Pages, named, plan_words
+from pramana_core.wire.releases import Release
 
 PAGES = Pages("miner_service.http.pages")
 
@@ -30,3 +43,75 @@ def page(
     caller: Caller | None = state.get("caller")
     written = PAGES.render(template, title=title, who=caller, word=state["visit"].word, **shown)
     return Response(written, status, dict(HEADERS), "text/html")
+
+
+async def get_sent(request: Request) -> SentForm:
+    """Return the form that a request brings.
+
+    Raises:
+        InputError: it is no form.
+        Forbidden: it was not made by a page of the session that sends it.
+    """
+    sent = SentForm.of(await request.body())
+    request.state.visit.require(sent.text("word"))
+    return sent
+
+
+SentDep = Annotated[SentForm, Depends(get_sent)]
+
+
+SHOWN = 50
+"""So many rows a page has."""
+
+
+async def get_newest(
+    request: Request,
+    services: ServicesDep,
+    caller: CallerDep,
+    cursor: Annotated[str | None, Query(max_length=64)] = None,
+) -> Paging:
+    """Return which page of a list is asked for."""
+    return newest(services, caller, request.scope["path"], SHOWN, cursor)
+
+
+def newest(
+    services: Services, caller: Caller, address: str, limit: int, cursor: str | None = None
+) -> Paging:
+    """Return how the newest of a list are asked for."""
+    view = ListView(address, caller.token)
+    return Paging(limit, cursor, view, services.cursors, newest=True)
+
+
+NewestDep = Annotated[Paging, Depends(get_newest)]
+
+
+def release_words(release: Release) -> list[str]:
+    """Return sentences on what a release holds and how it is protected."""
+    return list(_words(_ReleaseContent(release.kind, release.content_digest, release.content)))
+
+
+@dataclass(frozen=True)
+class _ReleaseContent:
+    """What a release holds, which is the same wherever its digest is."""
+
+    kind: str
+    digest: str
+    content: Any = field(compare=False, repr=False)
+
+
+@lru_cache(maxsize=1024)
+def _words(held: _ReleaseContent) -> tuple[str, ...]:
+    content = held.content
+    if held.kind == "masked-records":
+        masked = [column.name for column in content.columns if column.role == "masked"]
+        told = [column.name for column in content.columns if column.role == "told"]
+        copies = f", {content.copies} copies" if content.copies > 1 else ""
+        told_so = f"{named(told)} told as they are." if told else ""
+        first = f"{named(masked)} masked by {content.method}{copies}."
+        return tuple(one for one in (first, told_so, *content.protection) if one)
+    if held.kind == "knowledge-model":
+        if content.tree is None:
+            return ("A knowledge model, which was withdrawn.",)
+        noise = "" if content.epsilon is None else f", epsilon {content.epsilon:.4g}"
+        return (f"A decision tree with {content.counts} counts{noise}.", *content.protection)
+    return tuple(plan_words(content.to_plan()))

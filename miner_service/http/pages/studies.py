@@ -18,11 +18,9 @@ from sqlalchemy.orm import Session
 
 from miner_service.http.access.access import Caller, RuledRouter
 from miner_service.http.access.deps import CallerDep, ServicesDep, StudyPath
-from miner_service.http.endpoints import jobs, owners, privacy, releases, results, studies
-from miner_service.http.endpoints.dashboard import models_of
-from miner_service.http.pages.lists import NewestDep, newest
-from miner_service.http.pages.rendering import page
-from miner_service.http.pages.words import release_words
+from miner_service.http.endpoints import jobs, releases, results, studies
+from miner_service.http.endpoints.results import models_of
+from miner_service.http.pages.rendering import NewestDep, newest, page, release_words
 from miner_service.intake.reports import counts
 from miner_service.store.people import ADMIN
 from miner_service.store.schema import ReportPlanRow
@@ -63,10 +61,10 @@ def show_study(
     request: Request, study: StudyPath, services: ServicesDep, caller: CallerDep
 ) -> Response:
     """Show where a study stands."""
-    told = privacy.read_privacy(study, services, caller)
+    told = studies.read_privacy(study, services, caller)
     alignment = results.read_alignment(study, services, caller)
     few = newest(services, caller, request.scope["path"], _FEW)
-    found = owners.list_owners(study, services, newest(services, caller, "", 100))
+    found = studies.list_owners(study, services, newest(services, caller, "", 100))
     with services.database.read() as session:
         models = models_of(session, caller, study, few)
         single = caller.as_owner is None and single_records(session, study)
@@ -101,7 +99,7 @@ def show_owners(
     request: Request, study: StudyPath, services: ServicesDep, paging: NewestDep
 ) -> Response:
     """Show the owners of a study."""
-    found = owners.list_owners(study, services, paging)
+    found = studies.list_owners(study, services, paging)
     return page(request, "owners.html.j2", title=f"{study}: owners", study=study, found=found)
 
 
@@ -130,7 +128,7 @@ def show_privacy(
     request: Request, study: StudyPath, services: ServicesDep, caller: CallerDep
 ) -> Response:
     """Show what was told of each column."""
-    told = privacy.read_privacy(study, services, caller)
+    told = studies.read_privacy(study, services, caller)
     return page(
         request,
         "privacy.html.j2",
@@ -145,7 +143,7 @@ def show_privacy(
 
 
 @dataclass(frozen=True)
-class Line:
+class BudgetBar:
     """A bar with its words: what was spent and left; `spent` is None where nothing bounds it."""
 
     owner: str
@@ -158,31 +156,31 @@ class Line:
 class Spent:
     """The bars of a study: of owners and of the record, and of columns, the most told first."""
 
-    owners: list[Line]
-    columns: list[Line]
+    owners: list[BudgetBar]
+    columns: list[BudgetBar]
     hidden: int
 
     @classmethod
-    def of(cls, told: StudyPrivacy, caller: Caller, most: int) -> Spent:
+    def of(cls, disclosure: StudyPrivacy, caller: Caller, most: int) -> Spent:
         """Return what a caller sees: an owner what is hers, and what all come to."""
-        own, left = caller.as_owner, told.budget.left_for_record
-        by_owner = {one.owner: one.determined.epsilon for one in told.owners}
-        by_owner |= dict.fromkeys(one.owner for one in told.unbounded)
+        own, left = caller.as_owner, disclosure.budget.left_for_record
+        by_owner = {one.owner: one.determined.epsilon for one in disclosure.owners}
+        by_owner |= dict.fromkeys(one.owner for one in disclosure.unbounded)
         whose = [
-            Line(owner, "", epsilon, None)
+            BudgetBar(owner, "", epsilon, None)
             for owner, epsilon in sorted(by_owner.items())
             if own in (None, owner)
         ]
-        record = None if told.unbounded else told.record.determined.epsilon
-        whose.append(Line("", "the whole record", record, left))
+        record = None if disclosure.unbounded else disclosure.record.determined.epsilon
+        whose.append(BudgetBar("", "the whole record", record, left))
         columns = [
-            Line(
+            BudgetBar(
                 one.owner,
                 one.variable,
                 None if one.amplification is None else one.amplification.epsilon,
                 one.left,
             )
-            for one in told.columns
+            for one in disclosure.columns
             if own in (None, one.owner)
         ]
         columns.sort(key=lambda line: -_length(line.spent))
@@ -199,7 +197,7 @@ class Spent:
         return _scale(self.owners)
 
 
-def _scale(lines: list[Line]) -> float:
+def _scale(lines: list[BudgetBar]) -> float:
     ending = [one.spent + (one.left or 0.0) for one in lines if one.spent is not None]
     return max(ending, default=0.0) or 1.0
 
@@ -235,12 +233,12 @@ def next_step(
             return "You have released nothing yet. On your own machine:", "owner-agent publish"
         return None
     if not found:
-        told = "No owner has joined yet. Invite them below People, or by:"
+        sentence = "No owner has joined yet. Invite them below People, or by:"
         who = "OWNER" if caller.role == ADMIN else "another"
-        return told, f"miner-service invite --study {study} --owner {who}"
+        return sentence, f"miner-service invite --study {study} --owner {who}"
     if not sent:
         return "Nothing was released yet. Each owner, on her machine:", "owner-agent publish"
     if not run:
-        told = "No job was run yet. Start one below Jobs, or in Python:"
-        return told, f'study = pm.connect(ADDRESS, TOKEN, "{study}")'
+        sentence = "No job was run yet. Start one below Jobs, or in Python:"
+        return sentence, f'study = pm.connect(ADDRESS, TOKEN, "{study}")'
     return None

@@ -1,5 +1,5 @@
-"""What leaves for one peer and what arrives from it: randomized, written down first, checked,
-costed.
+"""What owners can learn together, and what travels for it: an owner's records, who is asked for
+what, what leaves for one peer (randomized, written down first, costed) and what arrives (checked).
 
-What exact counts disclose is in `owner_agent.peer`.
+A new learner is one class in `catalogue`. What exact counts disclose is in `owner_agent.peer`.
 """

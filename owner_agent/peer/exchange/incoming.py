@@ -1,5 +1,7 @@
 """What arrives from a peer: checked against its announcement, then counted and never kept.
 
+A package holds reports beside pseudonyms, reports without them, or counts of reports.
+
 Also here:
 
 * How the ledger's lines about sessions look.
@@ -8,6 +10,7 @@ Also here:
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,20 +18,142 @@ from datetime import datetime
 import numpy as np
 import numpy.typing as npt
 
-from owner_agent.peer.exchange.packages import count_shapes, row_numbers
-from owner_agent.peer.protocol.messages import CountTables, Offer, Package, Proposal, read
-from owner_agent.peer.tasks.catalogue import task_of
-from owner_agent.peer.tasks.holding import LocalRecords
-from owner_agent.randomize.coordinated import apart_from_coin
+from owner_agent.peer.exchange.catalogue import LocalRecords, task_of
+from owner_agent.peer.protocol.messages import (
+    CountTable,
+    CountTables,
+    Form,
+    Offer,
+    Package,
+    Proposal,
+    read,
+)
+from owner_agent.randomize.reports import Randomized, apart_from_coin
 from owner_agent.release.ledger import PEER, Entry
+from owner_agent.release.options import PART_RECORDS
+from owner_agent.release.outbox import OUTBOX, Outgoing, PreparedRelease, prepare
 from pramana_core.domain import Domain
-from pramana_core.errors import PartInvalid, PeerDeviated, PramanaError
+from pramana_core.errors import LimitExceeded, PartInvalid, PeerDeviated, PramanaError
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.marginals.counts import Codes, Marginals, ReportedCounts, ReportTables
-from pramana_core.marginals.tabulated_counts import TabulatedCounts
+from pramana_core.marginals.counts import (
+    CUBE_CELLS,
+    Codes,
+    Marginals,
+    ReportedCounts,
+    ReportTables,
+    tabulate,
+)
+from pramana_core.marginals.passes import TabulatedCounts
 from pramana_core.plan import Plan
+from pramana_core.wire.base import KEY_BYTES
+from pramana_core.wire.channels import PlanMessage
 from pramana_core.wire.parts import Pseudonyms, RecordSchema, decode_part, joined_parts
-from pramana_core.wire.releases import release_digest
+from pramana_core.wire.releases import PartManifest, release_digest
+
+MOST_CELLS = 1 << 22
+"""An owner sends no more cells of counts than this, all tables together."""
+
+Bodies = PreparedRelease | tuple[bytes, ...]
+"""The bytes of a package's parts, in the outbox or here."""
+
+
+def packed(holding: LocalRecords, proposal: Proposal, made: Randomized) -> tuple[Package, Bodies]:
+    """Return reports in the form that the session asks for: what is announced, and the bytes.
+
+    Raises:
+        LimitExceeded: tables of counts would be too large.
+    """
+    form: Form = "aligned" if proposal.partition == "vertical" else holding.site.peer.send
+    bodies: Bodies
+    if form == "counts":
+        tables = count_tables(made, task_of(proposal).scopes())
+        body = tables.model_dump_json().encode()
+        sha = hashlib.sha256(body).hexdigest()
+        parts = [PartManifest(number=0, records=len(made.keys), bytes=len(body), sha256=sha)]
+        bodies = (body,)
+    else:
+        content = sorted_by_report(made) if form == "records" else made
+        bodies = prepare(holding.site.state / OUTBOX, Outgoing.of(content), PART_RECORDS)
+        parts = bodies.manifest.parts
+    package = Package(
+        form=form,
+        plan=PlanMessage.from_plan(made.plan),
+        records=len(made.keys),
+        parts=parts,
+        digest=release_digest(made.plan.digest, parts),
+    )
+    return package, bodies
+
+
+def sorted_by_report(made: Randomized) -> Randomized:
+    """Return records sorted by what they report, numbered instead of named.
+
+    Nothing is left of who they are of: neither pseudonyms nor the order that these have.
+    """
+    names = list(made.plan.reported_sizes)
+    order = np.lexsort([made.columns[name] for name in reversed(names)])
+    columns: dict[str, Codes] = {name: made.columns[name][order] for name in names}
+    return Randomized(made.plan, row_numbers(len(order)), columns)
+
+
+def row_numbers(records: int) -> Pseudonyms:
+    """Return the numbers 0 to N - 1 in the place of pseudonyms."""
+    numbers = np.zeros((records, 2), dtype=">u8")
+    numbers[:, 1] = np.arange(records)
+    return numbers.view(f"V{KEY_BYTES}").ravel()
+
+
+def counted_names(plan: Plan, scope: Sequence[str]) -> tuple[str, ...]:
+    """Return the reported columns whose joint table gives the true table over a scope."""
+    names: list[str] = []
+    for block in plan.blocks:
+        inside = [name for name in block.names if name in scope]
+        names += block.names if inside and block.restrict(inside) is None else inside
+    return tuple(names)
+
+
+def count_shapes(
+    plan: Plan, scopes: Sequence[tuple[str, ...]]
+) -> dict[tuple[str, ...], tuple[int, ...]]:
+    """Return the reported columns of the table for each scope, and the shape of that table.
+
+    Raises:
+        LimitExceeded: a table has more than `CUBE_CELLS` cells, or all together more than
+            `MOST_CELLS`.
+    """
+    sizes = plan.reported_sizes
+    shapes, total = {}, 0
+    for names in dict.fromkeys(counted_names(plan, scope) for scope in scopes):
+        shape = tuple(int(sizes[name]) for name in names)
+        cells = math.prod(shape)
+        if cells > CUBE_CELLS:
+            raise _too_many(f"A table of counts over {list(names)} has {cells}", CUBE_CELLS)
+        total += cells
+        if total > MOST_CELLS:
+            raise _too_many(f"The {len(scopes)} tables of counts have more than {MOST_CELLS}")
+        shapes[names] = shape
+    return shapes
+
+
+def _too_many(found: str, most: int | None = None) -> LimitExceeded:
+    allowed = "" if most is None else f"; at most {most} are sent"
+    return LimitExceeded(
+        f"{found} cells{allowed}.",
+        where="peer.send",
+        remedy='Set send = "records" in the [peer] section, or learn over fewer variables.',
+    )
+
+
+def count_tables(made: Randomized, scopes: Sequence[tuple[str, ...]]) -> CountTables:
+    """Return the reports counted over each scope. Raises LimitExceeded as `count_shapes` does."""
+    tables = []
+    for names, shape in count_shapes(made.plan, scopes).items():
+        counts = tabulate([made.columns[name] for name in names], shape)
+        tables.append(
+            CountTable(variables=list(names), shape=list(shape), counts=counts.ravel().tolist())
+        )
+    return CountTables(tables=tables)
+
 
 Fetch = Callable[[int], bytes]
 """Returns one part of a package."""
@@ -64,8 +189,8 @@ def check_package(sender: str, package: Package, offer: Offer, names: Sequence[s
     plan = announced_plan(sender, package)
     offered = {o.variable.name: o for o in offer.variables}
     for variable in plan.domain:
-        told = offered.get(variable.name)
-        if told is not None and told.variable.to_variable() != variable:
+        column = offered.get(variable.name)
+        if column is not None and column.variable.to_variable() != variable:
             raise PeerDeviated(
                 f"{sender} announces {variable.name!r} with other categories than it offered.",
                 where=sender,

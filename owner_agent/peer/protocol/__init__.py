@@ -1,5 +1,5 @@
-"""What owners ask of each other in a session, step by step, what they say in it, and the file that
-proposes one.
+"""What owners ask of each other in a session, step by step, what they say in it, and who says it:
+keys, pinned certificates, signed requests and statements.
 
-Who says it, and that nobody changed it since, is the concern of `owner_agent.peer.identity`.
+What is done in answer to it is in `owner_agent.peer`.
 """

@@ -7,15 +7,21 @@ of them in answer to what is in `owner_agent.peer.protocol.steps`.
 Also here:
 
 * What owners can agree to learn: the `task` of a session file, a class for each kind.
+* `peers.toml`: what the initiator asks its peers to do together, validated whole.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Collection
+from dataclasses import replace
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
 from pydantic import (
     AwareDatetime,
+    BaseModel,
+    ConfigDict,
     Field,
     SerializerFunctionWrapHandler,
     StringConstraints,
@@ -24,6 +30,10 @@ from pydantic import (
     model_validator,
 )
 
+from owner_agent.site.adopting import adopted
+from owner_agent.site.mistakes import all_mistakes
+from owner_agent.site.site import Site, read_toml
+from owner_agent.state.environment import Environment, WaitingTimes
 from pramana_core.errors import PeerDeviated
 from pramana_core.learn.common.options import Positive, Seed
 from pramana_core.learn.networks.structure import (
@@ -47,15 +57,15 @@ from pramana_core.wire.base import (
     Sha256,
 )
 from pramana_core.wire.channels import PlanMessage, VariableMessage
-from pramana_core.wire.learning.jobs import (
+from pramana_core.wire.jobs import (
     AssociationRulesTask,
     BayesClassifierTask,
     DecisionTreeTask,
     LinearClassifierTask,
     WithParameters,
 )
-from pramana_core.wire.problems import ProblemDetail
 from pramana_core.wire.releases import PartManifest
+from pramana_core.wire.services import ProblemDetail
 
 # What owners can agree to learn: the `task` of a session file, a class for each kind.
 #
@@ -423,3 +433,81 @@ def digest_of(statements: list[Signed]) -> str:
         f"{s.owner}:{hashlib.sha256(s.content.encode()).hexdigest()}" for s in statements
     )
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+_SESSION_BYTES = 16
+
+_Seconds = Annotated[float, Field(gt=0, le=LONGEST_SECONDS, allow_inf_nan=False)]
+
+
+class SessionFile(BaseModel):
+    """The content of `peers.toml`; without `participants` all known peers are asked."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    participants: Annotated[tuple[Name, ...] | None, Field(min_length=1)] = None
+    partition: Partition = "vertical"
+    seconds: _Seconds = WaitingTimes.work
+    connect_seconds: _Seconds = WaitingTimes.connect
+    task: TaskMessage
+
+    def patient(self, environment: Environment) -> Environment:
+        """Return the environment in which others are waited for as long as this file says."""
+        patience = replace(environment.patience, work=self.seconds, connect=self.connect_seconds)
+        return replace(environment, patience=patience)
+
+    def allows(self, proposal: Proposal, own: str, known: Collection[str]) -> bool:
+        """Whether a proposal is for what this file says, with all `known` peers if it names none.
+
+        The initiator and the owner itself need not be named among the participants. How long it
+        may last, and how soon others must take a call, is the initiator's affair.
+        """
+        named = {*(self.participants or known), proposal.initiator, own}
+        return (
+            proposal.task == self.task
+            and proposal.partition == self.partition
+            and named == set(proposal.participants)
+        )
+
+
+def load_session_file(path: Path) -> SessionFile:
+    """Read and validate a session file. Raises ConfigError naming every mistake."""
+    content = read_toml(path, "session", "Name it with --peers.")
+    try:
+        return SessionFile.model_validate(content)
+    except ValidationError as error:
+        raise all_mistakes(error, f"session file {path}", "docs/peers.md") from None
+
+
+def followed(site: Site) -> str | None:
+    """Return the digest of the study's plan that a site follows; None if it follows none.
+
+    Raises:
+        ConfigError: it is not there, or not the approved one.
+    """
+    section = site.file.study_plan
+    return None if section is None else adopted(section, site.folder, site.owner).plan.digest
+
+
+def proposal_of(file: SessionFile, site: Site, random_bytes: Callable[[int], bytes]) -> Proposal:
+    """Return the proposal that a session file asks this owner to make.
+
+    Raises:
+        ConfigError: a participant is not a known peer, or is named twice; or the plan that this
+            owner follows is not there or not the approved one.
+    """
+    known = [peer.name for peer in site.peer.known]
+    wanted = [name for name in file.participants or known if name != site.owner]
+    try:
+        return Proposal(
+            session=random_bytes(_SESSION_BYTES).hex(),
+            study=site.peer.study,
+            initiator=site.owner,
+            participants=[site.owner, *wanted],
+            partition=file.partition,
+            task=file.task,
+            seconds=file.seconds,
+            study_plan=followed(site),
+        )
+    except ValidationError as error:
+        raise all_mistakes(error, "session file", "docs/peers.md") from None

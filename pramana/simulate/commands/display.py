@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Literal
 
 from rich.table import Table
 
-from pramana.simulate.rules import MEASURES
+from pramana.simulate.learners import MEASURES
 from pramana.simulate.study import ModelFits, Series, spread
 from pramana_core.terminal import console
 
 if TYPE_CHECKING:
-    from pramana.simulate import bayes_net, classifiers, rules
+    from pramana.simulate import bayes_net, learners
     from pramana.simulate.model_sharing_options import SimulationOptions
     from pramana.simulate.model_sharing_simulation import Simulation
     from pramana.simulate.study import Trials
@@ -47,7 +47,7 @@ def announce(seconds: float, runs: int) -> None:
     """Say on standard error what a simulation is predicted to take, if that is a minute or more."""
     if seconds < _WORTH_SAYING:
         return
-    from miner_service.kinds.costs import duration
+    from miner_service.kinds.base import duration
 
     many = "1 run" if runs == 1 else f"{runs} runs"
     console(stderr=True).print(
@@ -95,7 +95,7 @@ def show_bayes_net(outcome: bayes_net.NetworkOutcome) -> None:
     note(trials, outcome.fits)
 
 
-def show_rules(outcome: rules.RulesOutcome) -> None:
+def show_rules(outcome: learners.RulesOutcome) -> None:
     """Print the errors of the itemsets found, by length, and of all together."""
     out = console()
     options = outcome.mining
@@ -131,7 +131,7 @@ def show_rules(outcome: rules.RulesOutcome) -> None:
     note(outcome.trials, outcome.fits)
 
 
-def show_classifier(outcome: classifiers.ClassifierOutcome) -> None:
+def show_classifier(outcome: learners.ClassifierOutcome) -> None:
     """Print how often the classifiers are right on records held out."""
     out, trials = console(), outcome.trials
     _heading(trials, f"target {outcome.target}, {trials.tested:,} of the records held out")
@@ -274,5 +274,5 @@ def _requirement(options: SimulationOptions) -> str:
         return f"epsilon {options.epsilon:g}"
     if asked is None:
         return "unpruned"
-    told = [f"{n} {v:g}" for n, v in (("k", asked.k), ("c", asked.c), ("l", asked.l)) if v]
-    return ", ".join(told)
+    parts = [f"{n} {v:g}" for n, v in (("k", asked.k), ("c", asked.c), ("l", asked.l)) if v]
+    return ", ".join(parts)

@@ -9,6 +9,7 @@ import typer
 
 from pramana.simulate.commands import options as given
 from pramana.simulate.model_sharing_options import (
+    PUBLISHER,
     Absent,
     By,
     Counts,
@@ -22,7 +23,6 @@ from pramana.simulate.model_sharing_options import (
     Tell,
     Weights,
 )
-from pramana.simulate.publishers import PUBLISHER
 from pramana_core.errors import OptionError
 
 if TYPE_CHECKING:

@@ -99,10 +99,10 @@ class Answer:
     out: Path | None
 
 
-def learner(options: type, name: str, told: str) -> Any:
+def learner(options: type, name: str, description: str) -> Any:
     """Return a command's option for one of a learner's, with its limits after its help."""
     limits = limits_of(types_of(options)[name])
-    return typer.Option(help=f"{told} ({limits})." if limits else f"{told}.")
+    return typer.Option(help=f"{description} ({limits})." if limits else f"{description}.")
 
 
 class Outcome(Protocol):
@@ -166,7 +166,7 @@ class Setup:
             made = self._plan(source, plan)
             return Trials(source, made, records, runs, seed, holdout=holdout), self._estimator
         from pramana.simulate.designs import designed, owners_of
-        from pramana_core.design.requirement import require_gamma
+        from pramana_core.design.families import require_gamma
 
         gamma = self.gamma or 0.0
         owners = () if self.owners is None else owners_of(source.domain, self.owners)
@@ -211,7 +211,7 @@ class Setup:
             )
 
     def _source(self) -> tuple[Source, Plan | None]:
-        from pramana.simulate.randomization import read_plan
+        from pramana.simulate.designs import read_plan
         from pramana.simulate.sources import NetworkSource
         from pramana.simulate.tables import read_source
 
@@ -234,7 +234,7 @@ class Setup:
         return NetworkSource.read(self.bif), plan
 
     def _plan(self, source: Source, plan: Plan | None) -> Plan:
-        from pramana.simulate.randomization import fitting, symmetric
+        from pramana.simulate.designs import fitting, symmetric
 
         if plan is not None:
             return fitting(plan, source.domain, self._estimator)

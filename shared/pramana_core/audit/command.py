@@ -66,12 +66,12 @@ def verify_log(
         markup=False,
         soft_wrap=True,
     )
-    told = (
+    sentence = (
         f"{len(known)} anchors hold."
         if known
         else "Lines missing at its end show only against an anchor: --anchor, --anchors."
     )
-    console().print(told, markup=False, soft_wrap=True)
+    console().print(sentence, markup=False, soft_wrap=True)
 
 
 def anchors_file(place: Path) -> Path:

@@ -27,8 +27,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pramana_core.audit.chain import LONGEST, TORN, Head, Link, link_after, read_link
-from pramana_core.audit.verifying import Anchor
+from pramana_core.audit.verifying import LONGEST, TORN, Anchor, Head, Link, link_after, read_link
 from pramana_core.errors import StoreCorrupt
 from pramana_core.full_disks import NO_ROOM, no_room, storing
 

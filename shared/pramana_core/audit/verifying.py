@@ -1,7 +1,6 @@
-"""Is a log still the one that was written? Read once from its beginning, whatever its size.
+"""The lines of a chained log, each with the hash of the one before, and their verification.
 
-A chain alone shows every change but two: lines missing at its end, and a log written anew as a
-whole. Both show against an anchor that somebody else remembers.
+A log is read once from its beginning, whatever its size, to see that it is still the one written.
 
 Also here:
 
@@ -10,14 +9,100 @@ Also here:
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
-from pramana_core.audit.chain import GENESIS, LONGEST, Head, Link, read_link
-from pramana_core.errors import OptionError
+from pramana_core.errors import LimitExceeded, OptionError
+
+GENESIS = "0" * 64
+"""What the first line names as the hash before it."""
+
+LONGEST = 4096
+"""Bytes that a line has at most, with its end; so much room is kept for each."""
+
+TORN = "audit_torn_line_cut_off"
+"""The action of a line that says that half a line, left by a crash, was cut off before it."""
+
+_OWN = ("number", "time", "previous", "hash")
+
+
+@dataclass(frozen=True)
+class Head:
+    """Where a chain ends: after so many lines, at the hash of the last."""
+
+    entries: int = 0
+    hash: str = GENESIS
+
+
+@dataclass(frozen=True)
+class Link:
+    """One line of a chain. `time` is ISO 8601; `entry` holds what JSON can say."""
+
+    number: int
+    time: str
+    entry: Mapping[str, Any]
+    previous: str
+
+    @property
+    def hash(self) -> str:
+        """The hash of the line, in 64 hexadecimal digits."""
+        content = {
+            "previous": self.previous,
+            "number": self.number,
+            "time": self.time,
+            "entry": dict(self.entry),
+        }
+        text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return hashlib.sha256(b"pramana/audit/1\x00" + text.encode("ascii")).hexdigest()
+
+    @property
+    def head(self) -> Head:
+        """Where the chain ends with this line."""
+        return Head(self.number + 1, self.hash)
+
+    def text(self) -> bytes:
+        """Return the line as it is written."""
+        shown = {"number": self.number, "time": self.time}
+        shown |= {name: self.entry[name] for name in sorted(self.entry)}
+        shown |= {"previous": self.previous, "hash": self.hash}
+        return json.dumps(shown, allow_nan=False).encode("ascii") + b"\n"
+
+
+def link_after(head: Head, time: datetime, entry: Mapping[str, Any]) -> Link:
+    """Return the next line of a chain.
+
+    Raises:
+        OptionError: the entry has a field that every line has.
+        LimitExceeded: the line would have more than `LONGEST` bytes.
+    """
+    taken = sorted(set(entry) & set(_OWN))
+    if taken:
+        raise OptionError(f"An audit entry cannot have fields of its own named {taken}.")
+    link = Link(head.entries, time.isoformat(), dict(entry), head.hash)
+    if len(link.text()) > LONGEST:
+        raise LimitExceeded(f"An audit entry may have {LONGEST} bytes; cut its texts before.")
+    return link
+
+
+def read_link(line: bytes) -> Link | None:
+    """Return a line of a chain, or None if it is not one that `Link.text` wrote."""
+    if len(line) > LONGEST:
+        return None
+    try:
+        shown = json.loads(line)
+        if not isinstance(shown, dict) or not isinstance(shown["number"], int):
+            return None
+        entry = {name: value for name, value in shown.items() if name not in _OWN}
+        link = Link(shown["number"], shown["time"], entry, shown["previous"])
+        return link if link.text() == line else None
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+
 
 # What somebody else remembers of a log: how many lines it had at a moment, and its last hash.
 #
@@ -91,9 +176,9 @@ def read_anchors(path: Path) -> tuple[Anchor, ...]:
         raise OptionError(f"{path} does not hold anchors.", where=str(path)) from None
 
 
-def _read(told: Any) -> Anchor:
+def _read(document: Any) -> Anchor:
     """Read an anchor from JSON. Raises ValueError, TypeError or KeyError."""
-    log, entries, head, at = (told[name] for name in ("log", "entries", "head", "at"))
+    log, entries, head, at = (document[name] for name in ("log", "entries", "head", "at"))
     if not (log is None or is_hash(log)) or not is_hash(head) or not isinstance(entries, int):
         raise ValueError
     return Anchor(log, entries, head, str(at))

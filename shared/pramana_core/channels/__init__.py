@@ -34,19 +34,21 @@ from pramana_core.channels.base import (
     keys_of,
     left_inverse,
 )
-from pramana_core.channels.dense import Dense, require_prior
-from pramana_core.channels.grouped import PARTS, Grouped, StructuralZeros
+from pramana_core.channels.dense import PARTS, Dense, Grouped, StructuralZeros, require_prior
 from pramana_core.channels.items import ITEMS, CutAndPaste, OneHot
-from pramana_core.channels.mixture import (
+from pramana_core.channels.product import COIN, Coordinated, Product, pieces
+from pramana_core.channels.sampled import CHOICES, Sampled
+from pramana_core.channels.symmetric import (
     MIXTURE_CELLS,
     MIXTURE_RESOLUTION,
+    SHARE,
+    Identity,
     Mixture,
+    RandomSymmetric,
+    Symmetric,
     Withheld,
     most_accurate,
 )
-from pramana_core.channels.product import COIN, Coordinated, Product, pieces
-from pramana_core.channels.sampled import CHOICES, Sampled
-from pramana_core.channels.symmetric import SHARE, Identity, RandomSymmetric, Symmetric
 
 FAMILIES: tuple[type[Transition], ...] = (
     Identity,

@@ -1,26 +1,38 @@
-"""Any matrix, given row by row, and Ma's small asymmetric schemes."""
+"""Any matrix, given row by row, and Ma's small asymmetric schemes.
+
+Also here:
+
+* Channels that leave part of the truth as it is: groups of categories, impossible ones.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
+from numbers import Integral
 from typing import Annotated
 
 import numpy as np
-from annotated_types import Len
+from annotated_types import Len, MaxLen
 
 from pramana_core.channels.base import (
     CATEGORIES,
     RESOLUTION,
+    Code,
     ListedTransition,
     Probability,
+    Size,
     Tensor,
     Transition,
     Units,
     UnitTransition,
+    condition_number,
     lump,
 )
+from pramana_core.channels.symmetric import Identity, Symmetric
 from pramana_core.errors import ChannelError, NotStochastic, OptionError
 
 _ROW_SUM_TOLERANCE = 1e-9
@@ -209,3 +221,258 @@ def _quantize_row(row: Sequence[float], index: int) -> tuple[int, ...]:
     else:
         units[int(np.argmax(units))] += missing
     return tuple(int(u) for u in units)
+
+
+STRUCTURAL_CELLS = 1 << 20
+"""A product with impossible combinations has at most this many cells."""
+
+
+class _Blocks(UnitTransition):
+    """A block-diagonal channel: parts that act among categories of their own."""
+
+    @property
+    @abstractmethod
+    def _parts(self) -> Sequence[tuple[tuple[int, ...], UnitTransition]]:
+        """The categories and the channel of each part; all other categories stay as they are."""
+
+    def units(self) -> Units:
+        full = np.eye(self.shape[0], dtype=np.int64) * RESOLUTION
+        for group, channel in self._parts:
+            full[np.ix_(group, group)] = channel.units()
+        return full
+
+    def _each(
+        self, tensor: Tensor, axis: int, act: Callable[[Transition, Tensor], Tensor]
+    ) -> Tensor:
+        source = np.moveaxis(tensor, axis, 0)
+        result = source.astype(np.float64)
+        for group, channel in self._parts:
+            result[list(group)] = act(channel, source[list(group)])
+        return np.moveaxis(result, 0, axis)
+
+    def apply(self, tensor: Tensor, axis: int) -> Tensor:
+        return self._each(tensor, axis, lambda channel, part: channel.apply(part, 0))
+
+    def apply_adjoint(self, tensor: Tensor, axis: int) -> Tensor:
+        return self._each(tensor, axis, lambda channel, part: channel.apply_adjoint(part, 0))
+
+    def solve(self, tensor: Tensor, axis: int) -> Tensor:
+        return self._each(tensor, axis, lambda channel, part: channel.solve(part, 0))
+
+    def solve_adjoint(self, tensor: Tensor, axis: int) -> Tensor:
+        return self._each(tensor, axis, lambda channel, part: channel.solve_adjoint(part, 0))
+
+    def solve_power(self, tensor: Tensor, axis: int, power: int) -> Tensor:
+        return self._each(tensor, axis, lambda channel, part: channel.solve_power(part, 0, power))
+
+    def own_moment(self, power: int) -> Tensor:
+        own = np.ones(self.shape[0])
+        for group, channel in self._parts:
+            own[list(group)] = channel.own_moment(power)
+        return own
+
+    @property
+    def condition_number(self) -> float:
+        if all(channel.mixture for _, channel in self._parts):
+            # Normal blocks: the singular values are 1 and one more of each symmetric channel.
+            return max((channel.condition_number for _, channel in self._parts), default=1.0)
+        return self._listed_condition_number
+
+    @cached_property
+    def _listed_condition_number(self) -> float:
+        return condition_number(self.matrix())
+
+    @property
+    def is_identity(self) -> bool:
+        return all(channel.is_identity for _, channel in self._parts)
+
+    @property
+    def deterministic(self) -> bool:
+        return all(channel.deterministic for _, channel in self._parts)
+
+
+@dataclass(frozen=True)
+class Grouped(_Blocks):
+    """Categories in groups; a category is only ever replaced by one of its own group (Ma 2.2).
+
+    P is block diagonal: `channels[g]` acts on the categories `groups[g]`, in that order. The group
+    itself is reported truthfully. A group of one category takes `None`.
+
+    Args:
+        groups: the codes of each group's categories.
+        channels: the channel of each group.
+
+    Raises:
+        ChannelError: the groups overlap, miss a category, or do not fit their channels.
+
+    Examples:
+        >>> import pramana as pm
+        >>> pm.Grouped.from_probability([[0, 2], [1, 3]], 0.1).matrix().round(2).tolist()[0]
+        [0.9, 0.0, 0.1, 0.0]
+    """
+
+    family = "grouped"
+    groups: tuple[tuple[Code, ...], ...]
+    channels: tuple[UnitTransition | None, ...]
+
+    def __post_init__(self) -> None:
+        members = [code for group in self.groups for code in group]
+        wrong = _not_once(members)
+        if wrong or len(members) < 2:
+            raise ChannelError(
+                "Groups must hold each of two or more categories exactly once"
+                + (f"; see code {wrong[0]!r}." if wrong else "."),
+            )
+        if len(self.groups) != len(self.channels):
+            raise ChannelError(
+                f"There are {len(self.groups)} groups and {len(self.channels)} channels."
+            )
+        for index, (group, channel) in enumerate(zip(self.groups, self.channels, strict=True)):
+            _require_simple(channel)
+            size = 1 if channel is None else channel.shape[0]
+            if len(group) != size or (channel is not None and channel.shape != (size, size)):
+                raise ChannelError(
+                    f"Group {index} has {len(group)} categories, which its channel does not fit.",
+                    where=f"group {index}",
+                )
+
+    @classmethod
+    def alike(
+        cls, groups: Sequence[Sequence[int]], make: Callable[[int], UnitTransition]
+    ) -> Grouped:
+        """Build with the channel that `make` returns for the size of each group of two or more."""
+        given: object = groups
+        listed = isinstance(given, Sequence) and all(isinstance(g, Sequence) for g in given)
+        if not listed or not all(isinstance(code, Integral) for g in groups for code in g):
+            raise ChannelError(
+                f"groups must be lists of codes, such as [[0, 2], [1, 3]], not {groups!r}."
+            )
+        return cls(
+            tuple(tuple(group) for group in groups),
+            tuple(make(len(group)) if len(group) > 1 else None for group in groups),
+        )
+
+    @classmethod
+    def from_probability(cls, groups: Sequence[Sequence[int]], p: float) -> Grouped:
+        """Build with Ma's multi-category randomization, replacing with probability `p`, in each."""
+        return cls.alike(groups, lambda size: Symmetric.from_probability(size, p))
+
+    @property
+    def _parts(self) -> Sequence[tuple[tuple[int, ...], UnitTransition]]:
+        pairs = zip(self.groups, self.channels, strict=True)
+        return [(group, channel) for group, channel in pairs if channel is not None]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        size = sum(len(group) for group in self.groups)
+        return size, size
+
+    def restrict(self, sizes: Sequence[int], kept: Sequence[bool]) -> Transition | None:
+        if all(kept):
+            return self
+        self._require_listable()
+        lumped = lump(self.units(), sizes, kept)
+        return None if lumped is None else Dense.from_units(lumped)
+
+    def describe(self) -> str:
+        return f"grouped in {len(self.groups)}"
+
+
+@dataclass(frozen=True)
+class StructuralZeros(_Blocks):
+    """A channel over the possible categories of a product, the impossible ones never appearing.
+
+    An impossible category (a combination that cannot occur) is neither a truth nor a report, so
+    what the channel reveals is what it reveals about the possible ones. In the matrix an impossible
+    row is the identity's.
+
+    Args:
+        size: the number of categories, K, impossible ones included.
+        impossible: their codes.
+        channel: the channel over the others, in their order.
+
+    Raises:
+        ChannelError: an impossible code outside the product or named twice, or a channel that does
+            not fit the possible ones.
+
+    Examples:
+        >>> import pramana as pm
+        >>> channel = pm.StructuralZeros(4, (1,), pm.Symmetric.from_probability(3, 0.2))
+        >>> channel.matrix().round(2).tolist()[0]
+        [0.8, 0.0, 0.1, 0.1]
+    """
+
+    family = "structural-zeros"
+    size: Size
+    # Given by `field()`, for the base has none of these, which is no default here.
+    impossible: Annotated[tuple[Code, ...], MaxLen(CATEGORIES)] = field()
+    channel: UnitTransition
+
+    def __post_init__(self) -> None:
+        if self.size > STRUCTURAL_CELLS:
+            raise ChannelError(
+                f"A product of {self.size} categories is too large to say which are impossible; at"
+                f" most {STRUCTURAL_CELLS} are allowed.",
+                remedy="Put fewer variables into the block.",
+            )
+        codes = self.impossible
+        if not isinstance(codes, Sequence):
+            raise ChannelError(f"impossible must be a list of codes, such as (1,), not {codes!r}.")
+        if (
+            not codes
+            or list(codes) != sorted(set(codes))
+            or not 0 <= codes[0] <= codes[-1] < (self.size)
+        ):
+            raise ChannelError(
+                f"The {len(codes)} impossible categories are not distinct codes below"
+                f" {self.size}, in ascending order.",
+                remedy="Name each impossible combination once.",
+            )
+        _require_simple(self.channel)
+        possible = self.size - len(codes)
+        if self.channel.shape != (possible, possible):
+            raise ChannelError(
+                f"{possible} of {self.size} categories are possible; the channel is"
+                f" {self.channel.shape[0]} x {self.channel.shape[1]}."
+            )
+
+    @cached_property
+    def possible(self) -> tuple[int, ...]:
+        """The codes that can occur, ascending: the categories the inner channel acts on."""
+        none = set(self.impossible)
+        return tuple(code for code in range(self.size) if code not in none)
+
+    @property
+    def _parts(self) -> Sequence[tuple[tuple[int, ...], UnitTransition]]:
+        return [(self.possible, self.channel)]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.size, self.size
+
+    def restrict(self, sizes: Sequence[int], kept: Sequence[bool]) -> Transition | None:  # noqa: ARG002
+        # Over the possible truths only it might be lumpable; which they are is not the same in
+        # every margin, so the block is estimated whole.
+        return self if all(kept) else None
+
+    def describe(self) -> str:
+        return f"{self.channel.describe()}, {len(self.impossible)} impossible"
+
+
+def _not_once(members: Sequence[int]) -> list[int]:
+    """Return the codes below the number of members that are not there exactly once, ascending."""
+    seen = Counter(members)
+    return [code for code in range(len(members)) if seen[code] != 1][:1]
+
+
+PARTS = (Identity, Symmetric, Dense, Grouped)
+"""The families of which parts may be."""
+
+
+def _require_simple(channel: UnitTransition | None) -> None:
+    """Check that a part is of a family that parts may be. Raises ChannelError."""
+    if channel is not None and type(channel) not in PARTS:
+        raise ChannelError(
+            f"A part of a channel cannot be {type(channel).__name__}.",
+            remedy="Use a symmetric channel, a matrix, or groups of these.",
+        )

@@ -28,7 +28,7 @@ from pramana_core.channels.base import (
     condition_number,
     left_inverse,
 )
-from pramana_core.channels.mixture import Withheld
+from pramana_core.channels.symmetric import Withheld
 from pramana_core.errors import ChannelError, LimitExceeded, NotStochastic, SingularChannel
 
 CHOICES = 1 << 16
@@ -433,8 +433,8 @@ class Sampled(DecodedTransition):
 
     @property
     def truthful(self) -> float:
-        told = sum(choice.weight for choice in self.choices)
-        return sum(choice.weight * choice.channel.truthful for choice in self.choices) / told
+        weight = sum(choice.weight for choice in self.choices)
+        return sum(choice.weight * choice.channel.truthful for choice in self.choices) / weight
 
     def describe(self) -> str:
         return f"one of {len(self.choices):,} parts sampled"

@@ -19,18 +19,17 @@ from pramana_core.design.choose import (
     strongest_privacy,
     useful,
 )
-from pramana_core.design.families import families
-from pramana_core.design.goal import Goal, Learn, goal, reference
-from pramana_core.design.option import Option
-from pramana_core.design.overlaps import by_pooling
-from pramana_core.design.predict import PredictedErrors, best_weights, by_model, by_moments
-from pramana_core.design.requirement import (
+from pramana_core.design.families import (
     Requirements,
+    families,
     gamma_of_breach,
     gamma_of_epsilon,
     gamma_of_minimum_k,
     gamma_of_p,
 )
+from pramana_core.design.goal import Goal, Learn, goal, reference
+from pramana_core.design.mixed_sets import by_pooling
+from pramana_core.design.predict import Option, PredictedErrors, best_weights, by_model, by_moments
 
 __all__ = [
     "Comparison",

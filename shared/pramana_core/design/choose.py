@@ -10,20 +10,18 @@ import numpy as np
 
 from pramana_core import ties
 from pramana_core.design.bound import bound
-from pramana_core.design.families import Build, families, sampled
+from pramana_core.design.families import Build, Requirements, families, sampled
 from pramana_core.design.goal import Goal
-from pramana_core.design.mixed_sets import mixed, same_sets
-from pramana_core.design.option import Option
-from pramana_core.design.overlaps import by_pooling
+from pramana_core.design.mixed_sets import by_pooling, mixed, same_sets
 from pramana_core.design.predict import (
     NOTHING,
+    Option,
     best_weights,
     by_model,
     by_moments,
     modelled_at_once,
     told_by_moments,
 )
-from pramana_core.design.requirement import Requirements
 from pramana_core.errors import ChannelError, LimitExceeded, OptionError, PlanError
 from pramana_core.marginals.counts import Tensor
 from pramana_core.plan import Plan

@@ -6,24 +6,32 @@ information of the reports about the model's parameters, without shrinkage. Both
 the population and assume that the variables are independent with the reference distributions. Both
 fall with the square root of the records.
 
+What reports under a plan can tell of so many records, before any is looked at. By the errors of
+moment estimates as `predict` has them: against the population, as if variables were independent and
+their categories alike frequent. Two standard errors are what is called told.
+
 Also here:
 
 * What is predicted of a plan's tables: their errors, and how much of an association is left.
+* One family's plan for a need: what it is predicted to cost, and which estimator serves it.
 """
 
 from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from pramana_core import ties
 from pramana_core.channels import CONDITION_LIMIT, Sampled, Transition
-from pramana_core.design.goal import Goal
+from pramana_core.design.goal import Goal, reference
+from pramana_core.domain import Domain
 from pramana_core.errors import LimitExceeded, SingularChannel
-from pramana_core.estimation.core.loglinear import (
+from pramana_core.estimation.axes import Stratum
+from pramana_core.estimation.loglinear import (
     DESIGN_ENTRIES,
     MAIN_VARIANCE,
     EffectMatrix,
@@ -31,9 +39,9 @@ from pramana_core.estimation.core.loglinear import (
     information,
     parameters,
 )
-from pramana_core.estimation.core.strata import Stratum
 from pramana_core.marginals.counts import MARGINAL_CELLS, Tensor
-from pramana_core.plan import Plan
+from pramana_core.plan import Block, Plan
+from pramana_core.privacy import Amplification
 from pramana_core.ties import TIE, exceeds
 
 # What is predicted of a plan's tables: their errors, and how much of an association is left.
@@ -427,3 +435,170 @@ def _moment_errors(
     infinite = np.full(shares.shape, np.inf)
     squares = np.divide(variance, np.square(shares), out=infinite, where=shares > 0)
     return np.asarray(np.sqrt(squares), dtype=np.float64)
+
+
+ERRORS = 2.0
+"""So many standard errors are told from nothing."""
+
+MOST_CELLS = 1 << 10
+"""Of a variable with more categories or reports nothing is predicted: none of its cells is told."""
+
+MOST_VARIABLES = 256
+"""So many of a plan's variables are looked at, the first ones."""
+
+
+@dataclass(frozen=True)
+class TablePrecision:
+    """How well a table over some variables is told, in its mean cell.
+
+    Attributes:
+        names: the variables.
+        share: two standard errors of a cell's share of all records.
+        departure: by what part of itself a cell must differ from what independence says, so that it
+            does by two standard errors.
+    """
+
+    names: tuple[str, ...]
+    share: float
+    departure: float
+
+
+@dataclass(frozen=True)
+class ExpectedPrecision:
+    """What reports of so many records can tell: of the sharpest and the least sharp tables.
+
+    Attributes:
+        records: how many.
+        single: tables over one variable, the sharpest first; of none, where nothing is told.
+        pairs: tables over two, likewise.
+        untold: how many variables nothing is told of by moments, or is not predicted.
+    """
+
+    records: int
+    single: tuple[TablePrecision, ...]
+    pairs: tuple[TablePrecision, ...]
+    untold: int
+
+
+def telling(plan: Plan, records: int, target: str | None = None) -> ExpectedPrecision:
+    """Return what reports under a plan can tell of so many records.
+
+    Args:
+        plan: of all that is reported together.
+        records: how many, at least 1.
+        target: the variable that pairs have in common, if one does.
+
+    The sharpest and the least sharp pair are those of the variables that are so by themselves,
+    which is exact where no block has both.
+    """
+    blocks = [block for block in plan.blocks if _small(block)]
+    looked = [name for block in blocks for name in block.names][:MOST_VARIABLES]
+    single = _told(plan, [(name,) for name in looked], records)
+    ranked = [one.names[0] for one in single]
+    pairs: list[tuple[str, ...]] = []
+    if target in ranked:
+        others = [name for name in ranked if name != target]
+        pairs = [(target, name) for name in dict.fromkeys((*others[:1], *others[-1:]))]
+    elif target is None and len(ranked) > 1:
+        pairs = list(dict.fromkeys([tuple(ranked[:2]), tuple(ranked[-2:])]))
+    return ExpectedPrecision(
+        records,
+        tuple(single),
+        tuple(_told(plan, pairs, records)),
+        len(plan.domain) - len(single),
+    )
+
+
+def _small(block: Block) -> bool:
+    """Whether a block can be predicted soon, and tells anything."""
+    sizes = (math.prod(v.size for v in block.variables), math.prod(block.reported_shape))
+    return not block.channel.withheld and max(sizes) <= MOST_CELLS
+
+
+def _told(plan: Plan, sets: Iterable[Sequence[str]], records: int) -> list[TablePrecision]:
+    """Return of tables how well each is told, the sharpest first; without what is not told."""
+    found = []
+    for names in sets:
+        within = Plan(tuple(b for b in plan.blocks if set(b.names) & set(names)))
+        if not told_by_moments(within, len(names)):
+            continue
+        ordered = tuple(name for name in within.domain.names if name in names)
+        goal = Goal((ordered,), order=len(ordered))
+        of = reference(Domain(tuple(within.domain[name] for name in ordered)))
+        errors = by_moments(within, goal, of, records)
+        if ordered in errors.noise:
+            relative = ERRORS * math.sqrt(errors.noise[ordered][1] * MODERATE)
+            found.append(
+                TablePrecision(tuple(names), relative * _mean_share(ordered, of), relative)
+            )
+    return sorted(found, key=lambda one: one.departure)
+
+
+def _mean_share(names: Sequence[str], of: Mapping[str, np.ndarray]) -> float:
+    return 1 / math.prod(len(of[name]) for name in names)
+
+
+@dataclass(frozen=True)
+class Option:
+    """One family's plan and what it is predicted to cost.
+
+    `plan` is None where the family cannot meet the requirements; `reason` says why. `estimator` is
+    the one with the smallest predicted error; `pooled` is predicted of sampled sets, and alone
+    where tables are many. `bound` is the least error that any unbiased estimator could have if no
+    more variables interact than the goal says, `bound_any` if any may. `partly`: by moments tables
+    are not told that learners may ask for besides those wanted.
+    """
+
+    family: str
+    plan: Plan | None
+    moments: PredictedErrors
+    model: PredictedErrors
+    reason: str = ""
+    bound: PredictedErrors = NOTHING
+    bound_any: PredictedErrors = NOTHING
+    pooled: PredictedErrors = NOTHING
+    partly: bool = False
+
+    def efficiency(self, prediction: PredictedErrors | None = None) -> float | None:
+        """Return the bound's share of an estimator's error; None where either is not known.
+
+        The estimator is that of `prediction`, or the better one.
+        """
+        error = (prediction or self.prediction).score
+        known = math.isfinite(error) and math.isfinite(self.bound.score)
+        # Both are sums in another order: no more than rounding is above 1.
+        return min(1.0, self.bound.score / error) if known else None
+
+    @property
+    def estimator(self) -> str:
+        """`moment`, `log-linear` or `pooled`."""
+        return self._best[0]
+
+    @property
+    def prediction(self) -> PredictedErrors:
+        """The prediction of the best estimator."""
+        return self._best[1]
+
+    @property
+    def _best(self) -> tuple[str, PredictedErrors]:
+        # Those that suppose least first: the errors of a model are often those of the moments. But
+        # an estimator that answers some questions only comes after those that answer all.
+        named = [("log-linear", self.model), ("pooled", self.pooled)]
+        last = self.partly and math.isfinite(min(self.model.score, self.pooled.score))
+        named.insert(len(named) if last else 0, ("moment", self.moments))
+        scores = [prediction.score for _, prediction in named]
+        return named[ties.first_smallest(scores, tie=ties.FITTED_TIE)]
+
+    @property
+    def sets(self) -> int:
+        """How many sets of variables a record reports one of."""
+        return 0 if self.plan is None else max(len(b.channel.choices) for b in self.plan.blocks)
+
+    @property
+    def gamma(self) -> float:
+        """The amplification of the whole record: the product over the randomized blocks."""
+        if self.plan is None:
+            return math.nan
+        return Amplification.together(
+            b for b in self.plan.blocks if not b.channel.is_identity
+        ).gamma

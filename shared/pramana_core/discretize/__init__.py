@@ -6,14 +6,20 @@ binnings stand beside them. A `Discretization` says where the groups are cut and
 stands for each. What its figures reveal is said by the function that makes it.
 """
 
-from pramana_core.discretize.binnings import equal_frequency, equal_width, given_cuts
-from pramana_core.discretize.centres import CentredGroups, mgas_centres
-from pramana_core.discretize.discretization import Discretization, interval_labels
+from pramana_core.discretize.binnings import (
+    Discretization,
+    equal_frequency,
+    equal_width,
+    given_cuts,
+    interval_labels,
+)
 from pramana_core.discretize.mgas import (
     GRID_STEPS,
     JOINT_LIMIT,
+    CentredGroups,
     JointDiscretization,
     mgas,
+    mgas_centres,
     mgas_joint,
 )
 

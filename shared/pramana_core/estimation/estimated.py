@@ -25,36 +25,38 @@ from pramana_core.errors import (
     OptionError,
     SingularChannel,
 )
-from pramana_core.estimation.core.axes import (
+from pramana_core.estimation.axes import (
     Axis,
+    Stratum,
     arrange,
     arranged,
     axes_of,
     joined,
+    merged,
+    moment,
     named,
     observed,
     require_reported,
     strata_of,
     sum_unasked,
 )
-from pramana_core.estimation.core.curvature import INFORMATION_CELLS, inverse_information
-from pramana_core.estimation.core.likelihood import maximize
-from pramana_core.estimation.core.strata import Stratum, merged, moment
+from pramana_core.estimation.curvature import INFORMATION_CELLS, inverse_information
 from pramana_core.estimation.evidence import Evidence, NetworkExplanation
+from pramana_core.estimation.likelihood import maximize
 from pramana_core.estimation.pooled_tables import PooledTables, UsedTables
-from pramana_core.estimation.subpopulations_by_tables import (
+from pramana_core.estimation.subpopulations import (
     CombinedSubpopulation,
     TabulatedSubpopulation,
+    everyone_of,
 )
-from pramana_core.estimation.subpopulations_reported import everyone_of
 from pramana_core.estimation.supports_by_tables import (
     CombinedSupports,
     DividedSupports,
+    PairSupports,
     TabulatedSupports,
     require_items,
 )
 from pramana_core.estimation.supports_mixed import MixedSupports, served
-from pramana_core.estimation.supports_modelled import PairSupports
 from pramana_core.estimation.table_estimates import CombinedTable, EstimatedTable, Estimates
 from pramana_core.estimation.tables_modelled import (
     ModelledTable,
@@ -69,9 +71,9 @@ from pramana_core.marginals.counts import (
     Supports,
     Tensor,
 )
+from pramana_core.marginals.passes import NoisyCounts, noise_of
 from pramana_core.marginals.score_interval import LackOfFit
 from pramana_core.marginals.support_counts import Item
-from pramana_core.marginals.tabulated_counts import NoisyCounts, noise_of
 from pramana_core.plan import Plan
 from pramana_core.progress import Tick, no_cancel
 
@@ -412,11 +414,13 @@ class EstimatedMarginals:
         tick: Tick = no_cancel,
     ) -> None:
         if estimator not in ESTIMATORS:
-            told = f"There is no estimator {estimator!r}."
-            raise OptionError(told, remedy=f"Choose one of {list(ESTIMATORS)}.")
+            message = f"There is no estimator {estimator!r}."
+            raise OptionError(message, remedy=f"Choose one of {list(ESTIMATORS)}.")
         if others and not COUNT_ESTIMATORS[estimator].combines:
-            told = f"Strata cannot be combined by the estimator {estimator!r}."
-            raise OptionError(told, where="estimator", remedy="Choose 'moment', 'ml' or 'pooled'.")
+            message = f"Strata cannot be combined by the estimator {estimator!r}."
+            raise OptionError(
+                message, where="estimator", remedy="Choose 'moment', 'ml' or 'pooled'."
+            )
         if order is not None and order < 1:
             raise OptionError(f"order must be at least 1, not {order}.", where="order")
         self._sources, self._tick = ((reported, plan), *others), tick

@@ -24,8 +24,8 @@ import numpy as np
 
 from pramana_core.channels import Identity
 from pramana_core.errors import OptionError
-from pramana_core.estimation.core.axes import strata_of, table_of
-from pramana_core.estimation.core.likelihood import (
+from pramana_core.estimation.axes import Stratum, strata_of, table_of
+from pramana_core.estimation.likelihood import (
     STEPS,
     Maximum,
     climb,
@@ -35,8 +35,7 @@ from pramana_core.estimation.core.likelihood import (
     saturated,
     start,
 )
-from pramana_core.estimation.core.loglinear import FactoredModel
-from pramana_core.estimation.core.strata import Stratum
+from pramana_core.estimation.loglinear import FactoredModel
 from pramana_core.marginals.counts import ReportTables, Tensor
 from pramana_core.plan import Plan
 from pramana_core.progress import Tick, no_cancel

@@ -23,10 +23,9 @@ import numpy as np
 import numpy.typing as npt
 
 from pramana_core.channels import CONDITION_LIMIT, RESOLUTION, Listed, StructuralZeros, Transition
-from pramana_core.estimation.core.axes import Axis, axes_of
-from pramana_core.estimation.core.likelihood import climb, start
-from pramana_core.estimation.core.loglinear import FactoredModel
-from pramana_core.estimation.core.strata import Stratum, moment
+from pramana_core.estimation.axes import Axis, Stratum, axes_of, moment
+from pramana_core.estimation.likelihood import climb, start
+from pramana_core.estimation.loglinear import FactoredModel
 from pramana_core.marginals.counts import Codes, ReportedCounts, Tensor
 from pramana_core.plan import Plan
 from pramana_core.ties import first_largest, reaches
@@ -97,7 +96,7 @@ def _odds(learned: Stratum, betting: BettingStrategy) -> Tensor | None:
 
     With n the reports learned from and t the most likely true table, n / P't is fair and grows
     fastest (the reverse information projection: Gruenwald, de Heide and Koolen 2024, Safe testing);
-    that it is fair is what certifies the maximum in `pramana_core.estimation.core.likelihood`. The
+    that it is fair is what certifies the maximum in `pramana_core.estimation.likelihood`. The
     odds are drawn towards 1 by the share of the distance from the image that chance alone explains
     (James and Stein 1961).
     """
@@ -346,8 +345,8 @@ def _small_pairs(
         share = _together(plan)
         shares = {pair: share(pair) for pair in _small_pairs_nearby(plan, names, plain)}
         # Equal shares are multiples of 2^-32 that may differ by one.
-        told = [pair for pair in shares if shares[pair] > 0]
-        yield from sorted(told, key=lambda p: round(shares[p], _SHARE_DIGITS), reverse=True)
+        pairs = [pair for pair in shares if shares[pair] > 0]
+        yield from sorted(pairs, key=lambda p: round(shares[p], _SHARE_DIGITS), reverse=True)
     else:
         yield from _small_pairs_nearby(plan, names, plain)
 
@@ -392,8 +391,8 @@ def _apart(channel: Transition) -> int:
     if not channel.choices:
         return 0
     pairs = {pair for c in channel.choices for pair in itertools.combinations(c.axes, 2)}
-    told = {axis for choice in channel.choices for axis in choice.axes}
-    return math.comb(len(told), 2) - len(pairs)
+    reported = {axis for choice in channel.choices for axis in choice.axes}
+    return math.comb(len(reported), 2) - len(pairs)
 
 
 def _names(axes: list[Axis]) -> tuple[str, ...]:

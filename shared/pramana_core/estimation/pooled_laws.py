@@ -2,9 +2,9 @@
 
 Variables are estimated first, then pairs given the variables' margins, then, up to the order of
 interaction, sets of three and more given their pairs: each from all records that report the set,
-by generalized least squares with those margins, and its interaction shrunk (`pooled_shrinkage`).
+by generalized least squares with those margins, and its interaction shrunk (`pooled_separable`).
 A table over more variables, or over a set that no record reports, has the largest entropy for all
-that is told of its parts (`maximum_entropy`).
+that is told of its parts (`pooled_readings`).
 """
 
 from __future__ import annotations
@@ -20,18 +20,23 @@ from scipy import linalg
 
 from pramana_core.domain import Domain
 from pramana_core.errors import EstimationError, OptionError
-from pramana_core.estimation.core.curvature import INFORMATION_CELLS
-from pramana_core.estimation.maximum_entropy import fitted, product, solved
-from pramana_core.estimation.pooled_readings import PooledReadings, Readings
+from pramana_core.estimation.curvature import INFORMATION_CELLS
+from pramana_core.estimation.pooled_readings import (
+    PooledReadings,
+    Readings,
+    fitted,
+    product,
+    solved,
+)
 from pramana_core.estimation.pooled_separable import (
     HELD_OF_PAIR,
     SEPARATED_CELLS,
+    Interaction,
     PairMember,
     SeparatePair,
+    learned,
 )
-from pramana_core.estimation.pooled_shrinkage import Interaction, learned
-from pramana_core.marginals.counts import ReportTables, Tensor
-from pramana_core.marginals.value_cache import ValueCache
+from pramana_core.marginals.counts import ReportTables, Tensor, ValueCache
 from pramana_core.plan import Plan
 from pramana_core.progress import Tick, no_cancel
 from pramana_core.ties import first_largest
@@ -133,20 +138,20 @@ class Laws:
     def single(self, name: str) -> Single:
         """Return one variable's distribution. Raises EstimationError where nothing tells it."""
         if name not in self._singles:
-            told = self._readings.of([name])
-            if told is None:
+            readings = self._readings.of([name])
+            if readings is None:
                 raise EstimationError(
                     f"No record reports {name!r} so that its counts can be told.",
                     where=name,
                     remedy="Ask for other variables, or let the plan report this one.",
                 )
-            size = len(told.shares)
+            size = len(readings.shares)
             flat = np.full(size, 1 / size)
-            at = np.maximum(told.shares, 0.0)
+            at = np.maximum(readings.shares, 0.0)
             at = 0.99 * at / at.sum() + 0.01 * flat
-            law = _likeliest(told.shares, told.covariance(at))
+            law = _likeliest(readings.shares, readings.covariance(at))
             basis = linalg.null_space(np.sqrt(law)[None, :])
-            self._singles[name] = Single(told, law, basis / np.sqrt(law)[:, None])
+            self._singles[name] = Single(readings, law, basis / np.sqrt(law)[:, None])
         return self._singles[name]
 
     def level(self, names: Names) -> Level | None:
@@ -169,14 +174,14 @@ class Laws:
         cells = math.prod(self._domain[name].size for name in names)
         if not SEPARATED_CELLS < cells <= INFORMATION_CELLS:
             return None
-        told = self._readings.of(names)
-        if told is None or any(r.decoder.mixture is None for r in told.readings):
+        readings = self._readings.of(names)
+        if readings is None or any(r.decoder.mixture is None for r in readings.readings):
             return None
         one, other = (
             PairMember(s.told, s.law, s.functions, s.noise, s.per_record)
             for s in (self.single(name) for name in names)
         )
-        return SeparatePair(told, (one, other))
+        return SeparatePair(readings, (one, other))
 
     def can_estimate(self, names: Names) -> bool:
         """Whether some records tell of the interaction of two or more variables."""
@@ -193,15 +198,15 @@ class Laws:
         cells = math.prod(self._domain[name].size for name in names)
         if cells > INFORMATION_CELLS:
             return None
-        told = self._readings.of(names)
-        if told is None:
+        readings = self._readings.of(names)
+        if readings is None:
             return None
         singles = [self.single(name) for name in names]
         base = self.base(names)
         functions = product([single.functions for single in singles])
         whole = product([single.law for single in singles])
         spread = whole[:, None] * functions
-        noise = told.covariance(base)
+        noise = readings.covariance(base)
         # The sum of all cells is known: the direction is filled, for the inverse.
         scale = float(np.trace(noise)) / cells
         filled = noise + scale / cells
@@ -213,9 +218,9 @@ class Laws:
         taken, covariance = both[:, :cells], both[:, cells:]
         half = base[:, None] * functions
         found = Interaction(
-            taken @ (told.shares - base), (covariance + covariance.T) / 2, half.T @ half
+            taken @ (readings.shares - base), (covariance + covariance.T) / 2, half.T @ half
         )
-        return Level(told, base, functions, spread, taken, found)
+        return Level(readings, base, functions, spread, taken, found)
 
     def _prior(self, size: int) -> Tensor:
         """Return the prior of interactions of so many variables."""

@@ -20,10 +20,10 @@ from scipy import special
 
 from pramana_core.domain import Domain
 from pramana_core.errors import LimitExceeded, OptionError
-from pramana_core.estimation.core.curvature import INFORMATION_CELLS
-from pramana_core.estimation.core.loglinear import default_order
-from pramana_core.estimation.maximum_entropy import product, slopes
+from pramana_core.estimation.curvature import INFORMATION_CELLS
+from pramana_core.estimation.loglinear import default_order
 from pramana_core.estimation.pooled_laws import KEPT_NUMBERS, Laws, Level, Names
+from pramana_core.estimation.pooled_readings import product, slopes
 from pramana_core.estimation.pooled_separable import HELD_OF_PAIR, SeparatePair
 from pramana_core.estimation.tables_modelled import (
     FittedModel,
@@ -31,9 +31,8 @@ from pramana_core.estimation.tables_modelled import (
     PooledTable,
     Spread,
 )
-from pramana_core.marginals.counts import ReportTables, Tensor
+from pramana_core.marginals.counts import ReportTables, Tensor, ValueCache
 from pramana_core.marginals.score_interval import LackOfFit
-from pramana_core.marginals.value_cache import ValueCache
 from pramana_core.plan import Plan
 from pramana_core.progress import Tick, no_cancel
 

@@ -311,8 +311,10 @@ class _Part:
         shift, scale = function
 
         def mean(power: int, of: Floats | float) -> Floats:
-            told = (of - shift) / scale
-            return np.asarray(told * (scale + shift) ** power + (1.0 - told) * shift**power)
+            standardized = (of - shift) / scale
+            return np.asarray(
+                standardized * (scale + shift) ** power + (1.0 - standardized) * shift**power
+            )
 
         return np.stack([share, mean(2, share), mean(3, share), mean(2, 1.0), mean(3, 1.0)])
 

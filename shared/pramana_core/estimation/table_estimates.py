@@ -20,15 +20,15 @@ import numpy as np
 
 from pramana_core.domain import Domain
 from pramana_core.errors import LimitExceeded
-from pramana_core.estimation.core.axes import Axis, Moments, along_axes, arrange
-from pramana_core.estimation.core.curvature import INFORMATION_CELLS, ThirdMoments
+from pramana_core.estimation.axes import Axis, Moments, along_axes, arrange
+from pramana_core.estimation.curvature import INFORMATION_CELLS, ThirdMoments
 from pramana_core.marginals.counts import LEVEL, Tensor
-from pramana_core.marginals.ratio_interval import ratio_interval
 from pramana_core.marginals.score_interval import (
     MORE,
     Tilt,
     normal_quantile,
     possible,
+    ratio_interval,
     score_interval,
 )
 

@@ -18,9 +18,9 @@ import numpy as np
 
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import LimitExceeded
-from pramana_core.estimation.core.axes import Axis, Moments, axes_of, observed
-from pramana_core.estimation.core.curvature import INFORMATION_CELLS
-from pramana_core.estimation.core.loglinear import (
+from pramana_core.estimation.axes import Axis, Moments, Stratum, axes_of, observed
+from pramana_core.estimation.curvature import INFORMATION_CELLS
+from pramana_core.estimation.loglinear import (
     QUICK_COST,
     LogLinearFit,
     affordable,
@@ -28,17 +28,16 @@ from pramana_core.estimation.core.loglinear import (
     fit,
     fitting_order,
 )
-from pramana_core.estimation.core.profile import Profile, score_test, why_untested
-from pramana_core.estimation.core.strata import Stratum
+from pramana_core.estimation.profile import Profile, score_test, why_untested
 from pramana_core.estimation.table_estimates import EstimatedTable, Estimates
 from pramana_core.marginals.counts import LEVEL, ReportTables, Tensor
-from pramana_core.marginals.ratio_interval import ratio_interval
 from pramana_core.marginals.score_interval import (
     MORE,
     LackOfFit,
     Tilt,
     normal_quantile,
     possible,
+    ratio_interval,
     score_interval,
 )
 from pramana_core.plan import Plan
@@ -147,10 +146,10 @@ class ModelledTable(EstimatedTable):
         gone = tuple(self.domain.axis(name) for name in summed)
         margin = self.counts.sum(axis=gone, keepdims=True)
         share = np.divide(self.counts, margin, out=np.zeros(self.counts.shape), where=margin > 0)
-        told = np.broadcast_to(margin > 0, share.shape)
+        defined = np.broadcast_to(margin > 0, share.shape)
         return (
-            np.where(told, np.minimum(low, share), low),
-            np.where(told, np.maximum(high, share), high),
+            np.where(defined, np.minimum(low, share), low),
+            np.where(defined, np.maximum(high, share), high),
         )
 
     def tilt(self, more: float = MORE) -> Tilt:  # noqa: ARG002

@@ -16,7 +16,7 @@ import numpy as np
 
 from pramana_core.errors import TableError
 from pramana_core.kernel_regression.options import KernelOptions
-from pramana_core.kernel_regression.spectrum import (
+from pramana_core.kernel_regression.tuning import (
     Permuting,
     Span,
     Spectrum,
@@ -24,10 +24,10 @@ from pramana_core.kernel_regression.spectrum import (
     chunks,
     decomposed,
     spanned,
+    tuned,
+    tuned_penalties,
 )
-from pramana_core.kernel_regression.tuning import tuned, tuned_penalties
-from pramana_core.mixed.design import residual, with_constant
-from pramana_core.mixed.table import Floats
+from pramana_core.mixed import Floats, residual, with_constant
 
 LEADING = 1e-4
 """An eigenvector whose part of the targets shrinks to less than this is not a leading one."""

@@ -86,9 +86,9 @@ def count_tables(
             flat = _by_numpy(layout, at_once, tick)
     except _Outside as outside:
         column = used[outside.column]
-        told = f"Axis {column}" if names is None else f"Column {names[column]!r}"
+        name = f"Axis {column}" if names is None else f"Column {names[column]!r}"
         size = int(sizes[column])
-        raise DomainError(f"{told} has a code of {outside.code}; it has {size} codes.") from None
+        raise DomainError(f"{name} has a code of {outside.code}; it has {size} codes.") from None
     return layout.split(flat)
 
 

@@ -20,23 +20,15 @@ from pramana_core.learn.bayes_classifier.exchange import (
     write_bayes_classifier_text,
 )
 from pramana_core.learn.bayes_classifier.learning import learn_bayes_classifier
-from pramana_core.learn.bayes_classifier.options import BayesClassifierOptions
 from pramana_core.learn.common.documents import write_json
-from pramana_core.learn.linear.exchange import (
-    draw_weights,
-    linear_json,
-    read_linear_json,
-    weights_csv,
-)
+from pramana_core.learn.common.options import BayesClassifierOptions, LinearOptions, TreeOptions
 from pramana_core.learn.linear.fitting import learn_linear
-from pramana_core.learn.linear.options import LinearOptions
-from pramana_core.learn.networks.exchange.bif import write_bif
+from pramana_core.learn.linear.model import draw_weights, linear_json, read_linear_json, weights_csv
+from pramana_core.learn.networks.bif import write_bif
 from pramana_core.learn.prediction import Predictor
-from pramana_core.learn.tree.documents import read_tree_json, tree_json
-from pramana_core.learn.tree.drawing import draw_tree
+from pramana_core.learn.tree.drawing import draw_tree, write_tree_text
 from pramana_core.learn.tree.growth import learn_tree
-from pramana_core.learn.tree.options import TreeOptions
-from pramana_core.learn.tree.text import write_tree_text
+from pramana_core.learn.tree.model import read_tree_json, tree_json
 from pramana_core.marginals.counts import Marginals
 from pramana_core.progress import Progress, unwatched
 

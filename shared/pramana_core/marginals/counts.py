@@ -2,6 +2,10 @@
 
 Learners take `Marginals`, never rows or matrices: the same learner runs on exact counts, on counts
 estimated from randomized records, and on an owner's own columns.
+
+Also here:
+
+* What was computed and may be asked again, as much of it as memory is meant to hold.
 """
 
 from __future__ import annotations
@@ -12,7 +16,7 @@ import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol, TypeVar
+from typing import ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -23,8 +27,50 @@ from pramana_core.kernels import counting
 from pramana_core.kernels.compiled import Forgone, can_compile
 from pramana_core.marginals.score_interval import MORE, LackOfFit, Tilt
 from pramana_core.marginals.support_counts import Flags, Indices, Item, RuleCounts, SupportCounts
-from pramana_core.marginals.value_cache import ValueCache
 from pramana_core.progress import Tick, no_cancel
+
+Value = TypeVar("Value")
+Key = TypeVar("Key")
+
+
+class ValueCache(Generic[Key, Value]):
+    """Values by key; the oldest are forgotten, and made again when they are asked for again.
+
+    Args:
+        most: so much is kept, and the newest whatever its size.
+        size: how much of that a value takes.
+    """
+
+    def __init__(self, most: int, size: Callable[[Value], int]):
+        self._most, self._size = most, size
+        self._values: dict[Key, Value] = {}
+        self._held = 0
+
+    def get(self, key: Key, make: Callable[[], Value]) -> Value:
+        """Return the value of a key, made if it is not there."""
+        if key not in self._values:
+            # Making one may ask for others: only then is there something to make room for.
+            value = make()
+            self.put(key, value)
+            return value
+        return self._values[key]
+
+    def put(self, key: Key, value: Value) -> None:
+        """Keep a value of a key that has none."""
+        self._held += self._size(value)
+        self._values[key] = value
+        while self._held > self._most and len(self._values) > 1:
+            oldest = next(iter(self._values))
+            self._held -= self._size(self._values.pop(oldest))
+
+    def __contains__(self, key: Key) -> bool:
+        """Return whether a key has a value."""
+        return key in self._values
+
+    def __getitem__(self, key: Key) -> Value:
+        """Return the value of a key that has one."""
+        return self._values[key]
+
 
 Tensor = npt.NDArray[np.float64]
 Codes = counting.Codes
@@ -355,8 +401,8 @@ def tabulate(
 def _require_small(shape: Sequence[int]) -> None:
     cells = math.prod(map(int, shape))
     if cells > MARGINAL_CELLS:
-        told = f"A table of {cells} cells is larger than the {MARGINAL_CELLS} allowed."
-        raise LimitExceeded(told, remedy="Ask for fewer variables at once.")
+        message = f"A table of {cells} cells is larger than the {MARGINAL_CELLS} allowed."
+        raise LimitExceeded(message, remedy="Ask for fewer variables at once.")
 
 
 class RecordTables(ABC):

@@ -28,6 +28,7 @@ Also here:
 
 * How many standard errors wide an interval is on either side.
 * What a reader must know of a table that was taken from a model, in numbers and in words.
+* Fieller's intervals of cells' shares of a margin, their variance at the supposed share.
 """
 
 from __future__ import annotations
@@ -281,8 +282,8 @@ def warnings_of(tests: Collection[LackOfFit], of: int = 0) -> list[str]:
     Of several models, `of` or as many as there are, none is warned of if all hold, but for a chance
     of `LACK_OF_FIT_RATE` (Bonferroni).
     """
-    told = [(test, test.p_value) for test in tests if test.p_value is not None]
-    return [_words(test, p) for test, p in told if p * (of or len(told)) <= LACK_OF_FIT_RATE]
+    known = [(test, test.p_value) for test in tests if test.p_value is not None]
+    return [_words(test, p) for test, p in known if p * (of or len(known)) <= LACK_OF_FIT_RATE]
 
 
 def filled_in_words(sets: Sequence[Sequence[str]]) -> str:
@@ -307,4 +308,37 @@ def _words(test: LackOfFit, p_value: float) -> str:
         f" interactions of at most {test.order} variables (p = {p_value:.2g}): more variables"
         " interact, so that counts are biased and intervals miss the truth. Raise the order to"
         f" {test.order + 1} or more, or use the estimator 'ml' or 'moment'."
+    )
+
+
+def ratio_interval(
+    cell: Floats, margin: Floats, moments: tuple[Floats, Floats, Floats], z: float
+) -> tuple[Floats, Floats]:
+    """Return the interval of all w for which cell - w * margin is within z standard errors of 0.
+
+    That is Fieller's interval, the exact counterpart of Hinkley's ratio of normals (Ma 5.4.1),
+    with the sampling part of the variance taken at the supposed w: margin * w (1 - w). Without
+    randomization it is Wilson's interval. Where the margin itself is not sure to be positive the
+    interval is everything, 0 to 1.
+
+    Args:
+        cell: the estimated counts.
+        margin: those of the margins, of a shape that broadcasts with the cells'.
+        moments: see `MarginalTable.second_moments`.
+        z: the normal quantile.
+
+    Returns:
+        The lower and the upper ends, not cut to [0, 1].
+    """
+    ww, wv, vv = moments
+    z2 = z**2
+    a = np.square(margin) - z2 * (vv - 2 * margin)
+    b = -2 * cell * margin - z2 * (margin + 2 * cell - 2 * wv)
+    c = np.square(cell) - z2 * (ww - cell)
+    sure = np.broadcast_to((a > 0) & (margin > 0), cell.shape)
+    divisor = np.where(sure, 2 * a, 1.0)
+    root = np.sqrt(np.maximum(np.square(b) - 4 * a * c, 0.0))
+    return (
+        np.where(sure, (-b - root) / divisor, 0.0),
+        np.where(sure, (-b + root) / divisor, 1.0),
     )

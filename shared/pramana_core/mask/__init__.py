@@ -1,13 +1,14 @@
 """Masking of confidential numeric columns (AlAhmadi 2006): every method by its name.
 
 The methods are in `methods`, and two synthetic baselines in `catalogue`, which lists all by name.
-The measures, the recommendation and the comparison of methods are in rooms beside them.
+`recommending` says which of them keeps the relationships that a table has, `comparing` sets them
+beside one another, and `copies` combines what several masked copies say. The measures are in the
+room `measures`; how an owner draws and names copies is in `owner_agent`.
 """
 
 from pramana_core.mask.catalogue import METHODS, mask
 from pramana_core.mask.core.masked import Masked, Method
-from pramana_core.mask.methods.copula import cgadp, shuffle
-from pramana_core.mask.methods.gadp import cadp, egadp, gadp, ipso, sadp
+from pramana_core.mask.methods.gadp import cadp, cgadp, egadp, gadp, ipso, sadp, shuffle
 from pramana_core.mask.methods.nmegadp import nmegadp
 
 __all__ = [

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from pramana_core.mixed.table import CategoricalColumn, Column, Floats, MixedTable, NumericColumn
+from pramana_core.mixed import CategoricalColumn, Column, Floats, MixedTable, NumericColumn
 from pramana_core.pictures import plots
-from pramana_core.pictures.chart import Chart
+from pramana_core.pictures.plots import Chart
 from pramana_core.ties import first_largest
 
 if TYPE_CHECKING:

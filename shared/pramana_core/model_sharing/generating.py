@@ -7,24 +7,463 @@ whether they are made at once or chunk by chunk.
 Also here:
 
 * How many records of each class each path gives: whole numbers from counts that need not be.
+* Values for the records of some paths, from one number drawn evenly between 0 and 1 for each. What
+  is drawn is prepared once for all distinct conditions on an attribute; a record then costs what it
+  takes to look its value up.
+* What a tree tells of the distribution of one attribute, or of its class.
+* How pseudo-data are generated.
+* Which numbers pseudo-data may take within an interval: never one outside of it.
+* The numbers from 0 to 1 that values are made of, one for each record and attribute.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
+from annotated_types import Ge, Gt
 
 from pramana_core.errors import LimitExceeded, ModelError, OptionError
-from pramana_core.mixed.table import CategoricalColumn, Floats, MixedTable
-from pramana_core.model_sharing.generation_values import (
-    GenerationOptions,
-    Places,
-    class_shares,
-    values_of,
-)
-from pramana_core.model_sharing.tree import Leaf, SharedTree
+from pramana_core.learn.common.options import require_limits
+from pramana_core.mixed import CategoricalColumn, Column, Floats, MixedTable, NumericColumn
+from pramana_core.model_sharing.attributes import Attribute, CategoricalAttribute, NumericAttribute
+from pramana_core.model_sharing.tree import Condition, Interval, Leaf, SharedTree, Values
+
+# What a tree tells of the distribution of one attribute, or of its class.
+#
+# A path of n records that asks for an attribute tells that n of its values are within a condition;
+# one that does not tells nothing. That is a sample with grouped values, and its maximum-likelihood
+# distribution is the fixed point of self-consistency (Turnbull 1976; EM): each path's records are
+# spread over the cells of its condition in proportion to the distribution, and what they add up to
+# is the distribution. It takes for granted that paths that do not ask for an attribute have it
+# distributed as those that do. One record spread evenly is added, so that nothing is impossible and
+# the fixed point is unique.
+
+_MOST_STEPS = 500
+_TOLERANCE = 1e-7
+_LEAST = 1e-9
+"""Shares below it, which are differences of sums, are not told from nothing."""
+
+
+def category_shares(allowed: Sequence[tuple[int, ...]], weights: Floats, categories: int) -> Floats:
+    """Return the estimated shares of categories.
+
+    Args:
+        allowed: the codes that each condition leaves.
+        weights: how many records have it.
+        categories: how many there are.
+    """
+    inside = np.zeros((len(allowed), categories))
+    for place, codes in enumerate(allowed):
+        inside[place, list(codes)] = 1
+    shares = np.full(categories, 1 / categories)
+    for _ in range(_MOST_STEPS):
+        expected = weights / (inside @ shares)
+        shares, before = _step(shares, inside.T @ expected, weights.sum()), shares
+        if np.abs(shares - before).max() < _TOLERANCE:
+            break
+    return shares
+
+
+def cell_shares(
+    edges: Floats, starts: npt.NDArray[np.intp], ends: npt.NDArray[np.intp], weights: Floats
+) -> Floats:
+    """Return the estimated shares of the cells between edges.
+
+    Args:
+        edges: the ends of m cells, m + 1, ascending.
+        starts: the first cell of each condition.
+        ends: the first cell beyond each.
+        weights: how many records have it.
+    """
+    widths = np.diff(edges)
+    even = widths / widths.sum()
+    shares: Floats = even
+    for _ in range(_MOST_STEPS):
+        sums = np.concatenate([[0.0], np.cumsum(shares)])
+        expected = weights / np.maximum(sums[ends] - sums[starts], _LEAST)
+        steps = np.zeros(len(edges))
+        np.add.at(steps, starts, expected)
+        np.add.at(steps, ends, -expected)
+        factors = np.maximum(np.cumsum(steps)[:-1], 0)
+        shares, before = _step(shares, factors, weights.sum(), even), shares
+        if np.abs(shares - before).max() < _TOLERANCE:
+            break
+    return shares
+
+
+def _step(shares: Floats, factors: Floats, records: float, even: Floats | None = None) -> Floats:
+    prior = 1 / len(shares) if even is None else even
+    found: Floats = (shares * factors + prior) / (records + 1)
+    scaled: Floats = found / found.sum()
+    return scaled
+
+
+def class_shares(tree: SharedTree) -> Floats:
+    """Return the estimated shares of the classes, from hit and miss or all counts of the leaves."""
+    number = tree.schema.classes
+    leaves = [leaf for leaf in tree.leaves if leaf.distribution is not None]
+    rest = [leaf for leaf in tree.leaves if leaf.distribution is None]
+    known = (
+        np.sum([leaf.classes(number) for leaf in leaves], axis=0) if leaves else np.zeros(number)
+    )
+    labels = np.array([leaf.label for leaf in rest], dtype=np.intp)
+    np.add.at(known, labels, [leaf.hit for leaf in rest])
+    missed = np.bincount(labels, weights=[leaf.miss for leaf in rest], minlength=number)
+    shares = np.full(number, 1 / number)
+    for _ in range(_MOST_STEPS if number > 1 else 0):
+        expected = missed / np.maximum(1 - shares, np.finfo(float).tiny)
+        factors = expected.sum() - expected
+        total = known.sum() + missed.sum()
+        before, shares = shares, (known + shares * factors + 1 / number) / (total + 1)
+        shares /= shares.sum()
+        if np.abs(shares - before).max() < _TOLERANCE:
+            break
+    return shares
+
+
+# How pseudo-data are generated.
+
+Method = Literal["pgen", "basegen"]
+Numeric = Literal["uniform", "middle", "end", "marginal"]
+Absent = Literal["uniform", "marginal"]
+Misses = Literal["uniform", "marginal"]
+Spread = Literal["independent", "even"]
+
+Quantiles = Sequence[float] | Callable[[Floats], Floats]
+"""A distribution of numbers: its quantiles at evenly spaced probabilities from 0 to 1, or the
+function that gives the quantiles at probabilities, vectorized."""
+
+
+@dataclass(frozen=True)
+class GenerationOptions:
+    """How pseudo-data are generated; the defaults are the paper's.
+
+    Attributes:
+        method: "pgen", from the paths, as many records as each counts (figure 3); or "basegen",
+            drawn evenly from the range of each attribute and labelled by the tree.
+        records: how many in all; None for as many as the tree counts, times `scale`.
+        scale: what the counts are multiplied by; without effect on a given number of records.
+        numeric: which number an interval gives: one drawn evenly, its "middle", its upper "end",
+            or one from the tree's own estimate of the attribute's distribution ("marginal").
+        absent: which value an attribute takes that a path does not ask for: one drawn evenly from
+            its range (line 9 of figure 3); or one from the tree's own estimate of its distribution
+            ("marginal"). Where a path leaves several categories, one of them is drawn in the same
+            way.
+        misses: which classes the misses of a path take, where its leaf tells only hit and miss:
+            all others evenly (section 2.2), or by the tree's own estimate of the class's
+            distribution ("marginal"). Where a leaf tells all counts, those decide.
+        quantiles: by attribute, a distribution that decides in place of `numeric` and `absent`.
+        spread: whether the values of a path's records are "independent" of one another, or
+            spread more "even"ly than chance does, with the same distribution for each record: the
+            same number of pseudo-data then tells more of the tree.
+        shuffle: whether records come in random order, or path by path.
+
+    Raises:
+        OptionError: an option is out of range.
+    """
+
+    method: Method = "pgen"
+    records: Annotated[int, Ge(1)] | None = None
+    scale: Annotated[float, Gt(0)] = 1.0
+    numeric: Numeric = "uniform"
+    absent: Absent = "uniform"
+    misses: Misses = "uniform"
+    quantiles: Mapping[str, Quantiles] = field(default_factory=dict)
+    spread: Spread = "independent"
+    shuffle: bool = True
+
+    def __post_init__(self) -> None:
+        require_limits(self)
+
+
+# Which numbers pseudo-data may take within an interval: never one outside of it.
+#
+# The declared range of an attribute narrows what an interval leaves. Where the two have nothing in
+# common, the interval wins, with the number nearest to the range: a record is always on its path
+# (proposition 1). For the same reason an attribute of whole numbers takes another where an interval
+# has no whole number in it.
+
+
+@dataclass(frozen=True)
+class Extent:
+    """The numbers above `low` and at most `high` are drawn from; none below `least` is taken.
+
+    With `whole`, what is drawn is rounded up: all whole numbers of the extent are alike.
+    """
+
+    low: float
+    high: float
+    least: float
+    whole: bool
+
+
+def extent_of(attribute: NumericAttribute, interval: Interval | None) -> Extent:
+    """Return what is left of an attribute's range in an interval; without one, all of it."""
+    above, up_to = (interval.above, interval.up_to) if interval else (-math.inf, math.inf)
+    if up_to < attribute.low:
+        last = float(math.floor(up_to)) if attribute.whole else up_to
+        return _single(last if above < last else up_to)
+    if above >= attribute.high:
+        first = float(math.floor(above)) + 1 if attribute.whole else above
+        return _single(first if above < first <= up_to else math.nextafter(above, math.inf))
+    least = attribute.low if above < attribute.low else math.nextafter(above, math.inf)
+    high = min(up_to, attribute.high)
+    if attribute.whole:
+        first, last = math.ceil(least), math.floor(high)
+        if first <= last:
+            return Extent(float(first) - 1, float(last), float(first), True)
+    if least >= high:
+        return _single(high)
+    return Extent(max(above, attribute.low), high, least, False)
+
+
+def _single(number: float) -> Extent:
+    return Extent(number, number, number, False)
+
+
+Indices = npt.NDArray[np.intp]
+
+_TABULATED = np.linspace(0, 1, 1025)
+
+
+class ValueSampler(Protocol):
+    """What gives the values of one attribute."""
+
+    def column(self, paths: Indices, drawn: Floats) -> Column:
+        """Return the values of n records from the path and a number, 0 to below 1, of each."""
+
+
+def values_of(
+    attribute: Attribute,
+    conditions: Sequence[Condition | None],
+    counts: Floats,
+    options: GenerationOptions,
+) -> ValueSampler:
+    """Return what gives an attribute's values.
+
+    Args:
+        attribute: the attribute.
+        conditions: what each path asks of it; None where it does not.
+        counts: how many records each path has.
+        options: which values are drawn.
+
+    Raises:
+        OptionError: quantiles are given of categories, or are not those of a distribution.
+    """
+    distinct = list(dict.fromkeys(conditions))
+    places = {condition: place for place, condition in enumerate(distinct)}
+    of_path = np.array([places[condition] for condition in conditions], dtype=np.intp)
+    weights = np.zeros(len(distinct))
+    np.add.at(weights, of_path, counts)
+    if isinstance(attribute, CategoricalAttribute):
+        if attribute.name in options.quantiles:
+            raise OptionError(
+                f"Quantiles are of numbers; {attribute.name!r} has categories.", where="quantiles"
+            )
+        asked = [c if isinstance(c, Values) else None for c in distinct]
+        return _categories(attribute, asked, of_path, weights, options)
+    intervals = [c if isinstance(c, Interval) else None for c in distinct]
+    return _numbers(attribute, intervals, of_path, weights, options)
+
+
+@dataclass(frozen=True, eq=False)
+class _Categories:
+    """Categories: `sums` are the cumulated shares of the codes of row r, from r to r + 1."""
+
+    attribute: CategoricalAttribute
+    of_path: Indices
+    codes: Indices
+    starts: Indices
+    sums: Floats
+
+    def column(self, paths: Indices, drawn: Floats) -> Column:
+        rows = self.of_path[paths]
+        found = np.searchsorted(self.sums, rows + drawn, side="right")
+        # Rounding must not lead out of a row: no category is drawn that its path leaves out.
+        found = np.clip(found, self.starts[rows], self.starts[rows + 1] - 1)
+        return CategoricalColumn(self.attribute.name, self.codes[found], self.attribute.categories)
+
+
+def _categories(
+    attribute: CategoricalAttribute,
+    conditions: Sequence[Values | None],
+    of_path: Indices,
+    weights: Floats,
+    options: GenerationOptions,
+) -> _Categories:
+    number = len(attribute.categories)
+    everything = tuple(range(number))
+    allowed = [everything if c is None else c.codes for c in conditions]
+    if options.absent == "uniform":
+        shares = np.full(number, 1 / number)
+    else:
+        shares = category_shares(allowed, weights, number)
+    sums = [np.cumsum(shares[list(codes)]) for codes in allowed]
+    return _Categories(
+        attribute,
+        of_path,
+        np.concatenate([np.array(codes, dtype=np.intp) for codes in allowed]),
+        np.cumsum([0, *map(len, allowed)]),
+        np.concatenate([row + below / below[-1] for row, below in enumerate(sums)]),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Numbers:
+    """Numbers by the extents of the conditions.
+
+    `fixed` are those of the conditions that always give one number, else not a number. `curve` has
+    the share below each of `edges`; conditions where `even` holds do without.
+    """
+
+    attribute: NumericAttribute
+    of_path: Indices
+    low: Floats
+    high: Floats
+    least: Floats
+    whole: npt.NDArray[np.bool_]
+    fixed: Floats
+    even: npt.NDArray[np.bool_]
+    edges: Floats
+    curve: Floats
+
+    def column(self, paths: Indices, drawn: Floats) -> Column:
+        rows = self.of_path[paths]
+        low, high = self.low[rows], self.high[rows]
+        # From the upper end, which belongs to the interval, as the lower does not.
+        values = high - drawn * (high - low)
+        if (here := np.flatnonzero(~self.even[rows])).size:
+            below = np.interp(low[here], self.edges, self.curve)
+            within = np.interp(high[here], self.edges, self.curve) - below
+            found = np.interp(below + (1 - drawn[here]) * within, self.curve, self.edges)
+            values[here] = np.where(within > 0, found, values[here])
+        values = np.where(self.whole[rows], np.ceil(values), values)
+        fixed = self.fixed[rows]
+        values = np.where(np.isnan(fixed), values, fixed)
+        return NumericColumn(self.attribute.name, np.clip(values, self.least[rows], high))
+
+
+def _numbers(
+    attribute: NumericAttribute,
+    intervals: Sequence[Interval | None],
+    of_path: Indices,
+    weights: Floats,
+    options: GenerationOptions,
+) -> _Numbers:
+    extents = [extent_of(attribute, interval) for interval in intervals]
+    low, high, least = (
+        np.array([getattr(extent, name) for extent in extents]) for name in ("low", "high", "least")
+    )
+    whole = np.array([extent.whole for extent in extents])
+    asked = np.array([interval is not None for interval in intervals])
+    fixed = np.full(len(extents), np.nan)
+    even = np.where(asked, options.numeric != "marginal", options.absent == "uniform")
+    edges, curve = np.empty(0), np.empty(0)
+    if attribute.name in options.quantiles:
+        even[:] = False
+        edges, curve = _given(attribute.name, options.quantiles[attribute.name])
+    else:
+        if options.numeric == "end":
+            fixed[asked] = high[asked]
+        if options.numeric == "middle":
+            middle = least / 2 + high / 2
+            fixed[asked] = np.where(whole, np.floor(middle), middle)[asked]
+        if not even.all():
+            edges, curve = _estimated(attribute, low, high, whole == attribute.whole, weights)
+    return _Numbers(attribute, of_path, low, high, least, whole, fixed, even, edges, curve)
+
+
+def _estimated(
+    attribute: NumericAttribute,
+    low: Floats,
+    high: Floats,
+    usual: npt.NDArray[np.bool_],
+    weights: Floats,
+) -> tuple[Floats, Floats]:
+    """Return edges of cells, and the estimated shares below each of them."""
+    known = usual & (low < high)
+    everything = extent_of(attribute, None)
+    ends = np.concatenate([low[known], high[known], [everything.low, everything.high]])
+    edges = np.unique(ends)
+    starts, stops = np.searchsorted(edges, low[known]), np.searchsorted(edges, high[known])
+    shares = cell_shares(edges, starts, stops, weights[known])
+    return edges, np.concatenate([[0.0], np.cumsum(shares)])
+
+
+def _given(name: str, quantiles: Quantiles) -> tuple[Floats, Floats]:
+    """Return the quantiles of a distribution, and their probabilities."""
+    found = quantiles(_TABULATED) if callable(quantiles) else quantiles
+    edges = np.asarray(found, dtype=np.float64)
+    if edges.ndim != 1 or len(edges) < 2 or not np.all(np.isfinite(edges)):
+        raise OptionError(
+            f"The quantiles of {name!r} must be at least two finite numbers.", where="quantiles"
+        )
+    if np.any(np.diff(edges) < 0) or edges[0] == edges[-1]:
+        raise OptionError(
+            f"The quantiles of {name!r} must ascend, from a lower to a higher.", where="quantiles"
+        )
+    return edges, np.linspace(0, 1, len(edges))
+
+
+# The numbers from 0 to 1 that values are made of, one for each record and attribute.
+
+RecordRows = npt.NDArray[np.intp]
+
+
+class Places:
+    """Where each record of a path lies in the unit cube, a dimension for each attribute.
+
+    "independent" draws each number evenly. "even" takes them from an additive recurrence: record r
+    of a path lies at s + r g, modulo 1, where the steps g are the powers of the generalized golden
+    ratio (Roberts 2018), which fill the cube evenly however many are taken, and the start s is
+    drawn evenly for each path and attribute, so that every record alone is distributed evenly
+    (Cranley and Patterson 1976). Which attribute takes which step is drawn for each path as well.
+    """
+
+    def __init__(
+        self,
+        sizes: npt.NDArray[np.int64],
+        attributes: int,
+        spread: Spread,
+        rng: np.random.Generator,
+    ) -> None:
+        """Take the paths' numbers of records, in the order in which records are numbered."""
+        self._attributes, self._rng = attributes, rng
+        self._even = spread == "even"
+        self._first = np.cumsum(sizes) - sizes
+        if self._even:
+            self._starts = rng.uniform(size=(len(sizes), attributes))
+            steps = np.broadcast_to(_steps(attributes), (len(sizes), attributes))
+            self._steps = rng.permuted(steps, axis=1)
+
+    def of(self, records: RecordRows, paths: RecordRows) -> Floats:
+        """Return the places of the next n records: n x attributes, from 0 to below 1.
+
+        Args:
+            records: their numbers among all records.
+            paths: their paths.
+        """
+        if not self._even:
+            # Row by row: which chunk a record is in does not change what it is made of.
+            return self._rng.uniform(size=(len(records), self._attributes))
+        within = (records - self._first[paths])[:, None]
+        found: Floats = (self._starts[paths] + within * self._steps[paths]) % 1.0
+        return found
+
+
+def _steps(dimensions: int) -> Floats:
+    """Return 1/g, 1/g^2, ... for the g with g^(d + 1) = g + 1, in d dimensions."""
+    ratio = 2.0
+    for _ in range(64):
+        ratio = (1 + ratio) ** (1 / (dimensions + 1))
+    found: Floats = ratio ** -np.arange(1.0, dimensions + 1)
+    return found
+
 
 # How many records of each class each path gives: whole numbers from counts that need not be.
 #

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pramana_core.errors import LimitExceeded, ModelError
-from pramana_core.mixed.table import Floats
+from pramana_core.mixed import Floats
 from pramana_core.model_sharing.attributes import CategoricalAttribute, TreeSchema
 from pramana_core.model_sharing.tree import (
     MOST_DEPTH,
@@ -423,8 +423,8 @@ def _require_known(schema: TreeSchema, path: Path, number: int) -> None:
             raise ModelError(f"Path {number} asks for {name!r}, no attribute.", where=where)
         attribute = schema[name]
         if isinstance(attribute, CategoricalAttribute) != isinstance(condition, Values):
-            told = "categories" if isinstance(condition, Values) else "an interval"
-            raise ModelError(f"Path {number} asks for {name!r} by {told}.", where=where)
+            kind = "categories" if isinstance(condition, Values) else "an interval"
+            raise ModelError(f"Path {number} asks for {name!r} by {kind}.", where=where)
         if (
             isinstance(attribute, CategoricalAttribute)
             and isinstance(condition, Values)

@@ -43,7 +43,7 @@ from annotated_types import Ge, Le
 
 from pramana_core.errors import EmptyTable, ModelError, OptionError
 from pramana_core.learn.common.options import InnerShare, require_limits
-from pramana_core.mixed.table import CategoricalColumn, Floats, MixedTable
+from pramana_core.mixed import CategoricalColumn, Floats, MixedTable
 from pramana_core.model_sharing.attributes import (
     Attribute,
     CategoricalAttribute,
@@ -258,12 +258,12 @@ def with_counts(tree: SharedTree, counts: Floats) -> SharedTree:
 
 def _counted(node: Node, counts: Floats, label: int) -> Node:
     """Return a node with counts in its leaves, given the class of the node above it."""
-    told = counts.sum(axis=0)
-    if told.any():
-        label = int(told.argmax())
+    totals = counts.sum(axis=0)
+    if totals.any():
+        label = int(totals.argmax())
     if isinstance(node, Leaf):
-        hit = float(told[label])
-        return Leaf(label, hit, float(told.sum()) - hit, tuple(map(float, told)))
+        hit = float(totals[label])
+        return Leaf(label, hit, float(totals.sum()) - hit, tuple(map(float, totals)))
     parts, first = [], 0
     for condition, below in node.parts:
         last = first + sum(1 for _ in leaves_below(below))

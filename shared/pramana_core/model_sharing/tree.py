@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pramana_core.errors import LimitExceeded, ModelError
-from pramana_core.mixed.table import CategoricalColumn, Column, Floats, MixedTable, NumericColumn
+from pramana_core.mixed import CategoricalColumn, Column, Floats, MixedTable, NumericColumn
 from pramana_core.model_sharing.attributes import CategoricalAttribute, TreeSchema
 
 # Conditions on an attribute: one of some categories, or a number within an interval.

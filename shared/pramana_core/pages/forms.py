@@ -1,9 +1,9 @@
-"""Forms as they are sent: their fields, their cookie, and the word that says who made them."""
+"""Forms with the word that says who made them, and headers that say what a page may load."""
 
 from __future__ import annotations
 
 import hmac
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs
@@ -17,13 +17,13 @@ _FIELDS = 20_000
 
 
 @dataclass(frozen=True)
-class Sent:
+class SentForm:
     """The fields of a form that was sent."""
 
     fields: dict[str, list[str]]
 
     @classmethod
-    def of(cls, body: bytes) -> Sent:
+    def of(cls, body: bytes) -> SentForm:
         """Read the body of a request. Raises InputError: it is no form."""
         try:
             return cls(
@@ -70,10 +70,39 @@ def cookie_header(
 
 def cookies_in(headers: Iterable[str]) -> dict[str, str]:
     """Return the cookies of a request, by name; none where they cannot be read."""
-    told: SimpleCookie = SimpleCookie()
+    cookies: SimpleCookie = SimpleCookie()
     try:
         for header in headers:
-            told.load(header)
+            cookies.load(header)
     except CookieError:
         return {}
-    return {name: one.value for name, one in told.items()}
+    return {name: one.value for name, one in cookies.items()}
+
+
+EVERY_ANSWER: Mapping[str, str] = {
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "no-store",
+    # A picture that is opened by itself may be styled, and have pixels of its own within it;
+    # nothing may be run or loaded.
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:;"
+    " frame-ancestors 'none'",
+    "Referrer-Policy": "no-referrer",
+    "X-Frame-Options": "DENY",
+}
+"""Of an answer that says nothing else: take it as what it says it is, keep it not, run nothing."""
+
+POLICY = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self';"
+    " frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+"""What a page may load: files of its own service; nothing inside it is run or styles it."""
+
+HEADERS: Mapping[str, str] = {"Content-Security-Policy": POLICY, "Vary": "Accept, Cookie"}
+"""Of a page."""
+
+FRAMED: Mapping[str, str] = {
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:;"
+    " frame-ancestors 'self'",
+    "X-Frame-Options": "SAMEORIGIN",
+}
+"""Of a document inside a page: it runs nothing and loads nothing; our pages alone frame it."""

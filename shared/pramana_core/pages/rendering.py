@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import importlib.resources
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -19,7 +20,9 @@ from typing import Any
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from pramana_core.pictures.svg import printable
+from pramana_core.pictures.svg import printable, short
+from pramana_core.plan import Block, Plan
+from pramana_core.privacy import Amplification
 
 _SHARED = "pramana_core.pages"
 _MEDIA = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
@@ -119,3 +122,48 @@ def _bar(parts: list[tuple[str, float]], whole: float, words: str) -> Markup:
         '<svg class="bar" viewBox="0 0 100 10" preserveAspectRatio="none" role="img"'
         ' aria-label="{}"><rect class="ground" width="100" height="10"/>{}</svg>'
     ).format(printable(words), Markup("").join(drawn))
+
+
+_NAMES, _BLOCKS = 6, 12
+
+_APART = "\u2068{}\u2069"
+"""A name whose own direction turns nothing around it (Unicode's isolates)."""
+
+
+def plan_words(plan: Plan, *, whole: bool = False) -> list[str]:
+    """Return a sentence on each block of a plan, and one on what is told as it is.
+
+    Args:
+        plan: the plan.
+        whole: name every block and variable, and not only the first of many.
+    """
+    names = None if whole else _NAMES
+    as_it_is = [name for block in plan.blocks if block.channel.is_identity for name in block.names]
+    randomized = [block for block in plan.blocks if not block.channel.is_identity]
+    shown = randomized if whole else randomized[:_BLOCKS]
+    words = [_block_words(block, names) for block in shown]
+    if len(randomized) > len(shown):
+        words.append(f"And {len(randomized) - len(shown)} more blocks of variables.")
+    if as_it_is:
+        how = "as it is" if len(as_it_is) == 1 else "as they are"
+        words.append(f"{named(as_it_is, names)}: told {how}, not randomized.")
+    return words
+
+
+def apart(name: str) -> str:
+    """Return a name, shortened, whose own direction turns nothing around it."""
+    return _APART.format(short(name, 60))
+
+
+def named(names: Sequence[str], most: int | None = _NAMES) -> str:
+    """Return names as people read them: the first few, and how many more there are."""
+    shown = names if most is None else names[:most]
+    more = len(names) - len(shown)
+    words = ", ".join(map(apart, shown))
+    return f"{words} and {more} more" if more > 0 else words
+
+
+def _block_words(block: Block, names: int | None) -> str:
+    together = " together" if len(block.names) > 1 else ""
+    words = Amplification.of(block.channel).told
+    return f"{named(block.names, names)}{together}: {block.channel.describe()}; {words}."

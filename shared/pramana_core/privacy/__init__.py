@@ -11,12 +11,19 @@ from pramana_core.privacy.amplification import (
     NOTHING,
     PRIOR,
     Amplification,
+    BlockDisclosure,
+    CoinDisclosure,
+    ColumnDisclosure,
+    Extremes,
+    StudyDisclosure,
     composed,
     conditional_entropy,
     epsilon,
     gamma,
     gamma_for_breach,
     gamma_within_groups,
+    told_by,
+    told_by_record,
 )
 from pramana_core.privacy.posterior import (
     AttackerAccuracy,
@@ -28,15 +35,6 @@ from pramana_core.privacy.posterior import (
     posterior_range,
     upward_breach,
     worst_posterior,
-)
-from pramana_core.privacy.study import (
-    BlockDisclosure,
-    CoinDisclosure,
-    ColumnDisclosure,
-    Extremes,
-    StudyDisclosure,
-    told_by,
-    told_by_record,
 )
 
 __all__ = [

@@ -30,17 +30,15 @@ from pramana_core.channels import (
 )
 from pramana_core.errors import LimitExceeded
 from pramana_core.marginals.counts import Tensor
-from pramana_core.privacy.structures_of_columns import (
+from pramana_core.privacy.structures_by_kind import (
     ChannelStructure,
     ColumnsStructure,
-    PlausibleTruths,
-    require_possible,
-)
-from pramana_core.privacy.structures_of_composites import (
     GroupedStructure,
     MixtureStructure,
+    PlausibleTruths,
     PossibleStructure,
     RevealedStructure,
+    require_possible,
 )
 
 # Records of which only one randomly chosen part is reported.
@@ -304,12 +302,14 @@ class _Known:
     def matrix(self) -> Tensor:
         size, _ = self.shape
         cells = np.array(np.unravel_index(np.arange(size), self.channel.sizes))
-        told = [np.full((size, 1), self.channel.silent / RESOLUTION)] if self.channel.silent else []
+        columns = (
+            [np.full((size, 1), self.channel.silent / RESOLUTION)] if self.channel.silent else []
+        )
         for choice in self.channel.choices:
             sizes = tuple(self.channel.sizes[axis] for axis in choice.axes)
             part = np.ravel_multi_index(tuple(cells[list(choice.axes)]), sizes)
-            told.append(choice.channel.matrix()[part] * (choice.weight / RESOLUTION))
-        return np.concatenate(told, axis=1)
+            columns.append(choice.channel.matrix()[part] * (choice.weight / RESOLUTION))
+        return np.concatenate(columns, axis=1)
 
 
 @structure_of.register

@@ -16,35 +16,33 @@ import numpy.typing as npt
 
 from pramana_core.errors import EstimationError
 from pramana_core.learn.common.documents import stream
-from pramana_core.mask.copies.combining import ONE_COPY, CombinedEstimates, combine_copies
-from pramana_core.mixed.table import CategoricalColumn, Column, Floats, MixedTable, NumericColumn
+from pramana_core.mask.copies import ONE_COPY, CombinedEstimates, combine_copies
+from pramana_core.mixed import CategoricalColumn, Column, Floats, MixedTable, NumericColumn
 from pramana_core.progress import Progress, unwatched
-from pramana_core.regression import kernels, trees
-from pramana_core.regression.diagnostics import (
+from pramana_core.regression import kernels_and_trees
+from pramana_core.regression.model import (
     Basis,
+    Cells,
+    Coefficient,
+    Curve,
     Fit,
+    Form,
+    LinearForm,
+    RegressionModel,
+    Score,
+    Strip,
+    Test,
     diagnose,
     inflations,
     least_squares,
     overall_test,
     scored,
 )
-from pramana_core.regression.forms import Form, LinearForm
-from pramana_core.regression.inputs import Copies, read_copies
-from pramana_core.regression.model import (
-    Cells,
-    Coefficient,
-    Curve,
-    RegressionModel,
-    Score,
-    Strip,
-    Test,
-)
 from pramana_core.regression.options import RegressionOptions
-from pramana_core.regression.terms import SelectedTerms, choose_terms, label_of
+from pramana_core.regression.terms import Copies, SelectedTerms, choose_terms, label_of, read_copies
 
 if TYPE_CHECKING:
-    from pramana_core.regression.inputs import Copies
+    from pramana_core.regression.terms import Copies
 
 
 # What pictures of a regression show: curves, residuals and fits, and no record by itself.
@@ -79,7 +77,7 @@ def curves(
         if len(places) < 2 or len(found) == MOST_CURVES:
             continue
         means = [_mean_rows(table, places, basis) for table in copies.tables]
-        told = combine_copies(
+        combined = combine_copies(
             [rows @ fit.weights for rows, fit in zip(means, fits, strict=True)],
             [
                 np.maximum(np.einsum("ij,jk,ik->i", rows, fit.covariance, rows), 0.0)
@@ -88,13 +86,13 @@ def curves(
             copies.records,
             parameters=int(np.ceil(fits[0].freedom)),
         )
-        low, high = told.interval(confidence)
+        low, high = combined.interval(confidence)
         at = (
             tuple(column.categories[c.codes[0]] for c in places if isinstance(c, CategoricalColumn))
             if isinstance(column, CategoricalColumn)
             else tuple(float(c.values[0]) for c in places if isinstance(c, NumericColumn))
         )
-        told_ends = (tuple(map(float, ends)) for ends in (told.estimate, low, high))
+        told_ends = (tuple(map(float, ends)) for ends in (combined.estimate, low, high))
         found.append(Curve(column.name, at, *told_ends))
     return tuple(found)
 
@@ -272,11 +270,13 @@ def _linear(copies: Copies, options: RegressionOptions) -> _Fitted:
 
 
 def _kernel(copies: Copies, options: RegressionOptions) -> _Fitted:
-    basis = kernels.kernel_basis(copies, options)
-    fits = kernels.kernel_fits(basis, copies)
+    basis = kernels_and_trees.kernel_basis(copies, options)
+    fits = kernels_and_trees.kernel_fits(basis, copies)
 
     def left_out(copy: int, inside: Places, outside: Places) -> Floats:
-        return kernels.left_out_predictions(basis, copy, copies.targets[copy], inside, outside)
+        return kernels_and_trees.left_out_predictions(
+            basis, copy, copies.targets[copy], inside, outside
+        )
 
     weights = np.mean([fit.weights for fit in fits], axis=0)
     freedom = float(np.mean([fit.freedom for fit in fits]))
@@ -284,16 +284,16 @@ def _kernel(copies: Copies, options: RegressionOptions) -> _Fitted:
 
 
 def _tree(copies: Copies, options: RegressionOptions) -> _Fitted:
-    form = trees.grow_tree(copies, options)
+    form = kernels_and_trees.grow_tree(copies, options)
 
     def left_out(copy: int, inside: Places, outside: Places) -> Floats:
         # The whole tree is grown anew, of this copy alone.
         table, values = copies.tables[copy], copies.targets[copy : copy + 1]
         part = Copies(copies.target, copies.features, (table.rows(inside),), values[:, inside])
-        return trees.grow_tree(part, options).predict(table.rows(outside))
+        return kernels_and_trees.grow_tree(part, options).predict(table.rows(outside))
 
-    fits = trees.leaf_fits(form, copies)
-    return _Fitted(form, lambda table: trees.leaf_matrix(form, table), fits, left_out)
+    fits = kernels_and_trees.leaf_fits(form, copies)
+    return _Fitted(form, lambda table: kernels_and_trees.leaf_matrix(form, table), fits, left_out)
 
 
 _FITTED: dict[str, Callable[[Copies, RegressionOptions], _Fitted]] = {
@@ -309,7 +309,7 @@ def _score(
 ) -> Score | None:
     """Return how well records are predicted from others; None of fewer than 2 in a fold."""
     n, m = copies.records, len(copies.tables)
-    needed = {"tree": 2 * options.min_leaf, "kernel": kernels.FEWEST_RECORDS // 2}
+    needed = {"tree": 2 * options.min_leaf, "kernel": kernels_and_trees.FEWEST_RECORDS // 2}
     if n < 2 * FOLDS or n - -(-n // FOLDS) < max(2, needed.get(options.model, 0)):
         return None
     order = stream(options.seed, 2).permutation(n)

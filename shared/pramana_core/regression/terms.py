@@ -1,8 +1,11 @@
-"""The terms of least squares: columns, their powers and products, and coefficients in their units.
+"""What is regressed on what: the masked copies, checked, and records to predict of.
 
-Numeric columns are standardized before they are multiplied, and the coefficients of the products
-carried back, which is exact: each product of standardized columns is a sum of such products of the
-columns themselves. For that a term stays only if all terms that divide it stay.
+Also here:
+
+* The terms of least squares: columns, their powers and products, and coefficients in their units.
+  Numeric columns are standardized before they are multiplied, and the coefficients of the products
+  carried back, which is exact: each product of standardized columns is a sum of such products of
+  the columns themselves. For that a term stays only if all terms that divide it stay.
 """
 
 from __future__ import annotations
@@ -14,11 +17,160 @@ from math import comb
 
 import numpy as np
 
-from pramana_core.errors import LimitExceeded
-from pramana_core.mixed.design import design_of
-from pramana_core.mixed.table import Floats, MixedTable, NumericColumn
-from pramana_core.regression.inputs import Feature
+from pramana_core.errors import EstimationError, LimitExceeded, OptionError, TableError
+from pramana_core.mixed import (
+    CategoricalColumn,
+    Column,
+    Floats,
+    MixedTable,
+    NumericColumn,
+    coded_as,
+    design_of,
+)
 from pramana_core.regression.options import RegressionOptions
+
+LARGEST = 1e40
+"""Fits and diagnostics take up to sixth powers, which must stay within floating-point numbers."""
+
+
+@dataclass(frozen=True)
+class Feature:
+    """A column that explains the target: its name, and its categories unless it is numeric."""
+
+    name: str
+    categories: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Copies:
+    """The features and the target of each masked copy, record by record the same.
+
+    Attributes:
+        target: the name of what is explained.
+        features: what explains it.
+        tables: the features of each copy.
+        targets: the target of each copy: m x n.
+    """
+
+    target: str
+    features: tuple[Feature, ...]
+    tables: tuple[MixedTable, ...]
+    targets: Floats
+
+    @property
+    def records(self) -> int:
+        """n, the records of each copy."""
+        return self.tables[0].records
+
+
+def read_copies(
+    tables: Sequence[MixedTable], target: str, features: Sequence[str] | None
+) -> Copies:
+    """Return the copies of a regression, checked.
+
+    Args:
+        tables: one for each masked copy, of the same records and columns.
+        target: the name of a numeric column.
+        features: the names of other columns; None for all others.
+
+    Raises:
+        MissingColumn: there is no column of a name.
+        OptionError: the target is among the features, or one is named twice, or there is none.
+        TableError: the target has categories, or the copies differ in columns or records.
+        EstimationError: the target has the same value in every record, or a column's numbers are
+            too large or too close together for their powers.
+    """
+    if not tables:
+        raise TableError("There are no tables to learn from; one for each masked copy is needed.")
+    first = tables[0]
+    _require_alike(tables)
+    if not isinstance(first[target], NumericColumn):
+        raise TableError(
+            f"The target {target!r} has categories; a regression explains a number.",
+            where=target,
+            remedy="Name a numeric column, or learn a classifier of it from a randomized release.",
+        )
+    names = [n for n in first.names if n != target] if features is None else list(features)
+    require_features(names, target)
+    values = np.stack([table.project([target]).matrix()[:, 0] for table in tables])
+    if (np.ptp(values, axis=1) == 0).any():
+        raise EstimationError(
+            f"The target {target!r} has the same value in every record.", where=target
+        )
+    chosen = tuple(table.project(names) for table in tables)
+    for table in tables:
+        _require_moderate(table.project([*names, target]))
+    return Copies(target, tuple(map(_feature, chosen[0].columns)), chosen, values)
+
+
+def as_learned(table: MixedTable, features: Sequence[Feature]) -> MixedTable:
+    """Return the features of records to predict of, their categories coded as they were learned.
+
+    Raises:
+        MissingColumn: a feature is not there.
+        TableError: it has categories in place of numbers, or numbers in place of categories.
+        UnknownCategory: it has a category that was not there when the model was learned.
+    """
+    return MixedTable(
+        tuple(coded_as(table[f.name], f.categories, "model") for f in features), table.records
+    )
+
+
+def _feature(column: Column) -> Feature:
+    known = column.categories if isinstance(column, CategoricalColumn) else None
+    return Feature(column.name, known)
+
+
+def require_features(names: Sequence[str], target: str) -> None:
+    """Check that a target is explained by other columns, each named once.
+
+    Raises:
+        OptionError: it is not.
+    """
+    if target in names:
+        raise OptionError(
+            f"The target {target!r} is among the features.",
+            where="features",
+            remedy="A column cannot explain itself; name others.",
+        )
+    if len(set(names)) < len(names):
+        twice = sorted({name for name in names if names.count(name) > 1})
+        raise OptionError(f"Features are named twice: {twice}.", where="features")
+    if not names:
+        raise OptionError(
+            f"There is no column but the target {target!r} to explain it by.", where="features"
+        )
+
+
+def _require_moderate(table: MixedTable) -> None:
+    """Check that no power of a number that a fit or its diagnostics take over- or underflows.
+
+    Raises:
+        EstimationError: one would.
+    """
+    for column in table.columns:
+        if not isinstance(column, NumericColumn) or not table.records:
+            continue
+        spread = float(np.ptp(column.values))
+        if np.abs(column.values).max() > LARGEST or 0 < spread < 1 / LARGEST:
+            raise EstimationError(
+                f"The numbers of column {column.name!r} go beyond {LARGEST:g}, or differ by less"
+                f" than {1 / LARGEST:g} in all: powers of them cannot be reckoned with.",
+                where=column.name,
+                remedy="Measure the column in another unit.",
+            )
+
+
+def _require_alike(tables: Sequence[MixedTable]) -> None:
+    first = tables[0]
+    kinds = list(map(_feature, first.columns))
+    for place, table in enumerate(tables[1:], 2):
+        if list(map(_feature, table.columns)) != kinds or table.records != first.records:
+            raise TableError(
+                f"Copy {place} differs from the first in its columns or its number of records.",
+                remedy="Pass the masked copies of one table, with the same columns in one order.",
+            )
+
 
 MOST_TERMS = 500
 """More are not fitted: the covariances of all pairs are needed, and nobody reads them."""
@@ -181,8 +333,8 @@ def choose_terms(
     )
     kept, dropped = every.terms, []
     for table in tables:
-        kept, told = _independent(Terms(kept, centres, scales).matrix(table), kept)
-        dropped += [label_of(term) for term in told]
+        kept, independent = _independent(Terms(kept, centres, scales).matrix(table), kept)
+        dropped += [label_of(term) for term in independent]
     return SelectedTerms(
         Terms(kept, centres, scales),
         design.constant,
@@ -254,7 +406,7 @@ def _independent(matrix: Floats, terms: tuple[Term, ...]) -> tuple[tuple[Term, .
     Left out with a term are all that it divides.
     """
     kept: list[Term] = []
-    told: list[Term] = []
+    independent: list[Term] = []
     basis = np.empty((len(matrix), matrix.shape[1]), order="F")
     basis[:, 0] = 1 / np.sqrt(len(matrix))
     size = 1
@@ -266,13 +418,17 @@ def _independent(matrix: Floats, terms: tuple[Term, ...]) -> tuple[tuple[Term, .
         length, before = np.linalg.norm(rest), np.linalg.norm(values - values.mean())
         # The square of a standardized column of two values is constant but for rounding.
         constant = before <= TOLERANCE**2 * np.linalg.norm(values)
-        if constant or any(_divides(gone, term) for gone in told) or length <= TOLERANCE * before:
-            told.append(term)
+        if (
+            constant
+            or any(_divides(gone, term) for gone in independent)
+            or length <= TOLERANCE * before
+        ):
+            independent.append(term)
         else:
             basis[:, size] = rest / length
             size += 1
             kept.append(term)
-    return tuple(kept), told
+    return tuple(kept), independent
 
 
 def _divides(small: Term, large: Term) -> bool:

@@ -22,7 +22,7 @@ import pyarrow as pa
 from pydantic import Field, StringConstraints, ValidationError
 
 from pramana_core.errors import DuplicateRecordId, PartInvalid
-from pramana_core.mixed.table import LARGEST
+from pramana_core.mixed import LARGEST
 from pramana_core.plan import Plan
 from pramana_core.wire.base import KEY_BYTES, KEY_COLUMN, Label, Message
 

@@ -50,12 +50,12 @@ class AmplificationMessage(Message):
     grows_to: float
 
     @classmethod
-    def of(cls, told: Amplification) -> AmplificationMessage:
+    def of(cls, amplification: Amplification) -> AmplificationMessage:
         """Return the message of an amplification."""
         return cls(
-            epsilon=told.epsilon if math.isfinite(told.epsilon) else None,
-            gamma=told.gamma if math.isfinite(told.gamma) else None,
-            grows_to=told.grown(PRIOR),
+            epsilon=amplification.epsilon if math.isfinite(amplification.epsilon) else None,
+            gamma=amplification.gamma if math.isfinite(amplification.gamma) else None,
+            grows_to=amplification.grown(PRIOR),
         )
 
     def to_amplification(self) -> Amplification:
@@ -71,11 +71,11 @@ class ExtremesMessage(Message):
     determined: AmplificationMessage
 
     @classmethod
-    def of(cls, told: Extremes) -> ExtremesMessage:
+    def of(cls, extremes: Extremes) -> ExtremesMessage:
         """Return the message of both extremes."""
         return ExtremesMessage(
-            independent=AmplificationMessage.of(told.independent),
-            determined=AmplificationMessage.of(told.determined),
+            independent=AmplificationMessage.of(extremes.independent),
+            determined=AmplificationMessage.of(extremes.determined),
         )
 
 

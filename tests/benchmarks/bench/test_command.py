@@ -34,7 +34,7 @@ def lengths(bench):
 
 @pytest.fixture
 def bench(tmp_path, monkeypatch):
-    monkeypatch.setattr(command, "TOPICS", ("one", "other"))
+    monkeypatch.setattr(command, "TOPICS", {"one": "one:GROUPS", "other": "other:GROUPS"})
     for topic, group in {"one": weights, "other": lengths}.items():
         module = SimpleNamespace(GROUPS=(group,))
         monkeypatch.setitem(sys.modules, f"benchmarks.bench.{topic}", module)

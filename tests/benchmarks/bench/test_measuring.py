@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
+from benchmarks.bench.__main__ import picture
 from benchmarks.bench.measuring import Bench, Comparison, Spent, measure, read, write
-from benchmarks.bench.picture import picture
 from pramana_core.errors import NotInstalled, Unreachable
 
 
@@ -63,14 +63,14 @@ def test_a_peer_runs_in_a_process_of_its_own_and_says_what_fails(tmp_path, envir
 
     with Bench(tmp_path, environment=environment) as bench:
         folder = bench.saved(v=np.arange(1000, dtype=np.uint8))
-        peer = bench.peer("counting.polars_counts", folder=folder, names=["v"])
+        peer = bench.peer("polars_counts", folder=folder, names=["v"])
         assert peer().elapsed > 0
         peer.end()
         assert peer().processor >= 0  # it starts anew
-        with pytest.raises(Unreachable, match="counting.no_such failed: AttributeError"):
-            bench.peer("counting.no_such")()
+        with pytest.raises(Unreachable, match="no_such failed: AttributeError"):
+            bench.peer("no_such")()
         with pytest.raises(Unreachable, match="ColumnNotFoundError"):
-            bench.peer("counting.polars_counts", folder=folder, names=["w"])()
+            bench.peer("polars_counts", folder=folder, names=["w"])()
 
 
 def test_without_peers_the_remedy_is_said(tmp_path):
@@ -78,5 +78,5 @@ def test_without_peers_the_remedy_is_said(tmp_path):
         Bench(tmp_path, environment=tmp_path) as bench,
         pytest.raises(NotInstalled) as raised,
     ):
-        bench.peer("counting.polars_counts")()
+        bench.peer("polars_counts")()
     assert "make bench" in raised.value.remedy

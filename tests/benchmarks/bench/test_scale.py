@@ -13,9 +13,9 @@ from benchmarks.bench.scale import (
     OWNER,
     PAGE,
     SIZES,
-    Line,
     Means,
     Model,
+    ScaleRow,
     clients,
     fit,
     plan,
@@ -66,9 +66,9 @@ def test_a_stage_that_grows_faster_is_foretold_too_low_and_that_is_said():
 
 
 def test_no_part_is_negative():
-    assert fit({10: 3.0, 100: 2.0}) == Line(0.0, 0.02)
-    assert fit({10: 1.0, 100: 20.0}) == Line(0.0, 0.2)
-    assert fit({10: 2.0, 100: 11.0}) == Line(pytest.approx(1.0), pytest.approx(0.1))
+    assert fit({10: 3.0, 100: 2.0}) == ScaleRow(0.0, 0.02)
+    assert fit({10: 1.0, 100: 20.0}) == ScaleRow(0.0, 0.2)
+    assert fit({10: 2.0, 100: 11.0}) == ScaleRow(pytest.approx(1.0), pytest.approx(0.1))
 
 
 def test_steps_take_as_few_machines_as_end_in_time():

@@ -18,17 +18,17 @@ from scipy import stats
 
 from benchmarks.reproduce.engine import Setting
 from benchmarks.reproduce.frapp import data as frapp_data
-from benchmarks.reproduce.frapp import frapp_3, frapp_4, itemset_errors, mechanisms
+from benchmarks.reproduce.frapp import itemset_errors, matrices, mechanisms
 from benchmarks.reproduce.frapp import itemset_errors as frapp_mining
-from pramana.setups.owner import SeededOwner
+from pramana.setups import SeededOwner
 from pramana_core.channels import CutAndPaste
 from pramana_core.design import Requirements
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import MissingColumn, OptionError, TableError
 from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.learn.common.options import RuleOptions
 from pramana_core.learn.rules.itemsets import all_items
 from pramana_core.learn.rules.mining import mine_itemsets
-from pramana_core.learn.rules.options import RuleOptions
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.marginals.score_interval import Tilt
 from pramana_core.marginals.support_counts import SupportCounts
@@ -505,13 +505,13 @@ def test_a_trend_over_alpha_would_be_found(quick):
     errors = quick("frapp-3").result.tables["errors"]
     shifted = errors.copy()
     shifted.loc[shifted["alpha_share"] == 1.0, "support_error"] += 1000
-    assert not frapp_3._no_trend(shifted).agrees
+    assert not matrices._no_trend(shifted).agrees
 
 
 def test_posteriors_by_bayes_rule():
     """gamma x + r on the diagonal and x - r / (n - 1) elsewhere, prior 5 %."""
     over = frapp_data.domain_of(frapp_data.CENSUS)
-    found = frapp_3.posteriors(over, 6)
+    found = matrices.posteriors(over, 6)
     x, n = 1 / (19 + 1999), 2000
     for row in found.itertuples():
         for sign, seen in ((-1, row.low), (1, row.high)):
@@ -527,7 +527,7 @@ def test_the_miners_posterior_is_that_of_the_mean_matrix():
     r = (np.arange(1000) + 0.5) / 1000 * 2 * alpha - alpha
     own, other = (19 * x + r).mean(), (x - r / (n - 1)).mean()
     averaged = 0.05 * own / (0.05 * own + 0.95 * other)
-    found = frapp_3.posteriors(frapp_data.domain_of(frapp_data.CENSUS), 3)
+    found = matrices.posteriors(frapp_data.domain_of(frapp_data.CENSUS), 3)
     assert math.isclose(averaged, found["miner"].iloc[1], rel_tol=1e-3)
 
 
@@ -535,7 +535,7 @@ def test_the_miners_posterior_is_that_of_the_mean_matrix():
 
 
 def conditions() -> pd.DataFrame:
-    table = frapp_4.run(Setting()).tables["conditions"]
+    table = matrices.run_4(Setting()).tables["conditions"]
     return table[table["data"] == "CENSUS"].set_index(["mechanism", "length"])["condition"]
 
 
@@ -567,7 +567,7 @@ def test_cut_and_pastes_partial_supports_of_one_item():
 
 
 def test_printed_parameters_of_figure_4():
-    result = frapp_4.run(Setting())
+    result = matrices.run_4(Setting())
     texts = [(f.agrees, f.text) for f in result.findings]
     for data, items, p in (("CENSUS", 6, "0.5610"), ("HEALTH", 7, "0.5524")):
         exact = 1 / (1 + 19 ** (-1 / (2 * items)))

@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 
 from benchmarks.reproduce.engine import Setting
-from benchmarks.reproduce.frapp import frapp_9, frapp_18
-from benchmarks.reproduce.frapp.frapp_9 import System, of_tables, systems
+from benchmarks.reproduce.frapp import itemset_errors, matrices
+from benchmarks.reproduce.frapp.itemset_errors import System, of_tables, systems
 from benchmarks.reproduce.frapp.mechanisms import papers_mechanisms
 from benchmarks.reproduce.run import select
-from pramana.setups.owner import SeededOwner
+from pramana.setups import SeededOwner
 from pramana_core.channels import Symmetric
 from pramana_core.estimation.estimated import EstimatedMarginals
 from tests.benchmarks.reproduce.test_frapp import fewer_columns, health_frame, survey
@@ -55,8 +55,8 @@ def test_what_has_no_inverse_is_left_out():
 
 def test_a_passed_bound_is_found_out():
     cases = pd.DataFrame({"error": [1.0, 2.0], "bound": [1.0, 3.0]})
-    assert frapp_9.holds(cases).agrees is True
-    assert frapp_9.holds(cases.assign(bound=[0.99, 3.0])).agrees is False
+    assert itemset_errors.holds(cases).agrees is True
+    assert itemset_errors.holds(cases.assign(bound=[0.99, 3.0])).agrees is False
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +102,7 @@ def test_moments_of_squares_by_listing_the_matrix():
     printed = expected * (1 - expected / records)  # FRAPP eq. 10 as printed
     printed -= ((matrix - expected[:, None] / records) ** 2) @ truth
     covariance = np.diag(expected) - (matrix * truth) @ matrix.T
-    found = frapp_9.moments_of_squares(channel, truth)
+    found = itemset_errors.moments_of_squares(channel, truth)
     assert found == pytest.approx((printed.sum(), math.sqrt(2 * (covariance**2).sum())))
 
 
@@ -113,8 +113,8 @@ def test_equation_10_is_checked_with_a_negative_control(table):
     for run in range(40):
         *_, (_, whole) = of_tables(mechanism, table, owner.report(mechanism.plan, table.codes, run))
         squared.append(float(((whole.reports - whole.expected) ** 2).sum()))
-    assert frapp_9.variance(table, mechanism, squared).agrees is True
-    assert frapp_9.variance(table, mechanism, [2 * s for s in squared]).agrees is False
+    assert itemset_errors.variance(table, mechanism, squared).agrees is True
+    assert itemset_errors.variance(table, mechanism, [2 * s for s in squared]).agrees is False
 
 
 def test_growing_errors_are_told_from_falling_ones():
@@ -125,14 +125,14 @@ def test_growing_errors_are_told_from_falling_ones():
             for n in names
         )
 
-    assert frapp_9.decides(means([0.1, 0.2, 0.4])).agrees is True
-    assert frapp_9.decides(means([0.1, 0.4, 0.2])).agrees is False
+    assert itemset_errors.decides(means([0.1, 0.2, 0.4])).agrees is True
+    assert itemset_errors.decides(means([0.1, 0.4, 0.2])).agrees is False
 
 
 def test_the_bound_on_a_small_survey(table):
     shares: list[float] = []
     setting = Setting(seed=2, quick=True, progress=shares.append)
-    result = frapp_9.compared(setting, "frapp-9", table)
+    result = itemset_errors.compared(setting, "frapp-9", table)
     assert shares[-1] == pytest.approx(1)
     assert all(finding.agrees is not False for finding in result.findings)
     means = result.tables["means"]
@@ -157,13 +157,13 @@ def test_the_bound_on_a_table_of_healths_form(tmp_path: Path, monkeypatch):
 @pytest.mark.parametrize("size", [4, 16, 64])
 def test_the_hadamard_channel_in_closed_form(size: int):
     gamma, root = 5.0, math.isqrt(size)
-    matrix = frapp_18.hadamard_channel(size, gamma)
+    matrix = matrices.hadamard_channel(size, gamma)
     np.testing.assert_allclose(matrix.sum(axis=1), 1)
     assert (matrix == matrix.T).all()
-    assert frapp_18.amplification(matrix) == pytest.approx(gamma)
+    assert matrices.amplification(matrix) == pytest.approx(gamma)
     ones = (size - root) // 2  # in each row; the other eigenvalues are (gamma - 1) / 2 sqrt(n) x
     closed = 2 * (ones * gamma + size - ones) / ((gamma - 1) * root)
-    assert frapp_18.condition(matrix) == pytest.approx(closed)
+    assert matrices.condition_number(matrix) == pytest.approx(closed)
     if size > 4:
         assert np.linalg.eigvalsh(matrix).min() < 0
 
@@ -171,26 +171,26 @@ def test_the_hadamard_channel_in_closed_form(size: int):
 def test_the_gamma_diagonal_matrix_meets_equation_18():
     for size in (2, 5, 9):
         matrix = Symmetric.from_gamma(size, 19.0).matrix()
-        assert frapp_18.condition(matrix) == pytest.approx(
-            frapp_18.least_positive(size, 19.0), rel=1e-6
+        assert matrices.condition_number(matrix) == pytest.approx(
+            matrices.least_positive(size, 19.0), rel=1e-6
         )
 
 
 def test_balanced_matrices_are_symmetric_and_stochastic():
     made = np.random.default_rng(2).uniform(1, 19, (6, 6))
-    matrix = frapp_18.balanced((made + made.T) / 2)
+    matrix = matrices.balanced((made + made.T) / 2)
     np.testing.assert_allclose(matrix.sum(axis=1), 1)
     np.testing.assert_allclose(matrix, matrix.T)
 
 
 def test_a_lower_condition_number_is_found_out():
-    assert frapp_18.definite([1.2, 1.0]).agrees is True
-    assert frapp_18.definite([1.2, 0.99]).agrees is False
+    assert matrices.definite([1.2, 1.0]).agrees is True
+    assert matrices.definite([1.2, 0.99]).agrees is False
     table = pd.DataFrame({"gamma": 3.0, "size": [16], "gamma_diagonal": [9.0], "hadamard": [10.0]})
-    assert frapp_18.symmetric(table, 3.0).agrees is True
-    assert frapp_18.symmetric(table.assign(hadamard=7.0), 3.0).agrees is False
+    assert matrices.symmetric(table, 3.0).agrees is True
+    assert matrices.symmetric(table.assign(hadamard=7.0), 3.0).agrees is False
 
 
 def test_equation_18_at_another_seed_than_the_pinned():
-    found = frapp_18.run(Setting(seed=2, quick=True)).findings
+    found = matrices.run_18(Setting(seed=2, quick=True)).findings
     assert [f.agrees for f in found] == [True, False, False]

@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchmarks.reproduce.data import ma_laws
+from benchmarks.reproduce import data
 from benchmarks.reproduce.engine import Setting
-from benchmarks.reproduce.ma import ma_5_4
-from benchmarks.reproduce.masiv import masiv_4, masiv_5, masiv_table_2
-from benchmarks.reproduce.masiv.masiv_table_2 import MINER, PEERS, Randomization, view_of, views
-from pramana.setups import ma2006
-from pramana.setups.owner import SeededOwner
+from benchmarks.reproduce.ma import ma_5
+from benchmarks.reproduce.masiv import masiv_5, setups
+from benchmarks.reproduce.masiv.setups import MINER, PEERS, Randomization, view_of, views
+from pramana import setups as example_setups
+from pramana.setups import SeededOwner
 from pramana_core.marginals.counts import ReportedCounts
 
 pytestmark = pytest.mark.calibration
@@ -38,7 +38,7 @@ def test_a_site_has_its_own_columns_as_they_are():
 
 
 def test_both_setups_see_the_same_draws_of_a_column():
-    codes = ma_laws.six_sample(500, np.random.default_rng(1))
+    codes = data.six_sample(500, np.random.default_rng(1))
     owner = SeededOwner.of("masiv", 1, 500)
     told = [owner.report(view.plan, codes, 0) for view in (*views(MINER, 0.3), *views(PEERS, 0.3))]
     assert (told[0].column("B") == told[2].column("B")).all()
@@ -52,7 +52,7 @@ def test_both_setups_see_the_same_draws_of_a_column():
 
 
 def test_table_1_differs_from_mas_in_x_alone():
-    ma, here = ma2006.plan(), Randomization(0.4).plan()
+    ma, here = example_setups.plan(), Randomization(0.4).plan()
     other = [b.names for a, b in zip(ma.blocks, here.blocks, strict=True) if a != b]
     assert other == [("X",)]
     assert here.block_of("X").channel.matrix()[0] == pytest.approx([0.6, 0.4])
@@ -62,25 +62,25 @@ def test_table_1_differs_from_mas_in_x_alone():
 
 def made(printed: float) -> pd.DataFrame:
     rows = {"node": ["X"] * 2 + ["C"] * 4, "free": True, "printed_sd": printed}
-    return pd.DataFrame(rows | {f"se {masiv_table_2.X_PRINTED:g} {MINER}": 0.03})
+    return pd.DataFrame(rows | {f"se {setups.X_PRINTED:g} {MINER}": 0.03})
 
 
 @pytest.mark.parametrize(("printed", "agrees"), [(0.03, True), (0.008, False), (0.09, False)])
 def test_printed_deviations_are_held_against_x(printed: float, agrees: bool):
-    assert masiv_table_2.explains(made(printed), masiv_table_2.X_PRINTED).agrees is agrees
+    assert setups.explains(made(printed), setups.X_PRINTED).agrees is agrees
 
 
 @pytest.mark.parametrize(("peers", "agrees"), [([0.0, 0.01], True), ([0.0, 0.03], False)])
 def test_one_larger_error_refutes_always_better(peers: list[float], agrees: bool):
     table = pd.DataFrame({f"se 0.2 {MINER}": [0.02, 0.02], f"se 0.2 {PEERS}": peers})
-    assert masiv_table_2.better(table, 0.2).agrees is agrees
+    assert setups.table_better(table, 0.2).agrees is agrees
 
 
 @pytest.mark.parametrize(("off", "agrees"), [(0.01, True), (0.04, False)])
 def test_accuracy_of_tables_of_five_runs(off: float, agrees: bool):
     table = pd.DataFrame({"true": [0.3, 0.6]})
     found = {(0.2, name): np.full((10, 2), [0.3, 0.6]) + off for name in (MINER, PEERS)}
-    assert masiv_table_2.accurate(table, found, 0.2).agrees is agrees
+    assert setups.accurate(table, found, 0.2).agrees is agrees
 
 
 @pytest.mark.parametrize(("spread", "agrees"), [(0.01, True), (0.02, False)])
@@ -88,34 +88,34 @@ def test_deviations_are_held_against_theory(spread: float, agrees: bool):
     columns = {f"se 0.2 {MINER}": 0.01, f"sd 0.2 {MINER}": spread, "free": True}
     table = pd.DataFrame(columns, index=range(5))
     found = {(0.2, MINER): np.zeros((60, 5))}
-    assert masiv_table_2.as_theory(table, found, 0.2, MINER).agrees is agrees
+    assert setups.table_as_theory(table, found, 0.2, MINER).agrees is agrees
 
 
 # --- figure 4 ------------------------------------------------------------------------------------
 
 
 def test_without_a_miner_d_itself_has_no_error():
-    counts = ma_laws.counted(ma_laws.six_sample(5000, np.random.default_rng(2)), "D")
-    without = ma_5_4.theory(counts, 0.2, exact=True)
-    assert (without < ma_5_4.theory(counts, 0.2)).all()
-    assert ma_5_4.theory(counts, 1e-9, exact=True) == pytest.approx(0, abs=1e-4)
+    counts = data.counted(data.six_sample(5000, np.random.default_rng(2)), "D")
+    without = ma_5.theory(counts, 0.2, exact=True)
+    assert (without < ma_5.theory(counts, 0.2)).all()
+    assert ma_5.theory(counts, 1e-9, exact=True) == pytest.approx(0, abs=1e-4)
 
 
 def test_p_star_is_the_first_p_above_the_threshold(monkeypatch: pytest.MonkeyPatch):
     """Errors of 0.45 p in half of the runs and -0.45 p in the others."""
-    codes = ma_laws.six_sample(400, np.random.default_rng(3))
-    counts = ma_laws.counted(codes, "D")
+    codes = data.six_sample(400, np.random.default_rng(3))
+    counts = data.counted(codes, "D")
     clean = (counts[..., 0] / counts.sum(axis=-1)).ravel()
-    signs = np.repeat([1.0, -1.0], masiv_4.RUNS // 2)[:, None]
+    signs = np.repeat([1.0, -1.0], setups.REPEATS // 2)[:, None]
 
     def fake(owner, codes, name, p):
         return clean + signs * p * 0.45
 
-    monkeypatch.setattr(masiv_4, "estimates", fake)
-    found = masiv_4.p_star(SeededOwner.of("x", 1, 400), codes, MINER)
+    monkeypatch.setattr(setups, "estimates", fake)
+    found = setups.p_star(SeededOwner.of("x", 1, 400), codes, MINER)
     assert found["mean error"] == 0.05  # 0.0225 is the first above 0.02
     assert found["mean p*"] == pytest.approx(0.05)
-    assert found["error"] == masiv_4.LAST  # errors of opposite signs cancel
+    assert found["error"] == setups.LAST  # errors of opposite signs cancel
 
 
 def stars(miner: list[float], peers: list[float]) -> pd.DataFrame:
@@ -129,11 +129,11 @@ def stars(miner: list[float], peers: list[float]) -> pd.DataFrame:
 
 def test_verdicts_on_p_star():
     good, flat = [0.1, 0.15, 0.2], [0.1, 0.1, 0.1]
-    assert masiv_4.grows(stars(good, good), MINER).agrees is True
-    assert masiv_4.grows(stars(flat, good), MINER).agrees is False
-    assert masiv_4.grows(stars([0.1, 0.05, 0.2], good), MINER).agrees is False
-    assert masiv_4.later(stars(flat, good)).agrees is False
-    assert masiv_4.later(stars(flat, [0.11, 0.2, 0.3])).agrees is True
+    assert setups.grows(stars(good, good), MINER).agrees is True
+    assert setups.grows(stars(flat, good), MINER).agrees is False
+    assert setups.grows(stars([0.1, 0.05, 0.2], good), MINER).agrees is False
+    assert setups.later(stars(flat, good)).agrees is False
+    assert setups.later(stars(flat, [0.11, 0.2, 0.3])).agrees is True
 
 
 def parameters(theory: float, sd: float) -> pd.DataFrame:
@@ -148,14 +148,14 @@ def parameters(theory: float, sd: float) -> pd.DataFrame:
 
 
 def test_verdicts_on_parameters():
-    assert masiv_4.almost_none(parameters(0.05, 0.05), MINER).agrees is True
-    assert masiv_4.almost_none(parameters(0.08, 0.08), MINER).agrees is False
-    assert masiv_4.almost_none(parameters(0.08, 0.08), PEERS).agrees is None
-    assert masiv_4.good(parameters(0.08, 0.08), MINER).agrees is True
-    assert masiv_4.good(parameters(0.12, 0.12), MINER).agrees is False
-    assert masiv_4.as_theory(parameters(0.03, 0.03), MINER).agrees is True
-    assert masiv_4.as_theory(parameters(0.03, 0.09), MINER).agrees is False
-    assert masiv_4.better(parameters(0.03, 0.03)).agrees is False
+    assert setups.almost_none(parameters(0.05, 0.05), MINER).agrees is True
+    assert setups.almost_none(parameters(0.08, 0.08), MINER).agrees is False
+    assert setups.almost_none(parameters(0.08, 0.08), PEERS).agrees is None
+    assert setups.good(parameters(0.08, 0.08), MINER).agrees is True
+    assert setups.good(parameters(0.12, 0.12), MINER).agrees is False
+    assert setups.as_theory(parameters(0.03, 0.03), MINER).agrees is True
+    assert setups.as_theory(parameters(0.03, 0.09), MINER).agrees is False
+    assert setups.better(parameters(0.03, 0.03)).agrees is False
 
 
 # --- figure 5 ------------------------------------------------------------------------------------
@@ -210,12 +210,12 @@ def test_little_error_is_half_a_link(most: int, agrees: bool):
 
 
 def test_nothing_is_in_error_where_nothing_is_randomized():
-    codes = ma_laws.six_sample(50_000, np.random.default_rng(5))
+    codes = data.six_sample(50_000, np.random.default_rng(5))
     owner = SeededOwner.of("masiv", 2, 50_000)
     for name in (MINER, PEERS):
         seen = masiv_5._views(owner, codes, name, 0.0, 0)
         found = masiv_5.structure(seen, masiv_5.SCORES["C* = 1"](0.0))
-        assert set(found.links) == set(ma_laws.STRUCTURE.links)
+        assert set(found.links) == set(data.STRUCTURE.links)
         learned = masiv_5.network(seen, found)
         wanted = masiv_5.network({"ABCDEF": masiv_5._exact(codes)}, found)
         for node, table in wanted.tables.items():

@@ -18,13 +18,12 @@ import pytest
 from scipy import integrate, stats
 from typer.testing import CliRunner
 
-from benchmarks.reproduce import engine
-from benchmarks.reproduce.data import ma_laws
+from benchmarks.reproduce import data, engine
 from benchmarks.reproduce.engine import Experiment, Finding, Result, Setting
-from benchmarks.reproduce.ma import item_runs, ma_2_2, ma_3_3, ma_3_4, privacy
+from benchmarks.reproduce.ma import ma_2, ma_3, ma_7
 from benchmarks.reproduce.run import catalogue, reproduce, select, tally
+from pramana import setups as production
 from pramana.cli import app
-from pramana.setups import owner as production
 from pramana_core.discretize import Discretization
 from pramana_core.errors import OptionError
 from pramana_core.privacy import gamma, gamma_within_groups
@@ -59,8 +58,8 @@ def matrix(size: int, p: float, groups: list[list[int]] | None = None) -> np.nda
         (lambda: Finding(True, "  "), "sentence"),
         (lambda: Result({}, (Finding(None, "."),), lambda _: None), "at least one"),
         (lambda: Result({"a": pd.DataFrame()}, (), lambda _: None), "at least one"),
-        (lambda: Experiment("Ma 2.2", "t", "s", ma_2_2.run_2_2), "not a valid name"),
-        (lambda: Experiment("ma-2.2", "", "s", ma_2_2.run_2_2), "title"),
+        (lambda: Experiment("Ma 2.2", "t", "s", ma_2.run_2_2), "not a valid name"),
+        (lambda: Experiment("ma-2.2", "", "s", ma_2.run_2_2), "title"),
         (lambda: select(["ma-9.9"]), "no experiment ma-9.9"),
         (lambda: reproduce([], QUICK, Path("nowhere")), "no experiment to run"),
     ],
@@ -105,12 +104,12 @@ def test_the_catalogue_names_each_experiment_once():
 def reports(p: float) -> tuple[np.ndarray, np.ndarray]:
     """Reported counts of 50,000 records, and the true cells' counts."""
     records = 50_000
-    pmf = ma_laws.pmf()
-    codes = production.draw_cells(pmf, ma_laws.NAMES, records, np.random.default_rng(5))
+    pmf = data.pmf()
+    codes = production.draw_cells(pmf, data.NAMES, records, np.random.default_rng(5))
     owner = production.SeededOwner.of("test", 3, records)
     true = np.zeros(pmf.shape)
     np.add.at(true, tuple(codes.values()), 1)
-    return owner.report(ma_laws.multicategory(p), codes).table(ma_laws.NAMES), true
+    return owner.report(data.multicategory(p), codes).table(data.NAMES), true
 
 
 def expected(true: np.ndarray, p: float) -> np.ndarray:
@@ -128,7 +127,7 @@ def test_owners_reports_follow_the_matrix(assert_distribution):
 
 def test_drawn_cells_follow_the_table(assert_distribution):
     _, true = reports(0.5)
-    pmf = ma_laws.pmf()
+    pmf = data.pmf()
     assert_distribution(true, true.sum() * pmf, false_alarm=FALSE_ALARM)
     other = np.where(pmf > 0, pmf, 0) ** 1.03
     with pytest.raises(AssertionError, match="chi-square"):
@@ -136,13 +135,13 @@ def test_drawn_cells_follow_the_table(assert_distribution):
 
 
 def test_an_owners_draws_repeat_and_differ_by_run():
-    plan = ma_laws.multicategory(0.5)
-    codes = production.draw_cells(ma_laws.pmf(), ma_laws.NAMES, 500, np.random.default_rng(0))
+    plan = data.multicategory(0.5)
+    codes = production.draw_cells(data.pmf(), data.NAMES, 500, np.random.default_rng(0))
     owner = production.SeededOwner.of("test", 3, 800)  # more records than are reported
-    tables = [owner.report(plan, codes, run).table(ma_laws.NAMES) for run in (0, 0, 1)]
+    tables = [owner.report(plan, codes, run).table(data.NAMES) for run in (0, 0, 1)]
     assert (tables[0] == tables[1]).all()
     assert (tables[0] != tables[2]).any()
-    other = production.SeededOwner.of("test", 4, 800).report(plan, codes).table(ma_laws.NAMES)
+    other = production.SeededOwner.of("test", 4, 800).report(plan, codes).table(data.NAMES)
     assert (tables[0] != other).any()
 
 
@@ -150,10 +149,10 @@ def test_an_owners_draws_repeat_and_differ_by_run():
 
 
 def test_table_2_1_lacks_a_twentieth():
-    total = sum((entry for row in ma_laws.PRINTED for entry in row), Fraction(0))
+    total = sum((entry for row in data.PRINTED for entry in row), Fraction(0))
     assert total == Fraction(19, 20)
-    assert [len(row) for row in ma_laws.PRINTED] == [5] * 5
-    pmf = ma_laws.pmf()
+    assert [len(row) for row in data.PRINTED] == [5] * 5
+    pmf = data.pmf()
     assert math.isclose(pmf.sum(), 1, rel_tol=1e-12)
     assert math.isclose(pmf[0, 1] / pmf[0, 0], 12)
     assert (pmf == 0).sum() == 10
@@ -181,7 +180,7 @@ def test_accurate_is_a_tenth_of_the_records(moved: int, agrees: bool):
 def test_error_bars_of_figure_2_2_follow_theorem_2(quick):
     """The estimated errors are near those of the true counts, by the dense formula."""
     found = quick("ma-2.2").result.tables["counts"]
-    joint = np.kron(matrix(5, ma_2_2.P), matrix(5, ma_2_2.P))
+    joint = np.kron(matrix(5, ma_2.P), matrix(5, ma_2.P))
     true = found["true"].to_numpy()
     spread = sum(
         n * (np.diag(row) - np.outer(row, row)) for n, row in zip(true, joint, strict=True)
@@ -193,12 +192,12 @@ def test_error_bars_of_figure_2_2_follow_theorem_2(quick):
     assert not np.allclose(found["moment_se"], 1.3 * exact, rtol=0.15)
 
 
-@pytest.mark.parametrize("size", ma_2_2.SIZES)
+@pytest.mark.parametrize("size", ma_2.SIZES)
 def test_the_variance_of_symmetric_randomization_in_closed_form(size: int):
     """Every category keeps lambda = 1 - p K / (K - 1) of itself: errors grow by 1 / lambda."""
-    table = ma_2_2.run_grouping(Setting()).tables["sizes"]
-    row = table[(table["kind"] == ma_2_2.SAME_P) & (table["categories"] == size)].iloc[0]
-    p = ma_2_2.GROUPS_P
+    table = ma_2.run_grouping(Setting()).tables["sizes"]
+    row = table[(table["kind"] == ma_2.SAME_P) & (table["categories"] == size)].iloc[0]
+    p = ma_2.GROUPS_P
     kept = 1 - p * size / (size - 1)
     # Reports are uniform, too: their variance, divided by lambda^2, less that of the records.
     q = 1 / size
@@ -207,42 +206,40 @@ def test_the_variance_of_symmetric_randomization_in_closed_form(size: int):
 
 
 def test_channels_have_what_is_kept():
-    for size in ma_2_2.SIZES:
-        assert gamma(ma_2_2.channel(ma_2_2.SAME_GAMMA, size)) == pytest.approx(19, rel=1e-6)
-    within = gamma_within_groups(ma_2_2.grouped(ma_2_2.SAME_GAMMA))
+    for size in ma_2.SIZES:
+        assert gamma(ma_2.channel(ma_2.SAME_GAMMA, size)) == pytest.approx(19, rel=1e-6)
+    within = gamma_within_groups(ma_2.grouped(ma_2.SAME_GAMMA))
     assert within == pytest.approx(19, rel=1e-6)
-    assert gamma_within_groups(ma_2_2.grouped(ma_2_2.SAME_P)) == pytest.approx(2 * 0.7 / 0.3)
+    assert gamma_within_groups(ma_2.grouped(ma_2.SAME_P)) == pytest.approx(2 * 0.7 / 0.3)
 
 
 @pytest.mark.parametrize(("last", "agrees"), [(3.0, True), (1.5, False)])
 def test_verdict_on_variances(last: float, agrees: bool):
     table = pd.DataFrame({"kind": "k", "variance": [1.0, 2.0, last]})
-    assert ma_2_2.more_categories(table, "k").agrees is agrees
+    assert ma_2.more_categories(table, "k").agrees is agrees
 
 
 @pytest.mark.parametrize(("yes", "agrees"), [(0.5, True), (1.5, False)])
 def test_verdict_on_groups(yes: float, agrees: bool):
     table = pd.DataFrame({"kind": "k", "grouped": ["no", "yes"], "variance": [1.0, yes]})
-    assert ma_2_2.less_variance(table, "k").agrees is agrees
+    assert ma_2.less_variance(table, "k").agrees is agrees
 
 
 # --- Ma 2.3 --------------------------------------------------------------------------------------
 
 
 def test_the_two_triangles_are_a_density():
-    area, _ = integrate.quad(
-        lambda x: float(ma_laws.density(np.array(x))), 0, 24, points=[6, 12, 18]
-    )
+    area, _ = integrate.quad(lambda x: float(data.density(np.array(x))), 0, 24, points=[6, 12, 18])
     assert math.isclose(area, 1, rel_tol=1e-9)
     points = np.array([0.0, 6, 12, 18, 24, 3, 25])
-    assert np.allclose(ma_laws.density(points), np.array([0, 2, 0, 2, 0, 1, 0]) / 24)
+    assert np.allclose(data.density(points), np.array([0, 2, 0, 2, 0, 1, 0]) / 24)
 
 
 def test_samples_follow_the_two_triangles(assert_distribution):
-    values = ma_laws.triangle_sample(40_000, np.random.default_rng(2))
+    values = data.triangle_sample(40_000, np.random.default_rng(2))
     seen, edges = np.histogram(values, bins=24, range=(0, 24))
     middle = (edges[:-1] + edges[1:]) / 2  # exact: the density is linear within each bin
-    wanted = 40_000 * ma_laws.density(middle)
+    wanted = 40_000 * data.density(middle)
     assert_distribution(seen, wanted, false_alarm=FALSE_ALARM)
     with pytest.raises(AssertionError, match="chi-square"):
         assert_distribution(seen, np.roll(wanted, 1), false_alarm=FALSE_ALARM)
@@ -251,10 +248,10 @@ def test_samples_follow_the_two_triangles(assert_distribution):
 def test_distance_of_four_flat_pieces_is_one_half():
     """By hand: on each quarter |f - 1/24| is two triangles of area 1/16."""
     quarters = Discretization((6.0, 12.0, 18.0), (3.0, 9.0, 15.0, 21.0), (1, 1, 1, 1), "test")
-    distance = ma_laws.l1_distance(quarters, np.full(4, 25.0))
+    distance = data.l1_distance(quarters, np.full(4, 25.0))
     assert math.isclose(distance, 0.5, rel_tol=1e-5)
-    assert ma_laws.widths(quarters) == [6.0, 6.0]
-    assert np.allclose(ma_laws.heights(quarters, np.full(4, 25.0)), 1 / 24)
+    assert data.widths(quarters) == [6.0, 6.0]
+    assert np.allclose(data.heights(quarters, np.full(4, 25.0)), 1 / 24)
 
 
 # --- Ma 3.1 and 3.2 ------------------------------------------------------------------------------
@@ -277,7 +274,7 @@ def test_figure_3_1_is_the_printed_double_sum(quick):
 def test_figure_3_2_is_the_worst_binary_posterior(quick):
     """The bound by another way: Bayes' rule on the worst likelihood ratio, gamma to 1."""
     found = quick("ma-3.2").result.tables["bound"]
-    assert set(found["gamma"]) == set(privacy.GAMMAS)
+    assert set(found["gamma"]) == set(ma_3.GAMMAS)
     for g, prior, bound in found.iloc[::7].itertuples(index=False):
         assert math.isclose(bound, prior * g / (prior * g + (1 - prior)), rel_tol=1e-12)
 
@@ -289,7 +286,7 @@ def test_log_odds_of_many_tables():
     tables = np.array(
         [[[3.0, 1.0], [2.0, 5.0]], [[1.0, 1.0], [1.0, 1.0]], [[-1.0, 2.0], [3.0, 4.0]]]
     )
-    value = ma_3_3.log_odds(tables)
+    value = ma_3.log_odds(tables)
     assert math.isclose(value[0], math.log(3 * 5 / (1 * 2)))
     assert value[1] == 0
     assert math.isnan(value[2])
@@ -310,8 +307,8 @@ def test_the_score_is_standard_normal_for_independent_variables(quick):
 
 def test_the_score_is_zero_without_association_and_scales():
     covariance = np.eye(4)
-    assert ma_3_3.dependence_score(np.array([[2.0, 4.0], [3.0, 6.0]]), covariance) == 0
-    score = ma_3_3.dependence_score(np.array([[2.0, 1.0], [1.0, 2.0]]), 4 * covariance)
+    assert ma_3.dependence_score(np.array([[2.0, 4.0], [3.0, 6.0]]), covariance) == 0
+    score = ma_3.dependence_score(np.array([[2.0, 1.0], [1.0, 2.0]]), 4 * covariance)
     assert math.isclose(score, 3 / (2 * math.sqrt(10)))
 
 
@@ -329,16 +326,16 @@ def test_divergence_by_hand():
     pmf, counts = np.array([0.5, 0.5, 0.0]), np.array([30.0, 0.0, 10.0])
     mixed = [0.99 * 0.75 + 0.01 / 3, 0.01 / 3, 0.99 * 0.25 + 0.01 / 3]
     by_hand = 0.5 * math.log2(0.5 / mixed[0]) + 0.5 * math.log2(0.5 / mixed[1])
-    assert math.isclose(ma_3_4.divergence(pmf, counts), by_hand)
+    assert math.isclose(ma_3.divergence(pmf, counts), by_hand)
     raised = [30.5 / 41.5, 0.5 / 41.5]
-    half = ma_3_4.divergence(pmf, counts, ma_3_4.half_a_record(3, 40))
+    half = ma_3.divergence(pmf, counts, ma_3.half_a_record(3, 40))
     assert math.isclose(half, sum(0.5 * math.log2(0.5 / q) for q in raised))
 
 
 # --- Ma 7.3 --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("items", item_runs.GROUPS)
+@pytest.mark.parametrize("items", ma_7.GROUPS)
 def test_figure_7_3_by_enumeration(quick, items: int):
     """Both matrices over all 2^|G| cells, ratios within columns; the marginal by summing out."""
     found = quick("ma-7.3").result.tables["gamma"]
@@ -411,7 +408,7 @@ def test_the_page_holds_everything_and_loads_nothing(tmp_path: Path):
 def test_a_seed_gives_the_same_bytes(tmp_path: Path):
     folders = [tmp_path / name for name in ("one", "two", "other")]
     for folder, seed in zip(folders, (3, 3, 4), strict=True):
-        experiments = [made_up(), item_runs.MA_7_3][: 2 if seed == 3 else 1]
+        experiments = [made_up(), ma_7.MA_7_3][: 2 if seed == 3 else 1]
         reproduce(experiments, Setting(seed=seed, quick=True), folder)
     for path in folders[0].iterdir():
         assert path.read_bytes() == (folders[1] / path.name).read_bytes(), path.name

@@ -17,19 +17,11 @@ import pytest
 from matplotlib.figure import Figure
 from scipy import integrate, stats
 
-from benchmarks.reproduce import engine
-from benchmarks.reproduce.data import ma_laws
+from benchmarks.reproduce import data, engine
 from benchmarks.reproduce.engine import Setting
-from benchmarks.reproduce.ma import (
-    ckl,
-    ma_3_4,
-    ma_5_1,
-    ma_5_4,
-    ma_table_5_2,
-    structure_curves,
-)
-from pramana.setups import ma2006
-from pramana.setups.owner import SeededOwner
+from benchmarks.reproduce.ma import ma_3, ma_5, ma_table_5_2, structures
+from pramana import setups
+from pramana.setups import SeededOwner
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.networks.bayes_net import learn_parameters
 from pramana_core.learn.networks.structure import Structure
@@ -46,23 +38,23 @@ FLIP = np.array([[0.75, 0.25], [0.25, 0.75]])
 
 
 def test_the_networks_tables_are_those_the_choice_states():
-    tables = ma_laws.network().tables
+    tables = data.network().tables
     assert tables["A"][0] == 0.4
     assert tables["B"][:, 0].tolist() == [0.2, 0.75]
     assert tables["D"][..., 0].ravel().tolist() == [0.9, 0.35, 0.45, 0.1]
     assert tables["F"][..., 0].ravel().tolist() == [0.85, 0.3, 0.4, 0.15]
-    assert ma_laws.STRUCTURE.parents["F"] == ("C", "D")
+    assert data.STRUCTURE.parents["F"] == ("C", "D")
     for row in ("B .2 .75", "C .7 .25", "D .9 .35 .45 .1", "E .2 .8", "F .85 .3 .4 .15"):
-        assert row in ma_laws.SIX_NODES
+        assert row in data.SIX_NODES
 
 
 def test_a_familys_counts_are_counted():
-    codes = ma_laws.six_sample(200, np.random.default_rng(1))
-    counts = ma_laws.counted(codes, "D")
+    codes = data.six_sample(200, np.random.default_rng(1))
+    counts = data.counted(codes, "D")
     for b, c, d in itertools.product(range(2), repeat=3):
         rows = (codes["B"] == b) & (codes["C"] == c) & (codes["D"] == d)
         assert counts[b, c, d] == rows.sum()
-    assert ma_laws.family("D").families == (("B", ()), ("C", ()), ("D", ("B", "C")))
+    assert data.family("D").families == (("B", ()), ("C", ()), ("D", ("B", "C")))
 
 
 # --- the errors of theory ------------------------------------------------------------------------
@@ -93,9 +85,9 @@ def test_parameter_errors_are_the_products_own_on_expected_reports():
     cells = np.repeat(np.arange(8), reported.ravel().astype(int))
     columns = dict(zip("BCD", np.unravel_index(cells, (2, 2, 2)), strict=True))
     codes = {name: column.astype(np.uint8) for name, column in columns.items()}
-    plan = ma_laws.six_plan(0.25, "BCD")
+    plan = data.six_plan(0.25, "BCD")
     marginals = EstimatedMarginals(ReportedCounts(codes, plan.reported_sizes), plan)
-    (*_, family) = learn_parameters(marginals, ma_laws.family("D")).families
+    (*_, family) = learn_parameters(marginals, data.family("D")).families
     errors = engine.parameter_errors(true.astype(float), [FLIP] * 3)
     assert np.allclose(family.se_records, errors, rtol=1e-6)
     assert not np.allclose(family.se, errors, rtol=1e-3)
@@ -104,8 +96,8 @@ def test_parameter_errors_are_the_products_own_on_expected_reports():
 # --- figure 5.1 ----------------------------------------------------------------------------------
 
 
-def ratio() -> ma_5_1.RatioOfNormals:
-    return ma_5_1.RatioOfNormals((300.0, 900.0), (60.0, 80.0), 0.6)
+def ratio() -> ma_5.RatioOfNormals:
+    return ma_5.RatioOfNormals((300.0, 900.0), (60.0, 80.0), 0.6)
 
 
 def exact_density(w: float) -> float:
@@ -139,8 +131,8 @@ def test_the_normal_approximation_by_hand():
 
 def test_simulated_estimates_are_centred_and_spread_as_theory_says():
     """20,000 draws; mean and variance at a false-alarm rate of 1e-6 each."""
-    found = ma_5_1.simulate(0.2, 8_000, 20_000, np.random.default_rng(8))
-    made = ma_5_1.RatioOfNormals.of_parameter(ma_5_1.equal(8_000), 0.2)
+    found = ma_5.simulate(0.2, 8_000, 20_000, np.random.default_rng(8))
+    made = ma_5.RatioOfNormals.of_parameter(ma_5.equal(8_000), 0.2)
     limit = stats.norm.isf(5e-7)
     assert abs(found.mean() - 0.5) <= limit * made.normal_deviation / math.sqrt(found.size)
     statistic = (found.size - 1) * found.var(ddof=1) / made.normal_deviation**2
@@ -151,35 +143,35 @@ def test_simulated_estimates_are_centred_and_spread_as_theory_says():
 
 def test_the_farthest_distance_of_distribution_functions():
     found = np.array([0.0, 0.0, 1.0, 1.0])
-    assert ma_5_1._farthest(found, np.array([0.25, 0.25, 0.75, 0.75])) == 0
-    assert ma_5_1._farthest(found, np.array([0.5, 0.5, 0.75, 0.75])) == 0.25
+    assert ma_5._farthest(found, np.array([0.25, 0.25, 0.75, 0.75])) == 0
+    assert ma_5._farthest(found, np.array([0.5, 0.5, 0.75, 0.75])) == 0.25
 
 
 # --- figures 5.5, 5.7, 5.8 -----------------------------------------------------------------------
 
 
 def test_the_predicted_p_has_the_mean_absolute_error():
-    counts = ma_laws.counted(ma_laws.six_sample(8_000, np.random.default_rng(2)), "D")
-    p = ma_5_4.predicted(counts, 0.04)
-    spread = ma_5_4.theory(counts, p)
+    counts = data.counted(data.six_sample(8_000, np.random.default_rng(2)), "D")
+    p = ma_5.predicted(counts, 0.04)
+    spread = ma_5.theory(counts, p)
     means = [
         integrate.quad(lambda x, s=s: 2 * x * stats.norm.pdf(x, 0, s), 0, 8 * s)[0] for s in spread
     ]
     assert np.mean(means) == pytest.approx(0.04, rel=1e-6)
-    assert ma_5_4.predicted(4 * counts, 0.04) > p
+    assert ma_5.predicted(4 * counts, 0.04) > p
 
 
 def test_the_conditional_distance_by_hand():
     counts = np.array([[30.0, 10.0], [0.0, 60.0]])
     estimate = np.array([[0.5, 0.5], [0.2, 0.8]])
     by_hand = 0.4 * (0.75 * math.log(1.5) + 0.25 * math.log(0.5)) + 0.6 * math.log(1 / 0.8)
-    assert ckl.conditional_kl(counts, estimate) == pytest.approx(by_hand)
+    assert structures.conditional_kl(counts, estimate) == pytest.approx(by_hand)
     information = (
         0.3 * math.log(0.3 / (0.4 * 0.3))
         + 0.1 * math.log(0.1 / (0.4 * 0.7))
         + 0.6 * math.log(0.6 / (0.6 * 0.7))
     )
-    assert ckl.ignoring_parents(counts) == pytest.approx(information)
+    assert structures.ignoring_parents(counts) == pytest.approx(information)
 
 
 def test_the_predicted_distance_is_the_mean_of_small_errors():
@@ -192,20 +184,22 @@ def test_the_predicted_distance_is_the_mean_of_small_errors():
         rng.multinomial(int(n), row, size=400) for n, row in zip(counts.ravel(), joint, strict=True)
     )
     estimates = (reported @ np.linalg.inv(joint)).reshape(-1, 2, 2)
-    found = [ckl.conditional_kl(counts, e / e.sum(axis=-1, keepdims=True)) for e in estimates]
+    found = [
+        structures.conditional_kl(counts, e / e.sum(axis=-1, keepdims=True)) for e in estimates
+    ]
     error = np.std(found, ddof=1) / math.sqrt(len(found))
     limit = stats.norm.isf(5e-7) * error
-    assert abs(np.mean(found) - ckl.predicted(counts, 0.1)) <= limit
-    assert abs(np.mean(found) - ckl.predicted(counts, 0.15)) > limit
+    assert abs(np.mean(found) - structures.predicted(counts, 0.1)) <= limit
+    assert abs(np.mean(found) - structures.predicted(counts, 0.15)) > limit
 
 
 def test_distances_are_of_the_randomized_records():
-    codes = ma_laws.six_sample(5_000, np.random.default_rng(4))
+    codes = data.six_sample(5_000, np.random.default_rng(4))
     owner = SeededOwner.of("test", 1, 5_000)
-    clean, noisy = (ckl.distances(owner, codes, p, 0) for p in (0.0, 0.3))
+    clean, noisy = (structures.distances(owner, codes, p, 0) for p in (0.0, 0.3))
     assert max(clean) < 1e-4 < min(noisy)
-    assert ckl.distances(owner, codes, 0.3, 1) != noisy
-    mean, sd = ckl.moments([(1.0, 2.0), (3.0, 2.0)])
+    assert structures.distances(owner, codes, 0.3, 1) != noisy
+    mean, sd = structures.moments([(1.0, 2.0), (3.0, 2.0)])
     assert mean.tolist() == [2, 2]
     assert sd == pytest.approx([math.sqrt(2), 0])
 
@@ -217,37 +211,37 @@ def test_the_printed_table_has_every_parameter():
     printed = ma_table_5_2.printed()
     assert sum(len(means) for means, _ in printed.values()) == 64
     for node, (means, deviations) in printed.items():
-        size = ma2006.DOMAIN[node].size
+        size = setups.DOMAIN[node].size
         assert np.allclose(means.reshape(size, -1).sum(axis=0), 1, atol=0.025)
         assert means == pytest.approx(
-            ma_table_5_2.in_order(ma2006.network().tables[node]), abs=0.05
+            ma_table_5_2.in_order(setups.network().tables[node]), abs=0.05
         )
         assert (deviations < 0.06).all()
 
 
 def test_without_a_miner_only_sensitive_cross_parents_are_randomized():
     """By hand: E -> X; L -> E, B -> D, X -> C; C -> G. T and S are not sensitive."""
-    views = dict(zip(ma2006.OWNERS, ma_table_5_2.PEERS, strict=True))
+    views = dict(zip(setups.OWNERS, ma_table_5_2.PEERS, strict=True))
     assert views["laboratory"].randomized == ("E",)
     assert views["registry"].randomized == ("L", "B", "X")
     assert views["clinic"].randomized == ("C",)
     (miner,) = ma_table_5_2.MINER
-    assert set(miner.randomized) == set(ma2006.CHANNELS)
-    assert ma2006.owner_of("X") == "laboratory"
+    assert set(miner.randomized) == set(setups.CHANNELS)
+    assert setups.owner_of("X") == "laboratory"
 
 
 def test_the_plan_is_table_5_1():
-    channels = {block.name: block.channel.matrix() for block in ma2006.plan().blocks}
+    channels = {block.name: block.channel.matrix() for block in setups.plan().blocks}
     assert np.allclose(channels["C"], [[0.9, 0.1], [0.25, 0.75]], atol=1e-9)
     assert np.allclose(channels["L"], np.full((3, 3), 0.15) + 0.55 * np.eye(3), atol=1e-9)
     assert np.allclose(channels["T"], np.eye(2))
-    assert ma2006.plan(exact="C").block_of("C").channel.is_identity
+    assert setups.plan(exact="C").block_of("C").channel.is_identity
 
 
 def test_both_cases_see_the_same_randomized_records():
     """Perturb once: what a peer gets of C is what the miner gets."""
     codes = ma_table_5_2.sample(QUICK)
-    owner = SeededOwner.of("test", 1, ma2006.RECORDS)
+    owner = SeededOwner.of("test", 1, setups.RECORDS)
     (miner,), clinic = ma_table_5_2.MINER, ma_table_5_2.PEERS[0]
     at_miner, at_clinic = (owner.report(view.plan, codes, 2) for view in (miner, clinic))
     assert (at_miner.table(["C", "G"]) == at_clinic.table(["C", "G"])).all()
@@ -257,9 +251,9 @@ def test_both_cases_see_the_same_randomized_records():
 def test_parameters_without_a_miner_by_the_formulas_of_5_2_1():
     """Node X of the laboratory: its own column exact; E with p = 0.2, inverted by hand."""
     codes = ma_table_5_2.sample(QUICK)
-    owner = SeededOwner.of("test", 1, ma2006.RECORDS)
+    owner = SeededOwner.of("test", 1, setups.RECORDS)
     found = ma_table_5_2.learn(owner, codes, ma_table_5_2.PEERS, 0)
-    start = sum(ma2006.network().tables[n].size for n in ("A", "T", "S", "L", "B", "E", "D"))
+    start = sum(setups.network().tables[n].size for n in ("A", "T", "S", "L", "B", "E", "D"))
     table = owner.report(ma_table_5_2.PEERS[1].plan, codes, 0).table(["E", "X"])
     counts = np.array([[0.8, -0.2], [-0.2, 0.8]]) / 0.6 @ table
     by_hand = (counts / counts.sum(axis=1, keepdims=True)).T.ravel()
@@ -305,20 +299,20 @@ def means(values: dict[str, list[float]]) -> pd.DataFrame:
 
 def test_verdicts_on_thresholds():
     table = means({"weak": [1.0, 4.0], "strong": [0.5, 3.0], "mixed": [0.2, 5.0], "flat": [2, 2]})
-    assert structure_curves.grows(table, "weak").agrees is True
-    assert structure_curves.grows(table, "flat").agrees is False
-    assert structure_curves.protects(table, "weak", "strong").agrees is True
-    assert structure_curves.protects(table, "weak", "mixed").agrees is False
+    assert structures.grows(table, "weak").agrees is True
+    assert structures.grows(table, "flat").agrees is False
+    assert structures.protects(table, "weak", "strong").agrees is True
+    assert structures.protects(table, "weak", "mixed").agrees is False
     rows = pd.DataFrame({"score": ["weak"] * 3, "missing": [0, 1, 0]})
-    assert structure_curves.always_extra(rows, ["weak"]).agrees is True
-    assert structure_curves.always_extra(rows.assign(missing=1), ["weak"]).agrees is False
+    assert structures.always_extra(rows, ["weak"]).agrees is True
+    assert structures.always_extra(rows.assign(missing=1), ["weak"]).agrees is False
 
 
 def test_variable_eta_is_that_of_5_6_4():
     levels = {0.05: 0.99, 0.15: 0.99, 0.16: 0.98, 0.25: 0.98, 0.26: 0.97, 0.3: 0.97}
-    assert {p: structure_curves.variable_eta(p) for p in levels} == levels
-    assert structure_curves.BAYESIAN["variable η"](0.2).eta == 0.98
-    assert structure_curves.BIC["C* = 8"](0.2).c_star == 8
+    assert {p: structures.variable_eta(p) for p in levels} == levels
+    assert structures.BAYESIAN["variable η"](0.2).eta == 0.98
+    assert structures.BIC["C* = 8"](0.2).c_star == 8
 
 
 def test_summaries_are_means_over_runs():
@@ -332,7 +326,7 @@ def test_summaries_are_means_over_runs():
             "kl": [0.1, 0.3],
         }
     )
-    (row,) = structure_curves.summarized(rows).to_dict("records")
+    (row,) = structures.summarized(rows).to_dict("records")
     assert (row["extra"], row["missing"], row["errors"]) == (2, 0.5, 2.5)
     assert row["kl"] == pytest.approx(0.2)
     assert row["errors_se"] == pytest.approx(1.5)
@@ -346,8 +340,8 @@ def test_no_threshold_beats_the_likelihood_of_the_reports(quick):
     table = quick("ma-5.9").result.tables["means"]
     errors = table.pivot_table(index="p", columns="score", values="errors")
     found = errors.loc[0.2]
-    assert found[structure_curves.OURS] < found.drop(structure_curves.OURS).min()
-    assert found[structure_curves.OURS] <= 0.2
+    assert found[structures.OURS] < found.drop(structures.OURS).min()
+    assert found[structures.OURS] <= 0.2
 
 
 def test_sub_structures_keep_all_nodes():
@@ -359,10 +353,10 @@ def test_sub_structures_keep_all_nodes():
 @pytest.mark.parametrize(
     ("experiment", "pairs"),
     [
-        (ma_3_4.EXPERIMENT, [(20, 3), (5, 1)]),
-        (ckl.MA_5_7, [(50, 10)]),
-        (structure_curves.MA_5_9, [(20, 5)]),
-        (structure_curves.MA_5_10, [(20, 5)]),
+        (ma_3.MA_3_4, [(20, 3), (5, 1)]),
+        (structures.MA_5_7, [(50, 10)]),
+        (structures.MA_5_9, [(20, 5)]),
+        (structures.MA_5_10, [(20, 5)]),
         (ma_table_5_2.EXPERIMENT, [(60, 10)]),
     ],
     ids=lambda value: getattr(value, "name", ""),
@@ -374,16 +368,16 @@ def test_choices_tell_how_often_a_quick_run_repeats(experiment, pairs):
 
 
 def test_the_legend_covers_no_curve_of_links_in_error():
-    scores = [*structure_curves.BAYESIAN, structure_curves.OURS]
+    scores = [*structures.BAYESIAN, structures.OURS]
     table = pd.DataFrame(
         [
             {"score": s, "p": p, "errors": 20 * p, "kl": p, "errors_se": 0.1, "kl_se": 0.01}
             for s in scores
-            for p in structure_curves.LEVELS
+            for p in structures.LEVELS
         ]
     )
     figure = Figure()
-    structure_curves.draw(figure, table)
+    structures.draw(figure, table)
     legends = [axis.get_legend() for axis in figure.axes]
     assert legends[0] is None
     assert [text.get_text() for text in legends[1].get_texts()] == scores

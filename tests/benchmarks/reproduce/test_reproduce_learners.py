@@ -15,8 +15,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from benchmarks.reproduce.data import ma_tables
-from benchmarks.reproduce.data.ma_tables import (
+from benchmarks.reproduce import data
+from benchmarks.reproduce.data import (
     ADULT_GROUPS,
     MUSHROOM_GROUPS,
     Grouping,
@@ -25,7 +25,7 @@ from benchmarks.reproduce.data.ma_tables import (
     transactions,
 )
 from benchmarks.reproduce.engine import Setting
-from benchmarks.reproduce.ma import iris, item_runs, linear_runs, tree_runs
+from benchmarks.reproduce.ma import linear_runs, ma_7
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import MissingColumn, OptionError, TableError, UnknownCategory
 from pramana_core.estimation.estimated import EstimatedMarginals
@@ -45,9 +45,9 @@ def domain_of(groupings: tuple[Grouping, ...]) -> Domain:
 
 
 def test_cardinalities_are_the_papers():
-    assert domain_of(ma_tables.ADULT).shape == (4, 3, 3, 3, 2, 3, 2, 3, 2, 3, 2)
-    assert domain_of(ma_tables.CANCER).shape == (3, 2, 3, 2, 3, 2, 3, 2, 3, 2)
-    assert (len(ma_tables.MUSHROOM), sum(domain_of(ma_tables.MUSHROOM).shape)) == (9, 23)
+    assert domain_of(data.ADULT).shape == (4, 3, 3, 3, 2, 3, 2, 3, 2, 3, 2)
+    assert domain_of(data.CANCER).shape == (3, 2, 3, 2, 3, 2, 3, 2, 3, 2)
+    assert (len(data.MUSHROOM), sum(domain_of(data.MUSHROOM).shape)) == (9, 23)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_cardinalities_are_the_papers():
     [
         (Grouping("x", cuts=(3, 6)), ["2", "3", "5.9", "6"], [0, 1, 1, 2]),
         (Grouping("x", groups={"a": ("p", "q"), "rest": ()}), ["q", "z", "p"], [0, 1, 0]),
-        (ma_tables.as_they_are("x", "u", "v"), ["v", "u"], [1, 0]),
+        (data.as_they_are("x", "u", "v"), ["v", "u"], [1, 0]),
     ],
 )
 def test_values_become_categories(grouping: Grouping, values: list[str], codes: list[int]):
@@ -64,7 +64,7 @@ def test_values_become_categories(grouping: Grouping, values: list[str], codes: 
 
 @pytest.mark.parametrize(
     ("grouping", "value"),
-    [(Grouping("x", cuts=(3, 6)), "secret"), (ma_tables.as_they_are("x", "u", "v"), "secret")],
+    [(Grouping("x", cuts=(3, 6)), "secret"), (data.as_they_are("x", "u", "v"), "secret")],
 )
 def test_values_that_fit_no_category(grouping: Grouping, value: str):
     with pytest.raises(TableError, match="1 values that fit none") as caught:
@@ -75,7 +75,7 @@ def test_values_that_fit_no_category(grouping: Grouping, value: str):
 def test_a_table_without_its_columns(tmp_path: Path):
     pd.DataFrame({"class": ["e"]}).to_csv(tmp_path / "mushroom.csv", index=False)
     with pytest.raises(MissingColumn, match="cap-surface"):
-        ma_tables.mushroom(Setting(data=tmp_path))
+        data.mushroom(Setting(data=tmp_path))
 
 
 def test_lenses_need_each_combination_once(tmp_path: Path):
@@ -100,8 +100,8 @@ def records(size: int = 200, seed: int = 2) -> TrueRecords:
 @pytest.mark.parametrize(
     ("over", "named", "sizes"),
     [
-        (ma_tables.MUSHROOM, MUSHROOM_GROUPS, {3: 4, 2: 2, 1: 7}),
-        (ma_tables.ADULT, ADULT_GROUPS, {3: 4, 2: 5, 1: 8}),
+        (data.MUSHROOM, MUSHROOM_GROUPS, {3: 4, 2: 2, 1: 7}),
+        (data.ADULT, ADULT_GROUPS, {3: 4, 2: 5, 1: 8}),
     ],
     ids=["mushroom", "adult"],
 )
@@ -137,7 +137,7 @@ def test_groups_that_cannot_be():
 
 def itemset_means(errors: dict[float, tuple[float, float, float]]) -> pd.DataFrame:
     return pd.DataFrame(
-        [(item_runs.REPEATEDLY, item_runs.POINT, p, *values) for p, values in errors.items()],
+        [(ma_7.REPEATEDLY, ma_7.POINT, p, *values) for p, values in errors.items()],
         columns=["table", "decisions", "p", "support_error", "false_negatives", "false_positives"],
     )
 
@@ -148,12 +148,12 @@ def itemset_means(errors: dict[float, tuple[float, float, float]]) -> pd.DataFra
 )
 def test_verdicts_on_itemsets(at_high_p, reasonable: bool, worst: bool):
     means = itemset_means({0.35: (1.0, 9.0, 2.0), 0.45: at_high_p})
-    assert item_runs._reasonable(means).agrees is reasonable
-    assert item_runs._worst(means).agrees is worst
+    assert ma_7._reasonable(means).agrees is reasonable
+    assert ma_7._worst(means).agrees is worst
 
 
 def test_unreasonable_itemsets():
-    assert not item_runs._reasonable(itemset_means({0.3: (1.0, 10.5, 2.0)})).agrees
+    assert not ma_7._reasonable(itemset_means({0.3: (1.0, 10.5, 2.0)})).agrees
 
 
 # --- accuracy curves -----------------------------------------------------------------------------
@@ -186,19 +186,19 @@ def test_the_floor_is_the_chance_that_a_noisy_label_is_right():
     target = Variable("class", ("0", "1"))
     made = TrueRecords(Domain((Variable("a", ("x", "y")), target)), {"a": column, "class": column})
     plan = linear_runs.plan(made, p)
-    noisy = tree_runs.symmetric(made.domain, p)
+    noisy = ma_7.symmetric(made.domain, p)
     assert plan.block_of("class").channel.is_identity
     tree = learn_tree(
         EstimatedMarginals(made.counts(), Plan.unrandomized(made.domain)),
         "class",
         None,
-        replace(tree_runs.ID3, max_depth=0),
+        replace(ma_7.ID3, max_depth=0),
     )
     # Reports as they are expected: 60 * 0.7 + 40 * 0.3 = 54 of the first class.
     told = np.repeat([0, 1], [54, 46]).astype(np.uint8)
     reported = ReportedCounts({"a": told, "class": told}, {"a": 2, "class": 2})
     within = EstimatedMarginals(reported, noisy).subpopulation()
-    got = tree_runs._right(tree.root, within, "class")
+    got = ma_7._right(tree.root, within, "class")
     kept = stats.binom.pmf(np.arange(first + 1), first, 1 - p)
     turned = stats.binom.pmf(np.arange(second + 1), second, p)
     law = np.convolve(kept, turned)  # of the number reported as the first class
@@ -234,9 +234,9 @@ def test_the_papers_pocket_rule_is_held_to_weights_learned_by_it(longest: float,
 def test_no_false_positives_above_a_tenth_up_to_p_04(quick):
     """Ma figure 7.5's setting, seed 1, one run: the share at p = 0.4 is about half of that."""
     means = quick("ma-7.5").result.tables["means"]
-    repeated = means[(means["table"] == item_runs.REPEATEDLY) & (means["p"] <= 0.4)]
+    repeated = means[(means["table"] == ma_7.REPEATEDLY) & (means["p"] <= 0.4)]
     assert repeated["false_positives"].max() <= 10
-    controlled = repeated[repeated["decisions"] == item_runs.CONTROLLED]
+    controlled = repeated[repeated["decisions"] == ma_7.CONTROLLED]
     assert controlled["false_discovery"].max() <= 5
     assert controlled["power"].min() > 50
 
@@ -262,18 +262,18 @@ def test_lenses_are_labelled_as_the_file_has_them():
 
 @pytest.mark.public_data
 def test_iris_is_repeated_with_noise_and_grouped():
-    if not (DATA / iris.FILE).is_file():
+    if not (DATA / linear_runs.IRIS_FILE).is_file():
         pytest.skip("the public table iris is not there")
-    made = iris.sample(Setting(data=DATA))
-    table = pd.read_csv(DATA / iris.FILE)
+    made = linear_runs.iris_sample(Setting(data=DATA))
+    table = pd.read_csv(DATA / linear_runs.IRIS_FILE)
     assert made.records.size == 15_000
     assert made.records.codes["class"].sum() == 5_000
-    for name, width in iris.GRANULARITY.items():
+    for name, width in linear_runs.GRANULARITY.items():
         away = np.abs(made.values[name].reshape(100, 150) - table[name].to_numpy())
         assert away.max() <= 0.2
         assert away.max() > 0.19
-        assert min(made.groups[name].counts) >= iris.MINIMUM_COUNT
+        assert min(made.groups[name].counts) >= linear_runs.MINIMUM_COUNT
         ends = np.array([made.values[name].min(), *made.groups[name].cuts])
         # Groups after the first begin where one has become wide enough.
         assert np.diff(ends).min() > 0.8 * width
-    assert iris.once(Setting(data=DATA)).size == 150
+    assert linear_runs.once(Setting(data=DATA)).size == 150

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from miner_service.alignment.coins import require_one_coin
+from miner_service.alignment.align import require_one_coin
 from pramana_core.channels import (
     RESOLUTION,
     Choice,

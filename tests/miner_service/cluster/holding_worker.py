@@ -12,11 +12,11 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+from miner_service.alignment import cluster
 from miner_service.cli.main import main as run
-from miner_service.cluster import workers
 
 
-def held(pieces, task, count=workers.count_pieces):
+def held(pieces, task, count=cluster.count_pieces):
     folder = Path(os.environ["PRAMANA_TEST_FOLDER"])
     if (folder / "hold").exists():
         with suppress(FileExistsError), (folder / "begun").open("x") as file:
@@ -28,5 +28,5 @@ def held(pieces, task, count=workers.count_pieces):
 
 def main():
     os.environ["PRAMANA_TEST_FOLDER"] = sys.argv.pop(1)
-    workers.count_pieces = held
+    cluster.count_pieces = held
     run()

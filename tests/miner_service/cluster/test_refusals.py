@@ -9,14 +9,14 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from miner_service.alignment.pieces import RecordSet
-from miner_service.cluster.counting import require_scheduler
-from miner_service.cluster.workers import (
+from miner_service.alignment.cluster import (
     CountingTask,
     WorkerRecords,
     installed_version,
     listening_host,
+    require_scheduler,
 )
+from miner_service.alignment.pieces import RecordSet
 from miner_service.jobs.process import settings_from, settings_line
 from miner_service.settings import ClusterSettings, Settings, is_loopback
 from pramana_core.errors import Conflict, NotReady, OptionError, StoreCorrupt, StoreMismatch

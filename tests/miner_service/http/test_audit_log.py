@@ -10,11 +10,11 @@ from contextlib import contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 
-from miner_service.http.access.auditing import AuditMiddleware, _Line
+from miner_service.http.access.auditing import AuditMiddleware, _PendingLine
 from pramana_core.audit.log import AuditLog
 from pramana_core.audit.verifying import Broken, Verified, verify
 from pramana_core.errors import StorageFull
-from pramana_core.wire.audit import AuditAnchor
+from pramana_core.wire.services import AuditAnchor
 from tests.full_disk import files_no_longer_than
 
 
@@ -159,7 +159,7 @@ def test_of_lines_written_together_each_is_refused_alone(miner, monkeypatch):
         return append(log, descriptor, head, entry, at)
 
     monkeypatch.setattr(AuditLog, "_append", refuse)
-    lines = [_Line({"name": name}) for name in ("a", "no", "b")]
+    lines = [_PendingLine({"name": name}) for name in ("a", "no", "b")]
     AuditMiddleware(None, audit=miner.services.audit)._write(lines)
     assert [isinstance(line.written.exception(), StorageFull) for line in lines] == [0, 1, 0]
     told = [json.loads(line)["name"] for line in log_of(miner).read_text().splitlines()]

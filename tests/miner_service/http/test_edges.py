@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 from miner_service.http.access.problems import problem_of_failure
 from miner_service.settings import Limits, Settings
 from pramana_core.errors import OptionError, PramanaError
-from pramana_core.learn.networks.exchange.drawing import draw_structure
+from pramana_core.learn.networks.drawing import draw_structure
 from pramana_core.learn.networks.structure import Structure
 
 

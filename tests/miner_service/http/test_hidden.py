@@ -13,7 +13,7 @@ from pramana_core.channels import Symmetric
 from pramana_core.domain import Variable
 from pramana_core.study_plan import StudyPart, StudyPlan, StudySet
 from pramana_core.wire.parts import PART_MEDIA_TYPE
-from pramana_core.wire.problems import PROBLEM_MEDIA_TYPE
+from pramana_core.wire.services import PROBLEM_MEDIA_TYPE
 from tests.miner_service.conftest import release_of_a, release_of_c, starting
 
 ABSENT = {

@@ -135,7 +135,7 @@ def test_an_answer_that_cannot_be_kept_leaves_nothing_done(opened, monkeypatch):
         raise RuntimeError("the process ends here")
 
     with monkeypatch.context() as patched:
-        patched.setattr("miner_service.http.access.keyed.keep_answer", broken)
+        patched.setattr("miner_service.http.access.deps.keep_answer", broken)
         assert issue(opened).status_code == 500
     assert count(opened, TokenRow) == before
     assert issue(opened).status_code == 201

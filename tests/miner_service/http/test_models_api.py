@@ -15,8 +15,8 @@ import pytest
 from miner_service.kinds import networks
 from miner_service.settings import Limits
 from pramana_core.domain import Domain
-from pramana_core.learn.networks.exchange.bif import read_bif
-from pramana_core.learn.networks.exchange.documents import read_network_json
+from pramana_core.learn.networks.bif import read_bif
+from pramana_core.learn.networks.documents import read_network_json
 from pramana_core.plan import Plan
 from tests.miner_service.conftest import build, starting
 

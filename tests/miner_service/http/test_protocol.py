@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pramana_core.wire.versions import PROTOCOL, PROTOCOL_HEADER
+from pramana_core.wire.services import PROTOCOL, PROTOCOL_HEADER
 from tests.miner_service.conftest import assert_problem
 
 

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from miner_service.http.access.keyed import Probes
+from miner_service.http.access.deps import Probes
 from miner_service.settings import StorageSettings
 from pramana_core.errors import NotReady, StorageFull
 from tests.postgres import postgres, stopped_postgres
@@ -64,7 +64,7 @@ def test_a_postgresql_that_is_killed_and_started_again_is_missed_and_found(
     start, stopped_postgres, monkeypatch
 ):
     """Nothing that was acknowledged is lost, and nobody has to start the service again."""
-    monkeypatch.setattr("miner_service.http.gate.shares._PATIENCE", 1.0)  # of fifty who wait
+    monkeypatch.setattr("miner_service.http.access.shares._PATIENCE", 1.0)  # of fifty who wait
     miner = start(storage=StorageSettings(database=stopped_postgres.url()))
 
     def status(path="/readyz"):

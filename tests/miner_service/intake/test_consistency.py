@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from miner_service.intake import examining, intake
+from miner_service.intake import intake
 from pramana_core.channels import Symmetric
 from pramana_core.domain import Variable
 from pramana_core.errors import LimitExceeded
@@ -185,7 +185,7 @@ def test_an_examination_that_fails_does_not_keep_a_release_from_being_sealed(
     def fail(*_):
         raise error
 
-    monkeypatch.setattr(examining, "examine", fail)
+    monkeypatch.setattr(intake, "examine", fail)
     analyst, owner, _ = study
     sealed = analyst.get(owner.publish("s", release(build, 100, KEPT)))
     assert sealed["state"] == "sealed"

@@ -15,9 +15,7 @@ from pramana_core.channels import Symmetric
 from pramana_core.domain import Variable
 from pramana_core.errors import LinkageDiffers, RecordsDoNotAlign
 from pramana_core.plan import Block, Plan
-from pramana_core.wire.releases import Alignment, ReleaseCreate
-from pramana_core.wire.releases.linkage import LinkageCheck
-from pramana_core.wire.releases.messages import secrets_differ
+from pramana_core.wire.releases import Alignment, LinkageCheck, ReleaseCreate, secrets_differ
 from tests.forked import run_command
 
 ONE, OTHER = "1" * 64, "2" * 64

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from miner_service.intake import examining, intake
+from miner_service.intake import intake
 from miner_service.settings import StorageSettings
 from pramana_core.channels import Identity, Symmetric
 from pramana_core.domain import Variable
@@ -321,7 +321,7 @@ def test_a_release_of_many_chunks_is_compared_whole(study, release, monkeypatch)
     _, _, north = study
     before, after, differ = corrected()
     monkeypatch.setattr(
-        examining, "repeated", lambda *releases, found=examining.repeated: found(*releases, chunk=7)
+        intake, "repeated", lambda *releases, found=intake.repeated: found(*releases, chunk=7)
     )
     north.publish("asia", release("r1", ill=before))
     path = north.publish("asia", release("r2", ill=after))

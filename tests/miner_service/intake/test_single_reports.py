@@ -11,15 +11,13 @@ import numpy as np
 import pytest
 from sqlalchemy import select
 
+from miner_service.backup import back_up, delete_rows, restore
+from miner_service.checking import check
 from miner_service.intake import reports as intake
-from miner_service.operations.backup import back_up
-from miner_service.operations.checking import check
-from miner_service.operations.restoring import restore
-from miner_service.operations.rows import delete_rows
 from miner_service.services import open_services
 from miner_service.settings import Limits, Settings
-from miner_service.store.files.segments import load_keys
 from miner_service.store.schema import ReportBatchRow, ReportCellRow, ReportPlanRow
+from miner_service.store.segments import load_keys
 from owner_agent.release.single_record import draw_reports
 from pramana_core.channels import Identity, Symmetric
 from pramana_core.domain import Domain, Variable

@@ -10,7 +10,7 @@ from miner_service.jobs.runner import learn_model
 from pramana_core.channels import Dense
 from pramana_core.domain import Variable
 from pramana_core.errors import NotConverged
-from pramana_core.estimation.core import axes
+from pramana_core.estimation import axes
 from pramana_core.plan import Block, Plan
 from tests.miner_service.crew import ThreadCrew
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from sqlalchemy import select
 
+from miner_service.backup import delete_rows
 from miner_service.jobs.runner import learn_model
-from miner_service.operations.rows import delete_rows
 from miner_service.settings import Limits
 from miner_service.store.schema import JobRow
 from miner_service.store.tokens import revoke_token

@@ -6,7 +6,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from miner_service.kinds import JOB_KINDS, kind_of
-from miner_service.kinds.costs import (
+from miner_service.kinds.base import (
     RATES,
     Cost,
     Reduction,
@@ -23,8 +23,8 @@ from miner_service.store.schema import JobRow
 from pramana_core.channels import RESOLUTION, Choice, Sampled, Symmetric, most_accurate
 from pramana_core.domain import Variable
 from pramana_core.plan import Block, Plan
-from pramana_core.wire.learning.jobs import JobSpec
-from pramana_core.wire.releases.masked import TableColumn
+from pramana_core.wire.jobs import JobSpec
+from pramana_core.wire.release_kinds import TableColumn
 from tests.miner_service.conftest import assert_problem, build
 
 SPEC: TypeAdapter[JobSpec] = TypeAdapter(JobSpec)

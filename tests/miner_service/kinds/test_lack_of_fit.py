@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pramana.client.asking import Served, table_frame
+from pramana.client.job import Served, table_frame
 from pramana_core.channels import RESOLUTION, Choice, Identity, Sampled, Symmetric
 from pramana_core.domain import Variable
 from pramana_core.plan import Block, Plan

@@ -9,10 +9,10 @@ import pytest
 
 from miner_service.kinds import networks
 from pramana_core.domain import Domain
-from pramana_core.learn.networks.exchange.documents import NetworkDocument
+from pramana_core.learn.networks.documents import NetworkDocument
 from pramana_core.learn.networks.network import BayesNet
-from pramana_core.learn.networks.search.structure_learning import LearnedLink
 from pramana_core.learn.networks.structure import Structure
+from pramana_core.learn.networks.structure_learning import LearnedLink
 
 
 def _chain(nodes: int) -> NetworkDocument:

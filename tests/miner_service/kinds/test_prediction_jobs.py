@@ -10,16 +10,15 @@ import pytest
 
 from miner_service.kinds import classifiers
 from miner_service.settings import Limits
+from pramana_core.learn.common.options import LinearOptions, TreeOptions
 from pramana_core.learn.learners import read_predictor
-from pramana_core.learn.linear.exchange import linear_json
 from pramana_core.learn.linear.fitting import learn_linear
-from pramana_core.learn.linear.options import LinearOptions
-from pramana_core.learn.networks.exchange.bif import read_bif
+from pramana_core.learn.linear.model import linear_json
+from pramana_core.learn.networks.bif import read_bif
 from pramana_core.learn.tree import drawing
-from pramana_core.learn.tree.documents import tree_json
+from pramana_core.learn.tree.drawing import write_tree_text
 from pramana_core.learn.tree.growth import learn_tree
-from pramana_core.learn.tree.options import TreeOptions
-from pramana_core.learn.tree.text import write_tree_text
+from pramana_core.learn.tree.model import tree_json
 
 TREE = {"kind": "decision-tree", "target": "ill"}
 LINEAR = {"kind": "linear-classifier", "target": "ill"}

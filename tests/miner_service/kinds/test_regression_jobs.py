@@ -8,8 +8,8 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 
-from miner_service.kinds import regression
-from pramana_core.mixed.table import CategoricalColumn, MixedTable, NumericColumn
+from miner_service.kinds import masked as regressing
+from pramana_core.mixed import CategoricalColumn, MixedTable, NumericColumn
 from pramana_core.regression.documents import read_regression_json, regression_json
 from pramana_core.regression.learning import learn_regression
 from pramana_core.regression.options import RegressionOptions
@@ -114,7 +114,7 @@ def test_what_cannot_be_is_refused_when_it_is_asked(
 
 
 def test_a_tree_where_nothing_grows_trees_is_refused(analyst, assert_problem, monkeypatch):
-    monkeypatch.setattr("pramana_core.regression.trees.find_spec", lambda _name: None)
+    monkeypatch.setattr("pramana_core.regression.kernels_and_trees.find_spec", lambda _name: None)
     answer = analyst("POST", JOBS, json={"spec": SPEC | {"model": "tree"}})
     assert_problem(answer, 501, "not-installed", "pramana[models]")
 
@@ -137,7 +137,7 @@ def test_options_out_of_range_are_no_message(analyst, change):
 def test_what_costs_too_much_is_refused_before_anything_is_read(
     analyst, assert_problem, monkeypatch, name, most, spec, words
 ):
-    monkeypatch.setattr(regression, name, most)
+    monkeypatch.setattr(regressing, name, most)
     answer = analyst("POST", JOBS, json={"spec": SPEC | spec})
     assert_problem(answer, 413, "limit-exceeded", words)
 

@@ -13,9 +13,9 @@ from miner_service.kinds import itemsets
 from miner_service.settings import Limits
 from pramana_core.channels import Dense, Symmetric
 from pramana_core.domain import Variable
+from pramana_core.learn.common.options import RuleOptions
 from pramana_core.learn.rules.itemsets import all_items, chosen_items, present_items
 from pramana_core.learn.rules.mining import mine_itemsets
-from pramana_core.learn.rules.options import RuleOptions
 from pramana_core.learn.rules.rules import derive_rules
 from pramana_core.plan import Block, Plan
 

@@ -15,11 +15,11 @@ from miner_service.settings import Limits
 from pramana_core.channels import Dense, Symmetric, Withheld
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import JobCancelled
-from pramana_core.estimation.core.axes import strata_of
+from pramana_core.estimation.axes import strata_of
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.networks.network import BayesNet
-from pramana_core.learn.networks.search.structure_learning import learn_structure
 from pramana_core.learn.networks.structure import Scoring, Search, Structure
+from pramana_core.learn.networks.structure_learning import learn_structure
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Block, Plan
 

@@ -20,18 +20,17 @@ from pramana_core.channels import Identity, Symmetric, Withheld
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import JobCancelled
 from pramana_core.estimation.estimated import ESTIMATORS, EstimatedMarginals
-from pramana_core.learn.linear.exchange import linear_json
+from pramana_core.learn.common.options import LinearOptions, RuleOptions
 from pramana_core.learn.linear.fitting import learn_linear
-from pramana_core.learn.linear.options import LinearOptions
+from pramana_core.learn.linear.model import linear_json
 from pramana_core.learn.rules.itemsets import all_items
 from pramana_core.learn.rules.mining import mine_itemsets
-from pramana_core.learn.rules.options import RuleOptions
-from pramana_core.learn.tree.documents import tree_json
 from pramana_core.learn.tree.growth import learn_tree
+from pramana_core.learn.tree.model import tree_json
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Block, Plan
-from pramana_core.wire.learning.jobs import CountsSpec, RecordsSpec
-from pramana_core.wire.releases.catalogue import KINDS
+from pramana_core.wire.jobs import CountsSpec, RecordsSpec
+from pramana_core.wire.release_kinds import KINDS
 
 TABLE = {"kind": "contingency-table", "variables": ["ill", "age"]}
 

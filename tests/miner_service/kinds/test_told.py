@@ -11,7 +11,7 @@ import pytest
 
 from pramana_core.channels import Identity, Symmetric
 from pramana_core.domain import Variable
-from pramana_core.learn.tree.text import said_of_model
+from pramana_core.learn.tree.drawing import said_of_model
 from pramana_core.plan import Block, Plan
 
 RECORDS = 300

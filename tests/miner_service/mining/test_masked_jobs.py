@@ -9,7 +9,7 @@ import pytest
 
 from miner_service import kinds
 from miner_service.jobs.runner import learn_model
-from pramana_core.wire.learning.jobs import RegressionSpec
+from pramana_core.wire.jobs import RegressionSpec
 from pramana_core.wire.parts import encode_part_json
 from tests.miner_service.masking import COLUMNS, LEAST_SQUARES, masked, send_clumsily
 

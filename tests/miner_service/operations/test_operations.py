@@ -12,10 +12,9 @@ import pytest
 from sqlalchemy import text, update
 from typer.testing import CliRunner
 
+from miner_service.backup import LIST, OF_NO_STUDY, back_up, of_study
+from miner_service.checking import delete_study
 from miner_service.cli.main import app
-from miner_service.operations.backup import LIST, back_up
-from miner_service.operations.checking import delete_study
-from miner_service.operations.rows import OF_NO_STUDY, of_study
 from miner_service.services import open_services
 from miner_service.settings import Settings, StorageSettings, utc_now
 from miner_service.store.schema import Base, JobRow, ModelRow, PartRow, ReleaseRow
@@ -176,7 +175,7 @@ def test_a_damaged_or_unfinished_backup_is_refused_and_changes_nothing(
     moved.write_text(told)
     assert refused("restore", backup, "--data", filled.data).code == "conflict"
     with monkeypatch.context() as patch:  # interrupted before its rows are there
-        patch.setattr("miner_service.operations.restoring.copy_rows", interrupted)
+        patch.setattr("miner_service.backup.copy_rows", interrupted)
         assert refused("restore", backup, "--data", place).code == "not-ready"
     ran("restore", backup, "--data", place)
     assert refused("restore", backup, "--data", place).code == "conflict"

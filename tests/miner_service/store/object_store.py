@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from miner_service.store.files.objects import ObjectAddress
+from miner_service.store.objects import ObjectAddress
 from tests.once import once
 
 KEYS = {"AWS_ACCESS_KEY_ID": "someone", "AWS_SECRET_ACCESS_KEY": "a secret of the object store"}

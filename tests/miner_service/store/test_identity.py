@@ -20,11 +20,11 @@ from miner_service.intake.withdrawing import mismatch_of
 from miner_service.jobs.supervisor import supervise
 from miner_service.settings import Settings, StorageSettings, WebSettings
 from miner_service.store import identity
-from miner_service.store.files.local import LocalSegments
-from miner_service.store.files.opening import open_segments
 from miner_service.store.identity import IDENTITY_KEYS, require_one_store
-from miner_service.store.opening import open_database
+from miner_service.store.local import LocalSegments
+from miner_service.store.objects import open_segments
 from miner_service.store.schema import KeyRow
+from miner_service.store.sqlite import open_database
 from pramana_core.errors import NotReady, StoreMismatch
 from tests.forked import Forked
 from tests.miner_service.store.object_store import object_store, one_object_store

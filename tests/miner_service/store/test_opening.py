@@ -18,7 +18,7 @@ OPEN = """
 from miner_service.settings import Settings
 from miner_service.store import sqlite
 from miner_service.store import sql_database as tables
-from miner_service.store.opening import open_database
+from miner_service.store.sqlite import open_database
 """
 IMPATIENT = """
 import sqlite3

@@ -12,8 +12,8 @@ import pytest
 
 from miner_service.jobs.process import settings_from, settings_line
 from miner_service.settings import Settings, StorageSettings
-from miner_service.store.opening import open_database
 from miner_service.store.postgres import parse_address, read_password, shown
+from miner_service.store.sqlite import open_database
 from pramana_core.errors import NotReady, OptionError
 from tests.forked import Forked
 from tests.postgres import running_postgres

@@ -23,9 +23,9 @@ from miner_service.store.queue import (
 )
 from miner_service.store.schema import JobRow
 from pramana_core.errors import QuotaExceeded
-from pramana_core.wire.learning.jobs import JobSpec
+from pramana_core.wire.jobs import JobSpec
 from pramana_core.wire.privacy import StudyCreate
-from pramana_core.wire.problems import ProblemDetail
+from pramana_core.wire.services import ProblemDetail
 
 NOW = datetime(2026, 11, 23, tzinfo=UTC)
 SPEC = TypeAdapter(JobSpec).validate_python(

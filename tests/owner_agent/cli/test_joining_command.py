@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from owner_agent.cli import joining
+from owner_agent.cli import study
 from owner_agent.site.site import load_site
 from owner_agent.state.keys import KeyStore
 from pramana_core.wire.privacy import InvitationFile
@@ -86,7 +86,7 @@ def test_without_her_yes_nothing_is_kept(newcomer, join):
 
 @pytest.mark.parametrize(("answer", "kept"), [("y", True), ("n", False)])
 def test_at_a_terminal_she_is_asked(newcomer, join, monkeypatch, answer, kept):
-    monkeypatch.setattr(joining, "at_terminal", lambda: True)
+    monkeypatch.setattr(study, "at_terminal", lambda: True)
     monkeypatch.setattr("sys.stdin", io.StringIO(f"{newcomer.linkage}\n{answer}\n"))
     assert join().exit_code == 0
     assert (load_site(newcomer.folder / "site.toml").file.study_plan is not None) == kept

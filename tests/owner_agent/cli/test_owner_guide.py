@@ -10,7 +10,7 @@ import pytest
 import typer
 
 from owner_agent.cli.main import build
-from owner_agent.http.service import create_app
+from owner_agent.http import create_app
 from owner_agent.release.ledger import EntryState
 from owner_agent.site import channels, site
 from owner_agent.site import tree_section as sharing
@@ -19,8 +19,8 @@ from owner_agent.site.mask_section import MaskSection, TellSection
 from owner_agent.site.planning import planned
 from owner_agent.state.environment import Environment
 from owner_agent.state.keys import KeyStore
-from pramana.setups.relationships import store
-from pramana_core.mask.methods.registry import METHODS
+from pramana.setups import store
+from pramana_core.mask.catalogue import PAPERS
 from tests.places import ROOT
 
 GUIDE = (ROOT / "docs" / "owner-guide.md").read_text(encoding="utf-8")
@@ -78,7 +78,7 @@ def test_the_sample_of_masking_is_valid_and_names_all_methods(tmp_path):
     assert read.columns == ("age", "gender", "expenditure", "debt")
     assert read.tell[1].categories == ("f", "m")
     named = re.search(r"a method that is named: (.*?), and the synthetic", GUIDE, re.DOTALL)
-    assert re.findall(r"`([a-z-]+)`", named[1]) == list(METHODS)
+    assert re.findall(r"`([a-z-]+)`", named[1]) == list(PAPERS)
 
 
 @pytest.mark.slow

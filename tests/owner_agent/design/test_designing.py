@@ -34,7 +34,7 @@ from owner_agent.report.whole_study import RemainingBudget
 from owner_agent.site.planning import planned
 from owner_agent.site.site import site_from
 from pramana_core.channels import Mixture, Sampled
-from pramana_core.channels.mixture import FINE
+from pramana_core.channels.symmetric import FINE
 from pramana_core.design import Option, best_weights, builds, families, option
 from pramana_core.design.families import sampled, subsets_of
 from pramana_core.errors import ConfigError, DomainError, OptionError, StorageFull

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from owner_agent.design.parts import design_of_parts
+from owner_agent.design.compared import design_of_parts
 from owner_agent.site.adopting import AdoptedPlan, read_study_plan
 from owner_agent.site.public_part import PublicPart, write_part
 from owner_agent.site.site import site_from

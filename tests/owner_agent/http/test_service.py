@@ -8,12 +8,10 @@ import time
 import httpx
 import pytest
 
-from owner_agent.http.failures import ToldByKind
-from owner_agent.http.service import create_app
-from owner_agent.http.serving import agent_token, is_loopback
+from owner_agent.http import FailureMiddleware, agent_token, create_app, is_loopback
 from pramana_core.errors import KeyFileError
 from pramana_core.wire.base import holding
-from pramana_core.wire.problems import PROBLEM_MEDIA_TYPE, ProblemDetail
+from pramana_core.wire.services import PROBLEM_MEDIA_TYPE, ProblemDetail
 
 TOKEN = "agent-token-for-tests"
 
@@ -106,13 +104,13 @@ def _told_by_kind(capfd, what):
 def test_what_an_unforeseen_error_says_is_in_no_log(bench, monkeypatch, capfd):
     """It may quote a record: neither a publication's thread nor the server prints it."""
     app = create_app(bench.folder / "site.toml", TOKEN, bench.environment)
-    agent = Local(ToldByKind(app))
-    monkeypatch.setattr("owner_agent.http.service.publish", _quotes)
+    agent = Local(FailureMiddleware(app))
+    monkeypatch.setattr("owner_agent.http.publish", _quotes)
     ended = _ended(agent, agent.post("/v1/publications").headers["Location"])
     assert (ended["state"], "PATIENT" in json.dumps(ended)) == ("failed", False)
     assert "kind stands at the agent's terminal" in ended["problem"]["detail"]
     _told_by_kind(capfd, "A publication")
-    monkeypatch.setattr("owner_agent.http.service.ledger_json", _quotes)
+    monkeypatch.setattr("owner_agent.http.ledger_json", _quotes)
     answer = agent.get("/v1/ledger")
     assert (answer.status_code, "PATIENT" in answer.text) == (500, False)
     _told_by_kind(capfd, "A request")

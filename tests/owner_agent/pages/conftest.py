@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from owner_agent.http.service import create_app
+from owner_agent.http import create_app
 from owner_agent.pages.app import add_pages
 from tests.miner_service.http.pages.browsers import Browser
 

@@ -11,7 +11,7 @@ import httpx
 import pytest
 import uvicorn
 
-from owner_agent.http.service import create_app
+from owner_agent.http import create_app
 from owner_agent.pages.app import add_pages
 from tests.owner_agent.pages.conftest import TOKEN, URL, OwnersBrowser
 

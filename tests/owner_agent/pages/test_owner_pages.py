@@ -13,8 +13,8 @@ from owner_agent.peer.asked import asked_sessions, require_yes
 from owner_agent.peer.protocol.messages import Proposal
 from owner_agent.release.ledger import Ledger
 from owner_agent.release.randomized import PreparedRecords
-from owner_agent.report.of_site import site_report
 from owner_agent.report.plan_shown import PLAN
+from owner_agent.report.report import site_report
 from pramana_core.errors import Forbidden
 
 pytestmark = pytest.mark.slow

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 import httpx
 import pytest
 
-from owner_agent.http.serving import ListenAddress, serve_agent
+from owner_agent.http import ListenAddress, serve_agent
 from pramana_core.errors import OptionError
 from tests.forked import Forked
 
@@ -83,7 +83,7 @@ def test_other_addresses_are_refused(command, host):
 
 def test_an_address_of_others_gets_no_pages_though_they_are_asked_for(bench, monkeypatch):
     """However it is called: `add_pages` is for loopback alone."""
-    monkeypatch.setattr("owner_agent.http.serving._Announcing.run", lambda *_a, **_k: None)
+    monkeypatch.setattr("owner_agent.http._Announcing.run", lambda *_a, **_k: None)
     asked = []
     listen = ListenAddress("0.0.0.0", 0, allow_remote=True)
     serve_agent(

@@ -23,10 +23,10 @@ import pytest
 from starlette.testclient import TestClient
 
 from owner_agent.peer.app import create_peer_app
-from owner_agent.peer.exchange.consent import Consent
-from owner_agent.peer.identity.identity import make_identity
+from owner_agent.peer.exchange.outgoing import Consent
 from owner_agent.peer.joint import JointOutcome, run_session
 from owner_agent.peer.participant import Participant
+from owner_agent.peer.protocol.identity import make_identity
 from owner_agent.peer.protocol.messages import Proposal, Statements
 from owner_agent.peer.protocol.steps import ANNOUNCEMENTS, BEGIN, OFFERS, PROPOSE, STATUS
 from owner_agent.peer.remote import opened

@@ -246,7 +246,7 @@ def test_the_initiator_does_not_share_what_few_of_its_records_say(empty_world, h
 
 def test_tables_that_would_be_too_large(empty_world, horizontal, monkeypatch):
     horizontal()
-    monkeypatch.setattr("owner_agent.peer.exchange.packages.CUBE_CELLS", 11)
+    monkeypatch.setattr("owner_agent.peer.exchange.incoming.CUBE_CELLS", 11)
     with pytest.raises(LimitExceeded, match=r"12 cells; at most 11") as raised:
         run(empty_world, {"kind": "parameters", "structure": STRUCTURE})
     assert 'send = "records"' in str(raised.value.remedy)
@@ -256,8 +256,8 @@ def test_tables_that_would_be_too_large_together(empty_world, horizontal, monkey
     """Of several tables, the largest of 12 cells, none is counted if all are too many."""
     horizontal()
     counted = []
-    monkeypatch.setattr("owner_agent.peer.exchange.packages.MOST_CELLS", 12)
-    monkeypatch.setattr("owner_agent.peer.exchange.packages.tabulate", lambda *a: counted.append(a))
+    monkeypatch.setattr("owner_agent.peer.exchange.incoming.MOST_CELLS", 12)
+    monkeypatch.setattr("owner_agent.peer.exchange.incoming.tabulate", lambda *a: counted.append(a))
     with pytest.raises(LimitExceeded, match=r"tables of counts have more than 12 cells") as raised:
         run(empty_world, {"kind": "parameters", "structure": STRUCTURE})
     assert 'send = "records"' in str(raised.value.remedy)
@@ -285,9 +285,9 @@ def count_changes():
 def test_counts_that_do_not_fit_their_announcement(empty_world, horizontal, change, monkeypatch):
     """South announces, and sends, tables that cannot be counts of its records under its plan."""
     horizontal()
-    from owner_agent.peer.exchange import packages
+    from owner_agent.peer.exchange import incoming
 
-    honest = packages.count_tables
+    honest = incoming.count_tables
 
     class Bent:
         def __init__(self, tables):
@@ -302,7 +302,7 @@ def test_counts_that_do_not_fit_their_announcement(empty_world, horizontal, chan
             count_changes()[change](told["tables"])
         return Bent(told)
 
-    monkeypatch.setattr(packages, "count_tables", bent)
+    monkeypatch.setattr(incoming, "count_tables", bent)
     with pytest.raises(PeerDeviated, match="south sent"):
         run(empty_world, {"kind": "parameters", "structure": STRUCTURE})
     assert empty_world.nothing_anywhere()

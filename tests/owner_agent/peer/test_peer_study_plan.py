@@ -10,10 +10,8 @@ import pandas as pd
 import pytest
 
 from owner_agent.peer import participant
-from owner_agent.peer.exchange.costs import session_told
-from owner_agent.peer.exchange.outgoing import Share, share_of
-from owner_agent.peer.protocol.messages import Proposal
-from owner_agent.peer.protocol.session_file import SessionFile, proposal_of
+from owner_agent.peer.exchange.outgoing import Share, session_told, share_of
+from owner_agent.peer.protocol.messages import Proposal, SessionFile, proposal_of
 from owner_agent.randomize import reports
 from owner_agent.release.ledger import Ledger
 from owner_agent.site.adopting import AdoptedPlan

@@ -28,12 +28,12 @@ from owner_agent.peer.protocol.steps import (
 from owner_agent.peer.remote import opened
 from owner_agent.peer.session import all_kept, earlier_status, kept_of
 from owner_agent.randomize.draws import draw_id
+from owner_agent.release.composition import refuse_conflicts
 from owner_agent.release.ledger import Ledger
-from owner_agent.release.refusals import refuse_conflicts
 from owner_agent.site.planning import planned
 from owner_agent.site.site import load_site
 from owner_agent.state.environment import Environment, WaitingTimes
-from owner_agent.state.lock import publishing_alone
+from owner_agent.state.private_files import publishing_alone
 from pramana_core.errors import (
     Conflict,
     NotFound,
@@ -44,7 +44,7 @@ from pramana_core.errors import (
     StoreCorrupt,
 )
 from pramana_core.terminal import run
-from pramana_core.wire.problems import problem_of
+from pramana_core.wire.services import problem_of
 
 SESSION = "ab" * 16
 

@@ -1,8 +1,7 @@
 """Draws for given words or keys, of true cells: for tests that look at a channel alone."""
 
 from owner_agent.randomize.draws import BlockKey
-from owner_agent.randomize.sampling import sampler, split
-from owner_agent.randomize.unit_sampling import unit_sampler
+from owner_agent.randomize.sampling import sampler, split, unit_sampler
 from pramana_core.wire.parts import code_dtype
 
 

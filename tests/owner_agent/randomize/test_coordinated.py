@@ -13,7 +13,7 @@ from owner_agent.randomize.draws import PER_CALL, UniformWords, coins, draw_id, 
 from owner_agent.randomize.reports import randomize
 from owner_agent.randomize.sampling import Coin
 from owner_agent.state.keys import Secrets
-from pramana.setups.owner import SeededOwner
+from pramana.setups import SeededOwner
 from pramana_core.channels import RESOLUTION, Product, StructuralZeros, Symmetric
 from pramana_core.domain import Variable
 from pramana_core.errors import TableError

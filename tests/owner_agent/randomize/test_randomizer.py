@@ -8,10 +8,10 @@ import types
 import numpy as np
 import pytest
 
-from owner_agent.randomize import alike, draws, reports
-from owner_agent.randomize.alike import Spans
+from owner_agent.randomize import draws, reports, sampling
 from owner_agent.randomize.draws import UniformWords, pseudonyms
 from owner_agent.randomize.reports import Randomizer, randomize
+from owner_agent.randomize.sampling import Spans
 from owner_agent.state.keys import Secrets
 from owner_agent.table.table import CHUNK_ROWS
 from pramana_core.channels import RESOLUTION, Symmetric, most_accurate
@@ -62,7 +62,7 @@ def test_chunks_and_threads_change_no_report(name, count, monkeypatch):
     keys, columns = records_of(block, count)
     whole = Randomizer(Plan((block,)), SECRETS, "asia", threads=1).reports(keys, columns)
     monkeypatch.setattr(reports, "_TOGETHER", 64)
-    monkeypatch.setattr(alike, "_ENOUGH", 1)
+    monkeypatch.setattr(sampling, "_ENOUGH", 1)
     for threads in (1, 2):
         parts = Randomizer(Plan((block,)), SECRETS, "asia", threads=threads)
         for _ in range(2):

@@ -9,12 +9,18 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-from owner_agent.randomize import alike, reports
-from owner_agent.randomize.alike import COUNTED_CELLS, ChoiceSampler
+from owner_agent.randomize import reports, sampling
 from owner_agent.randomize.draws import UniformWords
 from owner_agent.randomize.reports import Randomizer, randomize
-from owner_agent.randomize.sampling import impossible_records, join, sampler, true_cells
-from owner_agent.randomize.unit_sampling import rows_by_label
+from owner_agent.randomize.sampling import (
+    COUNTED_CELLS,
+    ChoiceSampler,
+    impossible_records,
+    join,
+    rows_by_label,
+    sampler,
+    true_cells,
+)
 from owner_agent.state.keys import Secrets
 from pramana_core.channels import (
     RESOLUTION,
@@ -134,7 +140,7 @@ def test_a_record_is_reported_alike_whatever_is_beside_it(monkeypatch):
         assert column[order].tobytes() == some[name].tobytes()
         assert column.dtype == np.uint8
     monkeypatch.setattr(reports, "_TOGETHER", 64)
-    monkeypatch.setattr(alike, "_ENOUGH", 1)
+    monkeypatch.setattr(sampling, "_ENOUGH", 1)
     made = randomize(Plan((WIDE,)), SECRETS, "asia", keys, columns)
     assert {n: sorted(c.tolist()) for n, c in made.columns.items()} == {
         n: sorted(c.tolist()) for n, c in whole.items()
@@ -179,7 +185,7 @@ def test_the_law_at_width_is_the_declared_one_on_every_word(monkeypatch):
 
     The same code path as of a hundred variables, with the limit of what is counted at nothing.
     """
-    monkeypatch.setattr(alike, "COUNTED_CELLS", 0)
+    monkeypatch.setattr(sampling, "COUNTED_CELLS", 0)
     channel = Sampled(
         (2, 3),
         (

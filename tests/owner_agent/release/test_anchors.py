@@ -11,10 +11,10 @@ from owner_agent.release.left import all_anchors, anchors_path
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import publish, withdraw
 from owner_agent.release.randomized import PreparedRecords
-from owner_agent.state.history import audit_log
+from owner_agent.state.private_files import audit_log
 from pramana_core.audit.log import AuditLog
 from pramana_core.audit.verifying import Verified, verify, written
-from pramana_core.wire.audit import AuditAnchor
+from pramana_core.wire.services import AuditAnchor
 
 OPTIONS = PublishOptions(20)
 

@@ -8,16 +8,15 @@ from datetime import timedelta
 import pytest
 
 from owner_agent.release import ledger as ledger_module
-from owner_agent.release import new_epoch
+from owner_agent.release import memory
 from owner_agent.release.composition import spent
 from owner_agent.release.ledger import Ledger
-from owner_agent.release.new_epoch import begin_new_epoch, import_draw_key
+from owner_agent.release.memory import begin_new_epoch, import_draw_key
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import publish
 from owner_agent.release.randomized import PreparedRecords
-from owner_agent.state.history import knows_draw_key
 from owner_agent.state.keys import KeyStore, fingerprint, read_key
-from owner_agent.state.tokens import TokenStore
+from owner_agent.state.private_files import TokenStore, knows_draw_key
 from pramana_core.errors import HistoryLost, PlanConflict
 from tests.full_disk import with_ever_more_room
 
@@ -194,7 +193,7 @@ def test_a_new_epoch_that_is_killed_before_it_sets_the_memory_apart(
         raise killed
 
     with monkeypatch.context() as patched:
-        patched.setattr(new_epoch, "set_apart", dies)
+        patched.setattr(memory, "set_apart", dies)
         with pytest.raises(killed):
             _new_epoch(left)
     assert len(Ledger(left.state).beginnings()) == 1

@@ -12,7 +12,7 @@ from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import publish
 from owner_agent.release.randomized import PreparedRecords
 from owner_agent.site.site import load_site
-from owner_agent.state.tokens import TokenStore
+from owner_agent.state.private_files import TokenStore
 from pramana_core.audit.verifying import Verified, verify
 from pramana_core.errors import Refused, StorageFull
 from tests.full_disk import files_no_longer_than

@@ -9,9 +9,15 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 from sqlalchemy.exc import IntegrityError
 
-from owner_agent.release.composition import Unbounded, conflicting, losses, renamed, spent
+from owner_agent.release.composition import (
+    Unbounded,
+    conflicting,
+    losses,
+    refuse_conflicts,
+    renamed,
+    spent,
+)
 from owner_agent.release.ledger import Draw, Entry, Form, Ledger
-from owner_agent.release.refusals import refuse_conflicts
 from pramana_core.errors import HistoryLost, PlanConflict, StoreCorrupt
 
 MOMENT = datetime(2030, 1, 2, 3, 4, 5, tzinfo=UTC)

@@ -7,13 +7,12 @@ import pytest
 
 from owner_agent.release.composition import spent
 from owner_agent.release.ledger import Ledger
-from owner_agent.release.new_epoch import begin_new_epoch
+from owner_agent.release.memory import begin_new_epoch
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import publish
 from owner_agent.release.randomized import PreparedRecords
-from owner_agent.state.history import TRACES
 from owner_agent.state.keys import KeyStore
-from owner_agent.state.tokens import TokenStore
+from owner_agent.state.private_files import TRACES, TokenStore
 from pramana_core.errors import (
     HistoryLost,
     KeyFileError,

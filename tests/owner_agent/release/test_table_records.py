@@ -15,9 +15,9 @@ import pytest
 from owner_agent.randomize.draws import pseudonyms
 from owner_agent.randomize.reports import randomize
 from owner_agent.release import memory, outbox, randomized
+from owner_agent.release.corrections import SortedRuns
 from owner_agent.release.fingerprints import SAMPLED, fingerprint_of, values_of
-from owner_agent.release.sorted_runs import SortedRuns
-from owner_agent.release.table_records import TableRecords
+from owner_agent.release.randomized import TableRecords
 from owner_agent.site.planning import planned
 from owner_agent.state.keys import KeyStore
 from owner_agent.table.encode import encode
@@ -223,7 +223,7 @@ def test_a_table_that_changes_between_two_readings_does_not_leave(
 DRAWN = """
 import resource, sys
 from pathlib import Path
-from owner_agent.release.table_records import TableRecords
+from owner_agent.release.randomized import TableRecords
 from owner_agent.site.planning import planned
 from owner_agent.site.site import load_site
 from owner_agent.state.keys import KeyStore

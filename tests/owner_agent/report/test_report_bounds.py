@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from owner_agent.report.contents import Assumptions
-from owner_agent.report.measures import Bounds
+from owner_agent.report.losses import Bounds
 from owner_agent.report.plan_shown import PLAN
 from owner_agent.report.report import report, warnings
 from owner_agent.site.planning import PlannedSite
@@ -29,7 +29,7 @@ from pramana_core.plan import Block, Plan
 from pramana_core.privacy import Amplification
 from pramana_core.privacy import structures as dispatch
 from pramana_core.privacy.structures import SampledSet, SampledStructure
-from pramana_core.privacy.structures_of_composites import PossibleStructure
+from pramana_core.privacy.structures_by_kind import PossibleStructure
 
 
 def block(names, sizes, channel):

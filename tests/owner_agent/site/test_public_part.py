@@ -128,7 +128,7 @@ def test_the_command_asks_and_a_script_says_yes(bench, command, monkeypatch):
     path = bench.folder / "clinic-north.public.toml"
     assert not path.exists()
     assert "Nobody confirmed" in command("public-part", "--json").err
-    monkeypatch.setattr("owner_agent.cli.public_part.at_terminal", lambda: True)
+    monkeypatch.setattr("owner_agent.cli.init.at_terminal", lambda: True)
     monkeypatch.setattr("typer.confirm", lambda _: False)
     refused = command("public-part")
     assert "smoker: no, yes" in refused.out

@@ -5,7 +5,7 @@ import tomllib
 
 import pytest
 
-from owner_agent.site.lines import Lines
+from owner_agent.site.mistakes import Lines
 from owner_agent.site.planning import interval_labels, planned
 from owner_agent.site.site import load_site
 from pramana_core.channels import Grouped, Symmetric

@@ -2,8 +2,8 @@
 
 import pytest
 
-from owner_agent.state.history import state_directory
 from owner_agent.state.keys import RetryKey
+from owner_agent.state.private_files import state_directory
 from pramana_core.errors import KeyFileError, StorageFull
 from tests.full_disk import files_no_longer_than
 

@@ -14,15 +14,14 @@ from owner_agent.state.environment import Environment
 from owner_agent.table.predicting import InputSource, predict, read_model
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import InputError
+from pramana_core.learn.common.options import LinearOptions, TreeOptions
 from pramana_core.learn.learners import LINEAR, TREE
 from pramana_core.learn.linear.columns import Column
 from pramana_core.learn.linear.model import LinearClassifier, Plane, Weight
-from pramana_core.learn.linear.options import LinearOptions
 from pramana_core.learn.tree.model import DecisionTree
 from pramana_core.learn.tree.node import Node, NodeClasses, Split
-from pramana_core.learn.tree.options import TreeOptions
 from pramana_core.terminal import run
-from pramana_core.wire.learning.models import DecisionTreeMessage
+from pramana_core.wire.models import DecisionTreeMessage
 from pramana_core.wire.privacy import AmplificationMessage
 
 AGE = ("<30", "30-45", "45-60", ">=60")

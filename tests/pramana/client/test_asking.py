@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import pramana as pm
-from pramana.client.asking import job_of, learner_of, written
+from pramana.client.job import job_of, learner_of, written
 from pramana_core.errors import OptionError, StructureError
-from pramana_core.wire.learning.jobs import CountsSpec, JobCreate
+from pramana_core.wire.jobs import CountsSpec, JobCreate
 
 COUNTS = {"records": "identical", "estimator": "moment", "order": None}
 

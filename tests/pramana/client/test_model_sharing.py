@@ -6,7 +6,7 @@ import pytest
 
 import pramana as pm
 from pramana_core.errors import OptionError
-from pramana_core.wire.learning.jobs import ModelSharingSpec
+from pramana_core.wire.jobs import ModelSharingSpec
 from tests.miner_service.sharing import body
 from tests.pramana.client.world import STUDY, opened
 

@@ -186,7 +186,7 @@ def test_a_token_goes_to_the_miner_that_it_is_of(call, monkeypatch, tmp_path):
 
 
 def test_kinds_and_their_options_are_those_of_the_wire(call):
-    from pramana.client.asking import kinds
+    from pramana.client.job import kinds
 
     listed = call("kinds")
     for line in listed.out.strip().splitlines()[:-1]:

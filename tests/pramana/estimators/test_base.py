@@ -15,10 +15,8 @@ import pytest
 import pramana as pm
 from pramana.estimators.base import Estimator
 from pramana_core.domain import Domain
-from pramana_core.learn.bayes_classifier.options import BayesClassifierOptions
+from pramana_core.learn.common.options import BayesClassifierOptions, LinearOptions, TreeOptions
 from pramana_core.learn.learners import read_predictor
-from pramana_core.learn.linear.options import LinearOptions
-from pramana_core.learn.tree.options import TreeOptions
 from tests.pramana.estimators.aboard import CLASSIFIERS, clean, domain, fitted, people, reports
 
 OPTIONS = {

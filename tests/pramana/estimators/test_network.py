@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import pramana as pm
-from pramana.exchange.libraries import load
+from pramana.exchange import load
 from pramana_core.domain import Domain
 from pramana_core.errors import (
     InputError,
@@ -368,7 +368,7 @@ def test_wrong_options_are_refused_by_fit(
 
 
 def test_json_of_other_origins(given: pm.BayesNet, tmp_path):
-    from pramana_core.learn.networks.exchange.documents import write_network_json
+    from pramana_core.learn.networks.documents import write_network_json
 
     plain = pm.BayesNet.from_json(write_network_json(given.network_))
     assert plain.edges_ == given.edges_

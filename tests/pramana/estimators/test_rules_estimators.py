@@ -10,9 +10,8 @@ import pytest
 from mlxtend import frequent_patterns as theirs
 
 import pramana as pm
-from pramana_core.learn.rules.documents import read_found
-from pramana_core.learn.rules.export import ITEMSET_ERRORS, RULE_ERRORS, rules_json
-from pramana_core.learn.rules.options import MINIMUM_CONFIDENCE, RuleOptions
+from pramana_core.learn.common.options import MINIMUM_CONFIDENCE, RuleOptions
+from pramana_core.learn.rules.exchange import ITEMSET_ERRORS, RULE_ERRORS, read_found, rules_json
 from pramana_core.learn.rules.rules import MEASURES
 
 PEOPLE = pm.example("titanic")

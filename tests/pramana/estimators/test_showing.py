@@ -17,7 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import pramana as pm
-from pramana.estimators.showing import picture_of
+from pramana.estimators.base import picture_of
 from tests.shared.pictures.reading import texts
 
 BAD = "<script>alert('x')</script>"

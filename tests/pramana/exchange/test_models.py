@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import pramana as pm
-from pramana.exchange import libraries as files
-from pramana.exchange import networkx_graphs, pgmpy_models, pyagrum_models
-from pramana.exchange.libraries import load
+from pramana import exchange
+from pramana import exchange as files
+from pramana.exchange import load
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import InputError
 from pramana_core.learn.networks.network import BayesNet
@@ -53,17 +53,17 @@ def assert_same(found: BayesNet, wanted: BayesNet, tolerance: float = 1e-12) -> 
 
 @pytest.fixture
 def ours(network: BayesNet) -> pm.BayesNet:
-    return pm.BayesNet.from_pgmpy(pgmpy_models.to_model(network))
+    return pm.BayesNet.from_pgmpy(exchange.to_pgmpy(network))
 
 
 def test_through_pgmpy(network: BayesNet):
-    model = pgmpy_models.to_model(network)
+    model = exchange.to_pgmpy(network)
     assert model.check_model()
-    assert_same(pgmpy_models.of_model(model), network)
+    assert_same(exchange.of_pgmpy(model), network)
 
 
 def test_through_pyagrum(network: BayesNet):
-    assert_same(pyagrum_models.of_model(pyagrum_models.to_model(network)), network)
+    assert_same(exchange.of_pyagrum(exchange.to_pyagrum(network)), network)
 
 
 def test_through_bif_and_json_and_each_other(ours: pm.BayesNet, network: BayesNet, tmp_path):
@@ -127,7 +127,7 @@ def test_structures_through_networkx(ours: pm.BayesNet, network: BayesNet):
     assert set(graph.edges) == set(network.structure.links)
     again = pm.BayesNet.from_networkx(graph)
     assert set(again.task().structure.links) == set(network.structure.links)
-    nodes, links = networkx_graphs.links_of(graph, "graph")
+    nodes, links = exchange.links_of_networkx(graph, "graph")
     assert set(nodes) == set(network.structure.nodes)
     assert set(links) == set(network.structure.links)
 

@@ -13,7 +13,7 @@ import pramana as pm
 from pramana.masking.masked_frame import MARK
 from pramana.masking.masking import _SESSION
 from pramana_core.errors import OptionError
-from pramana_core.mask.core.cautions import gravity_of
+from pramana_core.mask.core.inputs import gravity_of
 
 X = ["expenditure", "debt"]
 

@@ -11,12 +11,12 @@ import pandas as pd
 import pytest
 
 import pramana as pm
-from owner_agent.randomize.noise import TreeNoise
+from owner_agent.randomize.masking_noise import TreeNoise
 from pramana.model_sharing.sharing import noise_of
 from pramana_core.errors import NotInstalled, OptionError
 from pramana_core.model_sharing.private import GeneratorNoise
 from pramana_core.model_sharing.requirements import meets, released_form
-from pramana_core.wire.releases.shared_tree import SharedTreeMessage
+from pramana_core.wire.release_kinds import SharedTreeMessage
 
 LISTED = {
     "class": ["1st", "2nd", "3rd", "crew"],

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import pramana as pm
-from pramana.exchange.libraries import load
-from pramana.networks.structures import scoring_of, structure_of
+from pramana.exchange import load
+from pramana.networks import scoring_of, structure_of
 from pramana_core.errors import NotInstalled, OptionError, StructureError
 from pramana_core.learn.networks.structure import Scoring, Structure
 

@@ -11,8 +11,8 @@ from owner_agent.release.composition import losses, planned_draws
 from pramana.owner.accounting import accountant
 from pramana.owner.keys import Keys
 from pramana.owner.randomizing import randomize
-from pramana.reporting.joining import join
 from pramana.reporting.reports import Reports
+from pramana.reporting.sources import join
 from pramana_core.channels import (
     RESOLUTION,
     Choice,

@@ -12,16 +12,16 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from owner_agent.release.table_records import TableRecords
+from owner_agent.release.randomized import TableRecords
 from owner_agent.site.planning import planned
 from owner_agent.site.site import load_site
 from owner_agent.state.keys import KeyStore
+from pramana.designing import design
 from pramana.frames.examples import example
 from pramana.owner.accounting import accountant
 from pramana.owner.keys import Keys
 from pramana.owner.randomizing import randomize
-from pramana.planning.designing import design
-from pramana.reporting.joining import join
+from pramana.reporting.sources import join
 from pramana_core.channels import RESOLUTION, Identity, StructuralZeros, Symmetric
 from pramana_core.domain import Domain
 from pramana_core.errors import (

@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from pramana.owner.accounting import accountant
-from pramana.reporting.joining import join
 from pramana.reporting.reports import Reports
+from pramana.reporting.sources import join
 from pramana_core.channels import Symmetric
 from pramana_core.domain import Variable
 from pramana_core.errors import OptionError, StoreCorrupt, TableUnreadable

@@ -10,8 +10,8 @@ import pytest
 from pramana.owner.keys import Keys
 from pramana.owner.randomizing import randomize
 from pramana.reporting.estimating import estimate
-from pramana.reporting.joining import join
 from pramana.reporting.reports import Reports
+from pramana.reporting.sources import join
 from pramana_core.channels import RESOLUTION, Identity, Symmetric
 from pramana_core.errors import CoinsDisagree, OptionError, PlanError, RecordsDoNotAlign
 from pramana_core.plan import Plan

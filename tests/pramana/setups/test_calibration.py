@@ -20,7 +20,7 @@ from owner_agent.randomize.reports import randomize
 from owner_agent.site.planning import planned
 from owner_agent.site.site import site_from
 from owner_agent.state.keys import Secrets
-from pramana.setups import ma2006
+from pramana import setups
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.networks.bayes_net import LearnedBayesNet, learn_parameters
 from pramana_core.marginals.counts import ReportedCounts
@@ -44,21 +44,21 @@ PUBLISHED = {
 
 def site_plan(owner: str, folder) -> Plan:
     variables = []
-    for node in ma2006.OWNERS[owner]:
+    for node in setups.OWNERS[owner]:
         variable = {
             "name": node,
-            "categories": list(ma2006.DOMAIN[node].categories),
-            "sensitive": node in ma2006.CHANNELS,
+            "categories": list(setups.DOMAIN[node].categories),
+            "sensitive": node in setups.CHANNELS,
         }
-        if node in ma2006.CHANNELS:
-            variable["channel"] = ma2006.CHANNELS[node]
+        if node in setups.CHANNELS:
+            variable["channel"] = setups.CHANNELS[node]
         variables.append(variable)
     content = {"owner": owner, "table": "t.csv", "record_id": "id", "variables": variables}
     return planned(site_from(content, folder)).plan
 
 
 def one_run(seed: int, plans: dict[str, Plan], records: int) -> LearnedBayesNet:
-    codes = ma2006.network().sample(records, np.random.default_rng([seed, 7]))
+    codes = setups.network().sample(records, np.random.default_rng([seed, 7]))
     linkage = hashlib.sha256(b"linkage %d" % seed).digest()
     reported = {}
     for owner, plan in plans.items():
@@ -68,7 +68,7 @@ def one_run(seed: int, plans: dict[str, Plan], records: int) -> LearnedBayesNet:
         reported |= randomize(plan, secrets, "calibration", keys, true).columns
     whole = Plan.combine(plans.values())
     counts = ReportedCounts(reported, whole.reported_sizes)
-    return learn_parameters(EstimatedMarginals(counts, whole), ma2006.STRUCTURE)
+    return learn_parameters(EstimatedMarginals(counts, whole), setups.STRUCTURE)
 
 
 @dataclass(frozen=True)
@@ -92,9 +92,9 @@ def free(table: np.ndarray) -> np.ndarray:
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
     folder = tmp_path_factory.mktemp("calibration")
-    plans = {owner: site_plan(owner, folder) for owner in ma2006.OWNERS}
-    network = ma2006.network()
-    learned = [one_run(seed, plans, ma2006.RECORDS) for seed in range(REPETITIONS)]
+    plans = {owner: site_plan(owner, folder) for owner in setups.OWNERS}
+    network = setups.network()
+    learned = [one_run(seed, plans, setups.RECORDS) for seed in range(REPETITIONS)]
 
     def stack(what: str) -> np.ndarray:
         return np.array(
@@ -163,7 +163,7 @@ def published_statistic(runs: Runs, factor: float = 1.0) -> tuple[float, int]:
     total, degrees = 0.0, 0
     for node, row in PUBLISHED.items():
         published = np.array([float(p) for p in row.split()]) / 100
-        columns = ma2006.DOMAIN[node].size
+        columns = setups.DOMAIN[node].size
         ours = runs.se_records[:, runs.nodes == node].mean(axis=0)
         # The table lists the node's value slowest; `free` leaves the last value out.
         ours = ours.reshape(-1, columns - 1).T.ravel()

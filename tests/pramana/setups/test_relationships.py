@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pramana.setups.relationships import DATASETS, DEBT, EXPENDITURE, GENDER, store
+from pramana.setups import DATASETS, DEBT, EXPENDITURE, GENDER, store
 from pramana_core.errors import OptionError
 
 LARGE = 20_000

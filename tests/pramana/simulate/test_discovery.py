@@ -14,12 +14,12 @@ import pytest
 
 from benchmarks.reproduce.engine import Setting
 from benchmarks.reproduce.frapp.data import census
-from pramana.setups.owner import SeededOwner
-from pramana.simulate.randomization import symmetric
+from pramana.setups import SeededOwner
+from pramana.simulate.designs import symmetric
 from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.learn.common.options import RuleOptions
 from pramana_core.learn.rules.itemsets import all_items
 from pramana_core.learn.rules.mining import FoundItemsets, mine_itemsets
-from pramana_core.learn.rules.options import RuleOptions
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Plan
 from tests.places import DATA

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from benchmarks.networks import commands
-from benchmarks.networks.commands import (
+from benchmarks.whole_record import commands
+from benchmarks.whole_record.commands import (
     LEARNERS,
     NETWORKS,
     WAYS,

@@ -11,8 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 from pramana.cli import app
+from pramana.simulate.bayes_net import ending
 from pramana.simulate.commands.display import announce
-from pramana.simulate.limits import ending
 from pramana_core.errors import LimitExceeded
 
 NETWORK = """network two {}

@@ -20,7 +20,7 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from benchmarks.reproduce.data import ma_laws
+from benchmarks.reproduce import data
 from pramana.cli import app
 from pramana.simulate.bayes_net import (
     StructureOptions,
@@ -30,8 +30,7 @@ from pramana.simulate.bayes_net import (
     directed,
     divergence_or_none,
 )
-from pramana.simulate.columns import EMPTY, OTHER, intervals_for
-from pramana.simulate.randomization import fitting, read_plan, symmetric
+from pramana.simulate.designs import fitting, read_plan, symmetric
 from pramana.simulate.sources import (
     MOST_RECORDS,
     NetworkSource,
@@ -40,7 +39,7 @@ from pramana.simulate.sources import (
     topological,
 )
 from pramana.simulate.study import Series, Trials, fitted, require_place, write_result
-from pramana.simulate.tables import read_source
+from pramana.simulate.tables import EMPTY, OTHER, intervals_for, read_source
 from pramana_core.channels import Choice, Dense, Identity, Sampled, Symmetric, Withheld
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import (
@@ -57,7 +56,7 @@ from pramana_core.errors import (
 )
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.networks import network as network_module
-from pramana_core.learn.networks.exchange.bif import write_bif
+from pramana_core.learn.networks.bif import write_bif
 from pramana_core.learn.networks.network import BayesNet
 from pramana_core.learn.networks.structure import Structure
 from pramana_core.marginals.counts import ReportedCounts
@@ -187,13 +186,13 @@ def test_records_of_a_table_stay_together():
 
 
 def test_a_network_is_sampled_by_its_tables(assert_distribution):
-    source = NetworkSource("six", ma_laws.network())
+    source = NetworkSource("six", data.network())
     drawn = source.draw(20_000, np.random.default_rng(2))
     assert {column.dtype for column in drawn.values()} == {np.dtype(np.uint8)}
     seen = np.zeros((2, 2, 2))
     np.add.at(seen, (drawn["B"], drawn["C"], drawn["D"]), 1)
     joint = np.zeros((2, 2, 2))
-    of_a, of_b, of_c, of_d = (ma_laws.network().tables[node] for node in "ABCD")
+    of_a, of_b, of_c, of_d = (data.network().tables[node] for node in "ABCD")
     for a, b, c, d in itertools.product(range(2), repeat=4):
         joint[b, c, d] += of_a[a] * of_b[a, b] * of_c[a, c] * of_d[b, c, d]
     assert_distribution(seen, 20_000 * joint, false_alarm=FALSE_ALARM)
@@ -461,9 +460,9 @@ def test_plans_without_an_inverse_are_for_likelihood_alone():
 
 
 def test_trials_randomize_by_the_plan_and_repeat(assert_distribution):
-    source = NetworkSource("six", ma_laws.network())
-    first, second = Trials(source, ma_laws.six_plan(0.2), 20_000, 2, 5)
-    again, _ = Trials(source, ma_laws.six_plan(0.2), 20_000, 2, 5)
+    source = NetworkSource("six", data.network())
+    first, second = Trials(source, data.six_plan(0.2), 20_000, 2, 5)
+    again, _ = Trials(source, data.six_plan(0.2), 20_000, 2, 5)
     names = ["A", "B"]
     true, reported = (counts.table(names) for counts in (first.true, first.reported))
     flip = np.array([[0.8, 0.2], [0.2, 0.8]])
@@ -520,10 +519,10 @@ def test_fitted_parameters_are_posterior_means_of_clean_counts():
 
 
 def test_fitted_parameters_are_positive_whatever_the_noise():
-    (trial,) = Trials(NetworkSource("six", ma_laws.network()), ma_laws.six_plan(0.4), 200, 1, 2)
-    marginals = EstimatedMarginals(trial.reported, ma_laws.six_plan(0.4))
+    (trial,) = Trials(NetworkSource("six", data.network()), data.six_plan(0.4), 200, 1, 2)
+    marginals = EstimatedMarginals(trial.reported, data.six_plan(0.4))
     assert min(marginals.marginal("BCD").counts.ravel()) < 0
-    found = fitted(marginals, ma_laws.STRUCTURE)
+    found = fitted(marginals, data.STRUCTURE)
     assert min(float(table.min()) for table in found.tables.values()) > 0
 
 
@@ -540,9 +539,9 @@ def joint(network: BayesNet) -> dict[tuple[int, ...], float]:
 
 
 def test_divergence_is_the_sum_over_all_records_there_can_be():
-    reference = ma_laws.network()
-    (trial,) = Trials(NetworkSource("six", reference), ma_laws.six_plan(0.1), 2_000, 1, 3)
-    marginals = EstimatedMarginals(trial.reported, ma_laws.six_plan(0.1))
+    reference = data.network()
+    (trial,) = Trials(NetworkSource("six", reference), data.six_plan(0.1), 2_000, 1, 3)
+    marginals = EstimatedMarginals(trial.reported, data.six_plan(0.1))
     sparse = {"A": [], "B": ["A"], "C": [], "D": ["B"], "E": ["D"], "F": ["E"]}
     model = fitted(marginals, Structure.of(sparse))
     p, q = joint(reference), joint(model)
@@ -553,12 +552,12 @@ def test_divergence_is_the_sum_over_all_records_there_can_be():
 
 
 def test_a_divergence_too_large_to_compute_is_none(monkeypatch: pytest.MonkeyPatch):
-    network = ma_laws.network()
+    network = data.network()
     assert divergence_or_none(network, network, None) is None
     monkeypatch.setattr(network_module, "MARGINAL_LIMIT", 3)
     assert divergence_or_none(network, network, 0.0) is None
-    (trial,) = Trials(NetworkSource("six", network), ma_laws.six_plan(0.1), 2_000, 1, 3)
-    marginals = EstimatedMarginals(trial.reported, ma_laws.six_plan(0.1))
+    (trial,) = Trials(NetworkSource("six", network), data.six_plan(0.1), 2_000, 1, 3)
+    marginals = EstimatedMarginals(trial.reported, data.six_plan(0.1))
     found = _Comparison(network, by_class=True)(_LearnedNetwork(marginals, None, network, 1.0))
     assert found["kl"] is None
     assert found["kl_unlinked"] is None
@@ -576,7 +575,7 @@ def test_options_out_of_range_are_refused():
 @pytest.fixture
 def bif(tmp_path: Path) -> Path:
     path = tmp_path / "six.bif"
-    path.write_text(write_bif(ma_laws.network(), "six"))
+    path.write_text(write_bif(data.network(), "six"))
     return path
 
 
@@ -630,7 +629,7 @@ def test_without_randomization_nothing_is_lost(bif: Path, tmp_path: Path):
 @pytest.mark.slow
 def test_a_plan_says_the_same_as_p(bif: Path, tmp_path: Path):
     plan = tmp_path / "plan.json"
-    plan.write_text(PlanMessage.from_plan(ma_laws.six_plan(0.2)).model_dump_json())
+    plan.write_text(PlanMessage.from_plan(data.six_plan(0.2)).model_dump_json())
     by_plan = simulated(tmp_path / "o", "--bif", str(bif), "--channels", str(plan), *RUN)
     by_p = simulated(tmp_path / "o", "--bif", str(bif), "--p", "0.2", *RUN)
     assert without_seconds(by_plan) == without_seconds(by_p)
@@ -663,7 +662,7 @@ def test_thresholds_reach_the_learner(bif: Path, tmp_path: Path):
 
 @pytest.mark.slow
 def test_a_table_is_held_against_itself(tmp_path: Path):
-    drawn = ma_laws.six_sample(2_000, np.random.default_rng(6))
+    drawn = data.six_sample(2_000, np.random.default_rng(6))
     table = tmp_path / "t.csv"
     pd.DataFrame(drawn).assign(id=range(2_000)).to_csv(table, index=False)
     options = ("--table", str(table), "--runs", "2", "--order", "none")

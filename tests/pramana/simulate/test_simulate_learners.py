@@ -17,10 +17,10 @@ import pytest
 from typer.testing import CliRunner
 
 from pramana.cli import app
-from pramana.simulate import classifiers, designs, rules
+from pramana.simulate import designs, learners
 from pramana.simulate.commands.options import watched
-from pramana.simulate.randomization import symmetric
-from pramana.simulate.rules import by_length, overall
+from pramana.simulate.designs import symmetric
+from pramana.simulate.learners import by_length, overall
 from pramana.simulate.sources import TableSource
 from pramana.simulate.study import Series, Trials, spread
 from pramana.simulate.tables import MOST_INTERVALS, read_source
@@ -28,7 +28,7 @@ from pramana_core.design import Option, Problem, Requirements, compare, goal, re
 from pramana_core.design.predict import NOTHING
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import NotConverged, OptionError, PramanaError, UnknownVariable
-from pramana_core.learn.rules.options import RuleOptions
+from pramana_core.learn.common.options import RuleOptions
 from pramana_core.privacy import Amplification
 from tests.places import DATA
 
@@ -255,7 +255,7 @@ def counted(made: TableSource, minimum: float) -> Counter[int]:
 def test_without_noise_nothing_is_wrong():
     made = source()
     trials = Trials(made, symmetric(made.domain, 0.0), made.records, 2, 1)
-    found = rules.simulate(trials, RuleOptions(0.05)).as_dict()
+    found = learners.simulate_rules(trials, RuleOptions(0.05)).as_dict()
     assert {r["length"]: r["frequent"] for r in found["by_length"]} == counted(made, 0.05)
     for row in found["by_length"]:
         assert row["found"] == row["frequent"]
@@ -267,7 +267,7 @@ def test_without_noise_nothing_is_wrong():
 def test_means_over_runs_are_means():
     made = source()
     trials = Trials(made, symmetric(made.domain, 0.25), made.records, 3, 1)
-    outcome = rules.simulate(trials, RuleOptions(0.1))
+    outcome = learners.simulate_rules(trials, RuleOptions(0.1))
     rows = outcome.lengths[outcome.lengths["length"] == 2]
     assert len(rows) == 3
     (shown,) = (r for r in outcome.as_dict()["by_length"] if r["length"] == 2)
@@ -300,7 +300,7 @@ def test_accuracy_is_the_share_of_records_held_out():
     made = source(200)
     trials = Trials(made, symmetric(made.domain, 0.1), 200, 2, 1, holdout=0.25)
     said = itertools.cycle((1, 0))
-    outcome = classifiers.simulate(
+    outcome = learners.simulate(
         "x", "v1", trials, lambda _m, _s: Always(made.domain["v1"], next(said)), {}
     )
     for trial, run in zip(trials, outcome.runs.runs, strict=True):

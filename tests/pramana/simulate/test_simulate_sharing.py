@@ -25,17 +25,17 @@ from pramana.simulate.model_sharing_tables import (
     taxonomies_for,
 )
 from pramana_core.errors import EmptyTable, MissingColumn, OptionError, PramanaError, TableError
-from pramana_core.model_sharing import generation_values as generation
-from pramana_core.model_sharing.combination import combining, votes
+from pramana_core.model_sharing import generating as generation
+from pramana_core.model_sharing.global_models import combining, votes
 from pramana_core.model_sharing.global_models.learning import (
     GlobalName,
     GlobalOptions,
     learn_global,
 )
 from pramana_core.model_sharing.global_models.model import TreeModel, path_match
-from pramana_core.model_sharing.merging import JOINS, MERGES
+from pramana_core.model_sharing.pruning import JOINS, MERGES
 from pramana_core.model_sharing.requirements import TELLS, Requirement
-from pramana_core.wire.learning.jobs import ModelSharingSpec
+from pramana_core.wire.jobs import ModelSharingSpec
 from tests.places import DATA
 
 

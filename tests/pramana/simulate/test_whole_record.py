@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from benchmarks.whole_record.__main__ import RESULTS
-from benchmarks.whole_record.commands import ALL, FILES, GAMMAS, TARGETS
+from benchmarks.whole_record.commands import ALL, FILES, GAMMAS, RESULTS, TARGETS
 from benchmarks.whole_record.page import PAGE, PEERS, page
 from pramana.cli import app
 from tests.places import DATA

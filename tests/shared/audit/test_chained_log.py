@@ -14,15 +14,20 @@ from pathlib import Path
 
 import pytest
 
-from pramana_core.audit.chain import GENESIS, LONGEST, TORN, Head, link_after, read_link
 from pramana_core.audit.log import AuditLog
 from pramana_core.audit.verifying import (
+    GENESIS,
+    LONGEST,
+    TORN,
     Anchor,
     Broken,
+    Head,
     Verified,
     anchor_of,
     contradiction,
+    link_after,
     read_anchors,
+    read_link,
     verify,
     written,
 )

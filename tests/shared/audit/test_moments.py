@@ -9,8 +9,8 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from pramana_core.audit.chain import Head
 from pramana_core.audit.log import AuditLog, head_before
+from pramana_core.audit.verifying import Head
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

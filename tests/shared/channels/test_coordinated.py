@@ -19,7 +19,7 @@ from pramana_core.channels import (
 )
 from pramana_core.errors import ChannelError, NotStochastic
 from pramana_core.privacy.structures import structure_of
-from pramana_core.privacy.structures_of_columns import ColumnsStructure
+from pramana_core.privacy.structures_by_kind import ColumnsStructure
 
 EIGHTH = RESOLUTION // 8
 COIN = "0123456789abcdef" * 4

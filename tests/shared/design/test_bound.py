@@ -22,9 +22,9 @@ from pramana_core.design import (
 )
 from pramana_core.design.choose import Problem, bounded, option
 from pramana_core.domain import Domain
-from pramana_core.estimation.core.likelihood import maximize
-from pramana_core.estimation.core.loglinear import design
-from pramana_core.estimation.core.strata import Stratum
+from pramana_core.estimation.axes import Stratum
+from pramana_core.estimation.likelihood import maximize
+from pramana_core.estimation.loglinear import design
 from pramana_core.marginals.counts import Tensor
 from pramana_core.plan import Block, Plan
 

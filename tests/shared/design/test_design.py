@@ -43,8 +43,8 @@ from pramana_core.errors import (
     StructureError,
     UnknownVariable,
 )
-from pramana_core.estimation.core.loglinear import fit
-from pramana_core.estimation.core.strata import Stratum
+from pramana_core.estimation.axes import Stratum
+from pramana_core.estimation.loglinear import fit
 from pramana_core.plan import Plan
 from pramana_core.privacy import Amplification, gamma, k_anonymity
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from pramana.setups.owner import SeededOwner
+from pramana.setups import SeededOwner
 from pramana_core.channels import CutAndPaste, Symmetric
 from pramana_core.design import (
     Learn,

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from pramana.setups.owner import SeededOwner, draw_cells
+from pramana.setups import SeededOwner, draw_cells
 from pramana_core.design import (
     Goal,
     Problem,

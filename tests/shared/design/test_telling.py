@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pramana_core.channels import Symmetric
-from pramana_core.design.telling import ERRORS, MOST_CELLS, telling
+from pramana_core.design.predict import ERRORS, MOST_CELLS, telling
 from pramana_core.domain import Domain, Variable
 from pramana_core.plan import Block, Plan
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pramana_core.discretize import mgas_joint
-from pramana_core.discretize.centres import CentredGroups
+from pramana_core.discretize.mgas import CentredGroups
 
 LATTICE = np.array([[x, y] for x in (0.0, 0.1, 0.2, 0.3) for y in (0.0, 0.1, 0.2, 0.3)])
 

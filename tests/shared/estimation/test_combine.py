@@ -19,8 +19,8 @@ from pramana_core.errors import (
     OptionError,
     UnknownVariable,
 )
-from pramana_core.estimation.core.likelihood import maximize
 from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.estimation.likelihood import maximize
 from pramana_core.plan import Block, Plan
 from tests.shared.estimation.recordwise import DOMAIN, INDEPENDENT, SWAPS, A, B, C, Table
 

@@ -11,13 +11,12 @@ from scipy.stats import binom, binomtest, multinomial
 from pramana_core.channels import Choice, Dense, Grouped, Sampled, Symmetric, Withheld
 from pramana_core.domain import Domain
 from pramana_core.errors import OptionError
-from pramana_core.estimation.core.axes import Axis
-from pramana_core.estimation.core.curvature import inverse_information
-from pramana_core.estimation.core.strata import Stratum
+from pramana_core.estimation.axes import Axis, Stratum
+from pramana_core.estimation.curvature import inverse_information
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.marginals.counts import Tensor
+from pramana_core.marginals.passes import NoisyCounts, NoisyTable, TabulatedCounts
 from pramana_core.marginals.score_interval import normal_quantile
-from pramana_core.marginals.tabulated_counts import NoisyCounts, NoisyTable, TabulatedCounts
 from pramana_core.plan import Block, Plan
 from tests.shared.estimation.recordwise import DOMAIN, INDEPENDENT, SWAPS, A, B, C
 

@@ -10,7 +10,7 @@ from pramana_core.domain import Domain
 from pramana_core.errors import EstimationError, UnknownVariable
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.marginals.counts import ReportedCounts
-from pramana_core.marginals.tabulated_counts import NoisyCounts, NoisyTable, TabulatedCounts
+from pramana_core.marginals.passes import NoisyCounts, NoisyTable, TabulatedCounts
 from pramana_core.plan import Block, Plan
 
 DOMAIN = Domain.of(a=["1", "2"], b=["1", "2", "3"])

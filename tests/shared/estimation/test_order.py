@@ -5,18 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from benchmarks.coverage.log_linear import columns, domain_of, parity, sampled, sampled_pairs
 from benchmarks.coverage.setting import records_of, reports_of
-from benchmarks.coverage.settings.log_linear import (
-    columns,
-    domain_of,
-    parity,
-    sampled,
-    sampled_pairs,
-)
 from pramana_core.channels import CutAndPaste, Identity
 from pramana_core.domain import Domain, Variable
-from pramana_core.estimation.core.loglinear import MOST_ORDER, default_order, fitting_order
 from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.estimation.loglinear import MOST_ORDER, default_order, fitting_order
 from pramana_core.plan import Block, Plan
 
 DOMAIN = domain_of(2, 2, 2, 2, 2)

@@ -10,8 +10,7 @@ import pytest
 from pramana_core.errors import OptionError, TableError
 from pramana_core.kernel_regression.fitting import fit_kernel
 from pramana_core.kernel_regression.options import KernelOptions
-from pramana_core.kernel_regression.spectrum import choose_landmarks, gaussian
-from pramana_core.kernel_regression.tuning import groups_of
+from pramana_core.kernel_regression.tuning import choose_landmarks, gaussian, groups_of
 
 OPTIONS = KernelOptions(bandwidth=0.7, penalty=1e-3)
 
@@ -92,8 +91,12 @@ def test_leverages_are_the_weights_of_a_records_own_target():
 
 def test_records_with_the_same_features_are_left_out_together():
     """By tuning's closed form and by refitting without the group; large groups record by record."""
-    from pramana_core.kernel_regression.spectrum import decomposed, spanned
-    from pramana_core.kernel_regression.tuning import left_out_errors, residuals
+    from pramana_core.kernel_regression.tuning import (
+        decomposed,
+        left_out_errors,
+        residuals,
+        spanned,
+    )
 
     features, targets = table(7, 40)
     features[:3] = features[0]

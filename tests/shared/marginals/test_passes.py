@@ -13,16 +13,17 @@ from pramana_core.channels import Symmetric
 from pramana_core.domain import Domain
 from pramana_core.errors import EmptyTable, JobCancelled, LimitExceeded, UnknownVariable
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.estimation.subpopulations_reported import WeighedSubpopulation
+from pramana_core.estimation.subpopulations import WeighedSubpopulation
 from pramana_core.marginals.counts import MARGINAL_CELLS, ReportedCounts
 from pramana_core.marginals.passes import (
     JointCounts,
     PartitionedCounts,
     Pass,
+    SetPass,
     counted_here,
+    grouped,
     total,
 )
-from pramana_core.marginals.reported_sets import SetPass, grouped
 from pramana_core.plan import Block, Plan
 from pramana_core.progress import Tick
 

@@ -8,8 +8,7 @@ import pytest
 
 from pramana_core.errors import LimitExceeded
 from pramana_core.marginals.counts import ReportedCounts, tabulate
-from pramana_core.marginals.reported_sets import counts_by_set, grouped
-from pramana_core.marginals.tabulated_counts import TabulatedCounts
+from pramana_core.marginals.passes import TabulatedCounts, counts_by_set, grouped
 
 SIZES = (2, 3, 4, 2, 5)
 

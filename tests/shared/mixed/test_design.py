@@ -7,15 +7,17 @@ import pandas as pd
 import pytest
 
 from pramana_core.errors import MissingColumn, TableError
-from pramana_core.mixed.design import (
+from pramana_core.mixed import (
+    MixedTable,
     basis_of,
     design_of,
     leverages,
+    numeric_table,
+    read_mixed,
     residual,
     standardized,
     with_constant,
 )
-from pramana_core.mixed.table import MixedTable, numeric_table, read_mixed
 
 RNG = np.random.default_rng(5)
 N = 200

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from pramana_core.errors import EmptyTable, MissingColumn, TableError
-from pramana_core.mixed.table import (
+from pramana_core.mixed import (
     CategoricalColumn,
     MixedTable,
     NumericColumn,

@@ -13,7 +13,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from pramana_core.domain import Variable
-from pramana_core.mixed.table import CategoricalColumn, Column, Floats, MixedTable, NumericColumn
+from pramana_core.mixed import CategoricalColumn, Column, Floats, MixedTable, NumericColumn
 from pramana_core.model_sharing.attributes import (
     Attribute,
     CategoricalAttribute,

@@ -7,11 +7,11 @@ import pytest
 
 from pramana_core.domain import Variable
 from pramana_core.errors import ModelError
-from pramana_core.mixed.table import CategoricalColumn, MixedTable
+from pramana_core.mixed import CategoricalColumn, MixedTable
 from pramana_core.model_sharing.attributes import CategoricalAttribute, TreeSchema
-from pramana_core.model_sharing.combination.votes import VoteOptions, VotesModel
 from pramana_core.model_sharing.exchange.text import promised
-from pramana_core.model_sharing.growing.growing import grow_tree
+from pramana_core.model_sharing.global_models.votes import VoteOptions, VotesModel
+from pramana_core.model_sharing.growing import grow_tree
 from pramana_core.model_sharing.requirements import Requirement, meets, released_form
 from pramana_core.model_sharing.tree import Leaf, SharedTree, Split, Values
 

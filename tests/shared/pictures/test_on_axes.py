@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from pramana_core.learn.networks.exchange.drawing import draw_structure
+from pramana_core.learn.networks.drawing import draw_structure
 from pramana_core.learn.networks.structure import Structure
 from pramana_core.pictures import svg
-from pramana_core.pictures.chart import Chart
+from pramana_core.pictures.plots import Chart
 from pramana_core.pictures.svg import Group, Layout, Line
 from tests.shared.pictures.reading import texts
 

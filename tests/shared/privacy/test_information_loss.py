@@ -13,7 +13,7 @@ from pramana_core.domain import Domain
 from pramana_core.errors import EstimationError, OptionError, SingularChannel
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.plan import Block, Plan
-from pramana_core.privacy.information_loss import (
+from pramana_core.privacy.posterior import (
     Histogram,
     density_l1,
     kl_divergence,

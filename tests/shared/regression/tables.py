@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pramana_core.mixed.table import CategoricalColumn, Column, MixedTable, NumericColumn
+from pramana_core.mixed import CategoricalColumn, Column, MixedTable, NumericColumn
 
 LEVELS = ("a", "b", "c")
 

@@ -15,11 +15,10 @@ from pramana_core.errors import (
     TableError,
     UnknownCategory,
 )
-from pramana_core.mixed.table import CategoricalColumn, MixedTable, NumericColumn
-from pramana_core.regression.inputs import Feature
+from pramana_core.mixed import CategoricalColumn, MixedTable, NumericColumn
 from pramana_core.regression.learning import learn_regression
 from pramana_core.regression.options import RegressionOptions
-from pramana_core.regression.terms import count_terms
+from pramana_core.regression.terms import Feature, count_terms
 from tests.shared.regression.tables import copies, store, table, values
 
 POLYNOMIAL = RegressionOptions(model="polynomial", degree=3, interactions=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pramana_core.wire.addresses import is_loopback, require_address
+from pramana_core.wire.services import is_loopback, require_address
 
 
 @pytest.mark.parametrize(

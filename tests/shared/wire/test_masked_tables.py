@@ -22,9 +22,8 @@ from pramana_core.wire.parts import (
     encode_part,
     encode_part_json,
 )
+from pramana_core.wire.release_kinds import KINDS, MaskedTableMessage
 from pramana_core.wire.releases import PartManifest, Release, ReleaseCreate, release_digest
-from pramana_core.wire.releases.catalogue import KINDS
-from pramana_core.wire.releases.masked import MaskedTableMessage
 
 AGE = {"name": "age", "role": "told", "type": "numeric"}
 SEX = {"name": "sex", "role": "told", "type": "categorical", "categories": ["f", "m"]}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pramana_core.errors import InputError, PramanaError, Refused, error_classes
-from pramana_core.wire.problems import error_of, invalid_request, problem_of, unforeseen
+from pramana_core.wire.services import error_of, invalid_request, problem_of, unforeseen
 
 KINDS = [kind for kind in error_classes() if kind is not Refused]
 

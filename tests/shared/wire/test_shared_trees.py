@@ -10,10 +10,9 @@ import pytest
 from pydantic import ValidationError
 
 from pramana_core.errors import ModelError
-from pramana_core.wire.learning.jobs import ModelSharingSpec
+from pramana_core.wire.jobs import ModelSharingSpec
+from pramana_core.wire.release_kinds import KINDS, SharedTreeMessage
 from pramana_core.wire.releases import Release, ReleaseCreate, release_digest
-from pramana_core.wire.releases.catalogue import KINDS
-from pramana_core.wire.releases.shared_tree import SharedTreeMessage
 from tests.miner_service.sharing import model, private, tree
 
 

@@ -22,14 +22,14 @@ from pydantic import Field
 
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import InputError
-from pramana_core.learn.bayes_classifier.information_error import information_error
+from pramana_core.learn.bayes_classifier.learning import information_error
 from pramana_core.learn.bayes_classifier.model import Attribute, BayesClassifier, ChosenModel
-from pramana_core.learn.bayes_classifier.options import BayesClassifierOptions
 from pramana_core.learn.common.documents import DocumentPart, read_json, variable_json
+from pramana_core.learn.common.options import BayesClassifierOptions
 from pramana_core.learn.networks.bayes_net import LearnedFamily
 from pramana_core.marginals.counts import Tensor
 from pramana_core.pictures import plots
-from pramana_core.pictures.chart import Chart
+from pramana_core.pictures.plots import Chart
 from pramana_core.pictures.svg import breadth
 from pramana_core.ties import descending
 

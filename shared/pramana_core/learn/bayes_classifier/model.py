@@ -18,8 +18,8 @@ from scipy.special import logsumexp
 
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import DomainError, OptionError
-from pramana_core.learn.bayes_classifier.options import BayesClassifierOptions
 from pramana_core.learn.common.documents import record_columns_or_missing
+from pramana_core.learn.common.options import BayesClassifierOptions
 from pramana_core.learn.networks.bayes_net import LearnedBayesNet, LearnedFamily
 from pramana_core.learn.networks.network import BayesNet
 from pramana_core.learn.networks.structure import Structure

@@ -1,5 +1,5 @@
-"""What several learners need: documents of models, columns of records, projections, seeded
-resampling.
+"""What learners have in common: their options, documents of models, columns of records,
+projections, seeded resampling.
 
-What only one kind of model needs lives with that model.
+Whatever else only one kind of model needs lives with that model.
 """

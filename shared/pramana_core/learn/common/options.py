@@ -1,12 +1,21 @@
 """Options of learners: frozen dataclasses whose types say their limits, once for all who take them.
 
 Messages, tasks of peers and commands take names, types, limits and defaults from here.
+
+Also here:
+
+* How a decision tree is grown and pruned.
+* How itemsets are mined: what counts as frequent, and how that is decided.
+* How a Bayesian network classifier is learned.
+* How a linear classifier is fitted.
 """
 
 from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from numbers import Integral, Real
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -105,3 +114,209 @@ def _limits(kind: Any) -> list[tuple[str, float]]:
         for name in _WORDS
         if hasattr(limit, name)
     ]
+
+
+# How a decision tree is grown and pruned.
+
+
+Criterion = Literal["gain", "gain-ratio"]
+
+DEEPEST = 256
+"""No path of a tree asks more questions."""
+
+
+@dataclass(frozen=True)
+class TreeOptions:
+    """How far a tree grows, and what its leaves say.
+
+    `TreeOptions(significance=None, least_records=0, prune=False, shrinkage=None)` is ID3 as in
+    Ma 7.2. The default gives a small tree of splits that are beyond chance. For predictions alone
+    `TreeOptions(significance=None, prune=False)` can be better where the class depends strongly on
+    the attributes: its leaves are many, and what they say is only as bold as the noise allows.
+
+    Args:
+        criterion: `gain` splits by the attribute that tells most of the class; `gain-ratio`
+            divides by what the attribute tells of itself, among those with at least average gain.
+        max_depth: the most attributes asked on a path; None is all.
+        significance: a node is split if chance alone would show its best attribute's gain in no
+            more than this share of cases; None, or 1, splits until nothing is gained.
+        least_records: a node is not split if it holds less information about the class than so
+            many unrandomized records.
+        prune: undo splits that do not pay for their own description length.
+        shrinkage: how far a child's class probabilities usually are from its parent's (Euclidean
+            distance; the scale of a prior with a heavy tail). The noisier a child's are, and the
+            less its siblings differ, the more of the parent's they take. None, or 0, takes none.
+
+    Raises:
+        OptionError: an option outside its range.
+    """
+
+    criterion: Criterion = "gain"
+    max_depth: Annotated[int, Ge(0), Le(DEEPEST)] | None = None
+    significance: Share | None = 0.05
+    least_records: NotNegative = 10.0
+    prune: bool = True
+    shrinkage: NotNegative | None = 0.1
+
+    def __post_init__(self) -> None:
+        require_limits(self)
+        # One form of each number, so that equal options are written alike.
+        for name in ("significance", "least_records", "shrinkage"):
+            value = getattr(self, name)
+            object.__setattr__(self, name, None if value is None else float(value))
+        object.__setattr__(self, "shrinkage", self.shrinkage or None)
+
+    @property
+    def limit(self) -> float | None:
+        """The greatest p-value of a split; None where there is no test."""
+        return None if self.significance == 1 else self.significance
+
+
+# How itemsets are mined: what counts as frequent, and how that is decided.
+
+
+Decisions = Literal["point", "controlled"]
+Against = Literal["records", "population"]
+
+MinimumConfidence = Annotated[float, Ge(0), Le(1)]
+"""The least confidence of a rule."""
+
+MINIMUM_CONFIDENCE = 0.8
+
+
+@dataclass(frozen=True)
+class RuleOptions:
+    """How itemsets are mined.
+
+    Attributes:
+        minimum_support: the least support, as a share of the records, above 0 and at most 1.
+        max_length: the most items of an itemset; None for no limit.
+        decisions: how the frequent ones are chosen (see `mining`).
+        confidence: of the intervals and verdicts.
+        false_discovery: the rate that `controlled` decisions keep.
+        against: the error of intervals and tests: given the true records, or against their
+            population.
+        consistent: whether supports are also made consistent (see `mining`).
+
+    Raises:
+        OptionError: an option outside its range.
+    """
+
+    minimum_support: Share
+    max_length: Annotated[int, Ge(1)] | None = None
+    decisions: Decisions = "point"
+    confidence: InnerShare = 0.95
+    false_discovery: InnerShare = 0.05
+    against: Against = "records"
+    consistent: bool = False
+
+    def __post_init__(self) -> None:
+        require_limits(self)
+
+
+# How a Bayesian network classifier is learned.
+
+
+BayesModel = Literal["naive-bayes", "tan", "kdb", "auto"]
+
+MOST_PARENTS = 4
+
+
+@dataclass(frozen=True)
+class BayesClassifierOptions:
+    """How a Bayesian network classifier is learned.
+
+    Args:
+        model: on what an attribute depends besides the class: on nothing (`naive-bayes`); on one
+            other attribute each but one, along the tree of the largest conditional mutual
+            information (`tan`, Friedman, Geiger and Goldszmidt 1997, section 4); on up to
+            `max_parents` of those that tell more of the class (`kdb`, Sahami 1996). `auto` is the
+            tree without the links that do not earn what their parameters cost under the noise of
+            the reports (AIC with that noise), which may be none: then it is naive Bayes. Where
+            reports are randomized, attributes that repeat each other then count for less
+            (`Repeated`).
+        max_parents: the most attributes that one depends on, k of `kdb`.
+        alpha: records added to every cell of a conditional distribution, each as uncertain as the
+            reports: where these are noisy it counts for more.
+
+    Raises:
+        OptionError: an unknown model, or a number out of its range.
+    """
+
+    model: BayesModel = "auto"
+    max_parents: Annotated[int, Ge(1), Le(MOST_PARENTS)] = 2
+    alpha: Positive = 1.0
+
+    def __post_init__(self) -> None:
+        require_limits(self)
+        object.__setattr__(self, "alpha", float(self.alpha))
+
+    @property
+    def depends_on(self) -> int:
+        """The most attributes that one depends on besides the class."""
+        return {"naive-bayes": 0, "kdb": self.max_parents}.get(self.model, 1)
+
+
+# How a linear classifier is fitted.
+
+
+Loss = Literal["perceptron", "least-squares", "logistic"]
+Encoding = Literal["indicator", "ordinal"]
+Counts = Literal["raw", "expected"]
+Keep = Literal["fewest-wrong", "longest-run", "ratchet"]
+
+
+@dataclass(frozen=True)
+class LinearOptions:
+    """How a linear classifier is fitted.
+
+    Args:
+        loss: `logistic`, `least-squares` (of targets -1 and +1), or `perceptron`: the share of
+            records classified wrong, lowered by the pocket algorithm (Ma 6.2).
+        l2: half of this times the sum of the squared weights is added to the mean loss, where the
+            weights are those of columns scaled to standard deviation 1 and the intercept is free.
+            For squared error the mean loss is half the mean square. Not for the perceptron.
+        encoding: what becomes of a variable of three or more categories that has no
+            representatives: a column for each category but the first (`indicator`), or one column
+            of the categories' numbers 1 .. K (`ordinal`, as Ma does with the lenses; then a
+            variable of two categories is 1 and 2 rather than 0 and 1).
+        numeric: the number that stands for each category, by variable; takes precedence.
+        counts: the counts that least squares and the logistic loss are fitted to. `raw` are the
+            unbiased ones, which may be negative; `expected` are the sums of posterior
+            probabilities, none negative. None takes the raw counts where the fit has a solution
+            there, and otherwise the expected ones: from raw counts the weights are corrected for
+            what noise adds to them and their intervals cover, while expected ones after much noise
+            draw the weights to 0 by more than their error. The perceptron always takes the
+            expected ones.
+        steps: the most updates of the perceptron for each plane.
+        sample: the records drawn from a learned network where the variables have too many cells
+            together.
+        keep: which of the perceptron's weights stay in the pocket. `fewest-wrong`: those that
+            classify the fewest records wrong, of least squares and all met from there on.
+            `longest-run`, as Ma 6.2 says it: those with the longest run of right draws, from
+            weights of 0 on. `ratchet` (Gallant): the same, but only if they also classify more
+            records right than those in the pocket.
+
+    Raises:
+        OptionError: an unknown name, or a number out of its range.
+    """
+
+    loss: Loss = "logistic"
+    l2: NotNegative = 0.0
+    encoding: Encoding = "indicator"
+    numeric: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    counts: Counts | None = None
+    steps: Annotated[int, Ge(1), Le(1_000_000)] = 2_000
+    sample: Annotated[int, Ge(1), Le(1 << 20)] = 1 << 16
+    keep: Keep = "fewest-wrong"
+
+    def __post_init__(self) -> None:
+        require_limits(self)
+        if self.loss == "perceptron" and (self.l2 > 0 or self.counts is not None):
+            raise OptionError(
+                "The perceptron takes no l2 and no choice of counts.",
+                where="l2" if self.l2 > 0 else "counts",
+                remedy="Leave it out, or choose another loss.",
+            )
+        numeric = {name: tuple(map(float, numbers)) for name, numbers in self.numeric.items()}
+        object.__setattr__(self, "numeric", numeric)

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import OptionError, UnknownVariable
-from pramana_core.learn.linear.options import LinearOptions
+from pramana_core.learn.common.options import LinearOptions
 from pramana_core.marginals.counts import Codes, Tensor
 
 # Cells of several variables: all of them, or those of a list of records.

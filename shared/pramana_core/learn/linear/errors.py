@@ -23,9 +23,9 @@ from functools import cached_property, partial
 import numpy as np
 from scipy.special import expit
 
+from pramana_core.learn.common.options import Loss
 from pramana_core.learn.linear.columns import CellGrid, DesignMatrix
 from pramana_core.learn.linear.model import Accuracy
-from pramana_core.learn.linear.options import Loss
 from pramana_core.learn.linear.pocket import Solution, definite, penalty
 from pramana_core.marginals.counts import LEVEL, Codes, MarginalTable, Tensor
 from pramana_core.marginals.score_interval import normal_quantile

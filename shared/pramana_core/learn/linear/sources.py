@@ -20,7 +20,7 @@ from pramana_core.learn.linear.columns import (
     ListedCells,
     Scaling,
 )
-from pramana_core.learn.networks.synthetic import sample_chunks
+from pramana_core.learn.networks.network import sample_chunks
 from pramana_core.marginals.counts import Codes, Marginals, MarginalTable, Tensor
 from pramana_core.progress import OnShare
 

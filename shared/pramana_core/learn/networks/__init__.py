@@ -1,4 +1,6 @@
 """Bayesian networks: structures, parameters with errors, questions and samples.
 
-How a structure is found lives in `search`, how a network is written and drawn in `exchange`.
+How a structure is found, and how networks are written, drawn and read, lives here, too; the
+likelihoods that scores rest on are computed in `pramana_core.estimation.evidence`. Files are
+written by whoever asks.
 """

@@ -44,16 +44,19 @@ from pramana_core.errors import (
     OptionError,
     SingularChannel,
 )
-from pramana_core.learn.rules.decisions import (
+from pramana_core.learn.common.options import RuleOptions
+from pramana_core.learn.rules.itemsets import (
+    FoundItemsets,
+    Level,
+    Trie,
     adjust_for_screening,
     benjamini_hochberg,
+    next_candidates,
     p_values,
     reaches,
     verdicts,
 )
-from pramana_core.learn.rules.itemsets import FoundItemsets, Level, Trie, next_candidates
-from pramana_core.learn.rules.options import RuleOptions
-from pramana_core.learn.rules.rule_errors import pieces, variables_of
+from pramana_core.learn.rules.rules import pieces, variables_of
 from pramana_core.marginals.counts import Marginals, Supports
 from pramana_core.marginals.score_interval import Tilt, normal_quantile
 from pramana_core.marginals.support_counts import Flags, Floats, Indices, Item, SupportCounts

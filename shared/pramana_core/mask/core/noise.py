@@ -16,8 +16,7 @@ from scipy import optimize, special, stats
 
 from pramana_core.errors import OptionError
 from pramana_core.mask.core.inputs import Inputs
-from pramana_core.mixed.design import residual, standardized
-from pramana_core.mixed.table import Floats
+from pramana_core.mixed import Floats, residual, standardized
 
 # Where the noise comes from: a generator that is passed in.
 #

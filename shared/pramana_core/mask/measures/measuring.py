@@ -5,15 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from pramana_core.mask.core.influence import Influence
+from pramana_core.mask.core.masked import Influence
 from pramana_core.mask.core.noise import Randomness
-from pramana_core.mask.measures.core.compared import (
-    LANDMARKS,
-    MOST_FITTED,
-    Measures,
-    TrueFits,
-    compared,
-)
+from pramana_core.mask.measures.compared import LANDMARKS, MOST_FITTED, Measures, TrueFits, compared
 from pramana_core.mask.measures.security_rows import security_rows, security_steps
 from pramana_core.mask.measures.snooper import MOST
 from pramana_core.mask.measures.utility_rows import utility_rows, utility_steps

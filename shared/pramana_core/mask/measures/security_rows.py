@@ -17,21 +17,26 @@ import numpy.typing as npt
 from scipy import stats
 
 from pramana_core.kernel_regression.options import KernelOptions
-from pramana_core.mask.core.influence import Influence
 from pramana_core.mask.core.inputs import normal_scores
+from pramana_core.mask.core.masked import Influence
 from pramana_core.mask.core.noise import Randomness
-from pramana_core.mask.measures.core.compared import (
+from pramana_core.mask.measures.compared import (
     ComparedTables,
     Expectation,
     Measure,
     expectation,
     pieces_of,
 )
-from pramana_core.mask.measures.linkage import (
+from pramana_core.mask.measures.snooper import (
     ALIKE,
+    FOLDS,
+    MOST,
     Canonical,
+    Gain,
     Linkage,
     Piecewise,
+    Snooper,
+    by_s_alone,
     canonical,
     linkage,
     linkage_among_alike,
@@ -40,10 +45,9 @@ from pramana_core.mask.measures.linkage import (
     nearest,
     piecewise,
     redrawn,
+    snooper_gains,
 )
-from pramana_core.mask.measures.snooper import FOLDS, MOST, Gain, Snooper, by_s_alone, snooper_gains
-from pramana_core.mixed.design import leverages
-from pramana_core.mixed.table import Floats
+from pramana_core.mixed import Floats, leverages
 from pramana_core.ties import first_largest
 
 # Self-influence: how far a record's masked value is made of its own true one.

@@ -1,5 +1,5 @@
-"""The masking methods: functions `(S, X, rng, **options) -> Masked`, and the list of them.
+"""The masking methods: functions `(S, X, rng, **options) -> Masked`.
 
-What they share is in `pramana_core.mask.core`. Nothing here measures what a method kept or gave
-away.
+What they share is in `pramana_core.mask.core`, the list of them in `pramana_core.mask.catalogue`.
+Nothing here measures what a method kept or gave away.
 """

@@ -11,21 +11,22 @@ from typing import Any, Literal
 
 from pramana_core.kernel_regression.options import KernelOptions
 from pramana_core.learn.common.options import require_limit
-from pramana_core.mask.core.cautions import cautions, facts, gravest_first
-from pramana_core.mask.core.influence import Influence, hidden, require_bound
 from pramana_core.mask.core.inputs import (
     MAX_LEVERAGE,
     Inputs,
+    cautions,
+    facts,
     from_normal_scores,
+    gravest_first,
     inputs,
     normal_scores,
     reordered,
     require_maskable,
 )
-from pramana_core.mask.core.masked import Masked
+from pramana_core.mask.core.masked import Influence, Masked, hidden, require_bound
 from pramana_core.mask.core.noise import Randomness, exact_noise, made_exact, require_randomness
 from pramana_core.mask.methods.learned import FittedExpectation, learned
-from pramana_core.mixed.table import Floats
+from pramana_core.mixed import Floats
 
 Form = Literal["perturbation", "shuffling", "copula-perturbation", "copula-shuffling"]
 

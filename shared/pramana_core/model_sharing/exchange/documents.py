@@ -1,54 +1,289 @@
-"""The JSON of a shared tree: its paths, as section 2.1 has them, with labels in place of codes.
+"""Shared trees and global models as JSON: plain data, written without loss and read back equal.
 
-Whoever sends such a document is not believed. The forms below hold its shape and its sizes;
+A shared tree is its paths, as section 2.1 has them, with labels in place of codes. Whoever sends
+such a document is not believed. The forms below hold its shape and its sizes;
 `TreeDocument.to_tree` checks the rest: that labels are known, that counts agree with each other,
 and that the paths are those of one tree.
 
 Also here:
 
-* A tree as the list of its nodes, each before its children: the short form, for global models.
+* The JSON of a schema and of conditions, with labels in place of codes.
+* A tree as the list of its nodes, each before its children: the short form, for global models. It
+  comes back as it was; of a forest, paths would be many times as long. What an owner releases is
+  `TreeDocument`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated, Any
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import (
+    AfterValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    StringConstraints,
+    Tag,
+    TypeAdapter,
+    ValidationError,
+)
 
 from pramana_core.channels import CATEGORIES, VARIABLES
-from pramana_core.errors import InputError, LimitExceeded, ModelError
-from pramana_core.learn.common.documents import DocumentPart, read_json, write_json
-from pramana_core.model_sharing.attributes import TreeSchema
-from pramana_core.model_sharing.exchange.schemas import (
-    LONGEST_LABEL,
-    MOST_COUNTED,
-    CategoricalDocument,
-    Codes,
-    ConditionDocument,
-    Count,
-    Label,
-    SchemaDocument,
-    ValuesDocument,
-    codes_of,
-    condition_json,
-    condition_of,
-    schema_json,
+from pramana_core.domain import Variable
+from pramana_core.errors import DomainError, InputError, LimitExceeded, ModelError
+from pramana_core.learn.common.documents import DocumentPart, faults, read_json, write_json
+from pramana_core.mixed import LARGEST
+from pramana_core.model_sharing.attributes import (
+    MOST_LEVELS,
+    Attribute,
+    CategoricalAttribute,
+    NumericAttribute,
+    Taxonomy,
+    TreeSchema,
 )
+from pramana_core.model_sharing.global_models.learning import Density, NaiveBayesModel
+from pramana_core.model_sharing.global_models.model import (
+    ForestModel,
+    GlobalModel,
+    RuleModel,
+    TreeModel,
+)
+from pramana_core.model_sharing.global_models.votes import VoteOptions, VotesModel, Weights
 from pramana_core.model_sharing.paths import MOST_PATHS, tree_of
 from pramana_core.model_sharing.tree import (
     MOST_DEPTH,
     ROUNDING,
     Condition,
+    Interval,
     Leaf,
     Node,
     Path,
     SharedTree,
     Split,
+    Values,
     whole,
 )
 
 __all__ = ["CategoricalDocument", "TreeDocument", "read_tree_json", "write_tree_json"]
+
+LONGEST_LABEL = 256
+"""Letters of the name of an attribute or a category."""
+
+MOST_COUNTED = float(1 << 33)
+"""The most records of one path, and of a tree."""
+
+Codes = Mapping[str, Mapping[str, int]]
+
+
+_UNSEEN = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]"
+)
+"""What steers a terminal, reverses the text beside it, or cannot be written in a picture."""
+
+
+def _plain(words: str) -> str:
+    if not words.strip() or _UNSEEN.search(words):
+        raise ValueError("a name must have letters, and no control characters")
+    return words
+
+
+Label = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=LONGEST_LABEL, strict=True),
+    AfterValidator(_plain),
+]
+"""The name of an attribute, a class or a category."""
+
+Count = Annotated[float, Field(ge=0, le=MOST_COUNTED)]
+Number = Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
+
+# Lists become tuples, whether they are read from JSON or from what JSON was read as.
+Labels = Annotated[tuple[Label, ...], Field(strict=False, min_length=1, max_length=CATEGORIES)]
+
+
+class TargetDocument(DocumentPart):
+    """The class that the tree tells, its categories in code order."""
+
+    name: Label
+    categories: Labels
+
+
+class NumericDocument(DocumentPart):
+    """An attribute of numbers; see `NumericAttribute`."""
+
+    name: Label
+    type: Literal["numeric"]
+    low: Number
+    high: Number
+    whole: bool = False
+
+
+class CategoricalDocument(DocumentPart):
+    """An attribute of categories; `taxonomy` has the ancestors of each, the nearest first."""
+
+    name: Label
+    type: Literal["categorical"]
+    categories: Labels
+    taxonomy: (
+        Annotated[
+            tuple[Annotated[tuple[Label, ...], Field(strict=False, max_length=MOST_LEVELS)], ...],
+            Field(strict=False, max_length=CATEGORIES),
+        ]
+        | None
+    ) = None
+
+
+class ValuesDocument(DocumentPart):
+    """The attribute has one of some categories."""
+
+    attribute: Label
+    values: Labels
+
+
+class IntervalDocument(DocumentPart):
+    """The attribute is above one number and at most another; null is no bound on that side."""
+
+    attribute: Label
+    above: Number | None
+    up_to: Number | None
+
+
+def _kind_of_condition(given: Any) -> str:
+    asks = given if isinstance(given, dict) else getattr(given, "__dict__", {})
+    return "values" if "values" in asks else "interval"
+
+
+ConditionDocument = Annotated[
+    Annotated[ValuesDocument, Tag("values")] | Annotated[IntervalDocument, Tag("interval")],
+    Discriminator(_kind_of_condition),
+]
+
+
+class SchemaDocument(DocumentPart):
+    """What is told, and what it may be told from."""
+
+    target: TargetDocument
+    attributes: Annotated[
+        tuple[Annotated[NumericDocument | CategoricalDocument, Field(discriminator="type")], ...],
+        Field(strict=False, min_length=1, max_length=VARIABLES),
+    ]
+
+    def tree_schema(self) -> TreeSchema:
+        """Return the class and the attributes. Raises DomainError."""
+        target = Variable(self.target.name, self.target.categories)
+        return TreeSchema(target, tuple(_attribute(attribute) for attribute in self.attributes))
+
+
+def schema_json(schema: TreeSchema) -> dict[str, Any]:
+    """Return a schema as what JSON can say, in the form of `SchemaDocument`."""
+    return {
+        "target": {"name": schema.target.name, "categories": schema.target.categories},
+        "attributes": [_attribute_json(attribute) for attribute in schema.attributes],
+    }
+
+
+def codes_of(schema: TreeSchema) -> Codes:
+    """Return the codes of the labels of the class and of each categorical attribute, by name."""
+    known = {a.name: a.categories for a in schema.attributes if isinstance(a, CategoricalAttribute)}
+    known[schema.target.name] = schema.target.categories
+    return {
+        name: {label: code for code, label in enumerate(labels)} for name, labels in known.items()
+    }
+
+
+def _attribute_json(attribute: Attribute) -> dict[str, Any]:
+    if isinstance(attribute, NumericAttribute):
+        return {
+            "name": attribute.name,
+            "type": "numeric",
+            "low": float(attribute.low),
+            "high": float(attribute.high),
+            "whole": attribute.whole,
+        }
+    taxonomy = attribute.taxonomy
+    return {
+        "name": attribute.name,
+        "type": "categorical",
+        "categories": attribute.categories,
+        "taxonomy": None if taxonomy is None else taxonomy.ancestors,
+    }
+
+
+def condition_json(attribute: Attribute, condition: Condition) -> dict[str, Any]:
+    """Return a condition on an attribute as what JSON can say."""
+    if isinstance(condition, Interval):
+        above, up_to = condition.above, condition.up_to
+        return {
+            "attribute": attribute.name,
+            "above": float(above) if math.isfinite(above) else None,
+            "up_to": float(up_to) if math.isfinite(up_to) else None,
+        }
+    labels = attribute.categories if isinstance(attribute, CategoricalAttribute) else ()
+    return {"attribute": attribute.name, "values": [labels[code] for code in condition.codes]}
+
+
+def _attribute(document: NumericDocument | CategoricalDocument) -> Attribute:
+    if isinstance(document, NumericDocument):
+        return NumericAttribute(
+            document.name, float(document.low), float(document.high), document.whole
+        )
+    if document.taxonomy is None:
+        return CategoricalAttribute(document.name, document.categories)
+    if len(document.taxonomy) != len(document.categories):
+        raise DomainError(
+            f"The taxonomy of {document.name!r} must have the ancestors of each category.",
+            where=document.name,
+        )
+    return CategoricalAttribute(document.name, document.categories, Taxonomy(document.taxonomy))
+
+
+def condition_of(
+    schema: TreeSchema,
+    codes: Codes,
+    asked: ValuesDocument | IntervalDocument,
+    what: str,
+    where: str,
+) -> Condition:
+    """Return a condition.
+
+    Args:
+        schema: what it must be on.
+        codes: those of `codes_of`.
+        asked: the condition as it was sent.
+        what: what has it, in words, capitalized.
+        where: the same for machines.
+
+    Raises:
+        ModelError: the schema has no such attribute or category, or no number meets it.
+    """
+    name = asked.attribute
+    if name not in schema:
+        raise ModelError(f"{what} asks for {name!r}, no attribute.", where=where)
+    if isinstance(asked, IntervalDocument):
+        above = -math.inf if asked.above is None else float(asked.above)
+        up_to = math.inf if asked.up_to is None else float(asked.up_to)
+        if not above < up_to or (asked.above is None and asked.up_to is None):
+            raise ModelError(
+                f"{what} has an interval of {name!r} that no number is in, or all are.",
+                where=where,
+                remedy="`above` must be less than `up_to`, and one of them a number.",
+            )
+        return Interval(above, up_to)
+    known = codes.get(name, {})
+    places = sorted({known[label] for label in asked.values if label in known})
+    if len(places) < len(asked.values):
+        raise ModelError(
+            f"{what} asks for categories of {name!r} that are not listed among its own, or names"
+            " one twice.",
+            where=where,
+        )
+    return Values(tuple(places))
+
 
 MOST_CONDITIONS = 500_000
 MOST_VALUES = 2_000_000
@@ -92,9 +327,12 @@ class TreeDocument(SchemaDocument):
             ModelError: a name is too long, or the tree has too many paths, to be released.
         """
         schema = tree.schema
-        told = {**schema_json(schema), "paths": [_path_json(schema, path) for path in tree.paths()]}
+        document = {
+            **schema_json(schema),
+            "paths": [_path_json(schema, path) for path in tree.paths()],
+        }
         try:
-            return cls.model_validate(told)
+            return cls.model_validate(document)
         except ValueError:
             raise ModelError(
                 "The tree is too large, or has names that are too long or not plain text, to be"
@@ -274,13 +512,17 @@ def tree_nodes(tree: SharedTree) -> list[dict[str, Any]]:
         if siblings is not None:
             siblings.append(len(found))
         if isinstance(node, Leaf):
-            told = node.distribution
+            distribution = node.distribution
             found.append(
                 {
                     "class": tree.schema.target.categories[node.label],
                     "hit": float(node.hit),
                     "miss": float(node.miss),
-                    **({} if told is None else {"distribution": [float(c) for c in told]}),
+                    **(
+                        {}
+                        if distribution is None
+                        else {"distribution": [float(c) for c in distribution]}
+                    ),
                 }
             )
             continue
@@ -344,10 +586,127 @@ def tree_of_nodes(
     return SharedTree(schema, made[0])
 
 
-def _released_leaf(schema: TreeSchema, codes: Codes, told: LeafDocument, where: str) -> Leaf:
-    label = codes[schema.target.name].get(told.label)
+def _released_leaf(schema: TreeSchema, codes: Codes, leaf: LeafDocument, where: str) -> Leaf:
+    label = codes[schema.target.name].get(leaf.label)
     if label is None:
         raise ModelError("A leaf has a class that is not listed.", where=where)
-    counts = told.distribution
+    counts = leaf.distribution
     known = None if counts is None else tuple(map(float, counts))
-    return Leaf(label, float(told.hit), float(told.miss), known)
+    return Leaf(label, float(leaf.hit), float(leaf.miss), known)
+
+
+MOST_TREES = 1_000
+
+_Counts = Annotated[tuple[Count, ...], Field(strict=False, max_length=CATEGORIES)]
+_Numbers = Annotated[tuple[Number, ...], Field(strict=False, max_length=CATEGORIES)]
+_Trees = Annotated[tuple[Nodes, ...], Field(strict=False, min_length=1, max_length=MOST_TREES)]
+
+
+class _Model(SchemaDocument):
+    def trees_of(self, listed: tuple[Nodes, ...]) -> tuple[SharedTree, ...]:
+        """Return trees of the model's schema. Raises as `tree_of_nodes`."""
+        schema = self.tree_schema()
+        codes = codes_of(schema)
+        return tuple(
+            tree_of_nodes(schema, codes, nodes, f"trees/{place}")
+            for place, nodes in enumerate(listed)
+        )
+
+
+class _Tree(_Model):
+    kind: Literal["tree"]
+    nodes: Nodes
+
+    def to_model(self) -> GlobalModel:
+        return TreeModel(self.trees_of((self.nodes,))[0])
+
+
+class _Forest(_Model):
+    kind: Literal["forest"]
+    trees: _Trees
+
+    def to_model(self) -> GlobalModel:
+        return ForestModel(self.trees_of(self.trees))
+
+
+class _Votes(_Model):
+    kind: Literal["votes"]
+    weights: Weights
+    smoothing: Number
+    trees: _Trees
+
+    def to_model(self) -> GlobalModel:
+        return VotesModel(self.trees_of(self.trees), VoteOptions(self.weights, self.smoothing))
+
+
+class _Rule(_Model):
+    kind: Literal["conjunctive"]
+    conditions: Annotated[tuple[ConditionDocument, ...], Field(strict=False, max_length=VARIABLES)]
+    covered: _Counts
+    others: _Counts
+
+    def to_model(self) -> GlobalModel:
+        schema = self.tree_schema()
+        codes = codes_of(schema)
+        conditions = tuple(
+            (asked.attribute, condition_of(schema, codes, asked, "The rule", "conditions"))
+            for asked in self.conditions
+        )
+        return RuleModel(schema, conditions, self.covered, self.others)
+
+
+class _NaiveBayes(_Model):
+    kind: Literal["naive-bayes"]
+    prior: _Numbers
+    densities: Annotated[tuple[Density, ...], Field(strict=False, max_length=VARIABLES)]
+
+    def to_model(self) -> GlobalModel:
+        return NaiveBayesModel(self.tree_schema(), self.prior, self.densities)
+
+
+_Document = Annotated[_Tree | _Forest | _Votes | _Rule | _NaiveBayes, Field(discriminator="kind")]
+
+
+def model_json(model: GlobalModel) -> dict[str, Any]:
+    """Return a global model as what JSON can say. Raises ModelError if its kind is not known."""
+    head = {"kind": model.kind, **schema_json(model.schema)}
+    if isinstance(model, TreeModel):
+        return {**head, "nodes": tree_nodes(model.tree)}
+    if isinstance(model, ForestModel):
+        return {**head, "trees": [tree_nodes(tree) for tree in model.trees]}
+    if isinstance(model, VotesModel):
+        document = {"weights": model.options.weights, "smoothing": float(model.options.smoothing)}
+        return {**head, **document, "trees": [tree_nodes(tree) for tree in model.trees]}
+    if isinstance(model, RuleModel):
+        asked = [condition_json(model.schema[name], c) for name, c in model.conditions]
+        return {**head, "conditions": asked, "covered": model.covered, "others": model.others}
+    if isinstance(model, NaiveBayesModel):
+        return {**head, "prior": model.prior, "densities": list(map(asdict, model.densities))}
+    raise ModelError(f"There is no JSON of models of kind {model.kind!r}.", where="kind")
+
+
+def write_model_json(model: GlobalModel) -> str:
+    """Return a global model as JSON text; every number is written so that none is lost."""
+    # Without line breaks: a forest has a hundred thousand nodes.
+    return json.dumps(model_json(model), ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def read_model_json(text: str) -> GlobalModel:
+    """Read a global model from the text of `write_model_json`; it is the same.
+
+    Raises:
+        InputError: the text is no such document.
+        LimitExceeded: it is too long, or a tree too deep.
+        DomainError, ModelError, OptionError: it is one, but the parts do not belong together.
+    """
+    require_length(text)
+    try:
+        return _READER.validate_json(text).to_model()
+    except ValidationError as error:
+        raise InputError(
+            f"The text is not a global model in JSON: {faults(error)}.",
+            remedy="Give the JSON of a model as `write_model_json` or the miner gives it.",
+        ) from None
+
+
+_READER: TypeAdapter[_Tree | _Forest | _Votes | _Rule | _NaiveBayes] = TypeAdapter(_Document)

@@ -1,5 +1,10 @@
 """Pictures of shared trees and of global models.
 
+A tree is drawn from left to right, in the layout that all trees have. A split is a box with its
+attribute and how many records reach it; each part leads along a line, the wider the more records,
+to what comes below. A leaf has a bar of its classes, its class and its counts; misses of which the
+class is not told are grey.
+
 Also here:
 
 * Pictures of global models that are no trees: a rule, naive Bayes, and what a forest asks for.
@@ -9,17 +14,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from pramana_core.domain import Variable
-from pramana_core.errors import ModelError
+from pramana_core.errors import ModelError, OptionError
+from pramana_core.mixed import Floats
 from pramana_core.model_sharing.attributes import Attribute, CategoricalAttribute, NumericAttribute
-from pramana_core.model_sharing.combination.votes import VotesModel
-from pramana_core.model_sharing.exchange.layout import Conditions, Marks, TreeDrawing
 from pramana_core.model_sharing.exchange.text import (
     condition_words,
     leaf_words,
+    number,
+    part_words,
     records_words,
     rounded,
+)
+from pramana_core.model_sharing.global_models.learning import (
+    CategoryShares,
+    Density,
+    NaiveBayesModel,
+    Normal,
 )
 from pramana_core.model_sharing.global_models.model import (
     ForestModel,
@@ -28,34 +43,303 @@ from pramana_core.model_sharing.global_models.model import (
     TreeModel,
     told_by_attribute,
 )
-from pramana_core.model_sharing.global_models.naive_bayes import (
-    CategoryShares,
-    Density,
-    NaiveBayesModel,
-    Normal,
-)
+from pramana_core.model_sharing.global_models.votes import VotesModel
 from pramana_core.model_sharing.tree import Condition, Leaf, Node, SharedTree
 from pramana_core.pictures.svg import (
     END,
+    GAP,
+    MIDDLE,
     PALETTE,
     Box,
     Group,
     Layout,
+    Place,
     Shape,
     Text,
+    bar,
     breadth,
     colour,
+    columns,
     key,
+    laid_out,
+    line,
     short,
 )
 from pramana_core.ties import descending
 
+MOST_DRAWN = 60
+"""Rows of a picture; deeper trees are cut so that they have no more."""
+
+_ROW, _BOX, _MARGIN, _BAR = 44.0, 38.0, 18.0, 90.0
+_LONGEST, _NAME, _NOTE = 26, 14, 11
+_QUESTION, _PALE, _UNTOLD, _LINE = "#3d4a57", "#c9ced3", "#d9d9d9", "#9aa5b0"
+_MERGED = "#b5651d"
+_KEYS = 12
+"""So many classes are named in the legend."""
+
+Conditions = frozenset[tuple[str, Condition]]
+
+
+@dataclass(frozen=True)
+class Marks:
+    """Which nodes of a tree look otherwise, by the conditions that lead to them.
+
+    Attributes:
+        gone: those that pruning took: drawn pale.
+        merged: those that it made: drawn with a frame.
+    """
+
+    gone: frozenset[Conditions] = frozenset()
+    merged: frozenset[Conditions] = frozenset()
+
+
+@dataclass(frozen=True)
+class _Item:
+    """A node with the conditions that lead to it, and the records below it.
+
+    `counts` are those of classes that are told, `untold` of those that are not. `left_out` counts
+    the parts of a split in whose place it stands; such an item has no conditions.
+    """
+
+    node: Node
+    known: Conditions | None
+    counts: Floats
+    untold: float
+    leaves: int = 1
+    left_out: int = 0
+    below: tuple[tuple[str, _Item], ...] = ()
+
+    @property
+    def records(self) -> float:
+        """How many records it has."""
+        return float(self.counts.sum()) + self.untold
+
+    @property
+    def label(self) -> int:
+        """The class of a leaf, or of the most records that are told."""
+        return self.node.label if isinstance(self.node, Leaf) else int(np.argmax(self.counts))
+
+
+class TreeDrawing:
+    """A tree with its places; `parts` are its shapes, on a plane of its width and height.
+
+    Args:
+        tree: the tree.
+        max_depth: see `draw_shared_tree`.
+        marks: what looks otherwise.
+        title: a line above.
+
+    Raises:
+        OptionError: a negative depth.
+    """
+
+    def __init__(self, tree: SharedTree, max_depth: int | None, marks: Marks, title: str) -> None:
+        if max_depth is not None and max_depth < 0:
+            raise OptionError(f"max_depth must be 0 or more, not {max_depth}.", where="max_depth")
+        self._tree, self._marks, self._title = tree, marks, title
+        root = _items(tree, tree.root, {})
+        depth = _fitting(root, tree.depth) if max_depth is None else max_depth
+        self._root: Place[_Item] = laid_out(root, lambda item: item.below, _ROW, depth)
+        self._cut = any(place.cut for place in self._root)
+        self._depth = depth
+        self._starts = columns(self._root, _box_width, lambda label: breadth(_short(label), 12))
+        self._legend, end = _legend(tree.schema.target)
+        self._top = 2 * _MARGIN + 26 + (24 if title else 0)
+        rows = max(place.y for place in self._root)
+        self._foot = self._top + rows + _ROW / 2 + _MARGIN
+        leaf = max(
+            self._starts[place.level] + _leaf_width(tree.schema.target, place)
+            for place in self._root
+            if not place.children
+        )
+        named = breadth(title, _NAME) + 2 * _MARGIN
+        self.width = max(leaf + 2 * _MARGIN, end + _MARGIN, named)
+        self.height = self._foot + (20 if self._cut else 0)
+
+    def parts(self) -> Iterator[Shape]:
+        """Yield the shapes of the picture."""
+        above = 24 if self._title else 0
+        if self._title:
+            yield Text(_MARGIN, _MARGIN + 13, self._title, _NAME, "#222", bold=True)
+        yield Group([self._legend], place=(0, above))
+        drawn = [shape for place in self._root for shape in self._lines(place)]
+        drawn += [self._node(place) for place in self._root]
+        yield Group(drawn, place=(_MARGIN, self._top), apart=True)
+        if self._cut:
+            said = f"Splits below {self._depth + 1} others are left out, as the rows say."
+            yield Text(_MARGIN, self._foot + 4, said, _NOTE, "#555")
+
+    def _lines(self, place: Place[_Item]) -> Iterator[Group]:
+        x0 = self._starts[place.level] + (_box_width(place.node) if place.children else 0.0)
+        for label, child in place.children:
+            whole = self._root.node.records
+            share = child.node.records / whole if whole else 0.0
+            pale = child.node.known in self._marks.gone
+            path = line(
+                (x0, place.y),
+                (self._starts[child.level] - 6, child.y),
+                share,
+                _PALE if pale else _LINE,
+            )
+            shown = _short(label)
+            # White also between the words, and a little before and behind, so that no line touches.
+            ground = Box(x0 + GAP, child.y - 8, 0.9 * breadth(shown, 12) + 12, 16, "#fff")
+            words = Text(x0 + GAP + 6, child.y + 4, shown, 12, "#999" if pale else "#222")
+            text = f"{label}: {100 * share:.1f} % of the records"
+            yield Group([path, ground, words], text)
+
+    def _node(self, place: Place[_Item]) -> Group:
+        item, target = place.node, self._tree.schema.target
+        x, y = self._starts[place.level], place.y
+        drawn: Shape
+        if place.children:
+            drawn = _question(item, x, y)
+        elif item.left_out:
+            drawn = Text(x, y + 4, _left_out(item), 12, "#555")
+        else:
+            drawn = _leaf(target, place, x)
+        if item.known in self._marks.merged:
+            wide = _leaf_width(target, place) + 10
+            drawn = (drawn, Box(x - 5, y - 19, wide, 38, "none", rounding=6, stroke=_MERGED))
+        if item.known in self._marks.gone:
+            drawn = Group([drawn], opacity="0.4")
+        return Group([drawn], _details(target, item))
+
+
+def _items(tree: SharedTree, node: Node, known: dict[str, Condition]) -> _Item:
+    here = frozenset(known.items())
+    if isinstance(node, Leaf):
+        distribution = node.distribution
+        alone = np.zeros(tree.schema.classes)
+        alone[node.label] = node.hit
+        counts = alone if distribution is None else np.array(distribution)
+        return _Item(node, here, counts, node.miss if distribution is None else 0.0)
+    attribute = tree.schema[node.attribute]
+    every = [
+        (part_words(attribute, part), _items(tree, below, {**known, node.attribute: part}))
+        for part, below in node.parts
+    ]
+    shown = every if len(every) <= MOST_DRAWN else every[: MOST_DRAWN - 1]
+    rest = [item for _, item in every[len(shown) :]]
+    if rest:
+        others = replace(_sum(node, None, rest), left_out=len(rest))
+        shown = [*shown, ("others", others)]
+    return replace(_sum(node, here, [item for _, item in every]), below=tuple(shown))
+
+
+def _sum(node: Node, known: Conditions | None, items: Sequence[_Item]) -> _Item:
+    counts: Floats = np.sum([item.counts for item in items], axis=0)
+    leaves = sum(item.leaves for item in items)
+    return _Item(node, known, counts, sum(item.untold for item in items), leaves)
+
+
+def _fitting(root: _Item, depth: int) -> int:
+    """Return the most depth at which there are few enough rows; at least that of the root."""
+    best = 0
+    for most in range(depth + 1):
+        if _rows(root, most + 1) > MOST_DRAWN:
+            return best
+        best = most
+    return best
+
+
+def _rows(item: _Item, depth: int) -> int:
+    if not item.below or not depth:
+        return 1
+    return sum(_rows(below, depth - 1) for _, below in item.below)
+
+
+def _question(item: _Item, x: float, y: float) -> Shape:
+    width = _box_width(item)
+    middle = x + width / 2
+    return (
+        Box(x, y - _BOX / 2, width, _BOX, _QUESTION, rounding=9),
+        Text(middle, y - 2, _asked(item), _NAME, "#fff", MIDDLE),
+        Text(middle, y + 13, records_words(item.records), _NOTE, "#dde3e8", MIDDLE),
+    )
+
+
+def _asked(item: _Item) -> str:
+    return "" if isinstance(item.node, Leaf) else _short(item.node.attribute)
+
+
+def _leaf(target: Variable, place: Place[_Item], x: float) -> Shape:
+    item, y = place.node, place.y
+    decided, note = _said(target, place)
+    beside = x + _BAR + 8
+    return (
+        _bar(item, x, y - 8),
+        Text(beside, y - 2, decided, 13, colour(item.label), bold=True),
+        Text(beside, y + 13, note, _NOTE, "#555"),
+    )
+
+
+def _bar(item: _Item, x: float, y: float) -> Shape:
+    colours = [*(colour(code) for code in range(len(item.counts))), _UNTOLD]
+    widths = [
+        _BAR * float(count) / item.records if item.records else 0.0
+        for count in [*item.counts, item.untold]
+    ]
+    return bar([part for part in zip(widths, colours, strict=True) if part[0]], x, y, _BAR)
+
+
+def _said(target: Variable, place: Place[_Item]) -> tuple[str, str]:
+    """Return the class of a leaf with its share, and its counts; of what is cut, how much it is."""
+    item = place.node
+    most = float(item.counts[item.label])
+    share = f" {100 * most / item.records:.0f} %" if item.records else ""
+    decided = f"{_short(target.categories[item.label])}{share}"
+    if place.cut:
+        return decided, f"{item.leaves:,} paths left out, {records_words(item.records)}"
+    return decided, f"{number(most)} of {records_words(item.records)}"
+
+
+def _left_out(item: _Item) -> str:
+    parts = f"{item.left_out:,} more parts"
+    return f"{parts} with {item.leaves:,} paths and {records_words(item.records)} left out"
+
+
+def _details(target: Variable, item: _Item) -> str:
+    """Return what hovering shows: the counts of the classes."""
+    counts = zip(target.categories, item.counts, strict=True)
+    lines = [f"{label}: {number(float(count))}" for label, count in counts if count]
+    if item.untold:
+        lines.append(f"other classes, untold which: {number(item.untold)}")
+    return "\n".join(lines) or "no records"
+
+
+def _legend(target: Variable) -> tuple[Shape, float]:
+    """Return the target's name and its categories' colours, and where they end."""
+    y = _MARGIN + 13
+    heading = Text(_MARGIN, y, target.name, _NAME, "#222", bold=True)
+    groups = [(_short(name), colour(code)) for code, name in enumerate(target.categories)]
+    more = [(f"and {len(groups) - _KEYS} more", _UNTOLD)] if len(groups) > _KEYS else []
+    keys, end = key(_MARGIN + breadth(target.name) + 14, y - 11, [*groups[:_KEYS], *more])
+    return (heading, keys), end
+
+
+def _leaf_width(target: Variable, place: Place[_Item]) -> float:
+    if place.node.left_out:
+        return breadth(_left_out(place.node), 12)
+    decided, note = _said(target, place)
+    return _BAR + 8 + max(breadth(decided, 13), breadth(note, _NOTE))
+
+
+def _box_width(item: _Item) -> float:
+    note = breadth(records_words(item.records), _NOTE)
+    return 24 + max(breadth(_asked(item), _NAME), note)
+
+
+def _short(words: str) -> str:
+    return short(words, _LONGEST)
+
+
 # Pictures of global models that are no trees: a rule, naive Bayes, and what a forest asks for.
 
-MOST_DRAWN = 40
+MOST_NAMED = 40
 """Attributes, or classes of an attribute, that are drawn; of the others it is said."""
 
-_MARGIN, _ROW, _BAR = 18.0, 24.0, 260.0
+_STEP, _STRIP = 24.0, 260.0
 
 
 def draw_rule(model: RuleModel) -> Layout:
@@ -77,34 +361,34 @@ def draw_rule(model: RuleModel) -> Layout:
         parts += [
             Text(_MARGIN, y + 12, name if said else "", 13),
             _stacked(labels, [c / (leaf.records or 1) for c in counts], _MARGIN + 80, y),
-            Text(_MARGIN + 80 + _BAR + 10, y + 12, words, 13, colour(leaf.label)),
+            Text(_MARGIN + 80 + _STRIP + 10, y + 12, words, 13, colour(leaf.label)),
         ]
-        wide = max(wide, 80 + _BAR + 10 + breadth(words, 13))
-        y += _ROW + 4
+        wide = max(wide, 80 + _STRIP + 10 + breadth(words, 13))
+        y += _STEP + 4
     return Layout(wide + 2 * _MARGIN, y + 8, f"Rule for {schema.target.name}", parts)
 
 
 def draw_forest(model: ForestModel) -> Layout:
     """Return a picture of what the splits of a forest tell by attribute, the most first."""
-    told = told_by_attribute(model.trees)
-    order = descending([*told.values()], scale=1.0).tolist()[:MOST_DRAWN]
-    ranked = [[*told][at] for at in order]
+    information = told_by_attribute(model.trees)
+    order = descending([*information.values()], scale=1.0).tolist()[:MOST_NAMED]
+    ranked = [[*information][at] for at in order]
     heading = f"What splits tell of {model.schema.target.name}, in bits; mean of"
     heading += f" {len(model.trees)} trees"
-    left = len(told) - len(ranked)
+    left = len(information) - len(ranked)
     heading += f"; {left} attributes that tell less are not drawn" if left else ""
     start = _MARGIN + max(breadth(short(name, 30), 13) for name in ranked) + 10
     parts: list[Shape] = [Text(_MARGIN, _MARGIN + 13, heading, 14, "#222", bold=True)]
     y = _MARGIN + 30
     for name in ranked:
-        wide = _BAR * told[name] / (told[ranked[0]] or 1.0)
+        wide = _STRIP * information[name] / (information[ranked[0]] or 1.0)
         parts += [
             Text(start - 8, y + 12, short(name, 30), 13, "#333", END),
             Group([Box(start, y, wide, 16, PALETTE[0])], name),
-            Text(start + wide + 6, y + 12, f"{told[name]:.3f}", 12),
+            Text(start + wide + 6, y + 12, f"{information[name]:.3f}", 12),
         ]
-        y += _ROW
-    width = max(start + _BAR + 60, breadth(heading) + 2 * _MARGIN)
+        y += _STEP
+    width = max(start + _STRIP + 60, breadth(heading) + 2 * _MARGIN)
     return Layout(width, y + 8, f"Forest for {model.schema.target.name}", parts)
 
 
@@ -115,26 +399,26 @@ def draw_naive_bayes(model: NaiveBayesModel) -> Layout:
     a line as long as a standard deviation to either side, on the scale of its range.
     """
     schema, target = model.schema, model.schema.target
-    drawn = list(zip(schema.attributes, model.densities, strict=True))[:MOST_DRAWN]
+    drawn = list(zip(schema.attributes, model.densities, strict=True))[:MOST_NAMED]
     named = max(breadth(short(label, 24), 12) for label in target.categories)
     start = _MARGIN + max(20 + named, 30 + breadth(target.name))
     parts: list[Shape] = [Text(_MARGIN, _MARGIN + 13, target.name, 14, "#222", bold=True)]
     y, wide = 44.0, 0.0
     parts.append(_stacked(target.categories, model.prior, start, _MARGIN))
-    keys, end = key(start + _BAR + 14, _MARGIN + 1, _colours(target.categories))
+    keys, end = key(start + _STRIP + 14, _MARGIN + 1, _colours(target.categories))
     parts.append(keys)
     wide = max(wide, end)
     for attribute, density in drawn:
         parts.append(Text(_MARGIN, y + 22, short(attribute.name, 60), 14, "#222", bold=True))
         if isinstance(attribute, CategoricalAttribute) and isinstance(density, CategoryShares):
-            keys, end = key(start + _BAR + 14, y + 12, _colours(_shown(attribute, density)[0]))
+            keys, end = key(start + _STRIP + 14, y + 12, _colours(_shown(attribute, density)[0]))
             parts.append(keys)
             wide = max(wide, end)
         y += 32
-        for label, bar in _of_classes(target, attribute, density, start, y):
-            parts += [Text(start - 8, y + 12, short(label, 24), 12, "#333", END), bar]
-            y += _ROW - 4
-        wide = max(wide, start + _BAR + 180)
+        for label, strip in _of_classes(target, attribute, density, start, y):
+            parts += [Text(start - 8, y + 12, short(label, 24), 12, "#333", END), strip]
+            y += _STEP - 4
+        wide = max(wide, start + _STRIP + 180)
     left = len(schema.attributes) - len(drawn)
     if left:
         parts.append(Text(_MARGIN, y + 20, f"{left} more attributes are not drawn.", 12, "#555"))
@@ -146,14 +430,14 @@ def _of_classes(
     target: Variable, attribute: Attribute, density: Density, x: float, y: float
 ) -> Iterator[tuple[str, Shape]]:
     """Yield the classes with their part of the picture, each a row below the other."""
-    for code, label in enumerate(target.categories[:MOST_DRAWN]):
+    for code, label in enumerate(target.categories[:MOST_NAMED]):
         if isinstance(density, Normal) and isinstance(attribute, NumericAttribute):
             mean, spread = density.means[code], math.sqrt(density.variances[code])
             yield label, _whisker(attribute, mean, spread, x, y)
         elif isinstance(density, CategoryShares) and isinstance(attribute, CategoricalAttribute):
             labels, rows = _shown(attribute, density)
             yield label, _stacked(labels, rows[code], x, y)
-        y += _ROW - 4
+        y += _STEP - 4
 
 
 def _shown(
@@ -177,9 +461,9 @@ def _stacked(labels: Sequence[str], shares: Sequence[float], x: float, y: float)
     """Return a bar of shares; hovering names them."""
     parts, at = [], x
     for code, share in enumerate(shares):
-        part = Box(at, y, _BAR * share, 14, colour(code))
+        part = Box(at, y, _STRIP * share, 14, colour(code))
         parts.append(Group([part], f"{labels[code]}: {100 * share:.1f} %"))
-        at += _BAR * share
+        at += _STRIP * share
     return tuple(parts)
 
 
@@ -188,15 +472,15 @@ def _whisker(attribute: NumericAttribute, mean: float, spread: float, x: float, 
 
     def place(value: float) -> float:
         share = (value - attribute.low) / (attribute.high - attribute.low)
-        return x + _BAR * min(max(share, 0.0), 1.0)
+        return x + _STRIP * min(max(share, 0.0), 1.0)
 
     low, high = place(mean - spread), place(mean + spread)
     said = f"{rounded(mean)} ± {rounded(spread)}"
     parts: list[Shape] = [
-        Box(x, y + 6.5, _BAR, 1, "#ddd"),
+        Box(x, y + 6.5, _STRIP, 1, "#ddd"),
         Box(low, y + 5, max(high - low, 1.0), 4, PALETTE[0]),
         Box(place(mean) - 1.5, y + 1, 3, 12, PALETTE[0]),
-        Text(x + _BAR + 10, y + 11, said, 12, "#555"),
+        Text(x + _STRIP + 10, y + 11, said, 12, "#555"),
     ]
     return Group(parts, said)
 

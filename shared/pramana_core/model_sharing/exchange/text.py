@@ -16,7 +16,7 @@ import numpy as np
 
 from pramana_core.errors import ModelError, OptionError
 from pramana_core.model_sharing.attributes import Attribute, CategoricalAttribute, TreeSchema
-from pramana_core.model_sharing.combination.votes import VotesModel
+from pramana_core.model_sharing.global_models.learning import CategoryShares, NaiveBayesModel
 from pramana_core.model_sharing.global_models.model import (
     ForestModel,
     GlobalModel,
@@ -24,7 +24,7 @@ from pramana_core.model_sharing.global_models.model import (
     TreeModel,
     told_by_attribute,
 )
-from pramana_core.model_sharing.global_models.naive_bayes import CategoryShares, NaiveBayesModel
+from pramana_core.model_sharing.global_models.votes import VotesModel
 from pramana_core.model_sharing.requirements import Requirement, meets
 from pramana_core.model_sharing.tree import (
     Condition,
@@ -184,8 +184,8 @@ def write_model_text(
     if isinstance(model, VotesModel):
         parts = [f"The votes of {len(model.trees)} trees.\n"]
         for place, tree in enumerate(model.trees, 1):
-            told = write_shared_tree_text(tree, max_depth=max_depth, width=width, most_lines=200)
-            parts.append(f"Tree {place}, {records_words(tree.records)}:\n{told}")
+            text = write_shared_tree_text(tree, max_depth=max_depth, width=width, most_lines=200)
+            parts.append(f"Tree {place}, {records_words(tree.records)}:\n{text}")
         return "\n".join(parts)
     return f"A model of kind {model.kind}.\n"
 
@@ -243,13 +243,13 @@ def _naive_bayes(model: NaiveBayesModel) -> Iterator[str]:
         for code, label in enumerate(target.categories):
             if isinstance(density, CategoryShares) and isinstance(attribute, CategoricalAttribute):
                 row = zip(attribute.categories, density.probabilities[code], strict=True)
-                told = ", ".join(f"{category} {_percent(share)}" for category, share in row)
+                words = ", ".join(f"{category} {_percent(share)}" for category, share in row)
             elif isinstance(density, CategoryShares):
                 continue
             else:
                 mean, spread = density.means[code], float(np.sqrt(density.variances[code]))
-                told = f"{rounded(mean)} on average, standard deviation {rounded(spread)}"
-            yield f"    {label}: {told}"
+                words = f"{rounded(mean)} on average, standard deviation {rounded(spread)}"
+            yield f"    {label}: {words}"
 
 
 def _forest(model: ForestModel) -> Iterator[str]:
@@ -258,8 +258,10 @@ def _forest(model: ForestModel) -> Iterator[str]:
         f"{len(leaves)} trees of {min(leaves):,} to {max(leaves):,} leaves, whose probabilities are"
         " averaged."
     )
-    told = told_by_attribute(model.trees)
-    ranked = [[*told.items()][at] for at in descending([*told.values()], scale=1.0).tolist()]
+    information = told_by_attribute(model.trees)
+    ranked = [
+        [*information.items()][at] for at in descending([*information.values()], scale=1.0).tolist()
+    ]
     said = ", ".join(f"{name} {bits:.3f}" for name, bits in ranked)
     yield f"What splits tell of the class, in bits, by attribute: {said}."
 

@@ -1,5 +1,6 @@
 """Global models: what is learned from records of any owners or of none, and how good it is.
 
-Trees are grown next door, in `growing`; how pseudo-data are made and several owners' trees are put
-together is said in `generating` and `combination`.
+Several owners' trees are made into one by `combining`, the one way in: by their pseudo-data
+together, votes or a product. How one tree is grown, or gives pseudo-data, is said in the room
+above.
 """

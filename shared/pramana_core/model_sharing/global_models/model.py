@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from pramana_core.errors import EmptyTable, ModelError, TableError
-from pramana_core.mixed.table import Floats, MixedTable
+from pramana_core.mixed import Floats, MixedTable
 from pramana_core.model_sharing.attributes import CategoricalAttribute, TreeSchema
-from pramana_core.model_sharing.growing.required import impurity
+from pramana_core.model_sharing.growing import impurity
 from pramana_core.model_sharing.tree import Condition, Interval, Leaf, Node, Path, SharedTree, whole
 from pramana_core.ties import first_largest_of_rows
 
@@ -253,21 +253,21 @@ def told_by_attribute(trees: Sequence[SharedTree]) -> dict[str, float]:
     Args:
         trees: at least one, all of one schema.
     """
-    told = dict.fromkeys(trees[0].schema.names, 0.0)
+    information = dict.fromkeys(trees[0].schema.names, 0.0)
     for tree in trees:
         share = 1 / (len(trees) * tree.records) if tree.records else 0.0
-        _add_told(tree.root, tree.schema.classes, share, told)
-    return told
+        _add_told(tree.root, tree.schema.classes, share, information)
+    return information
 
 
-def _add_told(node: Node, classes: int, share: float, told: dict[str, float]) -> Floats:
+def _add_told(node: Node, classes: int, share: float, information: dict[str, float]) -> Floats:
     """Add what a node and those below it tell; return its counts of classes."""
     if isinstance(node, Leaf):
         return node.classes(classes)
-    parts = np.array([_add_told(below, classes, share, told) for _, below in node.parts])
+    parts = np.array([_add_told(below, classes, share, information) for _, below in node.parts])
     counts: Floats = parts.sum(axis=0)
     lost = float(entropy_bits(counts[None, :])[0] - entropy_bits(parts).sum())
-    told[node.attribute] += share * max(lost, 0.0)
+    information[node.attribute] += share * max(lost, 0.0)
     return counts
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchmarks.reproduce.alahmadi import hump, pilot, versions
-from benchmarks.reproduce.alahmadi.versions import compared
+from benchmarks.reproduce.alahmadi import methods, pilot
+from benchmarks.reproduce.alahmadi.pilot import compared
 from benchmarks.reproduce.engine import Setting
 from benchmarks.reproduce.run import catalogue, papers, png, select
 from tests.lengths import repetitions
@@ -17,8 +17,7 @@ QUICK = Setting(seed=1, quick=True)
 
 @pytest.fixture
 def few_records(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (versions, pilot):
-        monkeypatch.setattr(module, "QUICK_RECORDS", repetitions(100, 400))
+    monkeypatch.setattr(pilot, "QUICK_RECORDS", repetitions(100, 400))
 
 
 def test_a_papers_name_stands_for_all_of_its_experiments():
@@ -36,7 +35,7 @@ def test_slope_and_r_squared_of_fitted_values():
 
 @pytest.mark.slow
 def test_the_hump_is_destroyed_by_existing_methods_and_kept_by_the_proposed():
-    result = hump.run_hump(QUICK)
+    result = methods.run_hump(QUICK)
     slopes = result.tables["hump"].set_index("method")["slope"]
     assert slopes["egadp"] < 0.2 < 0.9 < slopes["nmegadp"]
     assert png("x", "y", result.draw, result.height).startswith(b"\x89PNG")
@@ -66,27 +65,27 @@ def draws_of(method: str, gains: list[float]):
 
 def test_a_gain_of_chance_is_told_from_one_that_noise_gives():
     nothing = draws_of("nmegadp", [0.0, -0.001, 0.001, 0.0, -0.002])
-    assert hump.no_gain(nothing, "nmegadp").agrees
-    assert hump.no_gain(draws_of("nmegadp", [0.0, 0.0, 0.0]), "nmegadp").agrees
+    assert methods.no_gain(nothing, "nmegadp").agrees
+    assert methods.no_gain(draws_of("nmegadp", [0.0, 0.0, 0.0]), "nmegadp").agrees
     leaking = [0.09, 0.10, 0.11, 0.09, 0.1]
-    assert hump.no_gain(draws_of("nmegadp", leaking), "nmegadp").agrees is False
-    assert hump.control(draws_of("sadp", leaking)).agrees
-    assert hump.control(draws_of("sadp", [0.0, -0.001, 0.001])).agrees is False
+    assert methods.no_gain(draws_of("nmegadp", leaking), "nmegadp").agrees is False
+    assert methods.control(draws_of("sadp", leaking)).agrees
+    assert methods.control(draws_of("sadp", [0.0, -0.001, 0.001])).agrees is False
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("few_records")
 def test_the_store_drawn_again_and_again_keeps_its_hump_and_its_secrets(monkeypatch):
     """Of 100 records the tests of a gain can say little; what additive noise tells is seen."""
-    monkeypatch.setattr(hump, "QUICK_DRAWS", repetitions(2, 4))
-    result = hump.run_repeated(QUICK)
+    monkeypatch.setattr(methods, "QUICK_DRAWS", repetitions(2, 4))
+    result = methods.run_repeated(QUICK)
     slopes, gains = (
         result.tables["draws"].pivot_table(index="draw", columns="method", values=column)
         for column in ("slope", "gain")
     )
-    assert slopes[[*hump.EXISTING]].abs().max().max() < 0.2
-    assert slopes[[*hump.KEEPERS]].min().min() > 0.9
-    assert (gains[hump.CONTROL] > 10 * gains[[*hump.KEEPERS]].max(axis=1)).all()
+    assert slopes[[*methods.EXISTING]].abs().max().max() < 0.2
+    assert slopes[[*methods.KEEPERS]].min().min() > 0.9
+    assert (gains[methods.CONTROL] > 10 * gains[[*methods.KEEPERS]].max(axis=1)).all()
     agree = [finding.agrees for finding in result.findings]
     assert all(agree if repetitions(0, 1) else agree[4:6])
     assert png("x", "y", result.draw, result.height).startswith(b"\x89PNG")

@@ -13,7 +13,7 @@ import pytest
 from benchmarks.reproduce.engine import Setting
 from benchmarks.reproduce.run import png, select
 from benchmarks.reproduce.sharkey import cells as sharkey_cells
-from benchmarks.reproduce.sharkey import choice, figure_5, figure_7
+from benchmarks.reproduce.sharkey import choice, figures
 from benchmarks.reproduce.sharkey.cells import (
     PUBLISHED,
     REQUIREMENTS,
@@ -75,15 +75,15 @@ def test_what_is_near_and_what_rises_is_judged_by_the_figures():
     fine = owners((0.93, 0.95), (0.92, 0.85), 0.96)
     poor = owners((0.95, 0.80), (0.97, 0.98), 0.96)
     for found, agrees in ((fine, True), (poor, False)):
-        assert figure_5._near(found, "car", "tree").agrees is agrees
-        assert figure_5._worse(found, "car").agrees is agrees
-        assert figure_5._trend(found, "car", "PGEN", 1).agrees is agrees
-        assert figure_5._trend(found, "car", "BASEGEN", -1).agrees is agrees
+        assert figures._near(found, "car", "tree").agrees is agrees
+        assert figures._worse(found, "car").agrees is agrees
+        assert figures._trend(found, "car", "PGEN", 1).agrees is agrees
+        assert figures._trend(found, "car", "BASEGEN", -1).agrees is agrees
 
 
 def privacy(ld, shared):
     rows = []
-    for curve, heights in ((figure_7.LD, ld), (figure_7.PGEN, shared)):
+    for curve, heights in ((figures.LD, ld), (figures.PGEN, shared)):
         for asked, height in zip(("(10, 3)", "(15, 4)", "(10, 4)"), heights, strict=True):
             rows.append({"table": "nursery", "model": "tree", "curve": curve, "asked": asked,
                          "accuracy": height})  # fmt: skip
@@ -93,17 +93,17 @@ def privacy(ld, shared):
 def test_a_distance_counts_only_where_something_was_published():
     far = privacy((0.3, 0.3, np.nan), (0.7, 0.65, 0.2))
     near = privacy((0.3, 0.5, np.nan), (0.7, 0.65, np.nan))
-    assert figure_7._beats(far, figure_7.PGEN, "tree").agrees
-    assert figure_7._beats(near, figure_7.PGEN, "tree").agrees is False
-    assert figure_7._goes_on(far).agrees
-    assert figure_7._goes_on(near).agrees is False
+    assert figures._beats_7(far, figures.PGEN, "tree").agrees
+    assert figures._beats_7(near, figures.PGEN, "tree").agrees is False
+    assert figures._goes_on(far).agrees
+    assert figures._goes_on(near).agrees is False
 
 
 def test_a_value_is_of_one_row():
     found = privacy((0.3, 0.3, 0.1), (0.7, 0.65, 0.2))
-    assert value(found, curve=figure_7.LD, asked="(10, 3)") == 0.3
+    assert value(found, curve=figures.LD, asked="(10, 3)") == 0.3
     with pytest.raises(KeyError, match="3 rows"):
-        value(found, curve=figure_7.LD)
+        value(found, curve=figures.LD)
 
 
 @needs_data

@@ -10,12 +10,11 @@ import pytest
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
+from miner_service.http.access import gate
+from miner_service.http.access.gate import FairQueue, Incoming, SpooledBody, gather, spool
 from miner_service.http.endpoints import releases
-from miner_service.http.gate import gate
-from miner_service.http.gate.bodies import Incoming, SpooledBody, gather, spool
-from miner_service.http.gate.pace import FairQueue
 from miner_service.settings import Limits, WebSettings
-from pramana_core.pages.headers import EVERY_ANSWER
+from pramana_core.pages.forms import EVERY_ANSWER
 
 MAY_BE_READ = 1 << 16
 

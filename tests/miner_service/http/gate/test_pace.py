@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 
-from miner_service.http.gate.pace import FairQueue
+from miner_service.http.access.gate import FairQueue
 
 
 def test_few_go_on_in_each_turn_in_the_order_in_which_they_came():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from miner_service.http.gate.shares import BodyMemory, Buckets, InFlight, Rates, network_of
+from miner_service.http.access.shares import BodyMemory, Buckets, InFlight, Rates, network_of
 from miner_service.settings import WebSettings
 from pramana_core.errors import TooManyRequests
 

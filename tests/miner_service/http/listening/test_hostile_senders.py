@@ -16,10 +16,9 @@ from fastapi import FastAPI
 from uvicorn.server import ServerState
 
 from miner_service.http import protocol
-from miner_service.http.gate.gate import UNANNOUNCED_BODY, Gate
-from miner_service.http.protocol import bounded_protocol
+from miner_service.http.access.gate import UNANNOUNCED_BODY, Gate
+from miner_service.http.protocol import Tls, bounded_protocol
 from miner_service.http.server import configured
-from miner_service.http.tls import Tls
 from miner_service.settings import WebSettings
 from pramana_core.errors import KeyFileError
 from tests.certificates import Authority

@@ -16,9 +16,8 @@ import pytest
 import uvicorn
 
 from miner_service.http.app import create_app
-from miner_service.http.protocol import Connections
+from miner_service.http.protocol import Connections, Tls, open_tls
 from miner_service.http.server import bind, configured, url_of
-from miner_service.http.tls import Tls, open_tls
 from miner_service.settings import Settings, WebSettings
 from miner_service.store.tokens import rotate_admin_token
 from pramana_core.errors import OptionError

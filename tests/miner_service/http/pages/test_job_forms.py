@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from miner_service.http.pages.forms import Sent
 from miner_service.http.pages.job_forms import form_of
-from miner_service.kinds.telling import told_of_plans
+from miner_service.http.pages.rendering import Sent
+from miner_service.kinds.counts import told_of_plans
 from pramana_core.channels import RESOLUTION, Choice, Sampled, Symmetric
 from pramana_core.domain import Variable
 from pramana_core.errors import InputError

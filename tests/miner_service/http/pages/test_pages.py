@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import Engine, event
 
 from miner_service.http.pages.job_forms import job_forms
-from pramana_core.wire.learning.jobs import JobCreate
+from pramana_core.wire.jobs import JobCreate
 from tests.miner_service.http.pages.browsers import Browser
 from tests.miner_service.http.pages.conftest import CATEGORIES, MARKUP, TURNED
 

@@ -9,7 +9,7 @@ from string import ascii_letters
 
 import pytest
 
-from miner_service.http.pages.sessions import Sessions
+from miner_service.http.pages.entering import Sessions
 from tests.miner_service.http.pages.browsers import Browser
 
 

@@ -10,13 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from miner_service.store.files.segments import (
-    build_columns,
-    file_sha256,
-    let_go,
-    load_columns,
-    load_keys,
-)
+from miner_service.store.segments import build_columns, file_sha256, let_go, load_columns, load_keys
 from pramana_core.errors import NotReady, PartInvalid
 from pramana_core.wire.parts import RecordSchema, key_column
 

@@ -10,8 +10,7 @@ from datetime import timedelta
 import pytest
 
 from miner_service.settings import Settings, StorageSettings
-from miner_service.store.files.objects import ObjectAddress, ObjectSegments
-from miner_service.store.files.opening import open_segments
+from miner_service.store.objects import ObjectAddress, ObjectSegments, open_segments
 from pramana_core.errors import NotReady, OptionError, StoreCorrupt
 from tests.miner_service.store.object_store import KEYS, asked_once, object_store, one_object_store
 
@@ -226,7 +225,7 @@ class TestObjectSegments(Promises):
             sink.write(source.read(50))
             raise OSError("the disk broke")
 
-        monkeypatch.setattr("miner_service.store.files.objects.shutil.copyfileobj", broken)
+        monkeypatch.setattr("miner_service.store.objects.shutil.copyfileobj", broken)
         with pytest.raises(NotReady):
             segments.put_part("r-1", 0, scratch)
         assert not scratch.exists()
@@ -239,7 +238,7 @@ class TestObjectSegments(Promises):
     def test_what_arrived_when_its_process_ended_is_swept_a_day_later(self, segments, monkeypatch):
         segments._upload(written(segments), f"{segments.address.place}/arriving/half", "It")
         assert segments.sweep(dict) == []
-        monkeypatch.setattr("miner_service.store.files.objects._ARRIVED", timedelta(seconds=-60))
+        monkeypatch.setattr("miner_service.store.objects._ARRIVED", timedelta(seconds=-60))
         assert segments.sweep(dict) == ["arriving/half"]
         assert segments.sweep(dict) == []
 
@@ -249,7 +248,7 @@ class TestObjectSegments(Promises):
         small = replace(settings.storage, cache_bytes=2 * len(BODY))
         segments = open_segments(replace(settings, storage=small))
         segments.prepare()
-        monkeypatch.setattr("miner_service.store.files.objects.FRESH_SECONDS", -1.0)
+        monkeypatch.setattr("miner_service.store.objects.FRESH_SECONDS", -1.0)
         for release in ("r-1", "r-2", "r-3"):
             segments.put_data(release, written(segments))
         cache = settings.data_dir / "cache"

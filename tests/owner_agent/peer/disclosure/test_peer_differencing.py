@@ -13,14 +13,14 @@ import pytest
 from scipy.optimize import lsq_linear
 
 from owner_agent.cli.main import build
-from owner_agent.peer.counted import partition_digest
-from owner_agent.peer.exact import recalled
-from owner_agent.peer.memory import (
+from owner_agent.peer.exact import (
     Disclosure,
     all_groupings,
     disclosures,
     distinct,
     of_column,
+    partition_digest,
+    recalled,
 )
 from owner_agent.state.environment import Environment
 from pramana_core.domain import Domain

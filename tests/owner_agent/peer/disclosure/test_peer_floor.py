@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from owner_agent.peer.counted import smallest_cell
+from owner_agent.peer.exact import smallest_cell
 from owner_agent.release.ledger import Ledger
 from pramana_core.errors import SmallCounts
 

@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 from scipy.stats import binom
 
-from owner_agent.peer.noisy_tables import NoiseMechanism, mechanism_for
+from owner_agent.peer.noise import NoiseMechanism, mechanism_for
 from owner_agent.site.mistakes import GaussianNoise, LaplaceNoise
 from pramana_core.channels import Dense
 from pramana_core.domain import Domain
@@ -16,7 +16,7 @@ from pramana_core.errors import NotInstalled
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.networks.bayes_net import learn_parameters
 from pramana_core.learn.networks.structure import Structure
-from pramana_core.marginals.tabulated_counts import NoisyCounts, NoisyTable
+from pramana_core.marginals.passes import NoisyCounts, NoisyTable
 from pramana_core.plan import Block, Plan
 
 KINDS = ["laplace", "gaussian"]

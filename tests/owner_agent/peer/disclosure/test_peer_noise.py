@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from owner_agent.peer import noise
-from owner_agent.peer.memory import disclosures
-from owner_agent.peer.noisy_tables import NoiseMechanism
+from owner_agent.peer.exact import disclosures
+from owner_agent.peer.noise import NoiseMechanism
 from owner_agent.release.composition import spent
 from owner_agent.release.ledger import Ledger
 from pramana_core.errors import (

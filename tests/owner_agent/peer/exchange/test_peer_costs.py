@@ -6,7 +6,7 @@ import math
 import pytest
 
 from owner_agent.cli.sessions_shown import outcome_json
-from owner_agent.peer.identity.identity import state
+from owner_agent.peer.protocol.identity import state
 from owner_agent.peer.protocol.messages import Announcement, Statements
 from owner_agent.peer.protocol.steps import ANNOUNCEMENTS, OFFERS, PROPOSE
 from pramana_core.errors import PeerDeviated

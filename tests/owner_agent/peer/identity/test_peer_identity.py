@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from owner_agent.peer.identity.identity import (
+from owner_agent.peer.protocol.identity import (
     PublicIdentity,
     client_context,
     load_identity,

@@ -9,8 +9,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from owner_agent.peer.app import create_peer_app
-from owner_agent.peer.identity import identity as seen_module
-from owner_agent.peer.identity.identity import (
+from owner_agent.peer.protocol import identity as seen_module
+from owner_agent.peer.protocol.identity import (
     BODY_HEADER,
     CLOCKS_APART,
     Call,

@@ -6,11 +6,11 @@ import time
 import httpx
 import pytest
 
-from owner_agent.peer.identity.identity import CLOCKS_APART, Call, make_identity, signed_headers
+from owner_agent.peer.protocol.identity import CLOCKS_APART, Call, make_identity, signed_headers
 from owner_agent.peer.protocol.messages import (
+    SessionFile,
     Statements,
 )
-from owner_agent.peer.protocol.session_file import SessionFile
 from owner_agent.peer.protocol.steps import ANNOUNCEMENTS, BEGIN, OFFERS, PROPOSE
 from owner_agent.release.ledger import Ledger
 from owner_agent.site.site import load_site

@@ -9,7 +9,7 @@ import pytest
 
 from owner_agent.peer import participant
 from owner_agent.peer.exchange.incoming import check_package
-from owner_agent.peer.identity.identity import state
+from owner_agent.peer.protocol.identity import state
 from owner_agent.peer.protocol.messages import (
     Announcement,
     NetworkPart,

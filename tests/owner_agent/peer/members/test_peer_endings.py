@@ -15,7 +15,7 @@ from pramana_core.errors import (
     SessionEnded,
     UnknownCategory,
 )
-from pramana_core.wire.problems import problem_of
+from pramana_core.wire.services import problem_of
 
 SESSION = "ab" * 16
 

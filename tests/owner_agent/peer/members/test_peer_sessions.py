@@ -12,7 +12,7 @@ from owner_agent.cli.sessions_shown import outcome_json
 from owner_agent.release.composition import spent
 from owner_agent.release.ledger import Ledger
 from pramana_core.errors import PlanConflict, VariablesMissing
-from pramana_core.learn.networks.exchange.documents import read_network_json
+from pramana_core.learn.networks.documents import read_network_json
 
 
 def matrix(*moves):

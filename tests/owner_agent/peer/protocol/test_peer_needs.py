@@ -2,8 +2,9 @@
 
 import pytest
 
+from owner_agent.peer.exchange.catalogue import entitled, learners
+from owner_agent.peer.exchange.incoming import counted_names
 from owner_agent.peer.exchange.outgoing import share_of
-from owner_agent.peer.exchange.packages import counted_names
 from owner_agent.peer.protocol.messages import Proposal
 from owner_agent.peer.protocol.steps import (
     cross_parents,
@@ -12,7 +13,6 @@ from owner_agent.peer.protocol.steps import (
     preceding,
     require_held,
 )
-from owner_agent.peer.tasks.catalogue import entitled, learners
 from pramana_core.channels import Dense, Identity, Symmetric
 from pramana_core.domain import Variable
 from pramana_core.errors import StructureError, VariablesMissing

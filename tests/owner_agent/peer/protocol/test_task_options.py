@@ -15,12 +15,9 @@ from owner_agent.peer.protocol.messages import (
     TreeTask,
 )
 from pramana_core.errors import OptionError
-from pramana_core.learn.common.options import types_of
-from pramana_core.learn.linear.options import LinearOptions
+from pramana_core.learn.common.options import LinearOptions, RuleOptions, TreeOptions, types_of
 from pramana_core.learn.networks.structure import ParameterOptions, Scoring, Search
-from pramana_core.learn.rules.options import RuleOptions
-from pramana_core.learn.tree.options import TreeOptions
-from pramana_core.wire.learning.jobs import (
+from pramana_core.wire.jobs import (
     AssociationRulesSpec,
     BayesNetStructureSpec,
     DecisionTreeSpec,

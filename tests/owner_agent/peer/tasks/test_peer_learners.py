@@ -11,10 +11,15 @@ import pytest
 from rich.console import Console
 
 from owner_agent.cli.sessions_shown import show_outcome
-from owner_agent.peer.protocol.messages import CountTables, LinearTask, RulesTask, TreeTask
-from owner_agent.peer.protocol.session_file import SessionFile
+from owner_agent.peer.exchange.catalogue import MOST_TABLES, TASKS
+from owner_agent.peer.protocol.messages import (
+    CountTables,
+    LinearTask,
+    RulesTask,
+    SessionFile,
+    TreeTask,
+)
 from owner_agent.peer.protocol.steps import PROPOSE
-from owner_agent.peer.tasks.catalogue import MOST_TABLES, TASKS
 from owner_agent.release.ledger import Ledger
 from pramana_core.errors import Forbidden, LimitExceeded, OptionError, UnknownCategory
 from pramana_core.learn.learners import read_predictor

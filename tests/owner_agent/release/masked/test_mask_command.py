@@ -13,7 +13,7 @@ from owner_agent.report.masked import FIRST
 from owner_agent.report.page import figure, measured, rough
 from pramana_core.mask import METHODS
 from pramana_core.mask.pictures import explained
-from pramana_core.mixed.table import CategoricalColumn, NumericColumn
+from pramana_core.mixed import CategoricalColumn, NumericColumn
 
 
 def _page(shop):

@@ -12,7 +12,7 @@ from pramana_core.domain import Variable
 from pramana_core.errors import StudyPlanNotFollowed
 from pramana_core.mask import METHODS
 from pramana_core.study_plan import StudyPart, StudyPlan, StudySet
-from pramana_core.wire.releases.masked import MaskedTableMessage, TableColumn
+from pramana_core.wire.release_kinds import MaskedTableMessage, TableColumn
 
 
 def _plan_of(name):

@@ -10,8 +10,7 @@ import pytest
 
 from owner_agent.release.masked import PreparedMask, check_masking
 from owner_agent.report import masked as reports
-from owner_agent.report.masked import MaskReport
-from owner_agent.report.masked_shown import MASKED
+from owner_agent.report.masked import MASKED, MaskReport
 from owner_agent.site.site import load_site
 from pramana_core.errors import MaskingError, OptionError
 from pramana_core.mask.measures import Measures

@@ -11,9 +11,8 @@ from owner_agent.release.ledger import Ledger
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import publish, withdraw
 from owner_agent.release.randomized import PreparedRecords
-from owner_agent.release.tree import PreparedTree
-from owner_agent.release.tree_table import choose
-from owner_agent.report.summaries import ledger_json
+from owner_agent.release.tree import PreparedTree, choose
+from owner_agent.report.whole_study import ledger_json
 from owner_agent.state.keys import KeyStore
 from pramana_core.channels import Symmetric
 from pramana_core.domain import Variable

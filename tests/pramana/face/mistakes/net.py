@@ -8,7 +8,7 @@ from pathlib import Path
 import networkx as nx
 
 import pramana as pm
-from pramana.exchange.libraries import load
+from pramana.exchange import load
 from pramana_core.errors import (
     DomainError,
     EmptyTable,

@@ -11,19 +11,18 @@ import numpy as np
 import pytest
 
 from benchmarks.reproduce.sharkey.cells import RecordedLevels, label
-from pramana.simulate.model_sharing_options import SimulationOptions
-from pramana.simulate.model_sharing_simulation import PreparedTable, simulate
-from pramana.simulate.model_sharing_tables import SharingTable
-from pramana.simulate.publishers import (
+from pramana.simulate.model_sharing_options import (
     PUBLISHER,
     WORKER,
     FullDomain,
     Process,
+    SimulationOptions,
     publisher_of,
 )
-from pramana.simulate.publishing_learning import learn_published
+from pramana.simulate.model_sharing_simulation import PreparedTable, simulate
+from pramana.simulate.model_sharing_tables import SharingTable, learn_published
 from pramana_core.errors import NotInstalled, OptionError
-from pramana_core.mixed.table import CategoricalColumn, MixedTable
+from pramana_core.mixed import CategoricalColumn, MixedTable
 from pramana_core.model_sharing.requirements import Requirement
 
 ASKED = Requirement(c=4.0, l=2)

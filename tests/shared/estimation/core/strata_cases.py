@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 
 from pramana_core.channels import Dense, Grouped, Identity, Symmetric, Transition, Withheld
-from pramana_core.estimation.core.strata import Stratum
+from pramana_core.estimation.axes import Stratum
 
 RECTANGULAR = Dense.from_probabilities([[0.5, 0.3, 0.1, 0.1], [0.1, 0.2, 0.3, 0.4]])
 SHAPE = (2, 3, 2)

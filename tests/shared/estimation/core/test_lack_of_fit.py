@@ -9,10 +9,10 @@ import pytest
 from scipy import stats
 
 from pramana_core.channels import RESOLUTION, Choice, Sampled, Symmetric
-from pramana_core.estimation.core import profile as lack_of_fit
-from pramana_core.estimation.core.loglinear import design, fit
-from pramana_core.estimation.core.profile import Profile, ScoreTest, score_test, why_untested
-from pramana_core.estimation.core.strata import Stratum
+from pramana_core.estimation import profile as lack_of_fit
+from pramana_core.estimation.axes import Stratum
+from pramana_core.estimation.loglinear import design, fit
+from pramana_core.estimation.profile import Profile, ScoreTest, score_test, why_untested
 from tests.shared.estimation.core.strata_cases import drawn
 
 SHAPE = (3, 4, 4)

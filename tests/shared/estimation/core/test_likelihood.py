@@ -12,9 +12,9 @@ from scipy.special import softmax, xlogy
 
 from pramana_core.channels import Dense, Identity, Listed, Symmetric
 from pramana_core.errors import EstimationError, NotConverged
-from pramana_core.estimation.core.likelihood import climb, likelihood, maximize, saturated, start
-from pramana_core.estimation.core.loglinear import FactoredModel
-from pramana_core.estimation.core.strata import Stratum, moment
+from pramana_core.estimation.axes import Stratum, moment
+from pramana_core.estimation.likelihood import climb, likelihood, maximize, saturated, start
+from pramana_core.estimation.loglinear import FactoredModel
 from tests.shared.estimation.core.strata_cases import (
     RECTANGULAR,
     SHAPE,
@@ -333,7 +333,7 @@ def test_a_value_that_falls_by_rounding_is_no_end(monkeypatch: pytest.MonkeyPatc
         value, gain = likelihood(*args)
         return value - 1e-9 * next(calls), gain
 
-    monkeypatch.setattr("pramana_core.estimation.core.likelihood.likelihood", falling)
+    monkeypatch.setattr("pramana_core.estimation.likelihood.likelihood", falling)
     assert climb([stratum], model, begin, tolerance=-1.0, steps=300).steps == 300
     assert climb([stratum], model, begin, tolerance=-1.0, steps=300, quiet=1e-12).steps < 300
 

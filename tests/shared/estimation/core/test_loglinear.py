@@ -19,16 +19,16 @@ from pramana_core.channels import (
 )
 from pramana_core.domain import Domain
 from pramana_core.errors import EstimationError, LimitExceeded, OptionError, SingularChannel
-from pramana_core.estimation.core.loglinear import (
+from pramana_core.estimation.axes import Stratum
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.estimation.loglinear import (
     LogLinearFit,
+    Penalized,
     design,
     fit,
     information,
     parameters,
 )
-from pramana_core.estimation.core.penalized import Penalized
-from pramana_core.estimation.core.strata import Stratum
-from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Block, Plan
 from tests.shared.estimation.core.strata_cases import drawn

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from pramana_core.channels import Symmetric
-from pramana_core.estimation.core.likelihood import start
-from pramana_core.estimation.core.strata import Stratum
+from pramana_core.estimation.axes import Stratum
+from pramana_core.estimation.likelihood import start
 
 
 @pytest.mark.parametrize("nudge", [-1e-13, 0.0, 1e-13])

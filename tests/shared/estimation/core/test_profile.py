@@ -9,10 +9,10 @@ import pytest
 from scipy import optimize, stats
 
 from pramana_core.channels import Identity, StructuralZeros, Symmetric
-from pramana_core.estimation.core import profile as profiles
-from pramana_core.estimation.core.loglinear import MAIN_VARIANCE, design, fit
-from pramana_core.estimation.core.profile import Profile
-from pramana_core.estimation.core.strata import Stratum
+from pramana_core.estimation import profile as profiles
+from pramana_core.estimation.axes import Stratum
+from pramana_core.estimation.loglinear import MAIN_VARIANCE, design, fit
+from pramana_core.estimation.profile import Profile
 from tests.shared.estimation.core.strata_cases import drawn
 
 SHAPE = (2, 2, 2)

@@ -10,8 +10,8 @@ import pytest
 
 from pramana_core.channels import Dense, Identity, Symmetric, Transition
 from pramana_core.errors import EstimationError, OptionError, SingularChannel
-from pramana_core.estimation.core.likelihood import likelihood, maximize
-from pramana_core.estimation.core.strata import Stratum, merged, moment
+from pramana_core.estimation.axes import Stratum, merged, moment
+from pramana_core.estimation.likelihood import likelihood, maximize
 from tests.shared.estimation.core.strata_cases import (
     BINARY,
     LAYOUTS,

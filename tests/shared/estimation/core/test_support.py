@@ -13,12 +13,12 @@ from scipy.optimize import minimize
 
 from pramana_core.channels import Dense, Grouped, Identity, Listed, Symmetric, Transition, Withheld
 from pramana_core.errors import JobCancelled
-from pramana_core.estimation.core import curvature
-from pramana_core.estimation.core import profile as support
-from pramana_core.estimation.core.likelihood import climb, likelihood, maximize, saturated, start
-from pramana_core.estimation.core.loglinear import FactoredModel
-from pramana_core.estimation.core.profile import climb_on_support
-from pramana_core.estimation.core.strata import Stratum
+from pramana_core.estimation import curvature
+from pramana_core.estimation import profile as support
+from pramana_core.estimation.axes import Stratum
+from pramana_core.estimation.likelihood import climb, likelihood, maximize, saturated, start
+from pramana_core.estimation.loglinear import FactoredModel
+from pramana_core.estimation.profile import climb_on_support
 from pramana_core.progress import no_cancel
 from tests.shared.estimation.core.strata_cases import (
     LAYOUTS,
@@ -252,7 +252,7 @@ def test_a_model_too_large_for_newton_steps_ends_as_near_as_it_says(
     """By EM, against Newton steps; the control stops where it seems still."""
     stratum = drawn((Symmetric.from_probability(2, 0.4),) * 6, 1_000_000)
     best = maximize([stratum], CHAIN, tolerance=1e-6).log_likelihood
-    monkeypatch.setattr("pramana_core.estimation.core.likelihood.NEWTON_ENTRIES", 0)
+    monkeypatch.setattr("pramana_core.estimation.likelihood.NEWTON_ENTRIES", 0)
     found = maximize([stratum], CHAIN, tolerance=1e-4)
     assert 0 < found.gap <= 1e-4
     assert (best - found.log_likelihood)[0] <= 1e-3
@@ -269,7 +269,7 @@ def test_every_maximization_can_be_stopped(way: str, monkeypatch: pytest.MonkeyP
     if way == "by products":
         monkeypatch.setattr(curvature, "LISTED_SHARES", 1)
     if way == "model by EM":
-        monkeypatch.setattr("pramana_core.estimation.core.likelihood.NEWTON_ENTRIES", 0)
+        monkeypatch.setattr("pramana_core.estimation.likelihood.NEWTON_ENTRIES", 0)
     calls, tick = stopping_at(0)
     maximize([stratum], model, tick=tick)
     assert len(calls) > 15

@@ -12,7 +12,7 @@ from pramana_core.domain import Domain
 from pramana_core.errors import UnknownVariable
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.estimation.evidence import WHOLE_CELLS
-from pramana_core.learn.networks.search.comparison import concerned, on_one_table, within
+from pramana_core.learn.networks.structure_learning import concerned, on_one_table, within
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Block, Plan
 

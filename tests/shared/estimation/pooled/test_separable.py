@@ -13,8 +13,7 @@ from pramana_core.domain import Variable
 from pramana_core.estimation import pooled_laws as laws
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.estimation.pooled_readings import Decoder
-from pramana_core.marginals.counts import ReportedCounts
-from pramana_core.marginals.value_cache import ValueCache
+from pramana_core.marginals.counts import ReportedCounts, ValueCache
 from pramana_core.plan import Block, Plan
 
 SIZES = (8, 9, 6, 10)

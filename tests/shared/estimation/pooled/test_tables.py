@@ -13,10 +13,9 @@ from pramana_core.channels import RESOLUTION, Choice, Identity, Product, Sampled
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import EstimationError, LimitExceeded, OptionError
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.estimation.maximum_entropy import fitted
-from pramana_core.estimation.pooled_readings import Readings
+from pramana_core.estimation.pooled_readings import Readings, fitted
 from pramana_core.marginals.counts import ReportedCounts
-from pramana_core.marginals.tabulated_counts import TabulatedCounts
+from pramana_core.marginals.passes import TabulatedCounts
 from pramana_core.plan import Block, Plan
 from pramana_core.progress import no_cancel
 from tests.lengths import repetitions

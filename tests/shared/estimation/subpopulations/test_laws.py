@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from pramana_core.estimation import subpopulations_laws as laws
+from pramana_core.estimation import subpopulations as laws
 from pramana_core.estimation.estimated import EstimatedMarginals
 from tests.shared.estimation.recordwise import DOMAIN, PLANS, Records
 

@@ -16,7 +16,7 @@ from pramana_core.channels import (
     Withheld,
 )
 from pramana_core.errors import EstimationError, OptionError, SingularChannel, UnknownVariable
-from pramana_core.estimation.core import axes
+from pramana_core.estimation import axes
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.plan import Block, Plan
 from tests.shared.estimation.recordwise import (

@@ -9,7 +9,7 @@ from pramana_core.channels import Symmetric
 from pramana_core.domain import Domain
 from pramana_core.errors import OptionError
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.estimation.subpopulations_reported import (
+from pramana_core.estimation.subpopulations import (
     RecordSubpopulation,
     ReportedSubpopulation,
     WeighedSubpopulation,

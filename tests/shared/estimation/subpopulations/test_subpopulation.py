@@ -20,11 +20,11 @@ from pramana_core.errors import (
     UnknownVariable,
 )
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.estimation.subpopulations_by_tables import (
+from pramana_core.estimation.subpopulations import (
     CombinedSubpopulation,
+    ReportedSubpopulation,
     TabulatedSubpopulation,
 )
-from pramana_core.estimation.subpopulations_reported import ReportedSubpopulation
 from pramana_core.marginals.counts import CUBE_CELLS, ReportedCounts
 from pramana_core.plan import Block, Plan
 from tests.shared.estimation.recordwise import (

@@ -7,12 +7,12 @@ import itertools
 import numpy as np
 import pytest
 
-from pramana.setups.owner import SeededOwner, draw_cells
+from pramana.setups import SeededOwner, draw_cells
 from pramana_core.channels import RESOLUTION, Choice, Sampled, Symmetric
 from pramana_core.domain import Domain
-from pramana_core.estimation import supports_modelled as modelled
+from pramana_core.estimation import supports_by_tables as modelled
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.estimation.supports_modelled import PairSupports
+from pramana_core.estimation.supports_by_tables import PairSupports
 from pramana_core.marginals.score_interval import Tilt
 from pramana_core.plan import Block, Plan
 

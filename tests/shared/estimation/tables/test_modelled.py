@@ -8,8 +8,8 @@ import pytest
 from pramana_core.channels import RESOLUTION, Choice, Sampled, StructuralZeros, Symmetric
 from pramana_core.domain import Domain
 from pramana_core.errors import OptionError
+from pramana_core.estimation import profile
 from pramana_core.estimation import tables_modelled as modelled
-from pramana_core.estimation.core import profile
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.networks.bayes_net import learn_parameters
 from pramana_core.learn.networks.structure import Structure

@@ -11,7 +11,7 @@ from sklearn.naive_bayes import CategoricalNB
 
 from pramana_core.errors import DomainError, OptionError, UnknownVariable
 from pramana_core.learn.bayes_classifier.learning import learn_bayes_classifier
-from pramana_core.learn.bayes_classifier.options import BayesClassifierOptions
+from pramana_core.learn.common.options import BayesClassifierOptions
 from pramana_core.marginals.counts import Marginals
 from tests.shared.learn.bayes_classifier.bayes_cases import (
     DOMAIN,

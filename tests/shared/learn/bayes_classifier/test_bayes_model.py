@@ -15,11 +15,10 @@ from pramana_core.learn.bayes_classifier.exchange import (
     read_bayes_classifier_json,
     write_bayes_classifier_text,
 )
-from pramana_core.learn.bayes_classifier.information_error import information_error
-from pramana_core.learn.bayes_classifier.learning import learn_bayes_classifier
-from pramana_core.learn.bayes_classifier.options import BayesClassifierOptions
+from pramana_core.learn.bayes_classifier.learning import information_error, learn_bayes_classifier
+from pramana_core.learn.common.options import BayesClassifierOptions
 from pramana_core.learn.learners import BAYES, read_predictor
-from pramana_core.learn.networks.exchange.bif import read_bif, write_bif
+from pramana_core.learn.networks.bif import read_bif, write_bif
 from pramana_core.learn.prediction import encode_records
 from tests.shared.learn.bayes_classifier.bayes_cases import DOMAIN, FEATURES, drawn, reported
 

@@ -7,12 +7,12 @@ import itertools
 import numpy as np
 import pytest
 
-from pramana.setups.owner import SeededOwner
+from pramana.setups import SeededOwner
 from pramana_core.channels import RESOLUTION, Choice, Dense, Identity, Mixture, Sampled
 from pramana_core.domain import Domain
 from pramana_core.errors import SingularChannel
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.learn.bayes_classifier.dependence import Dependence, dependences
+from pramana_core.learn.bayes_classifier.learning import Dependence, dependences
 from pramana_core.plan import Block, Plan
 
 DOMAIN = Domain.of(**{name: ["no", "yes"] for name in ("kind", "x", "y")})

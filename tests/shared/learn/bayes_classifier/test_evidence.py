@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pramana.setups.owner import SeededOwner
+from pramana.setups import SeededOwner
 from pramana_core.channels import RESOLUTION, Choice, Mixture, Sampled
 from pramana_core.domain import Domain
 from pramana_core.errors import OptionError
@@ -18,8 +18,8 @@ from pramana_core.learn.bayes_classifier.exchange import (
     write_bayes_classifier_text,
 )
 from pramana_core.learn.bayes_classifier.learning import learn_bayes_classifier
-from pramana_core.learn.bayes_classifier.options import BayesClassifierOptions
 from pramana_core.learn.bayes_classifier.replicates import repeated
+from pramana_core.learn.common.options import BayesClassifierOptions
 from pramana_core.learn.learners import BAYES
 from pramana_core.plan import Block, Plan
 from tests.shared.learn.bayes_classifier.bayes_cases import counted, drawn

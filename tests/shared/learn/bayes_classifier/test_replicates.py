@@ -13,13 +13,13 @@ from pramana_core.errors import OptionError, StructureError, UnknownVariable
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.bayes_classifier.learning import learn_bayes_classifier, log_odds
 from pramana_core.learn.bayes_classifier.model import BayesClassifier
-from pramana_core.learn.bayes_classifier.options import BayesClassifierOptions
 from pramana_core.learn.bayes_classifier.replicates import (
     UNKNOWN,
     AttributeRedundancy,
     ModelledSubpopulation,
     Replicates,
 )
+from pramana_core.learn.common.options import BayesClassifierOptions
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Plan
 

@@ -6,10 +6,14 @@ import math
 import pytest
 
 from pramana_core.errors import OptionError
-from pramana_core.learn.common.options import limits_of, require_limits, types_of
-from pramana_core.learn.linear.options import LinearOptions
+from pramana_core.learn.common.options import (
+    LinearOptions,
+    TreeOptions,
+    limits_of,
+    require_limits,
+    types_of,
+)
 from pramana_core.learn.networks.structure import Search
-from pramana_core.learn.tree.options import TreeOptions
 
 
 def test_a_number_that_is_not_finite_is_refused_in_words():

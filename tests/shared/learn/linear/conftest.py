@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from pramana_core.learn.linear import task
+from pramana_core.learn.linear import fitting
 
 
 @pytest.fixture
 def no_accuracy(monkeypatch: pytest.MonkeyPatch) -> None:
     """The accuracy, which takes most of the time, is not estimated."""
-    monkeypatch.setattr(task, "JUDGED_NUMBERS", 0)
+    monkeypatch.setattr(fitting, "JUDGED_NUMBERS", 0)

@@ -13,11 +13,11 @@ from sklearn.multiclass import OneVsRestClassifier
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import EstimationError, OptionError, UnknownVariable
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.learn.linear import errors, task
+from pramana_core.learn.common.options import LinearOptions
+from pramana_core.learn.linear import errors, fitting
 from pramana_core.learn.linear.columns import CellGrid, DesignMatrix, ListedCells, columns_of
 from pramana_core.learn.linear.fitting import learn_linear
 from pramana_core.learn.linear.model import LinearClassifier
-from pramana_core.learn.linear.options import LinearOptions
 from pramana_core.learn.linear.pocket import pocket
 from pramana_core.learn.linear.sources import CellClassCounts, DrawnRecords, moments_of_counts
 from pramana_core.marginals.counts import ReportedCounts
@@ -95,11 +95,11 @@ def test_several_classes_are_one_against_the_rest() -> None:
 
 
 @pytest.mark.parametrize("loss", ["logistic", "least-squares", "perceptron"])
-@pytest.mark.parametrize("cells", [task.CELLS, 10])
+@pytest.mark.parametrize("cells", [fitting.CELLS, 10])
 def test_a_class_without_records_gets_no_plane(
     loss: str, cells: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(task, "CELLS", cells)
+    monkeypatch.setattr(fitting, "CELLS", cells)
     columns = records(3, 1_000)
     over = Domain((*DOMAIN.variables[:-1], Variable("class", ("low", "high", "never"))))
     options = LinearOptions(loss, sample=2_000, steps=50)  # type: ignore[arg-type]
@@ -214,7 +214,7 @@ def test_counts_of_pairs_give_the_weights_of_all_cells(monkeypatch: pytest.Monke
     whole = learn_linear(marginals(reported, used), "class", options=LinearOptions("least-squares"))
     monkeypatch.setattr(errors, "CORRECTED_NUMBERS", 0)
     plain = learn_linear(marginals(reported, used), "class", options=LinearOptions("least-squares"))
-    monkeypatch.setattr(task, "CELLS", 10)
+    monkeypatch.setattr(fitting, "CELLS", 10)
     pairs = learn_linear(marginals(reported, used), "class", options=LinearOptions("least-squares"))
     assert (whole.basis, plain.basis, pairs.basis) == ("raw", "raw", "pairs")
     assert np.abs(vectors(plain) - vectors(pairs)).max() < 1e-9
@@ -233,7 +233,7 @@ def test_too_many_cells_are_replaced_by_drawn_records(
     columns = records(6, 20_000)
     options = LinearOptions(loss, sample=40_000, steps=200)  # type: ignore[arg-type]
     whole = learn_linear(exact(columns, DOMAIN), "class", options=options)
-    monkeypatch.setattr(task, "CELLS", 10)
+    monkeypatch.setattr(fitting, "CELLS", 10)
     steps: list[tuple[int, int]] = []
     drawn = learn_linear(
         exact(columns, DOMAIN),
@@ -613,7 +613,7 @@ def test_options_out_of_range(where: str, option: dict[str, object]) -> None:
 
 
 def test_raw_counts_of_too_many_cells_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(task, "CELLS", 10)
+    monkeypatch.setattr(fitting, "CELLS", 10)
     with pytest.raises(OptionError, match="tabulated"):
         learn_linear(exact(records(0, 50), DOMAIN), "class", options=LinearOptions(counts="raw"))
 

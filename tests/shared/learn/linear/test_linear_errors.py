@@ -12,10 +12,10 @@ import pytest
 
 from benchmarks.coverage.setting import records_of, reports_of
 from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.learn.common.options import LinearOptions
 from pramana_core.learn.linear import errors
 from pramana_core.learn.linear.fitting import learn_linear
 from pramana_core.learn.linear.model import LinearClassifier
-from pramana_core.learn.linear.options import LinearOptions
 from tests.shared.learn.linear.linear_cases import (
     DOMAIN,
     Columns,

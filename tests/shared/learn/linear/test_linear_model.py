@@ -18,16 +18,19 @@ from pramana_core.errors import (
     UnknownCategory,
     UnknownVariable,
 )
+from pramana_core.learn.common.options import LinearOptions
 from pramana_core.learn.learners import LINEAR
 from pramana_core.learn.linear.columns import Column
-from pramana_core.learn.linear.exchange import (
+from pramana_core.learn.linear.fitting import learn_linear
+from pramana_core.learn.linear.model import (
+    Accuracy,
+    LinearClassifier,
+    Plane,
+    Weight,
     draw_weights,
     linear_json,
     read_linear_json,
 )
-from pramana_core.learn.linear.fitting import learn_linear
-from pramana_core.learn.linear.model import Accuracy, LinearClassifier, Plane, Weight
-from pramana_core.learn.linear.options import LinearOptions
 from pramana_core.pictures.svg import breadth
 from tests.shared.learn.linear.linear_cases import (
     DOMAIN,

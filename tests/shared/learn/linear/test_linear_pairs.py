@@ -7,18 +7,17 @@ import itertools
 import numpy as np
 import pytest
 
-from benchmarks.coverage.settings.log_linear import sampled_pairs
-from pramana.setups.owner import SeededOwner
+from benchmarks.coverage.log_linear import sampled_pairs
+from pramana.setups import SeededOwner
 from pramana_core.domain import Domain
 from pramana_core.errors import EstimationError
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.bayes_classifier.learning import learn_bayes_classifier
+from pramana_core.learn.common.options import LinearOptions
 from pramana_core.learn.learners import LINEAR
 from pramana_core.learn.linear.columns import CellGrid, DesignMatrix
-from pramana_core.learn.linear.exchange import read_linear_json
 from pramana_core.learn.linear.fitting import learn_linear
-from pramana_core.learn.linear.model import LinearClassifier
-from pramana_core.learn.linear.options import LinearOptions
+from pramana_core.learn.linear.model import LinearClassifier, read_linear_json
 from pramana_core.learn.linear.pocket import logistic
 from pramana_core.learn.linear.sources import CellClassCounts
 from pramana_core.marginals.counts import ReportedCounts
@@ -83,8 +82,7 @@ def test_least_squares_from_pairs_are_those_of_the_rows(width: int, classes: int
 
 def sampled_around(over: Domain, gamma: float) -> Plan:
     """Return a plan by which a record reports the class and one feature."""
-    from pramana_core.design.families import sampled
-    from pramana_core.design.requirement import Requirements
+    from pramana_core.design.families import Requirements, sampled
 
     sets = [(name, "y") for name in over.names if name != "y"]
     return sampled(sets)(Requirements(over, dict.fromkeys(over.names, gamma), gamma))

@@ -14,10 +14,17 @@ from pramana_core.channels import RESOLUTION, Choice, Identity, Sampled, most_ac
 from pramana_core.domain import Domain
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.networks.network import BayesNet
-from pramana_core.learn.networks.search.chow_liu import LEVEL, directed, from_pairs, spanning_forest
-from pramana_core.learn.networks.search.dependence import Coefficients, Dependences, _tail
-from pramana_core.learn.networks.search.structure_learning import learn_structure
+from pramana_core.learn.networks.pairs import (
+    LEVEL,
+    Coefficients,
+    Dependences,
+    _tail,
+    directed,
+    from_pairs,
+    spanning_forest,
+)
 from pramana_core.learn.networks.structure import Search, Structure
+from pramana_core.learn.networks.structure_learning import learn_structure
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Block, Plan
 from tests.lengths import repetitions

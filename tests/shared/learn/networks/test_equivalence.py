@@ -13,16 +13,10 @@ import pytest
 
 from pramana_core.domain import Domain
 from pramana_core.errors import StructureError
+from pramana_core.learn.networks import moves as equivalence
+from pramana_core.learn.networks.moves import CPDAG, LinkChange, deletions, insertions, settle_class
 from pramana_core.learn.networks.network import BayesNet
-from pramana_core.learn.networks.search import classes as equivalence
-from pramana_core.learn.networks.search.classes import (
-    CPDAG,
-    LinkChange,
-    deletions,
-    insertions,
-    settle_class,
-)
-from pramana_core.learn.networks.search.scores import FixedGain
+from pramana_core.learn.networks.scores import FixedGain
 from pramana_core.learn.networks.structure import Structure
 
 NODES = "abcd"

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pramana_core.learn.networks.exchange.bif import write_dot
+from pramana_core.learn.networks.bif import write_dot
 from pramana_core.learn.networks.structure import Structure
 
 ODD = ["hours per week", 'say "x"', "<b>", "back\\slash\\", "a->b;", "node", "é€", "two\nlines"]

@@ -28,13 +28,12 @@ from pramana_core.errors import (
     UnknownCategory,
     UnknownVariable,
 )
-from pramana_core.learn.networks.exchange.bif import read_bif
-from pramana_core.learn.networks.exchange.documents import read_network_json, write_network_json
-from pramana_core.learn.networks.exchange.drawing import draw_structure
-from pramana_core.learn.networks.network import BayesNet
-from pramana_core.learn.networks.search.structure_learning import LearnedLink
+from pramana_core.learn.networks.bif import read_bif
+from pramana_core.learn.networks.documents import read_network_json, write_network_json
+from pramana_core.learn.networks.drawing import draw_structure
+from pramana_core.learn.networks.network import CHUNK, BayesNet, sample_chunks, sample_csv
 from pramana_core.learn.networks.structure import Structure
-from pramana_core.learn.networks.synthetic import CHUNK, sample_chunks, sample_csv
+from pramana_core.learn.networks.structure_learning import LearnedLink
 from tests.places import DATA
 
 NETWORKS = DATA / "networks"

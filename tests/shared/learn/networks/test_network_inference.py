@@ -18,7 +18,7 @@ from pramana_core.errors import (
     UnknownVariable,
 )
 from pramana_core.learn.networks import network as inference
-from pramana_core.learn.networks.exchange.bif import read_bif
+from pramana_core.learn.networks.bif import read_bif
 from pramana_core.learn.networks.network import BayesNet, posterior
 from pramana_core.learn.networks.structure import Structure
 from tests.places import DATA

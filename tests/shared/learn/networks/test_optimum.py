@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from pramana_core.learn.networks.search.optimum import better_structure, families, ordered
+from pramana_core.learn.networks.searches import better_structure, families, ordered
 
 NODES = "abcd"
 Parents = dict[str, frozenset[str]]

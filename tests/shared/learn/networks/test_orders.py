@@ -12,11 +12,10 @@ import pytest
 from pramana_core.domain import Domain
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.networks.network import BayesNet
-from pramana_core.learn.networks.search.optimum import Relocation, ordered
-from pramana_core.learn.networks.search.scores import PlainJudge, judge_of
-from pramana_core.learn.networks.search.searches import by_families
-from pramana_core.learn.networks.search.structure_learning import learn_structure
+from pramana_core.learn.networks.scores import PlainJudge, judge_of
+from pramana_core.learn.networks.searches import Relocation, by_families, ordered
 from pramana_core.learn.networks.structure import Scoring, Search, Structure
+from pramana_core.learn.networks.structure_learning import learn_structure
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Plan
 

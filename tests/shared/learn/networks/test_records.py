@@ -7,8 +7,7 @@ import pytest
 
 from pramana_core.domain import Domain
 from pramana_core.errors import LimitExceeded, OptionError, UnknownVariable
-from pramana_core.learn.networks.network import BayesNet
-from pramana_core.learn.networks.records import log_likelihoods, posteriors
+from pramana_core.learn.networks.network import BayesNet, log_likelihoods, posteriors
 from pramana_core.learn.networks.structure import Structure
 from tests.shared.learn.networks.test_network_inference import by_enumeration, random_network
 
@@ -92,7 +91,7 @@ def test_what_cannot_be_asked_is_refused():
 
 
 def test_tables_that_would_be_too_large_are_refused(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("pramana_core.learn.networks.records.MARGINAL_LIMIT", 8)
+    monkeypatch.setattr("pramana_core.learn.networks.network.MARGINAL_LIMIT", 8)
     network = random_network(1)
     with pytest.raises(LimitExceeded, match="8 are"):
         posteriors(network, list(network.structure.nodes), records_of(network, 1))

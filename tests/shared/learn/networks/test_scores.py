@@ -15,9 +15,9 @@ from pramana_core.channels import Symmetric
 from pramana_core.domain import Domain
 from pramana_core.errors import OptionError
 from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.learn.networks import scores
 from pramana_core.learn.networks.bayes_net import learn_parameters
-from pramana_core.learn.networks.search import scores
-from pramana_core.learn.networks.search.scores import (
+from pramana_core.learn.networks.scores import (
     FixedGain,
     LikelihoodJudge,
     PlainJudge,

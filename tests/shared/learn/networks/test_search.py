@@ -17,18 +17,11 @@ from pramana_core.domain import Domain
 from pramana_core.errors import OptionError, StructureError
 from pramana_core.estimation import evidence as explanation
 from pramana_core.estimation import evidence as independence
-from pramana_core.estimation.core.likelihood import maximize
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.learn.networks.search import optimum, searches
-from pramana_core.learn.networks.search.choice import (
-    LEAST_GAIN,
-    ChoiceCandidate,
-    Removal,
-    Reversal,
-    best,
-)
-from pramana_core.learn.networks.search.optimum import FAMILIES
-from pramana_core.learn.networks.search.scores import (
+from pramana_core.estimation.likelihood import maximize
+from pramana_core.learn.networks import searches
+from pramana_core.learn.networks.moves import LEAST_GAIN, ChoiceCandidate, Removal, Reversal, best
+from pramana_core.learn.networks.scores import (
     FixedGain,
     Gain,
     Judge,
@@ -37,9 +30,9 @@ from pramana_core.learn.networks.search.scores import (
     judge_of,
     value_of,
 )
-from pramana_core.learn.networks.search.searches import by_families, climb, k2
-from pramana_core.learn.networks.search.structure_learning import learn_structure
+from pramana_core.learn.networks.searches import FAMILIES, by_families, climb, k2
 from pramana_core.learn.networks.structure import Search, Structure
+from pramana_core.learn.networks.structure_learning import learn_structure
 from pramana_core.plan import Block, Plan
 from tests.shared.learn.networks.given_tables import Table
 
@@ -201,7 +194,7 @@ def test_the_screen_never_changes_a_result(
     p: float, seed: int, nodes: str, monkeypatch: pytest.MonkeyPatch
 ):
     """Where exact comparisons are not limited, which a judge that knows all never reaches."""
-    monkeypatch.setattr(optimum, "CLOSER", 10**6)
+    monkeypatch.setattr(searches, "CLOSER", 10**6)
     domain = MIXED.project(nodes)
     marginals = random_marginals(seed, p, domain=domain)
     names = domain.names

@@ -16,12 +16,12 @@ from pramana_core.channels import Identity, Symmetric, Transition, Withheld
 from pramana_core.domain import Domain
 from pramana_core.errors import LimitExceeded, OptionError, UnknownVariable
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.learn.networks.exchange.bif import read_bif
+from pramana_core.learn.networks import structure_learning
+from pramana_core.learn.networks.bif import read_bif
 from pramana_core.learn.networks.network import BayesNet
-from pramana_core.learn.networks.search import structure_learning
-from pramana_core.learn.networks.search.scores import LikelihoodJudge, judge_of, value_of
-from pramana_core.learn.networks.search.structure_learning import LearnedStructure, learn_structure
+from pramana_core.learn.networks.scores import LikelihoodJudge, judge_of, value_of
 from pramana_core.learn.networks.structure import Scoring, Search, Structure
+from pramana_core.learn.networks.structure_learning import LearnedStructure, learn_structure
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Block, Plan
 from tests.lengths import repetitions

@@ -18,12 +18,13 @@ from pramana_core.channels import Symmetric, Transition
 from pramana_core.domain import Domain
 from pramana_core.errors import LimitExceeded, OptionError
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.learn.rules import rule_errors as piecewise
+from pramana_core.learn.common.options import RuleOptions
+from pramana_core.learn.rules import rules as piecewise
 from pramana_core.learn.rules import rules as ruling
-from pramana_core.learn.rules.decisions import VERDICTS
-from pramana_core.learn.rules.drawing import draw_itemsets, draw_rules
-from pramana_core.learn.rules.export import (
+from pramana_core.learn.rules.exchange import (
     ITEMSET_ERRORS,
+    draw_itemsets,
+    draw_rules,
     itemsets_csv,
     itemsets_frame,
     itemsets_json,
@@ -32,11 +33,16 @@ from pramana_core.learn.rules.export import (
     rules_csv,
     rules_json,
 )
-from pramana_core.learn.rules.itemsets import all_items, item_label
+from pramana_core.learn.rules.itemsets import VERDICTS, all_items, item_label
 from pramana_core.learn.rules.mining import mine_itemsets
-from pramana_core.learn.rules.options import RuleOptions
-from pramana_core.learn.rules.rule_errors import confidences, leverages, lifts, supports
-from pramana_core.learn.rules.rules import Rule, derive_rules
+from pramana_core.learn.rules.rules import (
+    Rule,
+    confidences,
+    derive_rules,
+    leverages,
+    lifts,
+    supports,
+)
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.marginals.score_interval import Tilt
 from pramana_core.marginals.support_counts import RuleCounts

@@ -18,10 +18,14 @@ import pytest
 from pramana_core.channels import Identity, Symmetric
 from pramana_core.domain import Variable
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.learn.rules.decisions import adjust_for_screening, benjamini_hochberg
-from pramana_core.learn.rules.itemsets import FoundItemsets, all_items
+from pramana_core.learn.common.options import RuleOptions
+from pramana_core.learn.rules.itemsets import (
+    FoundItemsets,
+    adjust_for_screening,
+    all_items,
+    benjamini_hochberg,
+)
 from pramana_core.learn.rules.mining import mine_itemsets
-from pramana_core.learn.rules.options import RuleOptions
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.marginals.support_counts import Item
 from pramana_core.plan import Block, Plan

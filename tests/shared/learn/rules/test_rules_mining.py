@@ -26,26 +26,24 @@ from pramana_core.errors import (
     UnknownVariable,
 )
 from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.learn.common.options import RuleOptions
 from pramana_core.learn.rules import mining
-from pramana_core.learn.rules import rule_errors as piecewise
-from pramana_core.learn.rules.decisions import (
+from pramana_core.learn.rules import rules as piecewise
+from pramana_core.learn.rules.itemsets import (
     FREQUENT,
     NOT_FREQUENT,
     UNDECIDED,
-    p_values,
-    verdicts,
-)
-from pramana_core.learn.rules.itemsets import (
     FoundItemsets,
     Trie,
     all_items,
     chosen_items,
     item_label,
     next_candidates,
+    p_values,
     present_items,
+    verdicts,
 )
 from pramana_core.learn.rules.mining import consistent_supports, mine_itemsets
-from pramana_core.learn.rules.options import RuleOptions
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.marginals.score_interval import Tilt
 from pramana_core.marginals.support_counts import RuleCounts, SupportCounts

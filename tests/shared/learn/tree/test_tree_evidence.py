@@ -12,6 +12,7 @@ from scipy import integrate, stats
 from pramana_core.channels import Symmetric
 from pramana_core.domain import Domain, Variable
 from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.learn.common.options import TreeOptions
 from pramana_core.learn.tree.evidence import (
     best_of,
     entropy,
@@ -20,10 +21,8 @@ from pramana_core.learn.tree.evidence import (
     valid_counts,
     weigh,
 )
-from pramana_core.learn.tree.growth import learn_tree
+from pramana_core.learn.tree.growth import learn_tree, pruned, worth
 from pramana_core.learn.tree.node import Node, Split, class_counts
-from pramana_core.learn.tree.options import TreeOptions
-from pramana_core.learn.tree.splitting import pruned, worth
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Block, Plan
 

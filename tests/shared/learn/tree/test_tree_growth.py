@@ -16,11 +16,10 @@ from pramana_core.channels import Symmetric
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import EstimationError, LimitExceeded, OptionError, UnknownVariable
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.learn.tree.growth import STEPS, learn_tree
+from pramana_core.learn.common.options import TreeOptions
+from pramana_core.learn.tree.growth import STEPS, best_split, learn_tree
 from pramana_core.learn.tree.model import DecisionTree
 from pramana_core.learn.tree.node import Node
-from pramana_core.learn.tree.options import TreeOptions
-from pramana_core.learn.tree.splitting import best_split
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Block, Plan
 from tests.lengths import repetitions

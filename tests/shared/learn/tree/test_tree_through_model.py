@@ -8,21 +8,17 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from pramana.setups.owner import SeededOwner
-from pramana_core.design.families import sampled
-from pramana_core.design.requirement import Requirements
+from pramana.setups import SeededOwner
+from pramana_core.design.families import Requirements, sampled
 from pramana_core.domain import Domain
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.bayes_classifier.learning import learn_bayes_classifier
+from pramana_core.learn.common.options import TreeOptions
 from pramana_core.learn.learners import TREE
-from pramana_core.learn.tree.documents import read_tree_json
-from pramana_core.learn.tree.drawing import draw_tree
-from pramana_core.learn.tree.growth import learn_tree
-from pramana_core.learn.tree.model import DecisionTree
+from pramana_core.learn.tree.drawing import draw_tree, write_tree_text
+from pramana_core.learn.tree.growth import LEAST_TOLD, PAYS, REPEATED, learn_tree, pruned_by_gain
+from pramana_core.learn.tree.model import DecisionTree, read_tree_json
 from pramana_core.learn.tree.node import Node, NodeClasses, Split
-from pramana_core.learn.tree.options import TreeOptions
-from pramana_core.learn.tree.splitting import LEAST_TOLD, PAYS, REPEATED, pruned_by_gain
-from pramana_core.learn.tree.text import write_tree_text
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Plan
 

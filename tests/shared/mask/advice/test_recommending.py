@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from pramana.setups.relationships import DATASETS
+from pramana.setups import DATASETS
 from pramana_core.errors import MaskingError
-from pramana_core.mask.advice.recommending import (
+from pramana_core.mask.recommending import (
     Features,
     by_curves,
     by_lines,

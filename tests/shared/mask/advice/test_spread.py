@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pramana_core.mask.advice.recommending import FALSE_ALARM, Features, recommend, spread
+from pramana_core.mask.recommending import FALSE_ALARM, Features, recommend, spread
 from tests.lengths import repetitions
 
 pytestmark = pytest.mark.usefixtures("three_bandwidths")

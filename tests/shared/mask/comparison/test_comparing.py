@@ -19,15 +19,16 @@ from pramana_core.errors import (
     UnknownVariable,
 )
 from pramana_core.mask import METHODS
-from pramana_core.mask.comparison import compare, measure_reports
-from pramana_core.mask.comparison.comparing import (
+from pramana_core.mask.comparing import (
     BOUND,
+    COLUMNS,
     RAW,
+    compare,
     expected_gain,
+    measure_reports,
     most_gain,
     noise_for_gain,
 )
-from pramana_core.mask.comparison.summary import COLUMNS
 from pramana_core.mask.core.inputs import inputs
 from pramana_core.mask.methods.gadp import cadp, sadp
 from pramana_core.plan import Block, Plan

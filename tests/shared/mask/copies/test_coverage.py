@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from benchmarks.coverage.masked import masked_intervals
 from benchmarks.coverage.setting import Coverage, Setting, covered
-from benchmarks.coverage.settings.masked import masked_intervals
 from pramana_core.mask import METHODS
 from tests.lengths import repetitions
 

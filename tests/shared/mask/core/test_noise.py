@@ -19,7 +19,7 @@ from pramana_core.mask.core.noise import (
     require_randomness,
     symmetric_root,
 )
-from pramana_core.mixed.design import basis_of
+from pramana_core.mixed import basis_of
 
 RNG = np.random.default_rng(1)
 BASIS = basis_of(np.column_stack([np.ones(50), RNG.normal(size=(50, 4))]))

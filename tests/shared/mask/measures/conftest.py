@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 
 from pramana_core.mask.core.noise import exact_noise
-from pramana_core.mixed.design import basis_of, residual, with_constant
+from pramana_core.mixed import basis_of, residual, with_constant
 
 Floats = npt.NDArray[np.float64]
 Table = tuple[Floats, Floats]

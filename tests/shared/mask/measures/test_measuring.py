@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from pramana.setups.relationships import DATASETS
+from pramana.setups import DATASETS
 from pramana_core.errors import JobCancelled, TableError
 from pramana_core.mask.catalogue import METHODS
 from pramana_core.mask.measures import measure_all
-from pramana_core.mask.measures.core.compared import compared
+from pramana_core.mask.measures.compared import compared
 from pramana_core.mask.measures.security_rows import SIGNIFICANT, security_rows
 from pramana_core.mask.methods.gadp import egadp
 

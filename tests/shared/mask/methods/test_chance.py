@@ -13,7 +13,7 @@ import pytest
 from scipy import stats
 
 from pramana_core.mask import METHODS, cadp, egadp, gadp, ipso, mask, sadp
-from pramana_core.mixed.design import basis_of, residual, with_constant
+from pramana_core.mixed import basis_of, residual, with_constant
 from tests.conftest import AssertDistribution
 from tests.lengths import repetitions
 from tests.shared.mask.examples import linear

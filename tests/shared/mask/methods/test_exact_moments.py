@@ -121,7 +121,7 @@ class Counted:
         self.basis = basis
 
     def standard_normal(self, size):
-        from pramana_core.mixed.design import residual
+        from pramana_core.mixed import residual
 
         drawn = residual(np.random.default_rng(3).normal(size=size), self.basis)
         q, _ = np.linalg.qr(drawn)

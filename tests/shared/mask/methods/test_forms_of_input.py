@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from pramana_core.mask import METHODS, egadp, mask, shuffle
-from pramana_core.mixed.table import MixedTable, read_mixed
+from pramana_core.mixed import MixedTable, read_mixed
 from tests.shared.mask.examples import linear, mixed
 
 pytestmark = pytest.mark.usefixtures("three_bandwidths")

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from pramana.setups.relationships import DATASETS, store
+from pramana.setups import DATASETS, store
 from pramana_core.errors import MaskingError, OptionError
 from pramana_core.kernel_regression.fitting import fit_kernel
 from pramana_core.kernel_regression.options import KernelOptions
@@ -24,7 +24,7 @@ from pramana_core.mask.methods.learned import (
     own_weights,
 )
 from pramana_core.mask.methods.nmegadp import NAMES
-from pramana_core.mixed.design import with_constant
+from pramana_core.mixed import with_constant
 
 pytestmark = pytest.mark.usefixtures("three_bandwidths")
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pramana.setups.relationships import DATASETS
+from pramana.setups import DATASETS
 from pramana_core.kernel_regression.fitting import fit_kernel
 from pramana_core.mask import METHODS, nmegadp, sadp
 

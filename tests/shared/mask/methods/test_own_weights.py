@@ -22,12 +22,10 @@ import pytest
 
 from pramana_core.errors import MaskingError, OptionError
 from pramana_core.mask import nmegadp
-from pramana_core.mask.core.influence import Influence
 from pramana_core.mask.core.inputs import inputs
-from pramana_core.mask.core.masked import Masked
-from pramana_core.mask.methods.learned import TAKEN, with_vectors
-from pramana_core.mask.methods.squares import no_squares, squares_left
-from pramana_core.mixed.design import leverages
+from pramana_core.mask.core.masked import Influence, Masked
+from pramana_core.mask.methods.learned import TAKEN, no_squares, squares_left, with_vectors
+from pramana_core.mixed import leverages
 
 TABLES = 20
 

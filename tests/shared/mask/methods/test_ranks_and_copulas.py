@@ -8,7 +8,7 @@ import pytest
 from scipy import special, stats
 
 from pramana_core.mask import cgadp, egadp, mask, shuffle
-from pramana_core.mask.methods.copula import FARTHEST, fit_marginal, fitted_scores
+from pramana_core.mask.methods.gadp import FARTHEST, fit_marginal, fitted_scores
 from tests.shared.mask.examples import linear, mixed
 
 

@@ -12,10 +12,16 @@ from hypothesis import strategies as st
 
 from pramana_core.domain import Variable
 from pramana_core.errors import ModelError, OptionError, RequirementUnmet
-from pramana_core.mixed.table import Floats
+from pramana_core.mixed import Floats
 from pramana_core.model_sharing.attributes import CategoricalAttribute, NumericAttribute, TreeSchema
-from pramana_core.model_sharing.merging import branches_of, join_by_hits, join_exactly
-from pramana_core.model_sharing.pruning import Pruned, PruningOptions, prune
+from pramana_core.model_sharing.pruning import (
+    Pruned,
+    PruningOptions,
+    branches_of,
+    join_by_hits,
+    join_exactly,
+    prune,
+)
 from pramana_core.model_sharing.requirements import Requirement, meets, released_form
 from pramana_core.model_sharing.tree import (
     MOST_DEPTH,

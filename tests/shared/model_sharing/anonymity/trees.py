@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from pramana_core.domain import Variable
-from pramana_core.mixed.table import Floats
+from pramana_core.mixed import Floats
 from pramana_core.model_sharing.attributes import (
     CategoricalAttribute,
     NumericAttribute,

@@ -13,33 +13,37 @@ import pytest
 from pramana_core.domain import Variable
 from pramana_core.errors import DomainError, LimitExceeded, ModelError, OptionError
 from pramana_core.learn.common.documents import stream
-from pramana_core.mixed.table import CategoricalColumn, MixedTable, NumericColumn, read_mixed
+from pramana_core.mixed import CategoricalColumn, MixedTable, NumericColumn, read_mixed
 from pramana_core.model_sharing.attributes import (
     Attribute,
     CategoricalAttribute,
     NumericAttribute,
     Taxonomy,
     TreeSchema,
+    schema_of,
 )
-from pramana_core.model_sharing.combination.combining import (
+from pramana_core.model_sharing.generating import GenerationOptions
+from pramana_core.model_sharing.global_models.combining import (
     CombineOptions,
     Method,
     combine,
     generation_for,
     pseudo_chunks,
 )
-from pramana_core.model_sharing.combination.schemas import common_schema, in_schema
-from pramana_core.model_sharing.combination.votes import VoteOptions, VotesModel
-from pramana_core.model_sharing.generation_values import GenerationOptions
 from pramana_core.model_sharing.global_models.learning import (
     GlobalName,
     GlobalOptions,
     learn_global,
 )
 from pramana_core.model_sharing.global_models.model import accuracy
-from pramana_core.model_sharing.growing.growing import grow_tree
+from pramana_core.model_sharing.global_models.votes import (
+    VoteOptions,
+    VotesModel,
+    common_schema,
+    in_schema,
+)
+from pramana_core.model_sharing.growing import grow_tree
 from pramana_core.model_sharing.requirements import released_form
-from pramana_core.model_sharing.schemas import schema_of
 from pramana_core.model_sharing.tree import Interval, Leaf, SharedTree, Split, Values
 from tests.places import DATA
 

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from pramana_core.domain import Variable
 from pramana_core.errors import LimitExceeded, ModelError, OptionError, UnknownCategory
-from pramana_core.mixed.table import CategoricalColumn, MixedTable, NumericColumn
+from pramana_core.mixed import CategoricalColumn, MixedTable, NumericColumn
 from pramana_core.model_sharing.attributes import CategoricalAttribute, NumericAttribute, TreeSchema
-from pramana_core.model_sharing.combination.votes import (
+from pramana_core.model_sharing.generating import GenerationOptions, generate
+from pramana_core.model_sharing.global_models.votes import (
     LabellingOptions,
     VoteOptions,
     VotesModel,
@@ -22,8 +23,6 @@ from pramana_core.model_sharing.combination.votes import (
     product_tree,
     together,
 )
-from pramana_core.model_sharing.generating import generate
-from pramana_core.model_sharing.generation_values import GenerationOptions
 from pramana_core.model_sharing.tree import Interval, Leaf, SharedTree, Split, Values
 from tests.shared.model_sharing.random_trees import random_schema, random_tree
 

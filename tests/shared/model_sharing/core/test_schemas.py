@@ -16,7 +16,7 @@ from pramana_core.errors import (
     TableError,
     UnknownCategory,
 )
-from pramana_core.mixed.table import LARGEST, CategoricalColumn, MixedTable, NumericColumn
+from pramana_core.mixed import LARGEST, CategoricalColumn, MixedTable, NumericColumn
 from pramana_core.model_sharing import attributes
 from pramana_core.model_sharing.attributes import (
     MOST_LEVELS,
@@ -24,8 +24,9 @@ from pramana_core.model_sharing.attributes import (
     NumericAttribute,
     Taxonomy,
     TreeSchema,
+    inner_range,
+    schema_of,
 )
-from pramana_core.model_sharing.schemas import inner_range, schema_of
 
 AGES = np.array([21.0, 34, 35, 47, 58, 63, 64, 70])
 TABLE = MixedTable(

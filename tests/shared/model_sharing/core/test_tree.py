@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pramana_core.domain import Variable
 from pramana_core.errors import LimitExceeded, ModelError, TableError, UnknownCategory
-from pramana_core.mixed.table import CategoricalColumn, MixedTable, NumericColumn
+from pramana_core.mixed import CategoricalColumn, MixedTable, NumericColumn
 from pramana_core.model_sharing import tree as trees
 from pramana_core.model_sharing.attributes import CategoricalAttribute, NumericAttribute, TreeSchema
 from pramana_core.model_sharing.tree import (

@@ -10,19 +10,23 @@ import pytest
 from hypothesis import given, settings
 
 from pramana_core.errors import InputError, LimitExceeded, ModelError, OptionError, PramanaError
-from pramana_core.model_sharing.combination.votes import VoteOptions, VotesModel
-from pramana_core.model_sharing.exchange.models import model_json, read_model_json, write_model_json
+from pramana_core.model_sharing.exchange.documents import (
+    model_json,
+    read_model_json,
+    write_model_json,
+)
+from pramana_core.model_sharing.global_models.learning import (
+    CategoryShares,
+    NaiveBayesModel,
+    Normal,
+)
 from pramana_core.model_sharing.global_models.model import (
     ForestModel,
     GlobalModel,
     RuleModel,
     TreeModel,
 )
-from pramana_core.model_sharing.global_models.naive_bayes import (
-    CategoryShares,
-    NaiveBayesModel,
-    Normal,
-)
+from pramana_core.model_sharing.global_models.votes import VoteOptions, VotesModel
 from pramana_core.model_sharing.tree import Interval, Leaf, SharedTree, Split, Values
 from tests.shared.model_sharing.exchange.drawn_trees import SCHEMA, SHARED_TREES
 

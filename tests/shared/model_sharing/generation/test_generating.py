@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 
 from pramana_core.domain import Variable
 from pramana_core.errors import LimitExceeded, ModelError, OptionError
-from pramana_core.mixed.table import CategoricalColumn, MixedTable, NumericColumn
+from pramana_core.mixed import CategoricalColumn, MixedTable, NumericColumn
 from pramana_core.model_sharing.attributes import CategoricalAttribute, NumericAttribute, TreeSchema
 from pramana_core.model_sharing.generating import (
+    GenerationOptions,
     _shuffled,
     generate,
     generate_chunks,
     pseudo_records,
 )
-from pramana_core.model_sharing.generation_values import GenerationOptions
-from pramana_core.model_sharing.growing.growing import grow_tree
+from pramana_core.model_sharing.growing import grow_tree
 from pramana_core.model_sharing.tree import Interval, Leaf, SharedTree, Split, Values
 from tests.shared.model_sharing.random_trees import fractions, random_schema, random_tree, trees
 

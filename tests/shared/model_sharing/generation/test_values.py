@@ -12,15 +12,18 @@ from scipy import optimize, stats
 
 from pramana_core.domain import Variable
 from pramana_core.errors import OptionError
-from pramana_core.mixed.table import CategoricalColumn, NumericColumn
+from pramana_core.mixed import CategoricalColumn, NumericColumn
 from pramana_core.model_sharing.attributes import CategoricalAttribute, NumericAttribute, TreeSchema
-from pramana_core.model_sharing.generating import cell_sizes, expected_counts, generate, shared_out
-from pramana_core.model_sharing.generation_values import (
+from pramana_core.model_sharing.generating import (
     GenerationOptions,
     category_shares,
     cell_shares,
+    cell_sizes,
     class_shares,
+    expected_counts,
     extent_of,
+    generate,
+    shared_out,
 )
 from pramana_core.model_sharing.tree import Interval, Leaf, SharedTree, Split, Values
 

@@ -10,9 +10,9 @@ import pytest
 
 from pramana_core.domain import Variable
 from pramana_core.errors import EmptyTable, ModelError
-from pramana_core.mixed.table import CategoricalColumn, MixedTable, NumericColumn
+from pramana_core.mixed import CategoricalColumn, MixedTable, NumericColumn
 from pramana_core.model_sharing.attributes import CategoricalAttribute, NumericAttribute, TreeSchema
-from pramana_core.model_sharing.global_models.conjunctive import learn_rule
+from pramana_core.model_sharing.global_models.learning import learn_rule
 from pramana_core.model_sharing.global_models.model import RuleModel
 from pramana_core.model_sharing.tree import Interval, Values
 

@@ -10,7 +10,7 @@ import pytest
 
 from pramana_core.domain import Variable
 from pramana_core.errors import EmptyTable, ModelError, OptionError, TableError, UnknownCategory
-from pramana_core.mixed.table import CategoricalColumn, MixedTable, NumericColumn
+from pramana_core.mixed import CategoricalColumn, MixedTable, NumericColumn
 from pramana_core.model_sharing.attributes import CategoricalAttribute, NumericAttribute, TreeSchema
 from pramana_core.model_sharing.global_models.learning import (
     GlobalName,

@@ -11,16 +11,17 @@ from sklearn.naive_bayes import CategoricalNB, GaussianNB
 
 from pramana_core.domain import Variable
 from pramana_core.errors import EmptyTable, ModelError, UnknownCategory
-from pramana_core.mixed.table import CategoricalColumn, MixedTable, NumericColumn
+from pramana_core.mixed import CategoricalColumn, MixedTable, NumericColumn
 from pramana_core.model_sharing.attributes import CategoricalAttribute, NumericAttribute, TreeSchema
-from pramana_core.model_sharing.global_models.learning import GlobalOptions, grow_forest
-from pramana_core.model_sharing.global_models.model import ForestModel
-from pramana_core.model_sharing.global_models.naive_bayes import (
+from pramana_core.model_sharing.global_models.learning import (
     CategoryShares,
+    GlobalOptions,
     NaiveBayesModel,
     Normal,
+    grow_forest,
     learn_naive_bayes,
 )
+from pramana_core.model_sharing.global_models.model import ForestModel
 
 COLOUR = CategoricalAttribute("colour", ("red", "green", "blue"))
 SHAPE = CategoricalAttribute("shape", ("round", "square"))

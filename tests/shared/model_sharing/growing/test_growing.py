@@ -13,13 +13,12 @@ from scipy import stats
 
 from pramana_core.domain import Variable
 from pramana_core.errors import EmptyTable, LimitExceeded, NotInstalled, OptionError, TableError
-from pramana_core.mixed.table import CategoricalColumn, MixedTable, NumericColumn, numeric_table
+from pramana_core.mixed import CategoricalColumn, MixedTable, NumericColumn, numeric_table
+from pramana_core.model_sharing import growing
+from pramana_core.model_sharing import growing as unrestricted
 from pramana_core.model_sharing.attributes import CategoricalAttribute, NumericAttribute, TreeSchema
-from pramana_core.model_sharing.growing import growing
-from pramana_core.model_sharing.growing import required as unrestricted
-from pramana_core.model_sharing.growing.growing import GrowthOptions, grow_tree
-from pramana_core.model_sharing.growing.offers import Asked, Question, between
-from pramana_core.model_sharing.growing.required import expected_errors, simplified
+from pramana_core.model_sharing.growing import GrowthOptions, expected_errors, grow_tree, simplified
+from pramana_core.model_sharing.offers import Asked, Question, between
 from pramana_core.model_sharing.tree import MOST_DEPTH, Interval, Leaf, SharedTree, Split, Values
 from tests.shared.model_sharing.random_trees import labels, random_schema, random_table, random_tree
 

@@ -12,11 +12,10 @@ from scipy.stats import chi2_contingency
 
 from pramana_core.domain import Variable
 from pramana_core.errors import OptionError, RequirementUnmet
-from pramana_core.mixed.table import CategoricalColumn, MixedTable
+from pramana_core.mixed import CategoricalColumn, MixedTable
 from pramana_core.model_sharing.attributes import CategoricalAttribute, TreeSchema
-from pramana_core.model_sharing.growing.growing import GrowthOptions, grow_tree
-from pramana_core.model_sharing.growing.offers import ALL_OF, subsets
-from pramana_core.model_sharing.growing.required import allowed, evidence, impurity
+from pramana_core.model_sharing.growing import GrowthOptions, allowed, evidence, grow_tree, impurity
+from pramana_core.model_sharing.offers import ALL_OF, subsets
 from pramana_core.model_sharing.requirements import Requirement, meets
 from pramana_core.model_sharing.tree import Leaf
 from tests.shared.model_sharing.random_trees import labels, random_schema, random_table

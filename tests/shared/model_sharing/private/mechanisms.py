@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pramana_core.domain import Variable
-from pramana_core.mixed.table import CategoricalColumn, Floats, MixedTable, NumericColumn
+from pramana_core.mixed import CategoricalColumn, Floats, MixedTable, NumericColumn
 from pramana_core.model_sharing.attributes import CategoricalAttribute, NumericAttribute, TreeSchema
 from pramana_core.model_sharing.private import (
     PrivateOptions,

@@ -11,24 +11,24 @@ from hypothesis import strategies as st
 
 from pramana_core.domain import Variable
 from pramana_core.errors import DomainError, OptionError, RequirementUnmet, TableError
-from pramana_core.mixed.table import CategoricalColumn, MixedTable, NumericColumn
+from pramana_core.mixed import CategoricalColumn, MixedTable, NumericColumn
 from pramana_core.model_sharing.attributes import (
     CategoricalAttribute,
     NumericAttribute,
     Taxonomy,
     TreeSchema,
 )
-from pramana_core.model_sharing.full_domain import (
+from pramana_core.model_sharing.requirements import (
     ANY,
     Cells,
     Groups,
     Hierarchy,
+    Requirement,
     best_levels,
     generalized,
     hierarchies_of,
     hierarchy_of,
 )
-from pramana_core.model_sharing.requirements import Requirement
 from pramana_core.model_sharing.tree import Leaf
 
 COLOURS = CategoricalAttribute(

@@ -13,6 +13,9 @@ import pytest
 from pramana_core.errors import InputError
 from pramana_core.regression.documents import (
     asked,
+    draw_curves,
+    draw_effects,
+    draw_fit,
     read_regression_json,
     regression_json,
     warnings,
@@ -20,9 +23,8 @@ from pramana_core.regression.documents import (
     write_regression_json,
     write_regression_text,
 )
-from pramana_core.regression.drawing import draw_curves, draw_effects, draw_fit
-from pramana_core.regression.forms import TreeNode
 from pramana_core.regression.learning import learn_regression
+from pramana_core.regression.model import TreeNode
 from pramana_core.regression.options import RegressionOptions
 from tests.shared.regression.tables import copies, store, table, values
 

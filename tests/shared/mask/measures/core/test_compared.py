@@ -10,13 +10,7 @@ import pandas as pd
 import pytest
 
 from pramana_core.errors import EmptyTable, MaskingError, TableError
-from pramana_core.mask.measures.core.compared import (
-    Measure,
-    Measures,
-    compared,
-    expectation,
-    pieces_of,
-)
+from pramana_core.mask.measures.compared import Measure, Measures, compared, expectation, pieces_of
 
 N = 20
 NUMBERS = np.random.default_rng(1).standard_normal((N, 2))

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pramana_core.mask.measures.linkage import canonical, piecewise
 from pramana_core.mask.measures.security_rows import security_index, variance_index
+from pramana_core.mask.measures.snooper import canonical, piecewise
 
 NOTHING = np.empty((200, 0))
 

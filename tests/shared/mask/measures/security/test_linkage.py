@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pramana_core.mask.measures.linkage import (
+from pramana_core.mask.measures.security_rows import coincidences
+from pramana_core.mask.measures.snooper import (
     linkage,
     linkage_among_alike,
     linkage_by_matching,
@@ -14,7 +15,6 @@ from pramana_core.mask.measures.linkage import (
     nearest,
     redrawn,
 )
-from pramana_core.mask.measures.security_rows import coincidences
 
 
 def test_y_equal_to_x_links_everybody():

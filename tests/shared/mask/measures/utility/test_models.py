@@ -10,17 +10,19 @@ import pytest
 from scipy import stats
 
 from pramana_core.errors import OptionError
-from pramana_core.mask.measures.core.compared import compared
-from pramana_core.mask.measures.models import (
+from pramana_core.mask.measures.compared import compared
+from pramana_core.mask.measures.utility_rows import (
     ModelPair,
     by_regression,
+    correlations,
+    group_means,
     independents,
+    marginal,
     model_pair,
     mse_ratio,
     paired,
     relationship,
 )
-from pramana_core.mask.measures.utility_rows import correlations, group_means, marginal
 
 RNG = np.random.default_rng(1)
 

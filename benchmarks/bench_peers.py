@@ -1,0 +1,172 @@
+"""Other libraries at the same work, and the process that runs them, in `.venv-bench`.
+
+A function takes what the comparison names, prepares (loads, converts), and returns what does the
+work once. Nothing of Pramana is imported here, for it is not installed there. The process answers
+requests to prepare and to run, a JSON object a line; what a library prints goes to standard error,
+so that it is not taken for an answer."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+
+def columns(folder: str) -> dict[str, np.ndarray]:
+    """Return the arrays that `Bench.saved` wrote, by name, read into memory."""
+    import numpy as np
+
+    return {path.stem: np.load(path) for path in sorted(Path(folder).glob("*.npy"))}
+
+
+def threads() -> int:
+    """Return how many threads this process may use; libraries that go by it know already."""
+    return int(os.environ["OMP_NUM_THREADS"])
+
+
+def duckdb_counts(folder: str, names: Sequence[str]) -> Callable[[], object]:
+    """Count by GROUP BY, from a table of DuckDB's own."""
+    import duckdb
+    import pandas as pd
+
+    database = duckdb.connect(config={"threads": threads()})
+    database.register("given", pd.DataFrame(columns(folder)))
+    database.execute("create table records as select * from given")
+    database.unregister("given")
+    listed = ", ".join(names)
+    query = f"select {listed}, count(*) from records group by {listed}"  # noqa: S608 our own names
+    return lambda: database.execute(query).fetchall()
+
+
+def polars_counts(folder: str, names: Sequence[str]) -> Callable[[], object]:
+    """Count by `group_by`; the process has as many threads as it may."""
+    import polars as pl
+
+    frame = pl.DataFrame(columns(folder))
+    return lambda: frame.group_by(list(names)).len()
+
+
+def _words(folder: str) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.DataFrame({name: codes.astype(str) for name, codes in columns(folder).items()})
+
+
+def pyagrum_k2(
+    folder: str, order: Sequence[str], parents: int, *, loading: bool
+) -> Callable[[], object]:
+    """Learn by K2; its reading of the data frame counts only if `loading`."""
+    import pyagrum
+
+    frame = _words(folder)
+
+    def learner() -> pyagrum.BNLearner:
+        made = pyagrum.BNLearner(frame)
+        made.setNumberOfThreads(threads())
+        made.useK2([frame.columns.get_loc(name) for name in order])
+        made.setMaxIndegree(parents)
+        return made
+
+    if loading:
+        return lambda: learner().learnDAG()
+    ready = learner()
+    return lambda: ready.learnDAG()
+
+
+def pybnesian_climb(folder: str, parents: int) -> Callable[[], object]:
+    """Climb by BIC over all links."""
+    import pybnesian
+
+    frame = _words(folder).astype("category")
+    start = pybnesian.DiscreteBN(list(frame.columns))
+    return lambda: pybnesian.hc(
+        frame, start=start, operators=["arcs"], score="bic", max_indegree=parents
+    )
+
+
+def pyfim_itemsets(folder: str, support: float) -> Callable[[], object]:
+    """Find itemsets (a share of records) by fpgrowth, in distinct records with their numbers."""
+    import fim
+    import numpy as np
+
+    table = np.stack(list(columns(folder).values()), axis=1)
+    rows, counts = np.unique(table, axis=0, return_counts=True)
+    weighted = {
+        tuple(f"{column}={code}" for column, code in enumerate(row)): count
+        for row, count in zip(rows.tolist(), counts.tolist(), strict=True)
+    }
+    return lambda: fim.fpgrowth(weighted, supp=100 * support, zmin=1, report="a")
+
+
+def sklearn_tree(folder: str, target: str, *, distinct: bool) -> Callable[[], object]:
+    """Fit an entropy tree to one-hot records, or to distinct ones with their numbers."""
+    import numpy as np
+    from sklearn.tree import DecisionTreeClassifier
+
+    found = columns(folder)
+    names = [name for name in found if name != target]
+    table = np.stack([*(found[name] for name in names), found[target]], axis=1)
+    weights = None
+    if distinct:
+        table, weights = np.unique(table, axis=0, return_counts=True)
+    one_hot = np.hstack([_indicators(column) for column in table.T[:-1]])
+    classes = table[:, -1]
+    return lambda: DecisionTreeClassifier(criterion="entropy", random_state=0).fit(
+        one_hot, classes, sample_weight=weights
+    )
+
+
+def _indicators(column: np.ndarray) -> np.ndarray:
+    import numpy as np
+
+    return (column[:, None] == np.unique(column)).astype(np.float32)
+
+
+def pure_ldp(
+    folder: str,
+    name: str,
+    categories: int,
+    gamma: float,
+) -> Callable[[], object]:
+    """Report every code of a column by direct encoding at epsilon = log gamma."""
+    from pure_ldp.frequency_oracles.direct_encoding import DEClient
+
+    codes = columns(folder)[name].tolist()
+    client = DEClient(math.log(gamma), categories, index_mapper=lambda code: code)
+    return lambda: [client.privatise(code) for code in codes]
+
+
+def main() -> None:
+    """Answer until nobody asks any more."""
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    run: Callable[[], object] | None = None
+    for line in sys.stdin:
+        asked = json.loads(line)
+        figures: dict[str, object] = {}
+        try:
+            if "prepare" in asked:
+                prepare = getattr(sys.modules[__name__], asked["prepare"])
+                run = prepare(**asked["arguments"])
+            elif run is not None:
+                began, used = time.perf_counter(), time.process_time()
+                run()
+                figures["elapsed"] = time.perf_counter() - began
+                figures["processor"] = time.process_time() - used
+        except Exception as error:  # noqa: BLE001 whatever it is, the asker is told
+            figures["failed"] = f"{type(error).__name__}: {error}"
+        answers.write(json.dumps(figures) + "\n")
+        answers.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,20 @@
+"""What is repeated, by what is estimated.
+
+How a setting is repeated and counted is in `benchmarks.coverage.setting`.
+"""
+
+from benchmarks.coverage import cells, learned, log_linear, masked
+from benchmarks.coverage.setting import Setting
+
+ALL: tuple[Setting, ...] = (
+    *cells.SETTINGS,
+    *log_linear.SETTINGS,
+    *log_linear.POOLED,
+    *log_linear.TOGETHER,
+    *log_linear.NETWORKS,
+    *learned.SETTINGS,
+    *learned.TREES,
+    *learned.CLASSIFIERS,
+    *masked.SETTINGS,
+)
+"""Every setting, in the order of the table in docs/coverage.md."""

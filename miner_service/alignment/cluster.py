@@ -1,0 +1,411 @@
+"""Counting on several machines: a Dask cluster takes the passes over the records of jobs.
+
+Here live the side of the job, which sends passes and gets their sums, and the worker, which reads
+records from the place of files that its own settings name. Rows, estimates and models stay with the
+miner. Dask is loaded in here only, and only where a scheduler is named.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+import signal
+import socket
+import ssl
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from urllib.parse import urlsplit
+
+from miner_service.alignment.pieces import PieceReader, Places, RecordSet
+from miner_service.settings import ClusterSettings, Settings, is_loopback
+from miner_service.store.objects import open_segments
+from pramana_core.errors import (
+    Conflict,
+    NotInstalled,
+    NotReady,
+    OptionError,
+    StoreCorrupt,
+    StoreMismatch,
+    WorkerLost,
+)
+from pramana_core.kernels.compiled import can_compile
+from pramana_core.marginals.passes import TICK_SECONDS, Pass, total
+from pramana_core.progress import Tick
+
+if TYPE_CHECKING:
+    from distributed import Client, Future, Security, Worker
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+_ATTRIBUTE = "pramana_records"
+"""Where a worker keeps what reads its records."""
+
+_PAUSE_SECONDS = 1.0
+"""Before a worker tries again to join a scheduler that is away."""
+
+
+@dataclass(frozen=True)
+class CountingTask(Generic[T]):
+    """What a worker is asked: a pass over records of a store, by a version of this program."""
+
+    store: str | None
+    version: str | None
+    records: RecordSet
+    asked: Pass[T]
+
+
+def count_pieces(pieces: Sequence[Places], task: CountingTask[T]) -> T | None:
+    """Return what a pass counts of some pieces, read by the worker that this runs on; None of none.
+
+    Raises:
+        Conflict: the worker is of another version, or counts nothing for a miner.
+        StoreMismatch: its place of files is another store's.
+        NotReady, StoreCorrupt: a file is not there, or cannot be read, or is not as it was sealed.
+    """
+    from distributed import get_worker
+
+    records = getattr(get_worker(), _ATTRIBUTE, None)
+    if not isinstance(records, WorkerRecords):
+        raise Conflict(
+            "A worker of the cluster was not started by `miner-service cluster-worker`.",
+            where="scheduler",
+            remedy="Give the miner a scheduler of its own.",
+        )
+    return records.counted(pieces, task)
+
+
+def add_counts(parts: Sequence[T | None]) -> T | None:
+    """Return the sum of what was counted of several pieces."""
+    found = [part for part in parts if part is not None]
+    return total(found) if found else None
+
+
+class WorkerRecords:
+    """What a worker keeps while it lives: what reads the records of its place of files.
+
+    Args:
+        settings: name the place.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._segments = open_segments(settings)
+        if settings.storage.files is not None:  # a folder is the miner's, and may be read only
+            self._segments.prepare()
+        self._reader = PieceReader(self._segments.data_path, self._segments.verify_data)
+
+    def counted(self, pieces: Sequence[Places], task: CountingTask[T]) -> T | None:
+        """Return what a pass counts of some pieces; see `count_pieces`."""
+        if task.version != installed_version():
+            raise Conflict(
+                f"A worker of the cluster is of version {installed_version()}, the miner of"
+                f" {task.version}.",
+                where="scheduler",
+                remedy="Install one version everywhere, and start the workers again.",
+            )
+        if (own := self._segments.identity()) != task.store:
+            raise StoreMismatch(
+                f"A worker of the cluster reads the store {own}; the miner's is {task.store}.",
+                where="files",
+                remedy="Let the worker's settings name the miner's own place of files.",
+            )
+        try:
+            return self._reader.counted(task.records, pieces, task.asked)
+        except OSError as error:  # told as it is, the miner would take it for a lost connection
+            raise StoreCorrupt(
+                "A worker of the cluster cannot read the records of this job:"
+                f" {error.strerror or type(error).__name__}.",
+                where="files",
+                remedy="Whoever runs the service should look at the place of files of the"
+                " cluster's workers and at who may read it. Created again, the job runs again.",
+            ) from error
+
+
+@cache
+def installed_version() -> str | None:
+    """Return the version of this program; None where it runs from a checkout."""
+    try:
+        return version("pramana")
+    except PackageNotFoundError:
+        return None
+
+
+def require_certificates(settings: ClusterSettings) -> None:
+    """Check that the files by which a cluster is spoken to can be used. Raises OptionError."""
+    if settings.authority is None or settings.certificate is None:
+        return
+    try:
+        context = ssl.create_default_context(cafile=settings.authority)
+        context.load_cert_chain(settings.certificate, settings.private_key, password=lambda: "")
+    except (OSError, ValueError) as error:
+        files = (settings.authority, settings.certificate, settings.private_key)
+        reason = getattr(error, "reason", None) or getattr(error, "strerror", None)
+        raise OptionError(
+            f"The files of the cluster's TLS ({', '.join(map(str, files))}) cannot be used:"
+            f" {reason or type(error).__name__}.",
+            where="certificate",
+            remedy="Give PEM files that this process may read under [cluster]: the authority of the"
+            " cluster, a certificate, and the private key of it without a passphrase.",
+        ) from error
+
+
+def require_dask() -> None:
+    """Check that Dask is here. Raises NotInstalled."""
+    if find_spec("distributed") is None:
+        raise NotInstalled(
+            "Counting on a cluster needs dask and distributed.",
+            where="scheduler",
+            remedy="Install `pramana[miner,cluster]`, or name no scheduler.",
+        )
+
+
+def security_of(settings: ClusterSettings) -> Security | None:
+    """Return the certificates by which all of a cluster know each other; None without TLS."""
+    if settings.authority is None:
+        return None
+    from distributed import Security
+
+    return Security(  # type: ignore[no-untyped-call]
+        require_encryption=True,
+        tls_ca_file=str(settings.authority),
+        **dict.fromkeys(("tls_client_cert", "tls_worker_cert"), str(settings.certificate)),
+        **dict.fromkeys(("tls_client_key", "tls_worker_key"), str(settings.private_key)),
+    )
+
+
+def listening_host(settings: ClusterSettings) -> str | None:
+    """Return where a worker listens: without TLS to nobody but this machine, if that is enough.
+
+    Whoever reaches a worker without TLS could make it run programs. None stands for everywhere.
+    """
+    address = urlsplit(settings.scheduler or "")
+    return (
+        address.hostname
+        if address.scheme == "tcp" and is_loopback(address.hostname or "")
+        else None
+    )
+
+
+def run_worker(settings: Settings, threads: int) -> None:
+    """Count for the scheduler that the settings name, until SIGTERM or SIGINT.
+
+    Where the scheduler goes away, it is waited for.
+
+    Args:
+        settings: the scheduler, and the place of files.
+        threads: so many pieces are counted at once.
+
+    Raises:
+        NotInstalled: without Dask.
+    """
+    require_dask()
+    can_compile()  # it counts for many jobs, and so is worth a compiler from the first on
+    asyncio.run(_work(settings, threads, WorkerRecords(settings)))
+
+
+async def _work(settings: Settings, threads: int, records: WorkerRecords) -> None:
+    from distributed import Worker
+
+    ended = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, ended.set)
+    while not ended.is_set():
+        worker = Worker(
+            settings.cluster.scheduler,
+            host=listening_host(settings.cluster),
+            nthreads=threads,
+            security=security_of(settings.cluster),
+            dashboard_address="127.0.0.1:0",
+            memory_limit=0,  # the process has a bound of its own
+        )
+        setattr(worker, _ATTRIBUTE, records)
+        starting = asyncio.ensure_future(_joined(worker))
+        await _first(starting, ended.wait())
+        if starting.done() and starting.result():
+            log.warning("it counts for the scheduler at %s", settings.cluster.scheduler)
+            finished = worker.finished()  # type: ignore[no-untyped-call]
+            await _first(finished, ended.wait())
+        await worker.close()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(ended.wait(), _PAUSE_SECONDS)
+
+
+async def _joined(worker: Worker) -> bool:
+    """Return whether a worker has joined its scheduler."""
+    try:
+        await worker
+    except (OSError, RuntimeError) as error:  # it is away: Dask tells of that by either
+        log.warning("the scheduler is waited for: %s", error.__cause__ or error)
+        return False
+    return True
+
+
+async def _first(*awaited: Any) -> None:
+    """Wait until the first of some is done."""
+    tasks = [asyncio.ensure_future(one) for one in awaited]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+
+
+_TASK_PIECES = 16
+"""So many pieces at most are counted by one task, and fewer where threads would have none: what is
+added up where it was counted need not be sent."""
+
+_ADDED_AT_ONCE = 8
+"""So many sums are added up by one worker."""
+
+_PROBE_SECONDS = 1.0
+
+
+def require_scheduler(settings: ClusterSettings) -> None:
+    """Check that the scheduler takes connections. Raises NotReady."""
+    address = urlsplit(settings.scheduler or "")
+    try:
+        socket.create_connection(
+            (address.hostname or "", address.port or 0), _PROBE_SECONDS
+        ).close()
+    except OSError:
+        raise _away() from None
+
+
+def _away() -> NotReady:
+    return NotReady(
+        "The scheduler of the cluster does not answer.",
+        where="scheduler",
+        remedy="Jobs wait for it and go on by themselves; whoever runs the service should look at"
+        " the scheduler, its address and the certificates.",
+    )
+
+
+class ClusterPlace:
+    """Takes passes on a cluster; it is connected to when the first is asked for.
+
+    Args:
+        settings: name the scheduler.
+        store: returns the identity of the store that the records are of.
+    """
+
+    def __init__(self, settings: ClusterSettings, store: Callable[[], str | None]) -> None:
+        self._settings, self._store = settings, cache(store)
+        self._client: Client | None = None
+
+    def __call__(
+        self, records: RecordSet, pieces: Sequence[Places], asked: Pass[T], tick: Tick, /
+    ) -> T:
+        """Return what a pass counts of all pieces.
+
+        Raises:
+            NotReady: the scheduler is away, or nobody counts for it.
+            WorkerLost: several workers in turn ended in the middle of the same piece.
+            EmptyTable: the pieces have no records.
+        """
+        task = CountingTask(self._store(), installed_version(), records, asked)
+        with self._answering():
+            client = self._connected()
+            threads = self._threads(client, tick)
+            groups = _groups(pieces, max(threads, -(-len(pieces) // _TASK_PIECES)))
+            futures = client.map(count_pieces, groups, task=task, pure=False)
+            try:
+                while len(futures) > 1:
+                    parts = _groups(futures, -(-len(futures) // _ADDED_AT_ONCE))
+                    futures = [client.submit(add_counts, part, pure=False) for part in parts]
+                found: T | None = self._result(client, futures[0], tick)
+            except BaseException:
+                client.cancel(futures)  # type: ignore[no-untyped-call]
+                raise
+        return total([] if found is None else [found])
+
+    def _connected(self) -> Client:
+        if self._client is None:
+            require_dask()
+            from distributed import Client
+
+            self._client = Client(  # type: ignore[no-untyped-call]
+                self._settings.scheduler,
+                timeout=self._settings.wait_seconds,
+                security=security_of(self._settings),
+                set_as_default=False,
+                name="pramana",
+            )
+        return self._client
+
+    @contextmanager
+    def _answering(self) -> Iterator[None]:
+        """Translate what Dask says; after that the scheduler is connected to anew.
+
+        What it says of a lost connection is any OSError; workers tell of their files by others.
+        """
+        try:
+            yield
+        except (OSError, CancelledError) as error:
+            if self._client is not None:
+                with suppress(OSError):
+                    self._client.close(timeout=_PROBE_SECONDS)  # type: ignore[no-untyped-call]
+            self._client = None
+            raise _away() from error
+
+    def _threads(self, client: Client, tick: Tick) -> int:
+        """Wait for somebody who counts; return by how many threads. Raises NotReady."""
+        began = time.monotonic()
+        while not (found := _nthreads(client)):
+            tick()
+            self._require_soon(began)
+            time.sleep(TICK_SECONDS)
+        return found
+
+    def _result(self, client: Client, future: Future[Any], tick: Tick) -> Any:
+        from distributed import KilledWorker
+
+        counted = time.monotonic()
+        while not future.done():  # type: ignore[no-untyped-call]
+            tick()
+            with suppress(TimeoutError):
+                future.exception(timeout=TICK_SECONDS)  # type: ignore[no-untyped-call]
+            if _nthreads(client):
+                counted = time.monotonic()
+            self._require_soon(counted)
+        try:
+            return future.result()
+        except KilledWorker:
+            raise WorkerLost(
+                "Several workers of the cluster ended in turn while they counted the same records"
+                " of this job, which is not run again by itself.",
+                remedy="Whoever runs the service should look at the logs and the memory of the"
+                " cluster's workers. Created again, the job runs again.",
+            ) from None
+
+    def _require_soon(self, since: float) -> None:
+        if time.monotonic() - since > self._settings.wait_seconds:
+            raise NotReady(
+                "Nobody counts for the scheduler of the cluster.",
+                where="scheduler",
+                remedy="Jobs wait and go on by themselves; whoever runs the service should start"
+                " `miner-service cluster-worker` on the machines of the cluster.",
+            )
+
+
+def _nthreads(client: Client) -> int:
+    told = client.scheduler_info(n_workers=-1)
+    if "workers" not in told:  # Dask asks nobody, and raises nothing
+        raise ConnectionError("The connection was lost before the scheduler said who counts.")
+    workers: dict[str, dict[str, int]] = told["workers"]
+    return sum(worker["nthreads"] for worker in workers.values())
+
+
+def _groups(parts: Sequence[T], most: int) -> list[list[T]]:
+    """Return parts in their order, in at most so many groups that are about equal."""
+    number = min(len(parts), most)
+    ends = [len(parts) * place // number for place in range(number + 1)]
+    return [list(parts[start:stop]) for start, stop in itertools.pairwise(ends)]

@@ -1,0 +1,181 @@
+"""Is everything there that the rows name, as it was acknowledged, and nothing besides?
+
+Also here:
+
+* A study deleted with everything of it: rows, records, models, tokens; also while services run.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from pydantic import ValidationError
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from miner_service.backup import Progress, StoredFile, damaged_database, delete_rows, files_of
+from miner_service.intake.withdrawing import orphans, states_of_releases
+from miner_service.kinds import MODEL_KINDS
+from miner_service.services import Services
+from miner_service.store.people import find_study
+from miner_service.store.queue import UNFINISHED
+from miner_service.store.releases import content_of, miscounted, release_exists
+from miner_service.store.schema import JobRow, ModelRow, ReleaseRow
+from pramana_core.audit.verifying import Broken, verify
+from pramana_core.errors import NotReady, PramanaError, StoreCorrupt
+from pramana_core.wire.jobs import read_job_spec
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that is not as it should be; `code` says what, `where` is an id or a file."""
+
+    code: str
+    where: str
+    what: str
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """What was looked at, and what was found."""
+
+    releases: int
+    files: int
+    jobs: int
+    models: int
+    findings: tuple[Finding, ...]
+
+
+def check(services: Services, progress: Progress) -> CheckResult:
+    """Look at everything that is stored, also while services run; nothing is changed.
+
+    Raises:
+        NotReady: the database or the object store does not answer.
+    """
+    with services.database.read() as session:
+        findings = [Finding("database", "database", line) for line in damaged_database(session)]
+        releases = session.scalars(select(ReleaseRow).order_by(ReleaseRow.seq)).all()
+        jobs = session.scalars(select(JobRow).order_by(JobRow.seq)).all()
+        files = list(files_of(session))
+        for row in releases:
+            findings += _of_release(row)
+        findings += [Finding("reports", study, what) for study, what in miscounted(session)]
+        findings += _of_jobs(session, jobs, {row.id: row.state for row in releases})
+        models = 0
+        for model in session.scalars(select(ModelRow).order_by(ModelRow.seq)).yield_per(50):
+            findings += _of_model(model, {job.id for job in jobs})
+            models += 1
+    for done, file in enumerate(files):
+        progress(done, len(files))
+        findings += _of_file(services, file)
+    for name in orphans(services):
+        findings.append(Finding("orphan", name, "No release needs it; the next start removes it."))
+    findings += _of_audit(services)
+    return CheckResult(len(releases), len(files), len(jobs), models, tuple(findings))
+
+
+def _of_release(row: ReleaseRow) -> Iterator[Finding]:
+    try:
+        content = content_of(row)
+    except (PramanaError, ValidationError, KeyError, ValueError):
+        yield Finding("release", row.id, "What it holds cannot be read.")
+        return
+    if row.state != "withdrawn" and content.digest != row.content_digest:
+        yield Finding("release", row.id, "What it holds has another digest than was announced.")
+
+
+def _of_file(services: Services, file: StoredFile) -> Iterator[Finding]:
+    try:
+        if file.number is None:
+            services.segments.verify_data(file.release, file.sha256)
+        else:
+            services.segments.read_part(file.release, file.number, file.sha256)
+    except StoreCorrupt:
+        wanted = "sealed" if file.number is None else "open"
+        if states_of_releases(services).get(file.release) == wanted:
+            yield Finding("file", file.path, "It is not there, or not as it was acknowledged.")
+
+
+def _of_jobs(session: Session, jobs: Sequence[JobRow], states: dict[str, str]) -> Iterator[Finding]:
+    models = dict(session.execute(select(ModelRow.job, ModelRow.id)).all())
+    for job in jobs:
+        if not _readable(read_job_spec, job.spec):
+            yield Finding("job", job.id, "What it is to do cannot be read.")
+        used = [states.get(release) for release in json.loads(job.releases)]
+        if None in used:
+            yield Finding("job", job.id, "It runs on a release that is not there.")
+        if job.state in UNFINISHED and {*used} - {"sealed", None}:
+            yield Finding("job", job.id, "It is to run on a release that is not sealed.")
+        if (job.state == "succeeded") != (job.model is not None) or job.model != models.get(job.id):
+            yield Finding("job", job.id, "Its state and its model do not fit each other.")
+
+
+def _of_model(model: ModelRow, jobs: set[str]) -> Iterator[Finding]:
+    if model.job not in jobs:
+        yield Finding("model", model.id, "The job that made it is not there.")
+    kind = MODEL_KINDS.get(model.kind)
+    if kind is None or not _readable(kind.message.model_validate_json, model.body):
+        yield Finding("model", model.id, "It cannot be read.")
+
+
+def _of_audit(services: Services) -> Iterator[Finding]:
+    if not services.audit.path.exists():
+        return
+    found = verify(services.audit.path)
+    if isinstance(found, Broken) and found.kind == "torn":
+        found = verify(services.audit.path)  # a line was just being written
+    if isinstance(found, Broken):
+        yield Finding("audit", services.audit.path.name, f"Line {found.line}: {found.why}.")
+
+
+def _readable(read: Callable[[str], object], text: str) -> bool:
+    try:
+        read(text)
+    except (PramanaError, ValidationError, KeyError, ValueError):
+        return False
+    return True
+
+
+# A study deleted with everything of it: rows, records, models, tokens; also while services run.
+
+
+@dataclass(frozen=True)
+class DeletionCount:
+    """How much was deleted."""
+
+    releases: int
+    erased: bool
+    """Whether the rows are gone from the database's files, too: nobody was reading them."""
+    removed: bool
+    """Whether the records are gone; what an object store kept is removed by the next start."""
+
+
+def delete_study(services: Services, name: str) -> DeletionCount:
+    """Delete a study; nothing of it stays on the disk but its name in the audit log.
+
+    Its jobs end, as those whose rows are gone; what an owner is just sending is refused and
+    removed. Rows go first: should the rest be interrupted, the next start removes the files, and
+    deleting again is refused as of a study that does not exist. Where the same release was
+    announced in another study meanwhile, and took the identifier, the files are that one's.
+
+    Raises:
+        NotFound: there is no such study.
+        NotReady: the database does not answer.
+    """
+    with services.database.write() as session:
+        find_study(session, name)
+        releases = delete_rows(session, name)
+    erased = services.database.erase()
+    removed = True
+    for release in releases:
+        try:
+            # Nobody announces a release while this one transaction may write.
+            with services.database.write() as session:
+                if not release_exists(session, release):
+                    services.segments.drop_parts(release)
+                    services.segments.drop_data(release)
+        except NotReady:
+            removed = False
+    return DeletionCount(len(releases), erased, removed)

@@ -1,0 +1,557 @@
+"""What owners can learn together, and the catalogue of it: `TASKS`.
+
+A task says which of a peer's columns an owner may ask for, and what is run on the marginals that
+the owner then has: exact ones of its own columns, estimated ones of its peers'. Networks all owners
+learn together. Tables, rules and classifiers the initiator alone learns, and so it alone may ask
+columns for them; it keeps the files.
+
+Also here:
+
+* What one owner learned in a session, before it is shared or written.
+* An owner's own records as a session sees them: true codes, in the order of the pseudonyms.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from itertools import combinations
+from math import comb
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
+
+import numpy as np
+
+from owner_agent.peer.protocol.messages import (
+    BayesTask,
+    EarlierSession,
+    LinearTask,
+    Offer,
+    OfferedVariable,
+    ParametersTask,
+    Proposal,
+    RulesTask,
+    StructureTask,
+    TableTask,
+    TreeTask,
+)
+from owner_agent.peer.protocol.steps import Holdings, cross_parents, preceding
+from owner_agent.randomize.draws import pseudonyms
+from owner_agent.release.fingerprints import Values, values_of
+from owner_agent.site.planning import PlannedSite, planned
+from owner_agent.site.site import Site
+from owner_agent.state.keys import KeyStore, Secrets
+from owner_agent.table.encode import encode
+from pramana_core.domain import Domain
+from pramana_core.errors import LimitExceeded, OptionError, RecordsDoNotAlign, VariablesMissing
+from pramana_core.learn.common.documents import variable_json, write_json
+from pramana_core.learn.learners import LEARNERS, ClassLearner
+from pramana_core.learn.networks.bayes_net import LearnedFamily, learn_parameters
+from pramana_core.learn.networks.structure import Scoring, Search, Structure
+from pramana_core.learn.networks.structure_learning import LearnedLink, learn_structure
+from pramana_core.learn.rules.exchange import (
+    draw_itemsets,
+    draw_rules,
+    itemsets_csv,
+    rules_csv,
+    rules_json,
+)
+from pramana_core.learn.rules.itemsets import items_wanted
+from pramana_core.learn.rules.mining import mine_itemsets
+from pramana_core.learn.rules.rules import derive_rules
+from pramana_core.marginals.counts import Codes, Marginals, MarginalTable
+from pramana_core.marginals.support_counts import Item
+from pramana_core.progress import Progress, part_of
+from pramana_core.study_plan import StudyPlan
+from pramana_core.wire.base import Message
+from pramana_core.wire.channels import VariableMessage
+from pramana_core.wire.parts import Pseudonyms, key_order
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from owner_agent.peer.protocol.messages import Proposal
+
+# What one owner learned in a session, before it is shared or written.
+
+
+class RecordDisclosure(Protocol):
+    """What sharing the families discloses of this owner's true records."""
+
+    def enter(self, holding: LocalRecords, proposal: Proposal, now: datetime) -> None:
+        """Write it down durably, before it is disclosed, or raise why it may not be."""
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """What one owner learned: its families of the network, or files for itself alone.
+
+    `told` is what sharing the families tells.
+    """
+
+    families: tuple[LearnedFamily, ...] = ()
+    links: tuple[LearnedLink, ...] = ()
+    files: Mapping[str, bytes] | None = None
+    told: RecordDisclosure | None = None
+
+    @classmethod
+    def kept(cls, texts: Mapping[str, str]) -> Findings:
+        """Return files for this owner alone, by name."""
+        return cls(files={name: text.encode() for name, text in texts.items()})
+
+
+TaskT_co = TypeVar("TaskT_co", bound=Message, covariant=True)
+
+
+@dataclass(frozen=True)
+class LearningTask(ABC, Generic[TaskT_co]):
+    """What is learned in a session; a class for each kind.
+
+    Attributes:
+        task: what the session's proposal says of it.
+        fewer: in the words of a remedy, how the session can ask for smaller families.
+        shared: whether all owners learn their part and end with the same network; else the
+            initiator alone learns, and keeps the result.
+        searches: whether it reads a great many tables, so that noise cannot be added to all.
+    """
+
+    task: TaskT_co
+
+    fewer: ClassVar[str]
+    shared: ClassVar[bool] = False
+    searches: ClassVar[bool] = False
+
+    @abstractmethod
+    def variables(self) -> tuple[str, ...]:
+        """Return the variables that the session is about."""
+
+    @abstractmethod
+    def check(self) -> None:
+        """Raise an InputError where the task contradicts itself."""
+
+    @abstractmethod
+    def learn(self, marginals: Marginals, nodes: Sequence[str], watch: Progress) -> Findings:
+        """Run the learner for some nodes on an owner's marginals."""
+
+    def asks(self, holdings: Holdings, sender: str, receiver: str) -> tuple[str, ...]:  # noqa: ARG002
+        """Return the sender's variables that the receiver may ask for, in vertical sessions."""
+        wanted = self.variables()
+        return tuple(name for name in holdings[sender] if name in wanted)
+
+    def scopes(self) -> list[tuple[str, ...]]:
+        """Return the sets of variables whose tables are needed, in horizontal sessions."""
+        return [self.variables()]
+
+    def agreed_parents(self, node: str) -> tuple[str, ...]:  # noqa: ARG002
+        """Return the parents of a node that are known before anything is learned."""
+        return ()
+
+    def allows(self, node: str, parents: Sequence[str]) -> bool:  # noqa: ARG002
+        """Return whether a node of a shared network may be learned with some parents."""
+        return False
+
+    def require_fit(self, domain: Domain) -> None:
+        """Raise an InputError where the task names what the owners' variables do not have."""
+
+
+def require_distinct(names: Sequence[str], where: str) -> None:
+    """Check that a task names no variable twice in one place. Raises OptionError."""
+    if len(set(names)) < len(names):
+        raise OptionError(f"The task's {where} name a variable twice.", where=f"task.{where}")
+
+
+@dataclass(frozen=True, eq=False)
+class LocalRecords:
+    """This owner's records: never sent, and exact for its own learning.
+
+    `keys` ascend and `columns` follow them; `names` are the session's variables that it has.
+    `values` is the table as the ledger knows its columns again.
+    """
+
+    site: Site
+    plan: PlannedSite
+    secrets: Secrets
+    keys: Pseudonyms
+    columns: dict[str, Codes]
+    names: tuple[str, ...]
+    values: Values
+
+    @property
+    def domain(self) -> Domain:
+        """The session's variables that this owner has."""
+        return Domain(tuple(self.plan.variables[name] for name in self.names))
+
+    @property
+    def study_plan(self) -> StudyPlan | None:
+        """The study's plan that this owner follows, if it follows one."""
+        adopted = self.plan.adopted
+        return None if adopted is None else adopted.plan
+
+
+def hold(
+    site: Site, proposal: Proposal, variables: Sequence[str], progress: Progress
+) -> LocalRecords:
+    """Read the site's table for a session about some variables.
+
+    Raises:
+        VariablesMissing: the session names none of this owner's variables.
+        InputError: the site file or the table is wrong.
+        KeyFileError: a secret is absent or unsafe.
+    """
+    plan = planned(site)
+    names = tuple(name for name in variables if name in plan.variables)
+    if not names:
+        raise VariablesMissing(
+            f"{site.owner} has none of the session's variables.", where=site.owner
+        )
+    secrets = KeyStore(site.state).load()
+    table = encode(site, plan)
+    keys = pseudonyms(secrets, proposal.study, table.record_ids, progress)
+    order = key_order(keys)
+    columns = {name: codes[order] for name, codes in table.columns.items()}
+    values = values_of(secrets.draw, table.record_ids, table.columns, plan.columns)
+    return LocalRecords(site, plan, secrets, keys[order], columns, names, values)
+
+
+def offer(
+    holding: LocalRecords,
+    proposal: Proposal,
+    beginning: datetime | None,
+    earlier: dict[str, EarlierSession],
+) -> Offer:
+    """Return what an owner says of itself before anything is randomized.
+
+    Args:
+        holding: its records.
+        proposal: the session.
+        beginning: when it last began anew after a loss.
+        earlier: what it remembers of each other owner.
+    """
+    aligned = proposal.partition == "vertical"
+    digest = hashlib.sha256(np.ascontiguousarray(holding.keys).tobytes()).hexdigest()
+    return Offer(
+        proposal=proposal.digest,
+        variables=[
+            OfferedVariable(
+                variable=VariableMessage(**variable_json(variable)),
+                sensitive=variable.name in holding.plan.sensitive,
+            )
+            for variable in holding.domain
+        ],
+        records=len(holding.keys),
+        keys_digest=digest if aligned else None,
+        beginning=beginning,
+        earlier=earlier,
+    )
+
+
+def require_aligned(offers: dict[str, Offer], study: str) -> None:
+    """Check that all owners have the same records.
+
+    Raises:
+        RecordsDoNotAlign: the digests of their pseudonyms differ.
+    """
+    if len({offer.keys_digest for offer in offers.values()}) > 1:
+        each = ", ".join(f"{owner} {offer.records}" for owner, offer in offers.items())
+        raise RecordsDoNotAlign(
+            f"The owners' records are not the same set. Records per owner: {each}.",
+            where=study,
+            remedy="Check that the owners share one linkage secret and one form of record ids, and"
+            " have the same records.",
+        )
+
+
+class Parameters(LearningTask[ParametersTask]):
+    """The parameters of a network whose structure is agreed."""
+
+    fewer = "give it fewer parents"
+    shared = True
+
+    def variables(self) -> tuple[str, ...]:
+        """Return the nodes."""
+        return tuple(self.task.structure)
+
+    def check(self) -> None:
+        """Check that the structure is one."""
+        Structure.of(self.task.structure)
+
+    def asks(self, holdings: Holdings, sender: str, receiver: str) -> tuple[str, ...]:
+        """Return the sender's parents of the receiver's nodes."""
+        return cross_parents(Structure.of(self.task.structure), holdings, sender, receiver)
+
+    def scopes(self) -> list[tuple[str, ...]]:
+        """Return each node with its parents."""
+        return [(*parents, node) for node, parents in self.task.structure.items()]
+
+    def agreed_parents(self, node: str) -> tuple[str, ...]:
+        """Return the parents of a node in the structure."""
+        return tuple(self.task.structure[node])
+
+    def allows(self, node: str, parents: Sequence[str]) -> bool:
+        """Return whether these are the parents in the structure, in their order."""
+        return self.agreed_parents(node) == tuple(parents)
+
+    def learn(self, marginals: Marginals, nodes: Sequence[str], watch: Progress) -> Findings:
+        """Learn the families of some nodes."""
+        parents = {node: self.agreed_parents(node) for node in nodes}
+        return Findings(_families(self.task, marginals, parents, watch))
+
+
+class NetworkStructure(LearningTask[StructureTask]):
+    """The structure along an agreed order, and its parameters."""
+
+    fewer = "lower max_parents, leave a variable out of the order"
+    shared = searches = True
+
+    def variables(self) -> tuple[str, ...]:
+        """Return the variables in their order."""
+        return tuple(self.task.order)
+
+    def check(self) -> None:
+        """Check that the order names each variable once."""
+        require_distinct(self.task.order, "order")
+
+    def asks(self, holdings: Holdings, sender: str, receiver: str) -> tuple[str, ...]:
+        """Return the sender's variables that come before one of the receiver's."""
+        return preceding(self.task.order, holdings, sender, receiver)
+
+    def allows(self, node: str, parents: Sequence[str]) -> bool:
+        """Return whether these come before the node and are not too many."""
+        before = self.task.order[: self.task.order.index(node)]
+        return set(parents) <= set(before) and len(parents) <= self.task.max_parents
+
+    def learn(self, marginals: Marginals, nodes: Sequence[str], watch: Progress) -> Findings:
+        """Search for the parents of some nodes, and learn their families."""
+        # A peer's joint block may bring variables that nobody asked for: last, they are no parents.
+        task, last = self.task, len(self.task.order)
+        known = marginals.domain.names
+        order = sorted(known, key=lambda n: task.order.index(n) if n in task.order else last)
+        found = learn_structure(
+            marginals,
+            Scoring(name=task.score),
+            Search(order=tuple(order), max_parents=task.max_parents),
+            children=frozenset(nodes),
+            draws=task.draws,
+            seed=task.seed,
+            on_step=watch,
+        )
+        parents = {node: found.structure.parents[node] for node in nodes}
+        links = tuple(link for link in found.links if link.child in parents)
+        return Findings(_families(task, marginals, parents, watch), links)
+
+
+def _families(
+    task: ParametersTask | StructureTask,
+    marginals: Marginals,
+    parents: Mapping[str, tuple[str, ...]],
+    watch: Progress,
+) -> tuple[LearnedFamily, ...]:
+    """Learn some families; a peer's variable that is a parent stands without parents here."""
+    others = {p: () for mine in parents.values() for p in mine if p not in parents}
+    structure = Structure.of({**others, **parents})
+    learned = learn_parameters(marginals, structure, **asdict(task.parameters()), on_node=watch)
+    return tuple(family for family in learned.families if family.node in parents)
+
+
+class Table(LearningTask[TableTask]):
+    """A contingency table."""
+
+    fewer = "ask for fewer variables"
+
+    def variables(self) -> tuple[str, ...]:
+        """Return the variables of the table."""
+        return tuple(self.task.variables)
+
+    def check(self) -> None:
+        """Check that each variable is named once."""
+        require_distinct(self.task.variables, "variables")
+
+    def learn(self, marginals: Marginals, _nodes: Sequence[str], watch: Progress) -> Findings:
+        """Count the table; `table.csv`."""
+        watch(0, 1)
+        written = _table_csv(marginals.marginal(self.task.variables))
+        watch(1, 1)
+        return Findings.kept({"table.csv": written})
+
+
+class Rules(LearningTask[RulesTask]):
+    """Frequent itemsets and the rules between their parts."""
+
+    fewer = "ask for fewer variables, or a smaller max_length"
+
+    def variables(self) -> tuple[str, ...]:
+        """Return the variables of the items."""
+        return tuple(self.task.variables)
+
+    def check(self) -> None:
+        """Check that items are of the variables, and options in their limits."""
+        task = self.task
+        require_distinct(task.variables, "variables")
+        items = task.items or {}
+        for name, labels in items.items():
+            require_distinct(labels, f"items.{name}")
+        strange = sorted(set(items) - set(task.variables))
+        if strange:
+            raise OptionError(
+                f"The task has items of {strange}, which are not among its variables.",
+                where="task.items",
+                remedy="Name them in the task's variables too.",
+            )
+        if items and task.present is not None:
+            raise OptionError("Give items or present, and not both.", where="task.present")
+        task.options()
+
+    def scopes(self) -> list[tuple[str, ...]]:
+        """Itemsets of at most k items need the tables over k variables, and no larger ones."""
+        return _subsets(self.task.variables, self.task.options().max_length, "max_length")
+
+    def require_fit(self, domain: Domain) -> None:
+        """Check that every category that the items name exists. Raises UnknownCategory."""
+        self._items(domain)
+
+    def _items(self, domain: Domain) -> tuple[Item, ...]:
+        """Return the items: of the task's own variables, whatever else is in the domain."""
+        own = domain.project(self.task.variables)
+        return items_wanted(own, self.task.present, self.task.items)
+
+    def learn(self, marginals: Marginals, _nodes: Sequence[str], watch: Progress) -> Findings:
+        """Mine itemsets and derive their rules; `rules.json`, and tables and pictures of both."""
+        task = self.task
+        items = self._items(marginals.domain)
+        found = mine_itemsets(marginals, items, task.options(), part_of(watch, 0, 70))
+        rules = derive_rules(
+            found,
+            marginals,
+            task.minimum_confidence,
+            certain=task.certain,
+            on_step=part_of(watch, 70, 30),
+        )
+        return Findings.kept(
+            {
+                "rules.json": write_json(rules_json(found, rules)),
+                "itemsets.csv": itemsets_csv(found),
+                "rules.csv": rules_csv(found, rules),
+                "itemsets.svg": draw_itemsets(found),
+                "rules.svg": draw_rules(found.domain, rules),
+            }
+        )
+
+
+ClassTask_co = TypeVar("ClassTask_co", bound=TreeTask | LinearTask | BayesTask, covariant=True)
+
+
+class Classifier(LearningTask[ClassTask_co]):
+    """What tells a class from other variables, whichever of `LEARNERS` the task names."""
+
+    @property
+    def fewer(self) -> str:  # type: ignore[override]
+        """How the session can ask for smaller tables."""
+        return self._learner.fewer
+
+    @property
+    def _learner(self) -> ClassLearner[Any, Any]:
+        return LEARNERS[self.task.kind]
+
+    @property
+    def _features(self) -> list[str]:
+        features: list[str] = getattr(self.task, self._learner.features)
+        return features
+
+    def variables(self) -> tuple[str, ...]:
+        """Return the features and the class."""
+        return (*self._features, self.task.target)
+
+    def check(self) -> None:
+        """Check that each variable is named once, and options are in their limits."""
+        require_distinct(self.variables(), f"target and {self._learner.features}")
+        self.task.options()
+
+    def scopes(self) -> list[tuple[str, ...]]:
+        """Return the class with each set of features that are counted together."""
+        learner = self._learner
+        most = learner.together(self.task.options())
+        sets = _subsets(self._features, most, learner.bounded_by)
+        return [(*features, self.task.target) for features in sets]
+
+    def learn(self, marginals: Marginals, _nodes: Sequence[str], watch: Progress) -> Findings:
+        """Learn the model; the files that its learner keeps."""
+        task, learner = self.task, self._learner
+        seed = getattr(task, "seed", 0)
+        model = learner.learn(
+            marginals, task.target, self._features, task.options(), seed=seed, on_step=watch
+        )
+        return Findings.kept(learner.kept(model))
+
+
+def _table_csv(table: MarginalTable) -> str:
+    """Return a row for each cell: its labels, count, errors (of the noise; in all), interval."""
+    import pandas as pd
+
+    labels = [variable.categories for variable in table.domain]
+    low, high = table.interval(population=True)
+    cells = pd.MultiIndex.from_product(labels, names=list(table.domain.names))
+    columns = {
+        "count": table.counts.ravel(),
+        "se_records": np.sqrt(table.variance(population=False)).ravel(),
+        "se_population": np.sqrt(table.variance(population=True)).ravel(),
+        "low": low.ravel(),
+        "high": high.ravel(),
+    }
+    frame = pd.DataFrame(columns, index=cells).reset_index()
+    written: str = frame.to_csv(index=False, float_format="%.17g", lineterminator="\n")
+    return written
+
+
+MOST_TABLES = 4096
+"""An owner sends no more tables of counts than this."""
+
+
+def _subsets(names: Sequence[str], size: int | None, where: str) -> list[tuple[str, ...]]:
+    """Return all sets of so many names. Raises LimitExceeded."""
+    wanted = len(names) if size is None else min(size, len(names))
+    if comb(len(names), wanted) > MOST_TABLES:
+        raise LimitExceeded(
+            f"There are {comb(len(names), wanted)} tables over {wanted} of {len(names)} variables;"
+            f" at most {MOST_TABLES} are sent.",
+            where=f"task.{where}",
+            remedy=f'Set send = "records" in the [peer] section, give a smaller {where}, or learn'
+            " over fewer variables.",
+        )
+    return list(combinations(names, wanted))
+
+
+TASKS: dict[str, type[LearningTask[Any]]] = {
+    "parameters": Parameters,
+    "structure": NetworkStructure,
+    "contingency-table": Table,
+    "association-rules": Rules,
+    **dict.fromkeys(LEARNERS, Classifier),
+}
+
+
+def task_of(proposal: Proposal) -> LearningTask[Any]:
+    """Return what a session learns."""
+    return TASKS[proposal.task.kind](proposal.task)
+
+
+def variables_of(proposal: Proposal) -> tuple[str, ...]:
+    """Return the variables that a session is about."""
+    return task_of(proposal).variables()
+
+
+def learners(proposal: Proposal) -> tuple[str, ...]:
+    """Return the owners that learn: all, or the initiator where it alone gets columns."""
+    if proposal.partition == "vertical" and task_of(proposal).shared:
+        return tuple(proposal.participants)
+    return (proposal.initiator,)
+
+
+def entitled(proposal: Proposal, holdings: Holdings, sender: str, receiver: str) -> tuple[str, ...]:
+    """Return the sender's variables that the receiver gets; the sender decides by this alone."""
+    if sender == receiver or receiver not in learners(proposal):
+        return ()
+    if proposal.partition == "horizontal":
+        return variables_of(proposal)
+    return task_of(proposal).asks(holdings, sender, receiver)

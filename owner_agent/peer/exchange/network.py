@@ -1,0 +1,194 @@
+"""The network that the owners' parts make together, checked whole, and the files it is kept in.
+
+Every owner makes these files from the same signed parts; they are the same bytes everywhere.
+`network.json` has the form of the miner's models, which
+`pramana_core.learn.networks.documents` reads.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from owner_agent.peer.exchange.catalogue import Findings, learners, task_of, variables_of
+from owner_agent.peer.protocol.messages import FamilyMessage, NetworkPart, Proposal, StatedLink
+from owner_agent.peer.protocol.steps import Holdings
+from pramana_core.domain import Domain
+from pramana_core.errors import PeerDeviated, PramanaError
+from pramana_core.learn.common.documents import variable_json, write_json
+from pramana_core.learn.networks.bayes_net import LearnedBayesNet, LearnedFamily
+from pramana_core.learn.networks.bif import write_bif
+from pramana_core.learn.networks.drawing import draw_structure
+from pramana_core.learn.networks.structure import Structure
+from pramana_core.marginals.counts import Tensor
+
+_ARRAYS = ("estimate", "probability", "se", "se_records", "low", "high")
+
+
+@dataclass(frozen=True, eq=False)
+class MergedNetwork:
+    """The whole network with what the owners said of its links."""
+
+    learned: LearnedBayesNet
+    links: tuple[StatedLink, ...]
+
+
+def part_of(proposal: Proposal, findings: Findings, records: int) -> NetworkPart:
+    """Return what an owner learned as a message; every float survives exactly."""
+    return NetworkPart(
+        proposal=proposal.digest,
+        families=[
+            FamilyMessage(
+                node=family.node,
+                parents=list(family.parents),
+                **{name: _written(getattr(family, name)) for name in _ARRAYS},
+            )
+            for family in findings.families
+        ],
+        links=[
+            StatedLink(
+                parent=link.parent,
+                child=link.child,
+                gain=link.gain,
+                inflation=link.inflation if math.isfinite(link.inflation) else None,
+                confidence=link.confidence,
+            )
+            for link in findings.links
+        ],
+        records=records,
+    )
+
+
+def merge(
+    proposal: Proposal, parts: Mapping[str, NetworkPart], holdings: Holdings, domain: Domain
+) -> MergedNetwork:
+    """Join the learners' parts to one network.
+
+    Args:
+        proposal: what was agreed.
+        parts: the part of each learner.
+        holdings: the variables of each owner.
+        domain: the variables of the session.
+
+    Raises:
+        PeerDeviated: a part holds other families than its owner's, parents that were not agreed,
+            tables of other shapes, or no distribution; or there is a cycle.
+    """
+    families: dict[str, LearnedFamily] = {}
+    for owner in learners(proposal):
+        vertical = proposal.partition == "vertical"
+        own = holdings[owner] if vertical else variables_of(proposal)
+        _require_own(proposal, owner, parts[owner], own)
+        for family in parts[owner].families:
+            _require_agreed(proposal, owner, family)
+            families[family.node] = _family(owner, family, domain)
+    whole = domain.project(variables_of(proposal))
+    records = _records(proposal, parts)
+    try:
+        structure = Structure.of({name: families[name].parents for name in whole.names})
+        ordered = tuple(families[name] for name in whole.names)
+        learned = LearnedBayesNet(whole, structure, records, ordered)
+        learned.network()
+    except PramanaError as error:
+        raise PeerDeviated(
+            f"The owners' parts do not form a network: {error.message}", where=error.where
+        ) from None
+    told = [link for part in parts.values() for link in part.links]
+    if told and sorted((k.parent, k.child) for k in told) != sorted(structure.links):
+        raise PeerDeviated("The links that the owners describe are not those of the network.")
+    links = sorted(told, key=lambda link: structure.links.index((link.parent, link.child)))
+    return MergedNetwork(learned, tuple(links))
+
+
+def files_of(
+    proposal: Proposal, merged: MergedNetwork, holdings: Holdings, records: Mapping[str, int]
+) -> dict[str, bytes]:
+    """Return the network as JSON (with the errors of its parameters), BIF and SVG."""
+    vertical = proposal.partition == "vertical"
+    groups = {name: owner for owner, mine in holdings.items() for name in mine} if vertical else {}
+    learned = merged.learned
+    document = {
+        "kind": "bayes-net",
+        "study": proposal.study,
+        "session": proposal.session,
+        "initiator": proposal.initiator,
+        "partition": proposal.partition,
+        "task": proposal.task.model_dump(mode="json"),
+        "participants": [
+            {"name": owner, "variables": list(holdings[owner]), "records": records[owner]}
+            for owner in proposal.participants
+        ],
+        "records": learned.records,
+        "nodes": [
+            variable_json(learned.domain[name]) | {"parents": list(parents)}
+            for name, parents in learned.structure.families
+        ],
+        "links": [link.model_dump(mode="json") for link in merged.links],
+        "parameters": [asdict(parameter) for parameter in learned.parameters()],
+    }
+    return {
+        "network.json": write_json(document).encode(),
+        "network.bif": write_bif(learned.network(), proposal.study).encode(),
+        "network.svg": draw_structure(learned.structure, groups).svg().encode(),
+    }
+
+
+def digest_of_files(files: Mapping[str, bytes]) -> str:
+    """Return SHA-256 over names and contents: equal at two owners if and only if all files are."""
+    running = hashlib.sha256()
+    for name in sorted(files):
+        running.update(f"{name}:{hashlib.sha256(files[name]).hexdigest()}\n".encode())
+    return running.hexdigest()
+
+
+def _records(proposal: Proposal, parts: Mapping[str, NetworkPart]) -> int:
+    numbers = {parts[owner].records for owner in learners(proposal)}
+    if len(numbers) > 1:
+        raise PeerDeviated(
+            f"The owners learned from different numbers of records: {sorted(numbers)}."
+        )
+    return numbers.pop()
+
+
+def _require_own(proposal: Proposal, owner: str, part: NetworkPart, own: Sequence[str]) -> None:
+    nodes = [family.node for family in part.families]
+    if part.proposal != proposal.digest or sorted(nodes) != sorted(own):
+        raise PeerDeviated(
+            f"{owner} sent families of {sorted(nodes)}; its variables are {sorted(own)}.",
+            where=owner,
+        )
+
+
+def _require_agreed(proposal: Proposal, owner: str, family: FamilyMessage) -> None:
+    if not task_of(proposal).allows(family.node, family.parents):
+        raise PeerDeviated(
+            f"{owner} learned {family.node!r} with the parents {family.parents}, which is not what"
+            " was agreed.",
+            where=owner,
+        )
+
+
+def _family(owner: str, message: FamilyMessage, domain: Domain) -> LearnedFamily:
+    shape = domain.project([*message.parents, message.node]).shape
+    arrays = {name: _read(getattr(message, name)) for name in _ARRAYS}
+    if any(array.size != math.prod(shape) for array in arrays.values()):
+        raise PeerDeviated(
+            f"{owner} sent tables of {message.node!r} that do not have the shape {shape}.",
+            where=owner,
+        )
+    shaped = {name: array.reshape(shape) for name, array in arrays.items()}
+    if not all(np.isfinite(shaped[name]).all() for name in ("probability", "low", "high")):
+        raise PeerDeviated(f"{owner} sent a table of {message.node!r} with holes.", where=owner)
+    return LearnedFamily(message.node, tuple(message.parents), **shaped)
+
+
+def _written(array: Tensor) -> list[float | None]:
+    return [None if math.isnan(value) else value for value in array.ravel().tolist()]
+
+
+def _read(values: Sequence[float | None]) -> Tensor:
+    return np.array([math.nan if value is None else value for value in values], dtype=np.float64)

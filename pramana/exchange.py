@@ -1,0 +1,248 @@
+"""Models as objects of other libraries, and back: pgmpy, pyAgrum, networkx.
+
+Category names, parents' order and tables are kept; the libraries are loaded when asked for.
+Files of other programs (BIF, DOT) are written in `pramana_core.learn`.
+
+Also here:
+
+* Text to files and back, for whoever writes and reads the forms of other programs.
+"""
+
+from __future__ import annotations
+
+import importlib
+import warnings
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pramana.frames.tables import shown
+from pramana_core.domain import Domain, Variable
+from pramana_core.errors import InputError, NotInstalled, StructureError
+from pramana_core.learn.networks.network import BayesNet, peer
+from pramana_core.learn.networks.structure import Structure
+
+if TYPE_CHECKING:
+    from pramana_core.learn.networks.structure_learning import LearnedLink
+
+
+def load(module: str, package: str) -> ModuleType:
+    """Import a module of another library.
+
+    Args:
+        module: its dotted name.
+        package: what pip calls the library.
+
+    Raises:
+        NotInstalled: it is not installed; the error has the line to write.
+    """
+    try:
+        with warnings.catch_warnings():
+            # Some warn of their own future at import, which says nothing to who calls this.
+            warnings.simplefilter("ignore")
+            return importlib.import_module(module)
+    except ImportError:
+        raise NotInstalled(
+            f"This needs {package}, which is not installed here; write: pip install {package}.",
+            where=package,
+        ) from None
+
+
+# Text to files and back, for whoever writes and reads the forms of other programs.
+
+
+def written(text: str, path: str | Path | None) -> str | None:
+    """Write text to a file, or return it where no path is given.
+
+    Raises:
+        InputError: the path is not a path, or cannot be written.
+    """
+    if path is None:
+        return text
+    file = _path(path, "path")
+    try:
+        file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(
+            f"path {str(path)!r} cannot be written: {error.strerror}.", where="path"
+        ) from None
+    return None
+
+
+def text_of(source: str | Path, argument: str) -> str:
+    """Return the text of a file, or `source` itself if it has several lines or braces.
+
+    Raises:
+        InputError: it is neither a path nor text, or the file cannot be read.
+    """
+    if isinstance(source, str) and ("\n" in source or "{" in source):
+        return source
+    file = _path(source, argument)
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is no text"
+        raise InputError(
+            f"{argument} {str(source)!r} cannot be read: {reason}.", where=argument
+        ) from None
+
+
+def _path(given: object, argument: str) -> Path:
+    if not isinstance(given, str | Path):
+        raise InputError(
+            f"{argument} must be a path or a text, not {shown(given)}.", where=argument
+        )
+    return Path(given)
+
+
+def to_graph(structure: Structure, links: tuple[LearnedLink, ...] = ()) -> Any:
+    """Return a structure as a `networkx.DiGraph`; links have what was learned of them.
+
+    Raises:
+        NotInstalled: networkx is not installed.
+    """
+    library = load("networkx", "networkx")
+    graph = library.DiGraph()
+    graph.add_nodes_from(structure.nodes)
+    graph.add_edges_from(structure.links)
+    for link in links:
+        attributes = {"gain": link.gain, "confidence": link.confidence, "compelled": link.compelled}
+        graph.edges[link.parent, link.child].update(attributes)
+    return graph
+
+
+def is_graph(given: object) -> bool:
+    """Return whether something is a graph of networkx, or of what builds on it, as pgmpy does."""
+    return any(kind.__module__.startswith("networkx.") for kind in type(given).__mro__)
+
+
+def links_of_networkx(graph: Any, argument: str) -> tuple[list[str], list[tuple[str, str]]]:
+    """Return the nodes and links of a graph, called by text.
+
+    Raises:
+        StructureError: its links have no direction.
+    """
+    if not graph.is_directed():
+        raise StructureError(
+            f"{argument} must be a directed graph, networkx.DiGraph, not {shown(graph)}, whose"
+            " links have no direction.",
+            where=argument,
+        )
+    return [str(node) for node in graph.nodes], [(str(a), str(b)) for a, b in graph.edges()]
+
+
+def to_pgmpy(network: BayesNet) -> Any:
+    """Return a network as pgmpy's `DiscreteBayesianNetwork`.
+
+    Raises:
+        NotInstalled: pgmpy is not installed.
+    """
+    model = load("pgmpy.models", "pgmpy").DiscreteBayesianNetwork()
+    factors = load("pgmpy.factors.discrete", "pgmpy")
+    model.add_nodes_from(network.structure.nodes)
+    model.add_edges_from(network.structure.links)
+    for node, parents in network.structure.families:
+        domain = network.domain.project([node, *parents])
+        # A row per category of the node, the parents' combinations from left to right.
+        table = network.tables[node].reshape(-1, domain[node].size).T
+        model.add_cpds(
+            factors.TabularCPD(
+                node,
+                domain[node].size,
+                table,
+                evidence=list(parents) or None,
+                evidence_card=[domain[name].size for name in parents] or None,
+                state_names={v.name: list(v.categories) for v in domain},
+            )
+        )
+    return model
+
+
+def of_pgmpy(model: Any, argument: str = "model") -> BayesNet:
+    """Return the network of a `DiscreteBayesianNetwork` that has its parameters.
+
+    Categories are in the order of the model's own tables; names that are no text become text.
+
+    Raises:
+        InputError: it is no such model, or a node has no table.
+        DomainError, NotStochastic, StructureError: it describes no network.
+    """
+    if not callable(getattr(model, "get_cpds", None)):
+        raise InputError(
+            f"{argument} must be a DiscreteBayesianNetwork of pgmpy, not {shown(model)}.",
+            where=argument,
+        )
+    tables = {str(cpd.variable): cpd for cpd in model.get_cpds()}
+    missing = [str(node) for node in model.nodes() if str(node) not in tables]
+    if missing or not tables:
+        told = f"node {missing[0]!r} has" if missing else "its nodes have"
+        raise InputError(
+            f"{argument} has no parameters: {told} no table, add_cpds or fit comes first.",
+            where=argument,
+        )
+    categories = {name: _categories(cpd) for name, cpd in tables.items()}
+    domain = Domain(tuple(Variable(name, labels) for name, labels in categories.items()))
+    structure = Structure.of(
+        {name: [str(p) for p in cpd.variables[1:]] for name, cpd in tables.items()}
+    )
+    return BayesNet(domain, structure, {name: _table(cpd, domain) for name, cpd in tables.items()})
+
+
+def _categories(cpd: Any) -> tuple[str, ...]:
+    return tuple(map(str, cpd.state_names[cpd.variable]))
+
+
+def _table(cpd: Any, domain: Domain) -> Any:
+    """Return a node's table, its own axis last, parents' categories in their nodes' order."""
+    values = np.asarray(cpd.values, dtype=np.float64)
+    for axis, parent in enumerate(cpd.variables[1:], start=1):
+        listed = list(map(str, cpd.state_names[parent]))
+        wanted = [listed.index(label) for label in domain[str(parent)].categories]
+        values = np.take(values, wanted, axis=axis)
+    return np.moveaxis(values, 0, -1)
+
+
+def to_pyagrum(network: BayesNet) -> Any:
+    """Return a network as pyAgrum's `BayesNet`, categories as labels.
+
+    Raises:
+        NotInstalled: pyAgrum is not installed.
+    """
+    domain = network.domain.project(network.structure.nodes)
+    return peer(load("pyagrum", "pyagrum"), network, domain, labelled=True)
+
+
+def is_model(given: object) -> bool:
+    """Return whether something is a network of pyAgrum."""
+    return type(given).__module__.startswith("pyagrum") and hasattr(given, "arcs")
+
+
+def links_of_pyagrum(model: Any) -> tuple[list[str], list[tuple[str, str]]]:
+    """Return the nodes and links of a network of pyAgrum."""
+    names = {node: model.variable(node).name() for node in model.nodes()}
+    return list(names.values()), [(names[a], names[b]) for a, b in sorted(model.arcs())]
+
+
+def of_pyagrum(model: Any, argument: str = "model") -> BayesNet:
+    """Return the network of a `BayesNet` of pyAgrum; of numbers and ranges, their labels.
+
+    Raises:
+        InputError: it is no such network.
+        DomainError, NotStochastic, StructureError: it describes no network.
+    """
+    if not is_model(model) or not hasattr(model, "cpt"):
+        raise InputError(
+            f"{argument} must be a BayesNet of pyAgrum, not {shown(model)}.", where=argument
+        )
+    variables = [model.variable(node) for node in model.nodes()]
+    domain = Domain(tuple(Variable(v.name(), tuple(map(str, v.labels()))) for v in variables))
+    parents, tables = {}, {}
+    for node in model.nodes():
+        table = model.cpt(node)
+        # The library names its axes from the last to the first; the first name is the node's own.
+        own, *others = table.names
+        parents[own] = others[::-1]
+        tables[own] = np.array(table.toarray(), dtype=np.float64)
+    return BayesNet(domain, Structure.of(parents), tables)

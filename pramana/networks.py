@@ -1,0 +1,546 @@
+"""What a Bayesian network takes and gives: structures, answers, files, other libraries' models.
+
+The estimator itself is in `pramana.estimators`; learning and inference are in `pramana_core.learn`.
+
+Also here:
+
+* A network as files and as models of other libraries, and back.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
+
+import numpy as np
+
+from pramana import exchange
+from pramana.exchange import text_of, written
+from pramana.frames.codes import MissingColumns, decode, encode, misnamed, tell_of_missing
+from pramana.frames.sentences import one_sentence
+from pramana.frames.tables import Frame, as_frame, shown
+from pramana.reporting.files import names_of
+from pramana_core.alike import did_you_mean
+from pramana_core.errors import OptionError, StructureError, UnknownVariable
+from pramana_core.estimation.table_estimates import column_of
+from pramana_core.learn.networks.bayes_net import LearnedFamily
+from pramana_core.learn.networks.bif import read_bif, write_bif, write_dot
+from pramana_core.learn.networks.network import BayesNet, log_likelihoods, posteriors, sample_chunks
+from pramana_core.learn.networks.structure import ParameterOptions, Scoring, Search, Structure
+from pramana_core.ties import first_largest_of_rows
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    import pandas as pd
+
+    from pramana_core.learn.networks.structure_learning import LearnedLink
+    from pramana_core.marginals.counts import Codes
+
+StructureLike: TypeAlias = Any
+"""A dict of each child's parents, a list of (parent, child), a graph of networkx, or a network of
+ours, pgmpy's or pyAgrum's."""
+
+WANTED = (
+    "a dict of each node's parents, a list of links (parent, child), a networkx.DiGraph, or a"
+    " network of pramana, pgmpy or pyAgrum"
+)
+
+
+@dataclass(frozen=True)
+class NetworkTask:
+    """What a `BayesNet` is asked to learn, checked: what jobs of the miner are made of.
+
+    Attributes:
+        structure: the structure given; None if it is to be learned.
+        variables: the nodes to learn it over; None for all.
+        parameters: how parameters are learned.
+        scoring, search, draws, seed: how the structure is learned.
+    """
+
+    structure: Structure | None
+    variables: tuple[str, ...] | None
+    parameters: ParameterOptions
+    scoring: Scoring
+    search: Search
+    draws: int
+    seed: int
+
+
+def structure_of(given: StructureLike, variables: Sequence[str] | None = None) -> Structure:
+    """Return a structure as it was given; `variables` without a link are nodes of it, too.
+
+    Raises:
+        StructureError: it is in none of the forms above, or has a cycle, a link twice, or no link
+            where the nodes are not named.
+    """
+    parents = _parents(given)
+    for name in variables or ():
+        parents.setdefault(name, [])
+    with one_sentence():
+        return Structure.of(parents)
+
+
+def scoring_of(scoring: object) -> Scoring:
+    """Return a score by its name, or by a dict of its name and options. Raises OptionError."""
+    if isinstance(scoring, Scoring):
+        return scoring
+    given = {"name": scoring} if isinstance(scoring, str) else scoring
+    if not isinstance(given, Mapping) or "name" not in given:
+        raise OptionError(
+            "scoring must be a name, such as 'bic', or a dict such as"
+            f" {{'name': 'bic', 'c_star': 2.0}}, not {shown(scoring)}.",
+            where="scoring",
+        )
+    known = Scoring.__dataclass_fields__
+    for option in given:
+        if option not in known:
+            raise OptionError(
+                f"scoring has no option {option!r}{did_you_mean([option], known)}; it has"
+                f" {', '.join(known)}.",
+                where="scoring",
+            )
+    with one_sentence():
+        return Scoring(**given)
+
+
+def without_errors(network: BayesNet, node: str, parents: tuple[str, ...]) -> LearnedFamily:
+    """Return a node's table as a family whose errors are unknown."""
+    table = network.tables[node]
+    unknown = np.full(table.shape, np.nan)
+    return LearnedFamily(node, parents, unknown, table, unknown, unknown, unknown, unknown)
+
+
+def _parents(given: StructureLike) -> dict[str, list[str]]:
+    if isinstance(given, Structure):
+        return given.as_dict()
+    network = getattr(given, "network_", None)
+    if network is not None:
+        return _parents(network.structure)
+    if isinstance(given, Mapping):
+        return _of_mapping(given)
+    if exchange.is_graph(given):
+        return _of_links(*exchange.links_of_networkx(given, "structure"))
+    if exchange.is_model(given):
+        return _of_links(*exchange.links_of_pyagrum(given))
+    if isinstance(given, list | tuple | set):
+        links = [_link(link) for link in given]
+        nodes = dict.fromkeys(name for link in links for name in link)
+        return _of_links(list(nodes), links)
+    raise StructureError(f"structure must be {WANTED}, not {shown(given)}.", where="structure")
+
+
+def _of_mapping(given: Mapping[Any, Any]) -> dict[str, list[str]]:
+    parents: dict[str, list[str]] = {}
+    for child, listed in given.items():
+        if isinstance(listed, str):
+            raise StructureError(
+                f"structure must give {child!r} a list of its parents, such as [{listed!r}], not"
+                f" the text {listed!r}.",
+                where="structure",
+            )
+        if not isinstance(listed, list | tuple | set | frozenset):
+            raise StructureError(
+                f"structure must give {child!r} a list of its parents, not {shown(listed)}.",
+                where="structure",
+            )
+        parents[_name(child)] = [_name(parent) for parent in listed]
+    for name in [name for listed in parents.values() for name in listed]:
+        parents.setdefault(name, [])
+    return parents
+
+
+def _of_links(nodes: list[str], links: list[tuple[str, str]]) -> dict[str, list[str]]:
+    parents: dict[str, list[str]] = {node: [] for node in nodes}
+    for parent, child in links:
+        parents[child].append(parent)
+    return parents
+
+
+def _link(link: object) -> tuple[str, str]:
+    if not isinstance(link, list | tuple) or len(link) != 2:
+        raise StructureError(
+            f"structure must list links as (parent, child), not as {link!r}.", where="structure"
+        )
+    return _name(link[0]), _name(link[1])
+
+
+def _name(given: object) -> str:
+    if not isinstance(given, str):
+        raise StructureError(
+            f"structure must name its nodes by text, not by {shown(given)}.", where="structure"
+        )
+    return given
+
+
+# A network as files and as models of other libraries, and back.
+
+
+class NetworkForms:
+    """The forms of anything that has a network."""
+
+    @property
+    @abstractmethod
+    def network_(self) -> BayesNet:
+        """The network itself: its structure and a valid table of each node."""
+
+    @property
+    @abstractmethod
+    def learned_links_(self) -> tuple[LearnedLink, ...]:
+        """What was learned of each link; nothing where the structure was given."""
+
+    def to_bif(self, path: str | Path | None = None, *, name: str = "network") -> str | None:
+        """Write the network in the Bayesian Interchange Format (BIF 0.15).
+
+        bnlearn, pgmpy, pyAgrum and GeNIe read it; no digit is lost. BIF knows only words: other
+        characters of a label are written as `_xHEX_`, which `from_bif` turns back.
+
+        Args:
+            path: the file; without one the text is returned.
+            name: the network's.
+
+        Raises:
+            NotFitted: nothing was learned.
+            InputError: the file cannot be written.
+        """
+        return written(write_bif(self.network_, name), path)
+
+    def to_dot(self, path: str | Path | None = None, *, name: str = "network") -> str | None:
+        """Write the structure in the language of Graphviz, with how sure each link is.
+
+        Args:
+            path: the file; without one the text is returned.
+            name: the graph's.
+
+        Raises:
+            NotFitted: nothing was learned.
+            InputError: the file cannot be written.
+        """
+        structure = self.network_.structure
+        confidence = {(k.parent, k.child): k.confidence for k in self.learned_links_}
+        return written(write_dot(structure, name, confidence), path)
+
+    def to_networkx(self) -> Any:
+        """Return the structure as a `networkx.DiGraph`.
+
+        Learned links have the attributes gain, confidence and compelled.
+
+        Raises:
+            NotFitted: nothing was learned.
+            NotInstalled: networkx is not installed.
+        """
+        return exchange.to_graph(self.network_.structure, self.learned_links_)
+
+    def to_pgmpy(self) -> Any:
+        """Return the network as a pgmpy `DiscreteBayesianNetwork`, categories as state names.
+
+        Raises:
+            NotFitted: nothing was learned.
+            NotInstalled: pgmpy is not installed.
+        """
+        return exchange.to_pgmpy(self.network_)
+
+    def to_pyagrum(self) -> Any:
+        """Return the network as a pyAgrum `BayesNet`, categories as labels.
+
+        Raises:
+            NotFitted: nothing was learned.
+            NotInstalled: pyAgrum is not installed.
+        """
+        return exchange.to_pyagrum(self.network_)
+
+    @classmethod
+    def from_bif(cls, source: str | Path) -> Self:
+        """Return the network of a BIF file, or of its text.
+
+        Raises:
+            InputError: the file cannot be read, or is no network in BIF.
+        """
+        with one_sentence():
+            return cls._of(read_bif(text_of(source, "source")))
+
+    @classmethod
+    def from_pgmpy(cls, model: Any) -> Self:
+        """Return the network of a pgmpy `DiscreteBayesianNetwork` that has its parameters.
+
+        Raises:
+            InputError: it is no such model, or has no parameters.
+        """
+        with one_sentence():
+            return cls._of(exchange.of_pgmpy(model))
+
+    @classmethod
+    def from_pyagrum(cls, model: Any) -> Self:
+        """Return the network of a pyAgrum `BayesNet`.
+
+        Raises:
+            InputError: it is no such network.
+        """
+        with one_sentence():
+            return cls._of(exchange.of_pyagrum(model))
+
+    @classmethod
+    def from_networkx(cls, graph: Any) -> Self:
+        """Return an estimator of the structure of a `networkx.DiGraph`, to be fitted.
+
+        Raises:
+            StructureError: the graph has no directions, or a cycle.
+        """
+        return cls._of_structure(structure_of(graph))
+
+    @classmethod
+    @abstractmethod
+    def _of(cls, network: BayesNet) -> Self:
+        """Return a network that was not learned here."""
+
+    @classmethod
+    @abstractmethod
+    def _of_structure(cls, structure: Structure) -> Self:
+        """Return an estimator of a given structure."""
+
+
+class NetworkAnswers:
+    """What can be asked of anything that has a network."""
+
+    @property
+    @abstractmethod
+    def network_(self) -> BayesNet:
+        """The network itself: its structure and a valid table of each node."""
+
+    def predict(
+        self,
+        frame: Frame,
+        target: str | Sequence[str] | None = None,
+        *,
+        missing_columns: MissingColumns = "warn",
+    ) -> npt.NDArray[Any] | pd.DataFrame:
+        """Return the most probable category of nodes, given what each row shows of the others.
+
+        Args:
+            frame: n rows; columns that are missing and cells that are empty are summed out.
+            target: the node to predict, or a list of nodes, each by itself; by default all nodes
+                that the frame has no column of. Their own columns in the frame are ignored.
+            missing_columns: what is done about nodes that are neither predicted nor columns of the
+                frame, and about those that a further column is called alike: `warn` names them,
+                `error` refuses the frame, `ignore` says nothing.
+
+        Returns:
+            of one target given by its name, (n,) labels; else a frame with a column per target and
+            the index of `frame`. A row that the network holds impossible has None.
+
+        Raises:
+            NotFitted: nothing was learned.
+            OptionError, UnknownVariable: target is no node, or nothing is left to predict; or
+                `missing_columns` is not one of these words.
+            UnknownCategory, MissingColumn: the frame does not fit the network's nodes, or lacks
+                some and that is an error.
+            LimitExceeded: what is missing is too much to be summed out exactly.
+        """
+        import pandas as pd
+
+        network, table = self.network_, as_frame(frame, "frame")
+        targets = self._targets(target, [str(name) for name in table.columns])
+        codes = self._codes(table, targets, missing_columns, by_default=target is None)
+        found = {}
+        for name in targets:
+            shares = self._posteriors([name], codes)
+            labels = np.array([*network.domain[name].categories, None], dtype=object)
+            lost = np.isnan(shares).any(axis=1)
+            best = np.where(lost, -1, first_largest_of_rows(np.nan_to_num(shares)))
+            found[name] = labels[best]
+        if isinstance(target, str):
+            return found[target]
+        return pd.DataFrame(found, index=table.index)
+
+    def predict_proba(
+        self,
+        frame: Frame,
+        target: str | None = None,
+        *,
+        missing_columns: MissingColumns = "warn",
+    ) -> pd.DataFrame:
+        """Return the probabilities of a node's categories, given what each row shows of others.
+
+        Args:
+            frame: n rows; see `predict`.
+            target: the node; by default the only one that the frame has no column of.
+            missing_columns: as in `predict`.
+
+        Returns:
+            (n, categories): a column per category, with the index of `frame`; NaN in a row that
+            the network holds impossible.
+
+        Raises:
+            InputError, OptionError: as in `predict`.
+        """
+        import pandas as pd
+
+        table = as_frame(frame, "frame")
+        targets = self._targets(target, [str(name) for name in table.columns])
+        if len(targets) != 1:
+            raise OptionError(
+                f"target must name one node, for the frame has no column of {len(targets)}:"
+                f" {', '.join(targets)}.",
+                where="target",
+            )
+        codes = self._codes(table, targets, missing_columns, by_default=target is None)
+        shares = self._posteriors(targets, codes)
+        names = list(self.network_.domain[targets[0]].categories)
+        return pd.DataFrame(shares, index=table.index, columns=names)
+
+    def query(
+        self, of: str | Sequence[str], given: Mapping[str, Any] | None = None
+    ) -> pd.DataFrame:
+        """Return the joint distribution of nodes, given the categories of others: P(of | given).
+
+        Exact, by elimination of variables.
+
+        Args:
+            of: the node to ask for, or a list of nodes.
+            given: the category of each known node.
+
+        Returns:
+            a row per combination of categories, with its `probability`; the sum is 1. A node that
+            is called so itself has the column `probability (variable)`.
+
+        Raises:
+            NotFitted: nothing was learned.
+            OptionError: no node, one that is also given, or what is given is impossible.
+            UnknownVariable, UnknownCategory: a node or a category that there is not.
+            LimitExceeded: too many nodes at once.
+        """
+        network = self.network_
+        names = list(names_of(of, "of", one=True))
+        known = self._evidence(given)
+        self._require_nodes(names, "of")
+        both = [name for name in names if name in known]
+        if both:
+            raise OptionError(f"of asks for {both[0]!r}, which is given.", where="of")
+        codes: dict[str, Codes] = {names[0]: np.zeros(1, dtype=np.uint8)}
+        if known:
+            row = {name: [label] for name, label in known.items()}
+            codes = encode(row, network.domain.project(list(known)), "given")
+        shares = self._posteriors(names, codes)[0]
+        if np.isnan(shares).any():
+            said = ", ".join(f"{name}={label}" for name, label in known.items())
+            raise OptionError(
+                f"given has probability zero in this network: {said}; nothing follows from it.",
+                where="given",
+            )
+        domain = network.domain.project(names)
+        cells = np.indices(domain.shape).reshape(len(names), -1)
+        rows = decode(dict(zip(names, cells.astype(np.uint32), strict=True)), domain)
+        called = [column_of(name, ("probability",)) for name in rows.columns]
+        return rows.set_axis(called, axis=1).assign(probability=shares.ravel())
+
+    def sample(self, n: int, *, seed: int = 0) -> pd.DataFrame:
+        """Draw records from the network: synthetic data, as private as what it was learned from.
+
+        Args:
+            n: how many.
+            seed: decides them; the same seed draws the same records.
+
+        Returns:
+            (n, nodes) labels, categorical.
+
+        Raises:
+            NotFitted: nothing was learned.
+            OptionError: n below 1, or a seed below 0.
+        """
+        network = self.network_
+        for name, number in (("n", n), ("seed", seed)):
+            if isinstance(number, bool) or not isinstance(number, int | np.integer):
+                raise OptionError(
+                    f"{name} must be a whole number, not {shown(number)}.", where=name
+                )
+        if n < 1:
+            raise OptionError(f"n must be at least 1, not {n}.", where="n")
+        chunks = list(sample_chunks(network, int(n), int(seed)))
+        nodes = network.structure.nodes
+        codes = {name: np.concatenate([chunk[name] for chunk in chunks]) for name in nodes}
+        return decode(codes, network.domain.project(nodes))
+
+    def score(self, frame: Frame, *, missing_columns: MissingColumns = "warn") -> float:
+        """Return the mean log-likelihood of the rows, in nats per record; the higher the better.
+
+        What a row lacks is summed out. One row that the network holds impossible makes it -inf.
+        With a prior (`method="map"`) nothing is impossible on counts by `ml`; by `moment` a count
+        may be too far below zero for it.
+
+        Args:
+            frame: n rows; see `predict`.
+            missing_columns: as in `predict`.
+
+        Raises:
+            NotFitted: nothing was learned.
+            UnknownCategory, MissingColumn: the frame does not fit the network's nodes.
+        """
+        codes = self._codes(as_frame(frame, "frame"), [], missing_columns)
+        with one_sentence():
+            logs = log_likelihoods(self.network_, codes)
+        return float(logs.mean())
+
+    def _posteriors(
+        self, nodes: Sequence[str], codes: Mapping[str, Codes]
+    ) -> npt.NDArray[np.float64]:
+        with one_sentence():
+            return posteriors(self.network_, nodes, codes)
+
+    def _targets(self, target: object, columns: Sequence[str]) -> list[str]:
+        nodes = self.network_.structure.nodes
+        if target is None:
+            absent = [name for name in nodes if name not in columns]
+            if not absent:
+                raise OptionError(
+                    "target must name what to predict, for the frame has a column of every node:"
+                    f" {', '.join(nodes)}.",
+                    where="target",
+                )
+            return absent
+        names = list(names_of(target, "target", one=True))
+        self._require_nodes(names, "target")
+        return names
+
+    def _codes(
+        self,
+        table: pd.DataFrame,
+        targets: Sequence[str],
+        missing_columns: MissingColumns,
+        *,
+        by_default: bool = False,
+    ) -> dict[str, Codes]:
+        """Return what a frame shows of other nodes than the targets, chosen `by_default` or not."""
+        network = self.network_
+        others = [name for name in network.structure.nodes if name not in targets]
+        if not others:
+            return {targets[0]: np.zeros(len(table), dtype=np.uint8)}
+        codes = encode(table, network.domain.project(others), "frame", missing=True)
+        meant = misnamed(table, targets) if by_default else []
+        # Nodes are predicted by default if they are missing: then no others are.
+        used, nodes = [*others, *meant], network.structure.nodes
+        tell_of_missing(table, used, nodes, missing_columns, predicted=bool(meant))
+        return codes
+
+    def _evidence(self, given: object) -> dict[str, Any]:
+        if given is None:
+            return {}
+        if not isinstance(given, Mapping):
+            raise OptionError(
+                f"given must be a dict of a category per known node, not {shown(given)}.",
+                where="given",
+            )
+        self._require_nodes(list(given), "given")
+        return dict(given)
+
+    def _require_nodes(self, names: Sequence[object], argument: str) -> None:
+        nodes = self.network_.structure.nodes
+        for name in names:
+            if name not in nodes:
+                raise UnknownVariable(
+                    f"{argument} names {name!r}, which is no"
+                    f" node{did_you_mean([name], nodes)}; the nodes are"
+                    f" {', '.join(nodes)}.",
+                    where=argument,
+                )

@@ -1,0 +1,237 @@
+"""Plans as a person states them: a channel for each variable, or a few words that say it.
+
+Also here:
+
+* Channels, blocks and plans, under the names that people import.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+from pydantic import TypeAdapter, ValidationError
+
+from owner_agent.site.channels import AnyChannel
+from owner_agent.site.mistakes import mistake, own_mistakes
+from owner_agent.site.protection import require_estimable, require_protected
+from pramana.designing import number, one_of, require_domain, require_variables
+from pramana.frames.sentences import one_sentence, options_told, quoted
+from pramana.frames.tables import names_of, shown
+from pramana_core.alike import did_you_mean
+from pramana_core.channels import (
+    CutAndPaste,
+    Dense,
+    Grouped,
+    Identity,
+    Mixture,
+    OneHot,
+    RandomSymmetric,
+    Sampled,
+    StructuralZeros,
+    Symmetric,
+    Transition,
+    Withheld,
+)
+from pramana_core.design import gamma_of_epsilon, gamma_of_p
+from pramana_core.design.families import require_gamma
+from pramana_core.domain import Domain, Variable
+from pramana_core.errors import ChannelError, PlanError, UnprotectedVariable
+from pramana_core.plan import Block, Plan
+
+__all__ = [
+    "Block",
+    "CutAndPaste",
+    "Dense",
+    "Grouped",
+    "Identity",
+    "Mixture",
+    "OneHot",
+    "Plan",
+    "RandomSymmetric",
+    "Sampled",
+    "StructuralZeros",
+    "Symmetric",
+    "Withheld",
+]
+
+Names: TypeAlias = tuple[str, ...]
+
+Channel: TypeAlias = Transition | Mapping[str, Any]
+"""A channel, or its keys as in a site file: `{"kind": "symmetric", "p": 0.1}`."""
+
+_READER: TypeAdapter[AnyChannel] = TypeAdapter(AnyChannel)
+
+
+@options_told
+def plan(
+    domain: Domain,
+    channels: Mapping[str | tuple[str, ...], Channel] | None = None,
+    *,
+    p: float | None = None,
+    gamma: float | None = None,
+    epsilon: float | None = None,
+    public: Sequence[str] = (),
+    withheld: Sequence[str] = (),
+) -> Plan:
+    """State how each variable is randomized.
+
+    Every variable must be named or covered by `p`, `gamma` or `epsilon`: none is left unrandomized
+    by default. The amplifications of variables multiply: with `gamma=3` for each of four, the whole
+    record has 81 (Ma 7.1.3). `pm.design` starts from the whole record instead.
+
+    Args:
+        domain: the variables.
+        channels: by variable, or by a tuple of variables that are randomized together, a channel or
+            its keys as in a site file: `{"kind": "symmetric", "p": 0.1}`,
+            `{"kind": "grouped", "groups": [["a", "b"], ["c", "d"]], "gamma": 9}`.
+        p: every other variable is replaced with this probability (Ma 2.1), which must be below
+            (K - 1)/K for K categories.
+        gamma: or randomized symmetrically with this amplification, above 1 (FRAPP eq. 13).
+        epsilon: or with its logarithm, above 0.
+        public: variables that are reported as they are.
+        withheld: variables that are not reported, and so no part of the plan.
+
+    Returns:
+        The plan, its blocks in the domain's order.
+
+    Raises:
+        PlanError: a variable is covered twice or not at all, or a channel does not fit.
+        UnprotectedVariable: a channel reports what is true, or lets it be read off.
+        SingularChannel: nothing could be estimated from a channel's reports.
+        ChannelError, OptionError, UnknownVariable, UnknownCategory: what is asked cannot be.
+
+    Examples:
+        >>> import pramana as pm
+        >>> domain = pm.Domain.of(age=["child", "adult"], sex=["f", "m"], town=["A", "B", "C"])
+        >>> pm.plan(domain, p=0.1, public=["town"])
+        Plan(age: symmetric, kept 0.9; sex: symmetric, kept 0.9; town: none)
+        >>> together = {("age", "sex"): {"kind": "gamma-diagonal", "gamma": 19}}
+        >>> pm.plan(domain, together, withheld=["town"]).domain.names
+        ('age', 'sex')
+    """
+    require_domain(domain)
+    strength = one_of({"p": p, "gamma": gamma, "epsilon": epsilon})
+    asked = _keyed(channels)
+    open_, hidden = names_of(public, "public"), names_of(withheld, "withheld")
+    rest = _rest({"channels": sum(asked, ()), "public": open_, "withheld": hidden}, domain)
+    blocks = [_block(names, given, domain) for names, given in asked.items()]
+    blocks += [Block((domain[name],), Identity(domain[name].size)) for name in open_]
+    blocks += [_symmetric(domain[name], strength) for name in rest]
+    if not blocks:
+        raise PlanError("withheld names every variable, and nothing is left to report.")
+    return Plan(tuple(sorted(blocks, key=lambda block: domain.axis(block.names[0]))))
+
+
+def _rest(said: Mapping[str, Sequence[str]], domain: Domain) -> list[str]:
+    """Return the variables that no argument names, after checking that none is named twice.
+
+    Raises:
+        UnknownVariable: an argument names what is not a variable.
+        PlanError: one is named twice.
+    """
+    for argument, names in said.items():
+        require_variables(names, domain, argument)
+    times = Counter(name for names in said.values() for name in names)
+    for name in domain.names:
+        if times[name] > 1:
+            where = [argument for argument, names in said.items() if name in names]
+            raise PlanError(
+                f"Variable {name!r} is named {times[name]} times, in {' and '.join(where)}; it must"
+                " be named once.",
+                where=name,
+            )
+    return [name for name in domain.names if not times[name]]
+
+
+def _keyed(channels: object) -> dict[Names, Channel]:
+    """Return the channels by the names of their variables."""
+    if channels is None:
+        return {}
+    if not isinstance(channels, Mapping):
+        raise PlanError(
+            "channels must be a dict by variable, such as"
+            f' {{"age": {{"kind": "symmetric", "p": 0.1}}}}, not {shown(channels)}.',
+            where="channels",
+        )
+    found: dict[Names, Channel] = {}
+    for key, channel in channels.items():
+        names = (key,) if isinstance(key, str) else key
+        if not (isinstance(names, tuple) and names and all(isinstance(n, str) for n in names)):
+            raise PlanError(
+                f"channels must have a variable's name or a tuple of names as keys, not"
+                f" {shown(key)}.",
+                where="channels",
+            )
+        found[names] = channel
+    return found
+
+
+def _block(names: Names, given: object, domain: Domain) -> Block:
+    """Return variables with the channel that is asked for them."""
+    key = names[0] if len(names) == 1 else names
+    variables = tuple(domain[name] for name in names)
+    with one_sentence(f"channels[{key!r}]"):
+        channel = given if isinstance(given, Transition) else _read(given).transition(variables)
+        block = Block(variables, channel)
+        require_estimable(block)
+        try:
+            require_protected(block, frozenset(names))
+        except UnprotectedVariable as error:
+            raise UnprotectedVariable(
+                error.message,
+                where=error.where,
+                remedy="Give it a channel that randomizes, or name it in public.",
+            ) from None
+    return block
+
+
+def _read(given: object) -> AnyChannel:
+    if not isinstance(given, Mapping):
+        raise ChannelError(
+            'must be a channel, or its keys such as {"kind": "symmetric", "p": 0.1}, not'
+            f" {shown(given)}."
+        )
+    try:
+        return _READER.validate_python(dict(given))
+    except ValidationError as error:
+        found = own_mistakes(error)
+        if found[0]["type"].startswith("union_tag"):
+            kinds = found[0].get("ctx", {}).get("expected_tags") or quoted(_kinds())
+            has = "and is not given"
+            if "kind" in given:
+                has = f"not {given['kind']!r}{did_you_mean([given['kind']], _kinds())}"
+            raise ChannelError(f"kind must be one of {kinds}, {has}.", where="kind") from None
+        mistakes = [mistake(("channel", *e["loc"]), e["type"], e["msg"]) for e in found]
+        words = "; ".join(t.replace("channel.", "").removeprefix("channel: ") for t in mistakes)
+        raise ChannelError(f"{words.rstrip('.')}.", where="channels") from None
+
+
+def _kinds() -> list[str]:
+    return list(_READER.json_schema()["discriminator"]["mapping"])
+
+
+def _symmetric(variable: Variable, strength: tuple[str, object] | None) -> Block:
+    """Return a variable with a symmetric channel of a strength. Raises OptionError, PlanError."""
+    if strength is None:
+        raise PlanError(
+            f"Nothing is said of {variable.name!r}; give p, gamma or epsilon for every variable"
+            " that is not named, or name it in channels, in public (reported as it is) or in"
+            " withheld (not reported).",
+            where=variable.name,
+        )
+    demand, value = strength
+    asked = number(value, demand)
+    with one_sentence(f"For variable {variable.name!r}" if demand == "p" else ""):
+        if demand == "p":
+            gamma_of_p(variable.size, asked)
+        elif demand == "gamma":
+            require_gamma(asked)
+        else:
+            gamma_of_epsilon(asked)
+    keys = {"kind": "symmetric", demand: asked}
+    return _block((variable.name,), keys, Domain((variable,)))
+
+
+# Channels, blocks and plans, under the names that people import.

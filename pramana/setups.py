@@ -1,0 +1,445 @@
+"""Randomize as an owner does, with keys that derive from a seed.
+
+The reports come from `owner_agent.randomize.reports` and nothing else, so that a figure or a
+simulation made from them tests the product and not a copy of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import TypeAdapter
+
+from owner_agent.randomize.draws import pseudonyms
+from owner_agent.randomize.reports import randomize
+from owner_agent.site.channels import AnyChannel
+from owner_agent.state.keys import Secrets
+from pramana_core.channels import Coordinated, Identity
+from pramana_core.domain import Domain, Variable
+from pramana_core.errors import OptionError
+from pramana_core.learn.networks.network import BayesNet
+from pramana_core.learn.networks.structure import Structure
+from pramana_core.marginals.counts import Codes, ReportedCounts
+from pramana_core.plan import Block, Plan
+from pramana_core.wire.parts import Pseudonyms, code_dtype
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+STUDY = "reproduce"
+"""The name enters every draw: with another one the published figures would not come out again."""
+
+
+@dataclass(frozen=True)
+class SeededOwner:
+    """An owner of some records whose secrets derive from a seed: for experiments only."""
+
+    label: str
+    keys: Pseudonyms
+
+    @classmethod
+    def of(cls, name: str, seed: int, records: int) -> SeededOwner:
+        """Make the owner of an experiment with that many records."""
+        label = f"{name} {seed}"
+        return cls(label, pseudonyms(_secrets(label, 0), STUDY, map(str, range(records))))
+
+    def report(self, plan: Plan, columns: Mapping[str, Codes], run: int = 0) -> ReportedCounts:
+        """Randomize the first records and count the reports.
+
+        Args:
+            plan: what to do.
+            columns: true codes by variable, all of one length, at most the owner's records.
+            run: every run has a draw key of its own, so that its draws are independent.
+        """
+        length = len(next(iter(columns.values())))
+        secrets = _secrets(self.label, run)
+        # The coin of a study plan is the same in every run of a study.
+        coined = any(isinstance(block.channel, Coordinated) for block in plan.blocks)
+        study = f"{STUDY} {run}" if coined else STUDY
+        released = randomize(plan, secrets, study, self.keys[:length], columns)
+        return ReportedCounts(released.columns, plan.reported_sizes)
+
+
+def numbered(name: str, size: int) -> Variable:
+    """Return a variable with categories 1 to `size`, as the papers number them."""
+    return Variable(name, tuple(str(k + 1) for k in range(size)))
+
+
+def draw_cells(
+    pmf: np.ndarray[tuple[int, ...], np.dtype[np.float64]],
+    names: tuple[str, ...],
+    records: int,
+    rng: np.random.Generator,
+) -> dict[str, Codes]:
+    """Draw records from a joint probability table, one axis per name; returns their codes."""
+    cells = rng.choice(pmf.size, size=records, p=pmf.ravel())
+    axes = np.unravel_index(cells, pmf.shape)
+    return {
+        name: axis.astype(code_dtype(size))
+        for name, axis, size in zip(names, axes, pmf.shape, strict=True)
+    }
+
+
+def _secrets(label: str, run: int) -> Secrets:
+    return Secrets(
+        draw=hashlib.sha256(f"draw {label} {run}".encode()).digest(),
+        linkage=hashlib.sha256(f"linkage {label}".encode()).digest(),
+    )
+
+
+RECORDS = 20_000
+"""The number of records in the experiment."""
+
+STRUCTURE = Structure.of(
+    {
+        "A": [],
+        "T": ["A"],
+        "S": [],
+        "L": ["S"],
+        "B": ["S"],
+        "E": ["T", "L"],
+        "D": ["E", "B"],
+        "X": ["E"],
+        "C": ["D", "X"],
+        "F": ["C"],
+        "G": ["C"],
+    }
+)
+
+CHOSEN_EDGES = (
+    "Figure 5.2 lost its drawing; the edges into C, F and G are chosen to agree with Table 5.2."
+)
+
+_SIZES = {node: 3 if node in "LB" else 2 for node in STRUCTURE.nodes}
+
+DOMAIN = Domain.of(**{node: [str(k + 1) for k in range(n)] for node, n in _SIZES.items()})
+
+_PRINTED = {
+    "A": "0.7 0.3",
+    "S": "0.5 0.5",
+    "T": "0.1 0.9 0.9 0.1",
+    "L": "0.3 0.7 0.4 0.15 0.3 0.15",
+    "B": "0.8 0.15 0.1 0.5 0.1 0.35",
+    "E": "0.25 0.8 0.15 0.5 0.3 0.4 0.75 0.2 0.85 0.5 0.7 0.6",
+    "D": "0.7 0.65 0.1 0.4 0.8 0.35 0.3 0.35 0.9 0.6 0.2 0.65",
+    "X": "0.2 0.6 0.8 0.4",
+    "C": "0.9 0.4 0.6 0.25 0.1 0.6 0.4 0.75",
+    "F": "0.25 0.9 0.75 0.1",
+    "G": "0.2 0.4 0.8 0.6",
+}
+"""Figure 5.2's rows: value of the node slowest, then the parents' combinations."""
+
+
+def network() -> BayesNet:
+    """Return the network of figure 5.2 with the edges chosen above."""
+    tables = {}
+    for node, parents in STRUCTURE.families:
+        row = np.array([float(p) for p in _PRINTED[node].split()])
+        shape = (_SIZES[node], *(_SIZES[p] for p in parents))
+        tables[node] = np.moveaxis(row.reshape(shape), 0, -1)
+    return BayesNet(DOMAIN, STRUCTURE, tables)
+
+
+CHANNELS: dict[str, dict[str, object]] = {
+    "A": {"kind": "binary", "p1": 0.25, "p2": 0.25},
+    "L": {"kind": "ternary", "p1": 0.15, "p2": 0.15},
+    "B": {"kind": "ternary", "p1": 0.15, "p2": 0.15},
+    "E": {"kind": "binary", "p1": 0.2, "p2": 0.2},
+    "D": {"kind": "binary", "p1": 0.25, "p2": 0.25},
+    "X": {"kind": "binary", "p1": 0.2, "p2": 0.2},
+    "C": {"kind": "binary", "p1": 0.1, "p2": 0.25},
+    "F": {"kind": "binary", "p1": 0.1, "p2": 0.25},
+}
+"""Table 5.1 as channels of a site file; T, S and G are not sensitive."""
+
+OWNERS = {"clinic": "ATSG", "laboratory": "LBX", "registry": "EDCF"}
+"""Which owner holds which variables (the figure's partition is lost as well)."""
+
+
+def owner_of(node: str) -> str:
+    """Return the owner of a variable."""
+    return next(owner for owner, nodes in OWNERS.items() if node in nodes)
+
+
+def plan(exact: str = "") -> Plan:
+    """Return Table 5.1 as a plan of all variables.
+
+    Args:
+        exact: variables that are not randomized although they are sensitive: with the columns of
+            one owner, this is what that owner can learn from without a miner (Ma 5.2.1).
+    """
+    return Plan(tuple(_block(node, randomized=node not in exact) for node in STRUCTURE.nodes))
+
+
+def _block(node: str, *, randomized: bool) -> Block:
+    variable = DOMAIN[node]
+    if not randomized or node not in CHANNELS:
+        return Block((variable,), Identity(variable.size))
+    spec = TypeAdapter(AnyChannel).validate_python(CHANNELS[node])
+    return Block((variable,), spec.transition((variable,)))
+
+
+Floats = npt.NDArray[np.float64]
+Columns = dict[str, npt.NDArray[np.generic]]
+Rng = int | np.random.Generator
+
+STORE_RECORDS = 1000
+"""As many as the dissertation's data sets have."""
+
+EXPENDITURE, DEBT = (296.775, 59.299), (504.692, 59.054)
+"""Mean and standard deviation in dollars (table 1)."""
+
+GENDER = 0.468
+"""The share of gender 1."""
+
+CORRELATION = -0.91
+"""Of expenditure and debt."""
+
+SPREADS = {"ME.L": 15.0, "ME.L.MV1": 30.0, "ME.L.MV2": 45.0}
+"""The standard deviation of expenditure around its hump over age, in dollars."""
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A made table with relationships that masking must keep.
+
+    Attributes:
+        name: as the dissertation calls its own, such as NM.01.
+        words: the relationships in a sentence.
+        columns: what each column of the frame is, in the frame's order.
+        told: the names of the non-confidential columns S.
+        confidential: the names of the confidential columns X.
+    """
+
+    name: str
+    words: str
+    columns: Mapping[str, str]
+    told: tuple[str, ...]
+    confidential: tuple[str, ...]
+    draw: Callable[[np.random.Generator, int], Columns]
+
+    def make(self, rng: Rng, records: int = STORE_RECORDS) -> pd.DataFrame:
+        """Return `records` rows drawn by a generator, or by one with this seed.
+
+        Raises:
+            OptionError: fewer than one record is asked for.
+        """
+        import pandas as pd
+
+        if records < 1:
+            raise OptionError(f"records must be at least 1, not {records}.", where="records")
+        frame = pd.DataFrame(self.draw(np.random.default_rng(rng), records))
+        return frame[list(self.columns)]
+
+
+def store(rng: Rng, records: int = STORE_RECORDS) -> pd.DataFrame:
+    """Return the store's table: the columns age, gender, expenditure and debt.
+
+    Args:
+        rng: a generator, or the seed of one.
+        records: how many rows.
+
+    Raises:
+        OptionError: fewer than one record is asked for.
+    """
+    return DATASETS["ME.L"].make(rng, records)
+
+
+def _store(spread: float) -> Callable[[np.random.Generator, int], Columns]:
+    def draw(rng: np.random.Generator, n: int) -> Columns:
+        age = rng.uniform(20.0, 60.0, n)
+        gender = (rng.random(n) < GENDER).astype(np.int64)
+        # Age is uniform, so the sides of the hump are uniform too, with variance height^2 / 12.
+        (mean, deviation), (owed, varied) = EXPENDITURE, DEBT
+        height = np.sqrt(12 * (deviation**2 - spread**2))
+        hump = height * (0.5 - np.abs(age - 40.0) / 20.0)
+        expenditure = mean + hump + rng.normal(0.0, spread, n)
+        explained = CORRELATION * varied / deviation * (expenditure - mean)
+        debt = owed + explained + rng.normal(0.0, varied * np.sqrt(1 - CORRELATION**2), n)
+        return {"age": age, "gender": gender, "expenditure": expenditure, "debt": debt}
+
+    return draw
+
+
+def _check(values: Floats, turn: float) -> Floats:
+    """A check mark: steeply down to 0 at `turn`, then half as steeply up."""
+    return np.where(values < turn, 2 * (turn - values), values - turn)
+
+
+def _check_mark(rng: np.random.Generator, n: int) -> Columns:
+    s1, s2 = rng.uniform(0, 10, n), rng.integers(0, 2, n)
+    x1 = 100 + 12 * _check(s1, 3) + 8 * s2 + rng.normal(0, 8, n)
+    x2 = 40 + 0.5 * _check(x1, 130) + rng.normal(0, 4, n)
+    return {"s1": s1, "s2": s2, "x1": x1, "x2": x2}
+
+
+def _u_shape(rng: np.random.Generator, n: int) -> Columns:
+    s1, s2 = rng.uniform(0, 10, n), rng.normal(50, 10, n)
+    x1 = 20 + 3 * (s1 - 5) ** 2 + 0.4 * (s2 - 50) + rng.normal(0, 6, n)
+    x2 = 300 - 0.08 * (x1 - 60) ** 2 + rng.normal(0, 15, n)
+    return {"s1": s1, "s2": s2, "x1": x1, "x2": x2}
+
+
+def _three_clusters(rng: np.random.Generator, n: int) -> Columns:
+    centres = np.array([[2.0, 30.0, 40.0, 70.0], [5.0, 55.0, 90.0, 65.0], [8.0, 40.0, 65.0, 20.0]])
+    spreads = np.array([0.6, 5.0, 6.0, 5.0])
+    drawn = centres[rng.integers(0, 3, n)] + spreads * rng.standard_normal((n, 4))
+    return dict(zip(("s1", "s2", "x1", "x2"), drawn.T, strict=True))
+
+
+def _wave(rng: np.random.Generator, n: int) -> Columns:
+    s1, s2 = rng.uniform(0, 10, n), rng.uniform(-1, 1, n)
+    x1 = 500 + 80 * np.sin(2 * np.pi * s1 / 7) + 40 * s2 + rng.normal(0, 25, n)
+    x2 = 10 + 4 * np.cos((x1 - 500) / 40) + 5 * s2**2 + rng.normal(0, 1, n)
+    return {"s1": s1, "s2": s2, "x1": x1, "x2": x2}
+
+
+def _crossing(rng: np.random.Generator, n: int) -> Columns:
+    s1, s2 = rng.uniform(-3, 3, n), rng.integers(0, 2, n)
+    x1 = 50 + np.where(s2 == 1, 1, -1) * (4 * s1**2 - 12) + rng.normal(0, 4, n)
+    x2 = 1000 + 0.5 * (x1 - 50) ** 2 + 20 * s1 + rng.normal(0, 25, n)
+    return {"s1": s1, "s2": s2, "x1": x1, "x2": x2}
+
+
+def _check_mark_left(rng: np.random.Generator, n: int) -> Columns:
+    s1, r1 = rng.uniform(0, 10, n), rng.uniform(-15, 15, n)
+    x1 = 100 + 12 * _check(s1, 3) + r1
+    x2 = 40 + 6 * _check(s1, 3) + 1.5 * _check(r1, -5) + rng.normal(0, 2, n)
+    return {"s1": s1, "x1": x1, "x2": x2}
+
+
+def _growth(rng: np.random.Generator, n: int) -> Columns:
+    s1, s2 = rng.uniform(0, 10, n), rng.integers(0, 2, n)
+    x1 = 20 * np.exp(0.25 * s1 + 0.2 * s2 + rng.normal(0, 0.15, n))
+    x2 = 30 * np.sqrt(x1) + rng.normal(0, 12, n)
+    return {"s1": s1, "s2": s2, "x1": x1, "x2": x2}
+
+
+def _saturation(rng: np.random.Generator, n: int) -> Columns:
+    s1, s2 = rng.normal(0, 1, n), rng.normal(0, 1, n)
+    x1 = 10 + 80 / (1 + np.exp(-3 * s1 - s2)) + rng.normal(0, 5, n)
+    x2 = 5 + 0.001 * np.clip(x1, 0, None) ** 2.5 + rng.normal(0, 4, n)
+    return {"s1": s1, "s2": s2, "x1": x1, "x2": x2}
+
+
+def _decay(rng: np.random.Generator, n: int) -> Columns:
+    s1, s2 = rng.gamma(2.0, 2.0, n) + 0.5, rng.uniform(0, 1, n)
+    x1 = 200 * np.log1p(s1) + 60 * s2**3 + rng.normal(0, 20, n)
+    x2 = 4000 / np.clip(x1, 50, None) * np.exp(rng.normal(0, 0.1, n))
+    return {"s1": s1, "s2": s2, "x1": x1, "x2": x2}
+
+
+_STORE = {
+    "age": "years, uniform from 20 to 60",
+    "gender": "0 or 1; 46.8 percent are 1",
+    "expenditure": "dollars a year; a hump over age with its top at 40",
+    "debt": "dollars; falls linearly with expenditure",
+}
+_NONE = {"expenditure", "debt", "x1", "x2"}
+
+
+def _dataset(
+    name: str,
+    words: str,
+    columns: Mapping[str, str],
+    draw: Callable[[np.random.Generator, int], Columns],
+) -> Dataset:
+    told = tuple(column for column in columns if column not in _NONE)
+    hidden = tuple(column for column in columns if column in _NONE)
+    return Dataset(name, words, MappingProxyType(dict(columns)), told, hidden, draw)
+
+
+def _numbered(s1: str, s2: str, x1: str, x2: str) -> dict[str, str]:
+    return {"s1": s1, "s2": s2, "x1": x1, "x2": x2}
+
+
+_ALL = (
+    _dataset(
+        "ME.L",
+        "Expenditure is a hump over age; debt falls linearly with expenditure.",
+        _STORE,
+        _store(SPREADS["ME.L"]),
+    ),
+    _dataset(
+        "ME.L.S1",
+        "The store without gender: one non-confidential column.",
+        {name: words for name, words in _STORE.items() if name != "gender"},
+        _store(SPREADS["ME.L"]),
+    ),
+    _dataset(
+        "ME.L.MV1",
+        "The store with a standard deviation of 30 around its hump.",
+        _STORE,
+        _store(SPREADS["ME.L.MV1"]),
+    ),
+    _dataset(
+        "ME.L.MV2",
+        "The store with a standard deviation of 45 around its hump.",
+        _STORE,
+        _store(SPREADS["ME.L.MV2"]),
+    ),
+    _dataset(
+        "NM.01",
+        "Check marks: x1 over s1, and x2 over x1.",
+        _numbered("uniform, 0 to 10", "0 or 1", "check mark over s1, shifted by s2", "over x1"),
+        _check_mark,
+    ),
+    _dataset(
+        "NM.02",
+        "A U: x1 over s1; x2 over x1 is a U upside down.",
+        _numbered("uniform, 0 to 10", "normal around 50", "U over s1, and s2", "arch over x1"),
+        _u_shape,
+    ),
+    _dataset(
+        "NM.03",
+        "Three clusters whose centres are on no straight line.",
+        _numbered("near 2, 5 or 8", "near 30, 55 or 40", "near 40, 90 or 65", "near 70, 65 or 20"),
+        _three_clusters,
+    ),
+    _dataset(
+        "NM.04",
+        "Waves: x1 over s1, and x2 over x1; s2 adds to both.",
+        _numbered("uniform, 0 to 10", "uniform, -1 to 1", "sine of s1, and s2", "cosine of x1"),
+        _wave,
+    ),
+    _dataset(
+        "NM.05",
+        "A valley over s1 where s2 is 1 and a hump where it is 0; x2 is a U over x1.",
+        _numbered("uniform, -3 to 3", "0 or 1: which way", "valley or hump over s1", "U over x1"),
+        _crossing,
+    ),
+    _dataset(
+        "NM.01.S1",
+        "The check mark with one non-confidential column; what is left of x2 is a check mark over"
+        " what is left of x1.",
+        {"s1": "uniform, 0 to 10", "x1": "check mark over s1", "x2": "over s1 and x1's residual"},
+        _check_mark_left,
+    ),
+    _dataset(
+        "MNL.01",
+        "Growth: x1 is exponential in s1; x2 is a square root of x1.",
+        _numbered("uniform, 0 to 10", "0 or 1", "exponential in s1 and s2", "root of x1"),
+        _growth,
+    ),
+    _dataset(
+        "MNL.02",
+        "Saturation: x1 is logistic in s1 and s2; x2 is a power of x1.",
+        _numbered("normal", "normal", "logistic in s1 and s2", "power of x1"),
+        _saturation,
+    ),
+    _dataset(
+        "MNL.03",
+        "Decay: x1 is logarithmic in s1, which is skewed; x2 is as one over x1.",
+        _numbered("gamma, skewed", "uniform, 0 to 1", "logarithm of s1, and s2", "one over x1"),
+        _decay,
+    ),
+)
+
+DATASETS: Mapping[str, Dataset] = MappingProxyType({each.name: each for each in _ALL})
+"""All data sets by name: the store's four, six non-monotonic ones and three monotonic ones."""

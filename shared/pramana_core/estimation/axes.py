@@ -1,0 +1,653 @@
+"""How a plan's blocks make up a marginal table: one axis of reports per block that it touches.
+
+Strata: reported counts of records that share the same channels, on one table of true cells. Every
+operation works along the axes of the count tensor: neighbouring channels of few categories go
+together, as one matrix, and a small table is one product with its listed probabilities; nothing
+iterates over records.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from pramana_core.channels import CONDITION_LIMIT, LISTED_ENTRIES, Transition, along_axis
+from pramana_core.domain import Domain, Variable
+from pramana_core.errors import DomainError, EstimationError, LimitExceeded, OptionError
+from pramana_core.marginals.counts import ReportTables, Tensor
+from pramana_core.marginals.passes import refuse_noise
+from pramana_core.marginals.support_counts import Indices
+from pramana_core.plan import Plan
+from pramana_core.ties import first_smallest
+
+_TOGETHER = 64
+"""Neighbouring channels of up to so many categories together, true or reported, are one matrix."""
+
+
+@dataclass(frozen=True)
+class Stratum:
+    """Reported counts of records that share the same channels.
+
+    Args:
+        reported: one axis per channel, of the channel's number of reported categories.
+        channels: what randomized them.
+        groups: per channel the axes of the true table whose product it randomizes, in its order;
+            by default each channel has one axis, in the order of the channels. Axes in no group
+            are not reported: they are summed out, which is what a withheld channel does.
+        shape: the true table's; by default that of the channels.
+        few: up to so many probabilities are listed, and not worked out axis by axis.
+    """
+
+    reported: Tensor
+    channels: tuple[Transition, ...]
+    groups: tuple[tuple[int, ...], ...] = ()
+    shape: tuple[int, ...] = ()
+    few: int = 1 << 13
+
+    def __post_init__(self) -> None:
+        if self.reported.shape != tuple(c.shape[1] for c in self.channels):
+            raise OptionError(
+                f"Reported counts of shape {self.reported.shape} do not fit channels that report"
+                f" {[c.shape[1] for c in self.channels]} categories."
+            )
+        if bool(self.groups) != bool(self.shape):
+            raise OptionError("A stratum needs both its groups and the true table's shape.")
+        held = [math.prod(self.shape[axis] for axis in group) for group in self.groups]
+        if self.groups and held != [c.shape[0] for c in self.channels]:
+            raise OptionError(
+                f"Groups of {held} true cells do not fit channels that randomize"
+                f" {[c.shape[0] for c in self.channels]} categories."
+            )
+        if not self.groups:
+            alone = tuple((axis,) for axis in range(len(self.channels)))
+            object.__setattr__(self, "groups", alone)
+            object.__setattr__(self, "shape", tuple(c.shape[0] for c in self.channels))
+
+    @cached_property
+    def records(self) -> float:
+        """The number of records in the stratum."""
+        return float(self.reported.sum())
+
+    @cached_property
+    def column(self) -> Tensor:
+        """The reported counts as one column, (reports, 1)."""
+        return self.reported.reshape(-1, 1)
+
+    @property
+    def solvable(self) -> bool:
+        """Whether all variables are reported through channels that have an inverse."""
+        return not self._absent and all(
+            c.shape[0] <= c.shape[1] and c.condition_number <= CONDITION_LIMIT
+            for c in self.channels
+        )
+
+    def expected(self, true: Tensor) -> Tensor:
+        """Return the expected reports, (reports, sets), of true tables (cells..., sets)."""
+        if self._small is not None:
+            product: Tensor = self._small @ true.reshape(-1, true.shape[-1])
+            return product
+        return self._along_axes(true)
+
+    def adjoint(self, function: Tensor) -> Tensor:
+        """Return the expectation, per true cell, of functions of the report (reports, sets).
+
+        Axes of the true table that are not reported have length 1.
+        """
+        if self._small is not None:
+            product: Tensor = self._small.T @ function
+            return product.reshape(*self.shape, -1)
+        return self._spread(self._turned(function, adjoint=True))
+
+    def moment(self) -> Tensor:
+        """Return the moment estimate of the true counts, in their shape (see `moment`)."""
+        estimate = self.reported.astype(np.float64)
+        for axis, channel in enumerate(self.channels):
+            estimate = channel.solve(estimate, axis)
+        return self._spread(estimate[..., None])[..., 0]
+
+    def estimator_variance(self, true: Tensor, gone: Sequence[int]) -> Tensor:
+        """Return the variance, per record, of the moment estimate of a margin of the true table.
+
+        Args:
+            true: the distribution of the records, in the true table's shape.
+            gone: the axes that the margin sums over; of the others each cell has a variance.
+        """
+        second = self.expected(true[..., None]).reshape(self.reported.shape)
+        for axis, (channel, group) in enumerate(zip(self.channels, self.groups, strict=True)):
+            sizes = [self.shape[part] for part in group]
+            summed = [place for place, part in enumerate(group) if part in gone]
+            second = second_moment(channel, second, axis, sizes, summed)
+        left = [part for group in self.groups for part in group if part not in gone]
+        split = second.reshape([self.shape[part] for part in left])
+        variance: Tensor = split.transpose(np.argsort(left)) - np.square(true.sum(axis=tuple(gone)))
+        return variance
+
+    @cached_property
+    def _absent(self) -> tuple[int, ...]:
+        return tuple(axis for axis in range(len(self.shape)) if axis not in self._held)
+
+    @cached_property
+    def _order(self) -> list[int]:
+        """The axes held, in the channels' order, among those that are left."""
+        left = [axis for axis in range(len(self.shape)) if axis not in self._absent]
+        return [left.index(axis) for axis in self._held]
+
+    @cached_property
+    def _small(self) -> Tensor | None:
+        """The probabilities where they are few: then one product takes less time than several."""
+        number = math.prod(self.shape) * self.reported.size
+        return self._along_axes(_cells(self.shape)) if number <= self.few else None
+
+    def listed(self) -> Tensor:
+        """Return the probability of each report (rows) given each true cell (columns)."""
+        return self._along_axes(_cells(self.shape)) if self._small is None else self._small
+
+    def listed_at(self, reports: Indices, cells: Indices) -> Tensor:
+        """Return the probabilities of some reports (rows) given some true cells (columns).
+
+        Both are numbered in C order. Nothing else is listed.
+        """
+        if self._small is not None:
+            return self._small[np.ix_(reports, cells)]
+        codes = np.unravel_index(cells, self.shape)
+        columns = []
+        for channel, group in zip(self.channels, self.groups, strict=True):
+            sizes = [self.shape[axis] for axis in group]
+            unit = np.zeros((channel.shape[0], len(cells)))
+            true = np.ravel_multi_index([codes[axis] for axis in group], sizes)
+            unit[true, np.arange(len(cells))] = 1.0
+            columns.append(channel.apply(unit, 0))
+        # The axes in two parts: each is multiplied out once, and the reports pick their rows.
+        half = _middle([channel.shape[1] for channel in self.channels])
+        first, last = (_multiplied(part, len(cells)) for part in (columns[:half], columns[half:]))
+        high, low = np.divmod(reports, len(last))
+        return first[high] * last[low]
+
+    def _along_axes(self, true: Tensor) -> Tensor:
+        held = true.sum(axis=self._absent) if self._absent else true
+        arranged = held.transpose([*self._order, len(self._order)])
+        return self._turned(arranged.reshape(-1, true.shape[-1]), adjoint=False)
+
+    def _turned(self, tensor: Tensor, *, adjoint: bool) -> Tensor:
+        """Return P' x, or P x, of columns x (cells or reports in the channels' order, sets)."""
+        before, sets = 1, tensor.shape[-1]
+        for part in self._parts:
+            size, made = part.shape[::-1] if adjoint else part.shape
+            split = tensor.reshape(before, size, -1)
+            if isinstance(part, Transition):
+                tensor = part.apply_adjoint(split, 1) if adjoint else part.apply(split, 1)
+            elif split.shape[2] == 1:
+                tensor = split[..., 0] @ (part.T if adjoint else part)
+            else:
+                tensor = (part if adjoint else part.T) @ split
+            before *= made
+        return tensor.reshape(-1, sets)
+
+    @cached_property
+    def _parts(self) -> list[Transition | Tensor]:
+        """The channels one after the other, neighbours of few categories together as a matrix P."""
+        parts: list[Transition | Tensor] = []
+        for channel in self.channels:
+            if max(channel.shape) > _TOGETHER:
+                parts.append(channel)
+                continue
+            matrix, last = channel.matrix(), parts[-1] if parts else channel
+            joined = [a * b for a, b in zip(last.shape, matrix.shape, strict=True)]
+            if isinstance(last, Transition) or max(joined) > _TOGETHER:
+                parts.append(matrix)
+            else:
+                parts[-1] = np.asarray(np.kron(last, matrix), dtype=np.float64)
+        return parts
+
+    def _spread(self, cells: Tensor) -> Tensor:
+        split = cells.reshape(*(self.shape[axis] for axis in self._held), cells.shape[-1])
+        return split.transpose(self._back)[self._widened]
+
+    @cached_property
+    def _held(self) -> list[int]:
+        return [axis for group in self.groups for axis in group]
+
+    @cached_property
+    def _back(self) -> list[int]:
+        """Where the axes of the true table are among those of the channels, and last the sets."""
+        return [*np.argsort(self._held), len(self._held)]
+
+    @cached_property
+    def _widened(self) -> tuple[slice | None, ...]:
+        """An axis of length 1 for each that is not reported."""
+        return tuple(
+            None if axis in self._absent else slice(None) for axis in range(len(self.shape))
+        )
+
+
+def _middle(sizes: Sequence[int]) -> int:
+    """Return where to cut a list of sizes so that the products of both parts are about equal."""
+    logs = np.log(sizes)
+    whole = logs.sum()
+    return first_smallest(np.abs(np.cumsum([0.0, *logs]) - whole / 2), scale=whole)
+
+
+def _multiplied(columns: Sequence[Tensor], cells: int) -> Tensor:
+    """Return the products of columns along all axes: (rows in C order, cells)."""
+    product: Tensor = np.ones((1, cells))
+    for column in columns:
+        product = (product[:, None] * column).reshape(-1, cells)
+    return product
+
+
+def _cells(shape: tuple[int, ...]) -> Tensor:
+    return np.eye(math.prod(shape)).reshape(*shape, -1)
+
+
+def merged(strata: Sequence[Stratum]) -> tuple[Stratum, ...]:
+    """Return strata of one true table with those of equal channels added up: as likely, fewer."""
+    first: dict[tuple[object, ...], Stratum] = {}
+    for stratum in strata:
+        layout = (stratum.channels, stratum.groups)
+        known = first.get(layout)
+        total = stratum.reported if known is None else known.reported + stratum.reported
+        first[layout] = replace(stratum, reported=total)
+    return tuple(first.values())
+
+
+def moment(strata: Sequence[Stratum]) -> Tensor:
+    """Return the moment estimate of the true counts (Ma 2.4.1, theorem 2): unbiased, raw.
+
+    Strata with different channels add up. Estimates may be fractional or negative.
+
+    Raises:
+        SingularChannel: a channel has no inverse.
+    """
+    if not strata:
+        raise EstimationError("There are no reported counts to estimate from.")
+    return np.asarray(sum(stratum.moment() for stratum in strata), dtype=np.float64)
+
+
+def second_moment(
+    channel: Transition, reports: Tensor, axis: int, sizes: Sequence[int], summed: Sequence[int]
+) -> Tensor:
+    """Return the sum over reports of the squared estimator of each cell of a margin, on one axis.
+
+    Args:
+        channel: the axis's channel.
+        reports: what each report's square is counted with.
+        axis: the axis of the reports; that of the margin's cells takes its place.
+        sizes: the categories of the variables that the channel randomizes.
+        summed: which of those the margin sums over.
+    """
+    if (mixture := channel.inverse_mixture) is not None:
+        # The estimator of a margin of s cells is a [report in it] + b s (P^-1 = a I + b 11').
+        a, b = mixture
+        s = math.prod(sizes[place] for place in summed)
+        split = reports.reshape(*reports.shape[:axis], *sizes, *reports.shape[axis + 1 :])
+        margin = split.sum(axis=tuple(axis + place for place in summed))
+        margin = margin.reshape(*reports.shape[:axis], -1, *reports.shape[axis + 1 :])
+        everything = reports.sum(axis=axis, keepdims=True)
+        moment: Tensor = a * (a + 2 * b * s) * margin + (b * s) ** 2 * everything
+        return moment
+    decoder = channel.decoder().reshape(*sizes, -1)
+    weights: Tensor = decoder.sum(axis=tuple(summed)).reshape(-1, decoder.shape[-1])
+    return along_axis(np.square(weights), reports, axis)
+
+
+Moments = tuple[Tensor, Tensor, Tensor]
+
+AxisMoments = tuple[Tensor, Tensor, Tensor, Tensor, Tensor]
+"""The means of W, W^2 and W^3 over all reports; of W^2 and W^3 for a record that has the cell."""
+
+DECODER_CELLS = 4096
+"""Up to this many cells of a joint block (other than symmetric) its inverse is listed."""
+
+
+_LARGE, _AT_ONCE = 1 << 16, 64
+"""In tensors above this size short axes go together, as one of up to so many cells or reports."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One block's part in a marginal: the channel to invert and the variables to keep.
+
+    If the block's channel is not lumpable for the variables asked, `variables` are all of the
+    block's and those not asked are summed out after inversion.
+    """
+
+    variables: tuple[Variable, ...]
+    asked: tuple[str, ...]
+    channel: Transition
+
+    @property
+    def kept(self) -> tuple[Variable, ...]:
+        return tuple(v for v in self.variables if v.name in self.asked)
+
+    @cached_property
+    def decoder(self) -> Tensor:
+        """The estimator of each kept cell (rows) as a function of the report (columns).
+
+        Raises LimitExceeded, before anything is made, above `DECODER_CELLS`.
+        """
+        if self.channel.shape[0] > DECODER_CELLS:
+            raise LimitExceeded(
+                f"The joint block over {[v.name for v in self.variables]} has"
+                f" {self.channel.shape[0]} cells; the errors of some of its variables are computed"
+                f" up to {DECODER_CELLS}.",
+                remedy="Randomize fewer variables together, or by a symmetric channel.",
+            )
+        return self._summed(self.channel.decoder(), [v.name for v in self.kept])
+
+    def _summed(self, decoder: Tensor, left: Sequence[str]) -> Tensor:
+        shape = tuple(v.size for v in self.variables)
+        gone = tuple(i for i, v in enumerate(self.variables) if v.name not in left)
+        summed: Tensor = decoder.reshape(*shape, -1).sum(axis=gone, keepdims=True)
+        return summed.reshape(-1, decoder.shape[1])
+
+    def estimate(self, tensor: Tensor, axis: int) -> Tensor:
+        return self.sum_unasked(self.channel.solve(tensor, axis), axis)
+
+    def sum_unasked(self, tensor: Tensor, axis: int) -> Tensor:
+        if len(self.kept) == len(self.variables):
+            return tensor
+        shape = tensor.shape
+        split = tensor.reshape(*shape[:axis], *(v.size for v in self.variables), *shape[axis + 1 :])
+        gone = tuple(axis + i for i, v in enumerate(self.variables) if v.name not in self.asked)
+        summed: Tensor = split.sum(axis=gone)
+        return summed.reshape(*shape[:axis], -1, *shape[axis + 1 :])
+
+    def estimator(self, weights: Tensor, axis: int) -> Tensor:
+        """Turn weights of the kept cells into the function of the report that estimates them."""
+        if len(self.kept) == len(self.variables):
+            return self.channel.solve_adjoint(weights, axis)
+        return along_axis(self.decoder.T, weights, axis)
+
+    def power(self, tensor: Tensor, axis: int, power: int) -> Tensor:
+        """Turn sums over this axis's reports into sums of the estimators to a power."""
+        if len(self.kept) == len(self.variables):
+            return self.channel.solve_power(tensor, axis, power)
+        return along_axis(self.decoder**power, tensor, axis)
+
+    def third_moments(self, reports: Tensor) -> AxisMoments:
+        """Return the moments of each kept cell's estimator if the variables were independent.
+
+        Third moments of the reports themselves are too noisy to be of use (see `Tilt`).
+
+        Args:
+            reports: the counts of this axis's reports, which say how frequent categories are.
+        """
+        law = self._independent(reports)
+        true, reported = self.channel.shape
+        if true * reported <= LISTED_ENTRIES:
+            expected = self.channel.apply(law, 0)
+        else:
+            expected = reports / reports.sum()
+        first, second, third = (self.power(expected, 0, power) for power in (1, 2, 3))
+        return first, second, third, self._own_moment(2, law), self._own_moment(3, law)
+
+    def _independent(self, reports: Tensor) -> Tensor:
+        """Return the law of independent variables that have the distributions estimated."""
+        sizes = [v.size for v in self.variables]
+        cells = np.maximum(self.channel.solve(reports, 0), 0.0).reshape(sizes)
+        law = np.ones(())
+        for place in range(len(sizes)):
+            alone = cells.sum(axis=tuple(i for i in range(len(sizes)) if i != place))
+            law = np.multiply.outer(law, alone)
+        possible = self.channel.can_occur()
+        law = law.ravel() * possible
+        whole: Tensor = law / law.sum() if law.sum() > 0 else possible / possible.sum()
+        return whole
+
+    def _own_moment(self, power: int, law: Tensor) -> Tensor:
+        """Return the mean of each kept cell's estimator to a power for a record that has it."""
+        if len(self.kept) == len(self.variables):
+            return self.channel.own_moment(power)
+        whole = np.arange(len(law)).reshape([v.size for v in self.variables])
+        kept = [i for i, v in enumerate(self.variables) if v.name in self.asked]
+        rows = np.moveaxis(whole, kept, range(len(kept))).reshape(len(self.decoder), -1)
+        matrix, own = self.channel.matrix(), np.empty(len(rows))
+        for cell, parts in enumerate(rows):
+            shares = law[parts] if law[parts].any() else np.ones(len(parts))
+            own[cell] = shares @ (matrix[parts] @ self.decoder[cell] ** power) / shares.sum()
+        return own
+
+    def moments(self, tensors: Moments, axis: int, summed: frozenset[str]) -> Moments:
+        """Turn sums over this axis's reports into sums of W^2, W V and V^2 per kept cell."""
+        names = [v.name for v in self.kept]
+        if not summed.intersection(names):
+            ww, wv, vv = (self.power(tensor, axis, 2) for tensor in tensors)
+            return ww, wv, vv
+        ww, wv, vv = tensors
+        if summed.issuperset(names) and self.channel.normalized:
+            # The estimator of the whole axis is 1 for every report.
+            return self.power(ww, axis, 2), self.estimate(wv, axis), vv.sum(axis, keepdims=True)
+        if (mixture := self.channel.inverse_mixture) is not None:
+            return self._mixture_moments(tensors, axis, summed, mixture)
+        decoder = self.decoder
+        rest = [name for name in names if name not in summed]
+        margin = self._summed(self.channel.decoder(), rest)
+        cells = np.arange(len(decoder)).reshape([v.size for v in self.kept])
+        lead = tuple(slice(None) if n in rest else slice(0, 1) for n in names)
+        of_cell = np.broadcast_to(
+            np.arange(len(margin)).reshape(cells[lead].shape), cells.shape
+        ).ravel()
+        return (
+            along_axis(np.square(decoder), ww, axis),
+            along_axis(decoder * margin[of_cell], wv, axis),
+            self._margin_moment(vv, axis, summed),
+        )
+
+    def _margin_moment(self, tensor: Tensor, axis: int, summed: frozenset[str]) -> Tensor:
+        gone = [
+            place
+            for place, v in enumerate(self.variables)
+            if v.name in summed or v.name not in self.asked
+        ]
+        return second_moment(self.channel, tensor, axis, [v.size for v in self.variables], gone)
+
+    def _mixture_moments(
+        self, tensors: Moments, axis: int, summed: frozenset[str], mixture: tuple[float, float]
+    ) -> Moments:
+        """Sum W = a [y = c] + b times V = a [y in m] + b s without listing them.
+
+        c is the cell, m its margin of s cells, y the report: P^-1 is a I + b 11'.
+        """
+        a, b = mixture
+        sizes = [v.size for v in self.kept]
+        gone = tuple(axis + i for i, v in enumerate(self.kept) if v.name in summed)
+        s = math.prod(v.size for v in self.kept if v.name in summed)
+        ww, wv, vv = tensors
+        split = wv.reshape(*wv.shape[:axis], *sizes, *wv.shape[axis + 1 :])
+        margin = np.broadcast_to(split.sum(axis=gone, keepdims=True), split.shape)
+        everything = wv.sum(axis=axis, keepdims=True)
+        cross = a * (a + b * s) * wv + a * b * margin.reshape(wv.shape) + b * b * s * everything
+        return self.power(ww, axis, 2), cross, self._margin_moment(vv, axis, summed)
+
+
+def along_axes(
+    turn: Callable[[Axis, Tensor, int], Tensor], axes: Sequence[Axis], tensor: Tensor
+) -> Tensor:
+    """Return what `Axis.estimate` or `Axis.estimator` makes of a tensor along all axes.
+
+    Args:
+        turn: which of the two.
+        axes: the parts of a table.
+        tensor: a first axis of its own, then one for each part.
+    """
+    place = 1
+    for part in _together(axes, tensor):
+        if len(part) == 1:
+            tensor = turn(part[0], tensor, place)
+        else:
+            shape = tensor.shape
+            own = zip(part, shape[place : place + len(part)], strict=True)
+            matrices = [turn(axis, np.eye(size), 0) for axis, size in own]
+            matrix: Tensor = np.ones((1, 1))
+            for one in matrices:
+                matrix = np.asarray(np.kron(matrix, one), dtype=np.float64)
+            before = math.prod(shape[:place])
+            split = tensor.reshape(before, matrix.shape[1], -1)
+            made = [len(m) for m in matrices]
+            turned = split[..., 0] @ matrix.T if split.shape[2] == 1 else matrix @ split
+            tensor = turned.reshape(*shape[:place], *made, *shape[place + len(part) :])
+        place += len(part)
+    return tensor
+
+
+def _together(axes: Sequence[Axis], tensor: Tensor) -> list[list[Axis]]:
+    """Return which neighbouring axes are taken at once: one product of matrices for a handful."""
+    if tensor.size <= _LARGE:
+        return [[axis] for axis in axes]
+    parts: list[list[Axis]] = []
+    width = math.inf
+    for axis in axes:
+        own = max(axis.channel.shape)
+        width *= own
+        if width > _AT_ONCE:
+            parts.append([])
+            width = own
+        parts[-1].append(axis)
+    return parts
+
+
+def axes_of(plan: Plan, asked: Sequence[str]) -> list[Axis]:
+    """Return the axes of a table over `asked`, in the plan's order of blocks."""
+    axes = []
+    for block in plan.blocks:
+        names = tuple(name for name in block.names if name in asked)
+        if not names:
+            continue
+        channel = block.restrict(names)
+        kept = tuple(v for v in block.variables if v.name in names)
+        if channel is None:
+            axes.append(Axis(block.variables, names, block.channel))
+        else:
+            axes.append(Axis(kept, names, channel))
+    return axes
+
+
+def observed(reports: ReportTables, axes: Sequence[Axis], *, noise_counted: bool = False) -> Tensor:
+    """Return the reported counts over some axes, an axis for each.
+
+    Args:
+        reports: where they are counted.
+        axes: the parts of the table.
+        noise_counted: whether the caller takes account of what was added to the counts.
+
+    Raises:
+        EstimationError: noise was added, and the caller takes no account of it.
+    """
+    if not noise_counted:
+        refuse_noise(reports)
+    names = [v.name for axis in axes for v in axis.variables]
+    shape = [axis.channel.shape[1] for axis in axes]
+    return reports.table(names).reshape(shape).astype(np.float64)
+
+
+def joined(domains: Sequence[Domain]) -> Domain:
+    """Return the variables of several sources, each once, as the first lists it.
+
+    Raises:
+        DomainError: a variable has other categories in another source.
+    """
+    found: dict[str, Variable] = {}
+    for domain in domains:
+        for variable in domain:
+            known = found.setdefault(variable.name, variable)
+            if known.categories != variable.categories:
+                raise DomainError(
+                    f"Variable {variable.name!r} has other categories in another stratum, or in"
+                    " another order.",
+                    where=variable.name,
+                    remedy="Let all owners list the same categories in one order.",
+                )
+    return Domain(tuple(found.values()))
+
+
+def require_reported(
+    sources: Sequence[tuple[ReportTables, Plan]], variables: Sequence[str]
+) -> None:
+    """Check that every source reports some variables. Raises EstimationError."""
+    for _, plan in sources:
+        if missing := [name for name in variables if name not in plan.domain]:
+            raise EstimationError(
+                f"A stratum does not report {missing}; its moments say nothing of them.",
+                where=", ".join(missing),
+                remedy="Use the estimator 'ml' or 'pooled', which explain all reports together.",
+            )
+
+
+def table_of(sources: Sequence[tuple[ReportTables, Plan]], asked: Sequence[str]) -> Domain:
+    """Return the variables of a true table over some: those, then what joint blocks bring in.
+
+    Raises UnknownVariable where no source has one of them.
+    """
+    parts = [axes_of(plan, asked) for _, plan in sources]
+    found = {v.name: v for axes in parts for axis in axes for v in axis.variables}
+    return Domain(tuple(found.values())).project(
+        [*asked, *(name for name in found if name not in asked)]
+    )
+
+
+def strata_of(
+    sources: Sequence[tuple[ReportTables, Plan]], asked: Sequence[str], limit: int
+) -> tuple[Stratum, ...]:
+    """Return the strata that report any of some variables, on one true table.
+
+    The table's axes are the variables asked, in their order, then what joint blocks bring in
+    besides.
+
+    Raises:
+        UnknownVariable: no source has one of them.
+        LimitExceeded: the true table has more than `limit` cells.
+    """
+    domain = table_of(sources, asked)
+    if domain.size > limit:
+        raise LimitExceeded(
+            f"The table over {list(domain.names)} has {domain.size} cells; at most {limit} are"
+            " allowed.",
+            remedy="Allow fewer parents, or give the variables fewer categories.",
+        )
+    parts = [(reports, axes_of(plan, asked)) for reports, plan in sources]
+    return tuple(
+        Stratum(
+            observed(reports, axes),
+            tuple(axis.channel for axis in axes),
+            tuple(tuple(domain.axis(v.name) for v in axis.variables) for axis in axes),
+            domain.shape,
+        )
+        for reports, axes in parts
+        if axes
+    )
+
+
+def sum_unasked(tensor: Tensor, axes: Sequence[Axis]) -> Tensor:
+    """Sum out the variables that only a non-lumpable joint block brought in."""
+    for axis, part in enumerate(axes):
+        tensor = part.sum_unasked(tensor, axis)
+    return tensor
+
+
+def arrange(
+    tensor: Tensor,
+    axes: Sequence[Axis],
+    domain: Domain,
+    summed: frozenset[str] = frozenset(),
+) -> Tensor:
+    """Split the blocks' axes into their variables' and put these in the domain's order."""
+    kept = [v for axis in axes for v in axis.kept]
+    split = tensor.reshape([1 if v.name in summed else v.size for v in kept])
+    order = [v.name for v in kept]
+    return np.transpose(split, [order.index(name) for name in domain.names])
+
+
+def named(axes: Sequence[Axis]) -> list[str]:
+    """Return the names of the blocks' variables, in their order."""
+    return [v.name for axis in axes for v in axis.variables]
+
+
+def arranged(theta: Tensor, axes: Sequence[Axis], groups: Sequence[Sequence[int]]) -> Tensor:
+    """Put a table of the blocks' cells into axes of another order: see `Stratum.groups`."""
+    order = [axis for group in groups for axis in group]
+    split = theta.reshape([v.size for axis in axes for v in axis.variables])
+    return split.transpose(np.argsort(order))

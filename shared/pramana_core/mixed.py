@@ -1,0 +1,501 @@
+"""Columns of numbers and of categories, all of one length and complete.
+
+Also here:
+
+* Tables as matrices for least squares and kernels: indicators of categories, standardized columns.
+  The first category of a column has no indicator, for the constant stands for it. Columns without
+  variation are left out, and so are those that others of them already tell exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import linalg
+
+from pramana_core.errors import EmptyTable, MissingColumn, TableError, UnknownCategory
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Floats = npt.NDArray[np.float64]
+
+LARGEST = 1e100
+"""Numbers beyond it, whose squares cannot be added up, are refused."""
+
+
+def _own(values: Any, kind: type[np.generic]) -> npt.NDArray[Any]:
+    """Return values as an array that nobody can write to; the caller's stays as it is."""
+    found: npt.NDArray[Any] = np.array(values, dtype=kind, order="C")
+    found.flags.writeable = False
+    return found
+
+
+def without_variation(values: Floats) -> bool:
+    """Return whether numbers are all the same, up to the rounding of their last digits."""
+    if not len(values):
+        return True
+    largest, smallest = float(np.max(values)), float(np.min(values))
+    rounding = 8 * np.finfo(np.float64).eps * max(abs(largest), abs(smallest))
+    return bool(largest - smallest <= rounding)
+
+
+@dataclass(frozen=True, eq=False)
+class NumericColumn:
+    """A column of finite numbers: n values, float64."""
+
+    name: str
+    values: Floats
+
+    def __post_init__(self) -> None:
+        values = _own(self.values, np.float64)
+        if values.ndim != 1:
+            raise TableError(
+                f"Column {self.name!r} must have one dimension, not {values.ndim}.", where=self.name
+            )
+        wrong = int(np.count_nonzero(~(np.abs(values) <= LARGEST)))
+        if wrong:
+            raise TableError(
+                f"Column {self.name!r} has {wrong} values that are missing, infinite or beyond"
+                f" {LARGEST:g}.",
+                where=self.name,
+                remedy="Leave those records out or fill them in before.",
+            )
+        object.__setattr__(self, "values", values)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether all values are the same, up to rounding."""
+        return without_variation(self.values)
+
+    def rows(self, chosen: npt.NDArray[Any]) -> NumericColumn:
+        """Return some of the rows, by a mask or by indices."""
+        return NumericColumn(self.name, self.values[chosen])
+
+
+@dataclass(frozen=True, eq=False)
+class CategoricalColumn:
+    """A column of categories: n codes, each the index of a label in `categories`."""
+
+    name: str
+    codes: npt.NDArray[np.intp]
+    categories: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        codes = _own(self.codes, np.intp)
+        if codes.ndim != 1:
+            raise TableError(
+                f"Column {self.name!r} must have one dimension, not {codes.ndim}.", where=self.name
+            )
+        wrong = int(np.count_nonzero((codes < 0) | (codes >= len(self.categories))))
+        if wrong:
+            raise TableError(
+                f"Column {self.name!r} has {wrong} values that are missing or in none of its"
+                f" {len(self.categories)} categories.",
+                where=self.name,
+                remedy="Leave those records out or give them a category of their own before.",
+            )
+        if len(set(self.categories)) < len(self.categories):
+            raise TableError(
+                f"Column {self.name!r} has two categories of one name.",
+                where=self.name,
+                remedy="Give each a name of its own; numbers and their text count as the same.",
+            )
+        object.__setattr__(self, "codes", codes)
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether all records are of one category."""
+        return not len(self.codes) or bool(np.all(self.codes == self.codes[0]))
+
+    def rows(self, chosen: npt.NDArray[Any]) -> CategoricalColumn:
+        """Return some of the rows, by a mask or by indices; the categories stay."""
+        return CategoricalColumn(self.name, self.codes[chosen], self.categories)
+
+    def among(self, labels: Sequence[str], unknown: str, remedy: str) -> CategoricalColumn:
+        """Return the same values coded among other labels.
+
+        Raises:
+            UnknownCategory: there are values that are not there; `unknown` says what they are.
+        """
+        places = {label: place for place, label in enumerate(labels)}
+        found = np.array([places.get(c, -1) for c in self.categories], dtype=np.intp)[self.codes]
+        if wrong := int(np.count_nonzero(found < 0)):
+            raise UnknownCategory(
+                f"Column {self.name!r} has {wrong} values {unknown}.",
+                where=self.name,
+                remedy=remedy,
+            )
+        return CategoricalColumn(self.name, found, tuple(labels))
+
+
+Column = NumericColumn | CategoricalColumn
+
+
+@dataclass(frozen=True, eq=False)
+class MixedTable:
+    """Columns of one length, each name once; there may be none."""
+
+    columns: tuple[Column, ...]
+    records: int
+
+    def __post_init__(self) -> None:
+        names = self.names
+        if len(set(names)) < len(names):
+            twice = sorted({name for name in names if names.count(name) > 1})
+            raise TableError(f"Columns occur twice: {twice}.", where=", ".join(twice))
+        for column in self.columns:
+            if len(column) != self.records:
+                raise TableError(
+                    f"Column {column.name!r} has {len(column)} rows; the table has {self.records}.",
+                    where=column.name,
+                )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns' names in their order."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def numeric(self) -> tuple[str, ...]:
+        """The names of the numeric columns."""
+        return tuple(c.name for c in self.columns if isinstance(c, NumericColumn))
+
+    def __getitem__(self, name: str) -> Column:
+        """Return a column. Raises MissingColumn."""
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise MissingColumn(
+            f"There is no column {name!r}; there are {list(self.names)}.", where=name
+        )
+
+    def project(self, names: Iterable[str]) -> MixedTable:
+        """Return some columns in the order named. Raises MissingColumn."""
+        return MixedTable(tuple(self[name] for name in names), self.records)
+
+    def beside(self, other: MixedTable) -> MixedTable:
+        """Return the columns of both. Raises TableError if lengths differ or names are shared."""
+        return MixedTable((*self.columns, *other.columns), self.records)
+
+    def rows(self, chosen: npt.NDArray[Any]) -> MixedTable:
+        """Return some of the rows, by a mask or by indices."""
+        kept = np.arange(self.records)[chosen]
+        return MixedTable(tuple(column.rows(kept) for column in self.columns), len(kept))
+
+    def matrix(self) -> Floats:
+        """Return the columns as an n x k matrix. Raises TableError unless all are numeric."""
+        if wrong := [name for name in self.names if name not in self.numeric]:
+            raise TableError(
+                f"Columns {wrong} hold categories; numbers are wanted.", where=", ".join(wrong)
+            )
+        found = [c.values for c in self.columns if isinstance(c, NumericColumn)]
+        return np.column_stack(found) if found else np.empty((self.records, 0))
+
+
+def read_mixed(data: Any, what: str = "S") -> MixedTable:
+    """Return an array or a data frame as a table.
+
+    Columns of numbers are numeric; those of text, of categories and of truth values are
+    categorical, their categories in the order of a categorical column's or else sorted.
+
+    Args:
+        data: a frame, or an array of n or n x k numbers whose columns are then called `what`1, ...
+        what: how messages call it.
+
+    Raises:
+        EmptyTable: no records.
+        TableError: missing or infinite values, dates, or more than two dimensions.
+    """
+    if isinstance(data, MixedTable):
+        return data
+    if hasattr(data, "columns") and hasattr(data, "iloc"):
+        table = _of_frame(data)
+    elif hasattr(data, "to_frame") and hasattr(data, "iloc"):
+        table = _of_frame(data.to_frame(name=data.name if data.name is not None else what))
+    else:
+        table = _of_array(data, what)
+    if not table.records:
+        raise EmptyTable(f"{what} has no records.", where=what)
+    return table
+
+
+def coded_as(column: Column, known: tuple[str, ...] | None, what: str) -> Column:
+    """Return a column coded as a tree or another model knows it: None stands for numbers.
+
+    Raises:
+        TableError: it has categories in place of numbers, or numbers in place of categories.
+        UnknownCategory: it has values in other categories.
+    """
+    if isinstance(column, NumericColumn) != (known is None):
+        kinds = ("categories", "numbers") if known is None else ("numbers", "categories")
+        raise TableError(
+            f"Column {column.name!r} has {kinds[0]}; the {what} knows it with {kinds[1]}.",
+            where=column.name,
+        )
+    if known is None or not isinstance(column, CategoricalColumn) or column.categories == known:
+        return column
+    return column.among(
+        known,
+        f"in categories that the {what} does not know",
+        "Leave those records out, or declare all categories before it is learned.",
+    )
+
+
+def numeric_table(names: Sequence[str], matrix: Floats) -> MixedTable:
+    """Return the columns of an n x k matrix as a table."""
+    columns = (NumericColumn(name, matrix[:, place]) for place, name in enumerate(names))
+    return MixedTable(tuple(columns), len(matrix))
+
+
+def raw_columns(table: MixedTable) -> Iterator[tuple[str, Floats]]:
+    """Yield the numeric columns and an indicator of every category, with their labels."""
+    for column in table.columns:
+        if isinstance(column, CategoricalColumn):
+            for code, label in enumerate(column.categories):
+                yield f"{column.name}={label}", (column.codes == code).astype(np.float64)
+        else:
+            yield column.name, column.values
+
+
+def _of_array(data: Any, what: str) -> MixedTable:
+    wrong = TableError(
+        f"{what} must be a data frame or an array of numbers, not {type(data).__name__}.",
+        where=what,
+        remedy="Pass columns of categories or of text in a data frame.",
+    )
+    try:
+        raw = np.ma.filled(data, np.nan) if np.ma.is_masked(data) else np.asarray(data)
+        text = raw.dtype.kind == "O" and any(isinstance(value, str | bytes) for value in raw.flat)
+        if raw.dtype.kind not in "biufO" or text:
+            raise wrong
+        values = np.asarray(raw, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise wrong from None
+    if values.ndim == 1:
+        values = values[:, None]
+    if values.ndim != 2:
+        raise TableError(f"{what} must have one or two dimensions, not {values.ndim}.", where=what)
+    return numeric_table([f"{what}{place + 1}" for place in range(values.shape[1])], values)
+
+
+def _of_frame(frame: pd.DataFrame) -> MixedTable:
+    columns = tuple(_of_series(str(name), frame.iloc[:, k]) for k, name in enumerate(frame.columns))
+    return MixedTable(columns, len(frame))
+
+
+def _of_series(name: str, series: pd.Series[Any]) -> Column:
+    import pandas as pd
+
+    kind = pd.api.types
+    if kind.is_numeric_dtype(series.dtype) and not kind.is_bool_dtype(series.dtype):
+        if kind.is_complex_dtype(series.dtype):
+            raise TableError(f"Column {name!r} holds complex numbers.", where=name)
+        return NumericColumn(name, series.to_numpy(dtype=np.float64, na_value=np.nan))
+    if kind.is_datetime64_any_dtype(series.dtype) or kind.is_timedelta64_dtype(series.dtype):
+        raise TableError(
+            f"Column {name!r} holds times.", where=name, remedy="Make them numbers, such as days."
+        )
+    known = isinstance(series.dtype, pd.CategoricalDtype)
+    if known:
+        labels = [str(label) for label in series.cat.categories]
+        return CategoricalColumn(name, np.asarray(series.cat.codes, dtype=np.intp), tuple(labels))
+    text = series.astype("string")
+    found = tuple(sorted(text.dropna().unique()))
+    codes = pd.Categorical(text, categories=list(found)).codes
+    return CategoricalColumn(name, np.asarray(codes), found)
+
+
+TOLERANCE = 1e-8
+"""A standardized column whose part that others do not tell is smaller than this is told by them."""
+
+RANK_TOLERANCE = 1e-10
+"""A unit column adds a direction to a basis if more of it than this is new."""
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """How a table becomes a matrix, learned from one table and applied to others alike.
+
+    Attributes:
+        labels: the matrix's k columns: a variable's name, or `name=category`.
+        centres: k means of the columns before they are standardized.
+        scales: k standard deviations of the same; n in the denominator.
+        constant: columns without variation, left out.
+        redundant: columns that those before them tell exactly, left out.
+        sources: of each label its variable, and its category or None.
+        categories: the categories of each categorical variable.
+    """
+
+    labels: tuple[str, ...]
+    centres: Floats
+    scales: Floats
+    constant: tuple[str, ...]
+    redundant: tuple[str, ...]
+    sources: tuple[tuple[str, str | None], ...]
+    categories: Mapping[str, tuple[str, ...]]
+
+    def matrix(self, table: MixedTable) -> Floats:
+        """Return a table as an n x k matrix, standardized by what the first table was.
+
+        Raises:
+            MissingColumn: the table lacks a column.
+            TableError: a column is numeric in one table and categorical in the other, or has
+                records of a category that the first table's did not have.
+        """
+        found = np.empty((table.records, len(self.labels)))
+        for place, (name, category) in enumerate(self.sources):
+            column = table[name]
+            if isinstance(column, CategoricalColumn) != (category is not None):
+                wanted = "numbers" if category is None else "categories"
+                raise TableError(f"Column {name!r} must hold {wanted}.", where=name)
+            if isinstance(column, CategoricalColumn):
+                _require_known(column, self.categories[name])
+                found[:, place] = _indicator(column, category)
+            else:
+                found[:, place] = column.values
+        found -= self.centres
+        found /= self.scales
+        return found
+
+
+def design_of(table: MixedTable) -> Design:
+    """Return the design of a table: what is constant or redundant in it is left out.
+
+    Raises:
+        TableError: a column is named as a category of another would be, `name=category`.
+    """
+    columns = list(_columns(table))
+    labels = [label for label, *_ in columns]
+    if twice := sorted({label for label in labels if labels.count(label) > 1}):
+        raise TableError(
+            f"Columns {twice} are named like categories of others.",
+            where=", ".join(twice),
+            remedy="Rename them.",
+        )
+    categorical = [c for c in table.columns if isinstance(c, CategoricalColumn)]
+    varied = [column for column in columns if not without_variation(column[2])]
+    names = [label for label, *_ in varied]
+    matrix = np.empty((table.records, 0))
+    centres = scales = np.empty(0)
+    if varied:
+        matrix, centres, scales = standardized(np.column_stack([v for _, _, v in varied]))
+    redundant = _redundant(matrix)
+    kept = [place for place in range(len(varied)) if place not in redundant]
+    return Design(
+        labels=tuple(names[place] for place in kept),
+        centres=centres[kept],
+        scales=scales[kept],
+        constant=tuple(label for label in labels if label not in names),
+        redundant=tuple(names[place] for place in sorted(redundant)),
+        sources=tuple(varied[place][1] for place in kept),
+        categories={column.name: column.categories for column in categorical},
+    )
+
+
+def standardized(matrix: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return columns that vary with mean 0 and variance 1 (n in the denominator), n x k, and the k
+    means and the k standard deviations."""
+    centres = np.mean(matrix, axis=0)
+    # The mean of large numbers is rounded; that of what remains mends it.
+    rest = matrix - centres
+    shift = np.mean(rest, axis=0)
+    rest -= shift
+    # Squares of very small or large numbers would leave the range of floats.
+    largest = np.max(np.abs(rest), axis=0)
+    rest /= largest
+    length = np.sqrt(np.mean(rest**2, axis=0))
+    rest /= length
+    return rest, centres + shift, largest * length
+
+
+def basis_of(matrix: Floats) -> Floats:
+    """Return an orthonormal basis of the columns of a matrix, n x rank, by pivoted QR."""
+    largest = np.max(np.abs(matrix), axis=0, initial=0.0)
+    scaled = matrix[:, largest > 0] / largest[largest > 0]
+    if not scaled.shape[1]:
+        return np.empty((len(matrix), 0))
+    scaled /= np.linalg.norm(scaled, axis=0)
+    q, r, _ = linalg.qr(scaled, mode="economic", pivoting=True)
+    diagonal = np.abs(np.diag(r))
+    basis: Floats = q[:, : len(diagonal)][:, diagonal > RANK_TOLERANCE * diagonal[0]]
+    return basis
+
+
+def with_constant(matrix: Floats) -> Floats:
+    """Return a matrix with a column of ones before it."""
+    return np.column_stack([np.ones(len(matrix)), matrix])
+
+
+def residual(values: Floats, basis: Floats) -> Floats:
+    """Return what an orthonormal basis does not tell of the columns; twice, against rounding."""
+    once = values - basis @ (basis.T @ values)
+    again: Floats = once - basis @ (basis.T @ once)
+    return again
+
+
+def leverages(basis: Floats) -> Floats:
+    """Return of each record how much its own value weighs in its fitted one: n numbers, 0 to 1.
+
+    They are the diagonal of the matrix that projects onto the basis (the "hat" matrix).
+    """
+    found: Floats = np.einsum("ij,ij->i", basis, basis)
+    return found
+
+
+def _columns(table: MixedTable) -> Iterator[tuple[str, tuple[str, str | None], Floats]]:
+    """Yield each column of numbers: its label, its source and its values."""
+    for column in table.columns:
+        if isinstance(column, CategoricalColumn):
+            for category in column.categories[1:]:
+                label = f"{column.name}={category}"
+                yield label, (column.name, category), _indicator(column, category)
+        else:
+            yield column.name, (column.name, None), column.values
+
+
+def _indicator(column: CategoricalColumn, category: str | None) -> Floats:
+    """Return 1 for the records of a category and 0 for others; it may be none of the column's."""
+    code = column.categories.index(category) if category in column.categories else -1
+    found: Floats = (column.codes == code).astype(np.float64)
+    return found
+
+
+def _require_known(column: CategoricalColumn, known: tuple[str, ...]) -> None:
+    used = {column.categories[code] for code in np.unique(column.codes)}
+    if new := used - set(known):
+        raise TableError(
+            f"Column {column.name!r} has {len(new)} categories that the table of the design"
+            " did not have.",
+            where=column.name,
+            remedy="Leave those records out, or start from a table that has them.",
+        )
+
+
+def _redundant(matrix: Floats) -> set[int]:
+    """Return the places of columns that the constant and those before them tell exactly."""
+    if not matrix.shape[1]:
+        return set()
+    # The columns of r have the lengths and angles of the matrix's own, and few rows.
+    r: Floats = np.asarray(np.linalg.qr(matrix, mode="r"))
+    basis = np.zeros((len(r), min(r.shape)))
+    rank, redundant = 0, set()
+    for place, values in enumerate(r.T):
+        rest = residual(values[:, None], basis[:, :rank])[:, 0]
+        length = float(np.linalg.norm(rest))
+        if rank == len(r) or length <= TOLERANCE * float(np.linalg.norm(values)):
+            redundant.add(place)
+        else:
+            basis[:, rank] = rest / length
+            rank += 1
+    return redundant

@@ -1,0 +1,309 @@
+"""What a tree is learned from, and the splits that an attribute offers of it.
+
+Also here:
+
+* The records that a tree is learned from, as codes and ranks.
+* Thresholds that tell of no record: the shortest number between two neighbours, not their middle.
+* Trees of questions with two answers, and the shared tree that they make.
+* Which categories a question may part from the others.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache, cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from pramana_core.mixed import CategoricalColumn, Floats, MixedTable
+from pramana_core.model_sharing.attributes import NumericAttribute, TreeSchema
+from pramana_core.model_sharing.tree import Condition, Interval, Leaf, Node, Split, Values, whole
+
+# The records that a tree is learned from, as codes and ranks.
+
+# Thresholds that tell of no record: the shortest number between two neighbours, not their middle.
+#
+# The middle of two records' values tells the one to whoever knows the other.
+
+MOST_DIGITS = 18
+"""Floats that differ do so within so many digits."""
+
+
+def between(left: float, right: float, *, whole: bool = False) -> float:
+    """Return the number of fewest decimal digits between two, of such the nearest to their middle.
+
+    Args:
+        left: a number.
+        right: a greater one.
+        whole: whether both are whole: then the threshold is, too, and may be `left` itself.
+
+    Returns:
+        A number that is at least `left` and below `right`: neither of both unless there is no other
+        (`left`, where the two are whole and follow one another, or are neighbours among floats).
+    """
+    low, high = Fraction(left), Fraction(right)
+    if whole and high - low == 1:
+        return left  # To be at most 3 is to be below 4: no other whole number parts the two.
+    middle = (Fraction(left) + Fraction(right)) / 2
+    largest = max(abs(left), abs(right))
+    top = math.floor(math.log10(largest)) + 1
+    # So many digits nearer to zero the difference of the two begins.
+    shift = max(0, top - 1 - math.floor(math.log10(right - left)))
+    for power in range(top, top - MOST_DIGITS - shift, -1):
+        if whole and power < 0:
+            break
+        step = Fraction(10) ** power
+        first, last = math.floor(low / step) + 1, math.ceil(high / step) - 1
+        if first <= last:
+            found = float(min(max(round(middle / step), first), last) * step)
+            if left < found < right:
+                return found
+    return left
+
+
+Codes = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """n records.
+
+    Attributes:
+        schema: what they are of.
+        classes: their class codes.
+        codes: of each attribute the codes of categories, or the ranks of numbers: 0 is the least,
+            and equal numbers have the same.
+        values: of each attribute of numbers the different ones, ascending.
+    """
+
+    schema: TreeSchema
+    classes: Codes
+    codes: Mapping[str, Codes]
+    values: Mapping[str, Floats]
+
+    @classmethod
+    def of(cls, schema: TreeSchema, attributes: MixedTable, classes: Codes) -> Records:
+        """Return the records of a table whose columns are the schema's."""
+        codes: dict[str, Codes] = {}
+        values: dict[str, Floats] = {}
+        for column in attributes.columns:
+            if isinstance(column, CategoricalColumn):
+                codes[column.name] = column.codes
+            else:
+                values[column.name], ranks = np.unique(column.values, return_inverse=True)
+                codes[column.name] = ranks.astype(np.intp)
+        return cls(schema, classes, codes, values)
+
+    @cached_property
+    def indicators(self) -> Floats:
+        """The classes as zeros and ones: n x classes."""
+        return np.eye(self.schema.classes)[self.classes]
+
+    def __len__(self) -> int:
+        return len(self.classes)
+
+    def everything(self) -> dict[str, Condition]:
+        """Return the condition on each attribute that always holds."""
+        return {name: whole(self.schema, name) for name in self.schema.names}
+
+    def counts(self, rows: Codes) -> Floats:
+        """Return how many of some records are of each class."""
+        return np.bincount(self.classes[rows], minlength=self.schema.classes).astype(np.float64)
+
+    def leaf(self, rows: Codes) -> Leaf:
+        """Return the leaf of some records."""
+        return Leaf.of(self.counts(rows))
+
+    def threshold(self, name: str, left: int, right: int) -> float:
+        """Return the threshold between two neighbouring ranks."""
+        values = self.values[name]
+        attribute = self.schema[name]
+        is_whole = isinstance(attribute, NumericAttribute) and attribute.whole
+        a, b = float(values[left]), float(values[right])
+        return between(a, b, whole=is_whole and a == int(a) and b == int(b))
+
+
+# Trees of questions with two answers, and the shared tree that they make.
+#
+# Questions for one attribute that follow one another become a single split of several parts: two
+# questions for a category are one split into three, as in the paper's figure 2.
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question for one attribute: the two parts of what reaches it, and what comes after them."""
+
+    attribute: str
+    sides: tuple[tuple[Condition, Asked], tuple[Condition, Asked]]
+
+
+Asked = Leaf | Question
+
+
+def leaves_of(node: Asked) -> Iterator[Leaf]:
+    """Return the leaves below a node."""
+    if isinstance(node, Leaf):
+        yield node
+        return
+    for _, below in node.sides:
+        yield from leaves_of(below)
+
+
+def contracted(node: Asked) -> Node:
+    """Return the node that questions make: those of one attribute in a row are one split.
+
+    Its parts are in order: intervals ascend, and sets of categories by their first.
+    """
+    if isinstance(node, Leaf):
+        return node
+    parts: list[tuple[Condition, Node]] = []
+    waiting = list(node.sides)
+    while waiting:
+        condition, below = waiting.pop()
+        if isinstance(below, Question) and below.attribute == node.attribute:
+            waiting += below.sides
+        else:
+            parts.append((condition, contracted(below)))
+    return Split(node.attribute, tuple(sorted(parts, key=lambda part: _rank(part[0]))))
+
+
+def halves(extent: Interval, threshold: float) -> tuple[Interval, Interval]:
+    """Return the numbers of an interval up to a threshold, and those above."""
+    return Interval(extent.above, threshold), Interval(threshold, extent.up_to)
+
+
+def apart(extent: Values, codes: set[int]) -> tuple[Values, Values]:
+    """Return the categories of a set that are among some codes, and those that are not."""
+    inside = tuple(code for code in extent.codes if code in codes)
+    return Values(inside), Values(tuple(code for code in extent.codes if code not in codes))
+
+
+def _rank(condition: Condition) -> float:
+    return condition.above if isinstance(condition, Interval) else condition.codes[0]
+
+
+# Which categories a question may part from the others.
+
+ALL_OF = 8
+"""Of so many categories all subsets are tried: 127 splits."""
+
+
+def subsets(table: Floats) -> Floats:
+    """Return subsets of m categories, each of which is a split into it and the others.
+
+    Of few categories they are all. Of many they are each alone, and the first 1 .. m - 1 of them in
+    the order of the share of each class; for two classes the best split by entropy or by Gini's
+    index is among these (Breiman et al. 1984, section 4.2.2).
+
+    Args:
+        table: the counts of the classes of each category: m x classes.
+
+    Returns:
+        Zeros and ones: splits x m; the first category, of few, is never in the subset.
+    """
+    m, classes = table.shape
+    if m <= ALL_OF:
+        return _all_of(m)
+    shares = table / table.sum(axis=1, keepdims=True)
+    found = [np.eye(m)]
+    below = np.tri(m - 1, m)
+    for code in range(classes if classes > 2 else 1):
+        order = np.argsort(shares[:, code], kind="stable")
+        ordered = np.empty((m - 1, m))
+        ordered[:, order] = below
+        found.append(ordered)
+    return np.unique(np.concatenate(found), axis=0)
+
+
+@cache
+def _all_of(m: int) -> Floats:
+    numbers = np.arange(1, 1 << (m - 1))
+    rest = (numbers[:, None] >> np.arange(m - 1)) & 1
+    found = np.column_stack([np.zeros(len(numbers)), rest])
+    found.flags.writeable = False
+    return found
+
+
+OfferedSplit = tuple[str, tuple[Condition, Condition], npt.NDArray[np.bool_]]
+"""An attribute, the conditions of its two sides, and which of the rows are on the first."""
+
+
+@dataclass(frozen=True, eq=False)
+class Thresholds:
+    """The splits of numbers: `parts` has the counts of the classes below each, splits x classes."""
+
+    records: Records
+    name: str
+    extent: Interval
+    ranks: Codes
+    neighbours: Codes
+    parts: Floats
+
+    def choice(self, place: int) -> OfferedSplit:
+        """Return one of them."""
+        left, right = self.neighbours[place].tolist()
+        threshold = self.records.threshold(self.name, left, right)
+        return self.name, halves(self.extent, threshold), self.ranks <= left
+
+
+@dataclass(frozen=True, eq=False)
+class Subsets:
+    """The splits of categories: `parts` has the counts of the classes in each subset.
+
+    Attributes:
+        present: the codes that some row has, ascending.
+        chosen: zeros and ones: splits x present.
+    """
+
+    name: str
+    extent: Values
+    codes: Codes
+    present: Codes
+    records: Floats
+    chosen: Floats
+    parts: Floats
+
+    def choice(self, place: int) -> OfferedSplit:
+        """Return one of them; categories that no row has go with the larger side."""
+        inside = set(self.present[self.chosen[place] > 0].tolist())
+        if 2 * self.chosen[place] @ self.records > self.records.sum():
+            inside |= set(self.extent.codes) - set(self.present.tolist())
+        first = np.zeros(self.extent.codes[-1] + 1, dtype=bool)
+        first[list(inside)] = True
+        return self.name, apart(self.extent, inside), first[self.codes]
+
+
+def offered(
+    records: Records, name: str, extent: Condition, rows: Codes
+) -> Thresholds | Subsets | None:
+    """Return the splits of some rows by an attribute; None if they do not differ in it.
+
+    Args:
+        records: all records.
+        name: the attribute.
+        extent: what of it reaches the node.
+        rows: which records reach it.
+    """
+    codes = records.codes[name][rows]
+    if isinstance(extent, Interval):
+        order = np.argsort(codes, kind="stable")
+        ordered = codes[order]
+        ends = np.flatnonzero(ordered[1:] > ordered[:-1])
+        if not len(ends):
+            return None
+        parts = np.cumsum(records.indicators[rows[order]], axis=0)[ends]
+        neighbours = np.column_stack([ordered[ends], ordered[ends + 1]])
+        return Thresholds(records, name, extent, codes, neighbours, parts)
+    size, classes = extent.codes[-1] + 1, records.schema.classes
+    joint = np.bincount(codes * classes + records.classes[rows], minlength=size * classes)
+    table = joint.reshape(-1, classes).astype(np.float64)
+    present = np.flatnonzero(table.any(axis=1))
+    if len(present) < 2:
+        return None
+    table = table[present]
+    chosen = subsets(table)
+    return Subsets(name, extent, codes, present, table.sum(axis=1), chosen, chosen @ table)

@@ -1,0 +1,376 @@
+"""Models: what a job learned, what may be asked of it, and what is answered."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, StringConstraints
+
+from pramana_core.marginals.score_interval import filled_in_words
+from pramana_core.wire.base import MAX_ASKED, MAX_VARIABLES, Label, Message, Name, Sha256
+from pramana_core.wire.jobs import Job, JobSpec, MaskingMessage, UsedTreeMessage
+from pramana_core.wire.privacy import AmplificationMessage, Owner, Study, StudyPrivacy, TokenEnding
+from pramana_core.wire.releases import Alignment, Release
+
+FILLED_IN = 64
+"""A model names so many tables that were made of smaller ones."""
+
+
+class ParameterMessage(Message):
+    """One parameter Pr(node = value | parents), with both of its errors.
+
+    `estimate` is the raw ratio of estimated counts and may lie outside [0, 1]; `probability` is
+    its projection, valid in a network. `se` is the standard error against the population the
+    records were drawn from, `se_records` against the true records themselves (randomization
+    noise alone). All three are null where the parents' configuration has no positive estimated
+    count. `interval` is the 95 % interval against the population (Fieller).
+    """
+
+    node: str
+    value: str
+    parents: dict[str, str]
+    estimate: float | None
+    probability: float
+    se: float | None
+    se_records: float | None
+    interval: tuple[float, float]
+
+
+class NodeMessage(Message):
+    """A node with its categories and parents."""
+
+    name: str
+    categories: list[str]
+    parents: list[str]
+
+
+class LinkMessage(Message):
+    """A link and how far it can be trusted; in a given structure nothing is said of it.
+
+    `gain` is what the link is worth given the child's other parents, in nats above the penalty.
+    `inflation` is how many times randomization multiplies the chance part of the plain gain; null
+    where that is infinite, because a channel has no inverse. `confidence` is the
+    probability that the link is there, if one link is expected among all pairs that could be
+    linked: by the gain in bootstrap samples of the records; null if none were drawn.
+    `compelled` says whether all structures that say the same of the variables direct the link so.
+    """
+
+    parent: str
+    child: str
+    gain: float | None
+    inflation: float | None
+    confidence: float | None
+    compelled: bool | None
+
+
+class LackOfFitMessage(Message):
+    """Whether the reports contradict a log-linear model that counts were taken from.
+
+    The model of the `variables`, with interactions of at most `order`, is tested against those of
+    one more. `statistic` is how many times as large as under the model the reports' deviation from
+    it is; times `degrees_of_freedom` it is near a chi-square of so many. `p_value` is the chance of
+    so large a one if the model holds; the three are null where nothing can be tested, for the
+    `reason` given. `warning` says in words that the reports do not fit; empty where they do.
+    """
+
+    variables: list[str]
+    order: int
+    statistic: float | None
+    degrees_of_freedom: float | None
+    p_value: float | None
+    reason: str
+    warning: str
+
+
+class ModelHead(Message):
+    """What every model tells: of which records it is, and how it was asked for.
+
+    `releases` maps each release used, by id, to the digest of its content; `inconsistent` those
+    that are inconsistent with their plan to the p-value (an owner sees its own there).
+    `lack_of_fit` has a test of each log-linear model that counts were taken from; `filled_in` the
+    first sets of variables whose tables were made of smaller ones, because no record reports them
+    together or more of them may not interact. `told` is what the releases tell of one person's
+    whole record, over all owners; its gamma and epsilon are null where nothing bounds it.
+    """
+
+    id: str
+    study: Name
+    job: str
+    spec: JobSpec
+    records: int
+    releases: dict[str, Sha256]
+    inconsistent: Annotated[dict[str, float], Field(default_factory=dict)]
+    lack_of_fit: Annotated[list[LackOfFitMessage], Field(default_factory=list)]
+    filled_in: Annotated[list[list[str]], Field(default_factory=list)]
+    created: datetime
+    told: AmplificationMessage
+
+    @property
+    def filled_in_told(self) -> str:
+        """What a reader must know of `filled_in`, as a sentence; empty if it is."""
+        return filled_in_words(self.filled_in)
+
+
+class BayesNetMessage(ModelHead):
+    """A learned Bayesian network: what was learned, from what, and how surely."""
+
+    kind: Literal["bayes-net"] = "bayes-net"
+    nodes: list[NodeMessage]
+    links: Annotated[list[LinkMessage], Field(default_factory=list)]
+    parameters: list[ParameterMessage]
+
+
+class CategoriesMessage(Message):
+    """A variable of a model with its categories."""
+
+    name: str
+    categories: list[str]
+
+
+class CellMessage(Message):
+    """How many records have a combination of categories, with both errors of that number.
+
+    `count` is the raw estimate, which may be fractional or negative; `projected` its valid form:
+    the nearest counts that are not negative and sum to the records. `se_population` is the standard
+    error against the population the records were drawn from (of the number among as many records),
+    `se_records` that against the true records themselves (randomization noise alone). `interval`
+    holds the number with 95 % confidence, against the population, and lies within 0 and the
+    records; it is no multiple of the error, which is too small where the count is.
+    """
+
+    values: dict[str, str]
+    count: float
+    projected: float
+    se_records: float
+    se_population: float
+    interval: tuple[float, float]
+
+
+class ContingencyTableMessage(ModelHead):
+    """Estimated counts of every combination of categories, the last variable's fastest."""
+
+    kind: Literal["contingency-table"] = "contingency-table"
+    variables: list[CategoriesMessage]
+    cells: list[CellMessage]
+
+
+class ItemMessage(Message):
+    """An item: a category of a variable."""
+
+    variable: str
+    category: str
+
+
+Estimate = float | None
+"""A number, or null where the reports tell nothing of it."""
+
+
+class ItemsetMessage(Message):
+    """An itemset and its support, a share of the records.
+
+    `items` are places in the model's `items`. `support` is the raw estimate and may lie outside
+    [0, 1]; `se_records` its standard error against the true records, `se_population` against their
+    population; `interval` is of the kind and at the confidence that was asked for, `verdict` what
+    it says of the minimum support. `chosen` says whether the itemset is held frequent. `p_value` is
+    that of "this itemset or a subset of it is below the minimum". `consistent` is the support made
+    consistent with all others, if that was asked for.
+    """
+
+    items: list[int]
+    support: Estimate
+    se_records: Estimate
+    se_population: Estimate
+    interval: tuple[Estimate, Estimate]
+    verdict: Literal["frequent", "not frequent", "undecided"]
+    chosen: bool
+    p_value: Estimate
+    consistent: Estimate
+
+
+class RuleMessage(Message):
+    """A rule `antecedent -> consequent`; both are places in the model's `items`.
+
+    Estimates are raw. Standard errors and intervals are of the kind, and the intervals at the
+    confidence, that was asked for.
+    """
+
+    antecedent: list[int]
+    consequent: list[int]
+    antecedent_support: Estimate
+    consequent_support: Estimate
+    support: Estimate
+    support_se: Estimate
+    support_interval: tuple[Estimate, Estimate]
+    confidence: Estimate
+    confidence_se: Estimate
+    confidence_interval: tuple[Estimate, Estimate]
+    lift: Estimate
+    lift_se: Estimate
+    lift_interval: tuple[Estimate, Estimate]
+    leverage: Estimate
+    leverage_se: Estimate
+    leverage_interval: tuple[Estimate, Estimate]
+
+
+class AssociationRulesMessage(ModelHead):
+    """Itemsets held frequent or not ruled out, and the rules between those held frequent.
+
+    `examined` counts all itemsets that were estimated; those that are not listed are not frequent.
+    Those of `modelled_from` items or more no reports tell: they are of a model of shorter ones.
+    """
+
+    kind: Literal["association-rules"] = "association-rules"
+    items: list[ItemMessage]
+    examined: int
+    modelled_from: int | None = None
+    itemsets: list[ItemsetMessage]
+    rules: list[RuleMessage]
+
+
+class DecisionTreeMessage(ModelHead):
+    """A decision tree; `document` is what predictions are made from, here and where it travels."""
+
+    kind: Literal["decision-tree"] = "decision-tree"
+    document: dict[str, Any]
+
+
+class LinearClassifierMessage(ModelHead):
+    """A linear classifier; for `document` see `DecisionTreeMessage`."""
+
+    kind: Literal["linear-classifier"] = "linear-classifier"
+    document: dict[str, Any]
+
+
+class BayesClassifierMessage(ModelHead):
+    """A Bayesian network classifier; for `document` see `DecisionTreeMessage`."""
+
+    kind: Literal["bayes-classifier"] = "bayes-classifier"
+    document: dict[str, Any]
+
+
+class RegressionMessage(ModelHead):
+    """A regression on masked records; for `document` see `DecisionTreeMessage`.
+
+    `masking` says how the records were masked, release by release.
+    """
+
+    kind: Literal["regression"] = "regression"
+    masking: list[MaskingMessage]
+    document: dict[str, Any]
+
+
+class ModelSharingMessage(ModelHead):
+    """A model made of released trees; for `document` see `DecisionTreeMessage`.
+
+    `records` is how many records the trees count, `pseudo_records` how many were drawn to learn
+    from. `notes` say in sentences how it was made and what must be known of it. `holds_releases`
+    says that the trees themselves are the model: it is deleted when one of them is withdrawn.
+    """
+
+    kind: Literal["model-sharing"] = "model-sharing"
+    trees: list[UsedTreeMessage]
+    pseudo_records: int
+    notes: list[str]
+    holds_releases: bool
+    document: dict[str, Any]
+
+
+ModelMessage = Annotated[
+    BayesNetMessage
+    | ContingencyTableMessage
+    | AssociationRulesMessage
+    | DecisionTreeMessage
+    | LinearClassifierMessage
+    | BayesClassifierMessage
+    | RegressionMessage
+    | ModelSharingMessage,
+    Field(discriminator="kind"),
+]
+
+
+class ModelEntry(Message):
+    """A model in a list; `addresses` are those at which it can be read, shown and asked.
+
+    `warnings` are those of the log-linear models that its counts were taken from.
+    """
+
+    id: str
+    job: str
+    kind: str
+    created: datetime
+    addresses: list[str]
+    warnings: list[str]
+
+
+class ModelQuery(Message):
+    """A question to a model: the joint distribution of the nodes `of`, given categories."""
+
+    of: Annotated[list[Label], Field(min_length=1, max_length=MAX_ASKED)]
+    given: Annotated[dict[Label, Label], Field(default_factory=dict, max_length=MAX_VARIABLES)]
+
+
+class AnswerRow(Message):
+    """The probability of one combination of categories."""
+
+    values: dict[str, str]
+    probability: float
+
+
+class ModelAnswer(ModelQuery):
+    """The answer: every combination of categories, and how probable what was given is itself."""
+
+    given_probability: float
+    rows: list[AnswerRow]
+
+
+Value = (
+    Annotated[str, StringConstraints(min_length=1, max_length=256, strict=True)]
+    | Annotated[float, Field(strict=True, allow_inf_nan=False)]
+)
+"""A category's label, or a number that falls into the interval of one."""
+
+
+class PredictionQuery(Message):
+    """Records whose class is asked for; a record gives values to the model's inputs.
+
+    A Bayesian classifier and a decision tree predict without those that are left out or null; a
+    linear classifier needs them all.
+    """
+
+    records: Annotated[list[dict[Label, Value | None]], Field(min_length=1)]
+
+
+class Prediction(Message):
+    """The class of a record; `probabilities` in the order of `classes`, null if there are none."""
+
+    label: str
+    probabilities: list[float] | None
+
+
+class PredictionAnswer(Message):
+    """The class of every record, in the order of the question."""
+
+    target: str
+    classes: list[str]
+    predictions: list[Prediction]
+
+
+class DashboardStudy(Message):
+    """One study on the dashboard."""
+
+    study: Study
+    owners: list[Owner]
+    releases: list[Release]
+    alignment: Alignment
+    privacy: StudyPrivacy
+    jobs: list[Job]
+    models: list[ModelEntry]
+
+
+class Dashboard(Message):
+    """What the caller may see, at one moment; `ending` are tokens that end soon."""
+
+    at: datetime
+    studies: list[DashboardStudy]
+    ending: Annotated[list[TokenEnding], Field(default_factory=list)]

@@ -1,0 +1,445 @@
+"""The kinds of releases: what each holds, its parts, and what bounds what it tells.
+
+What differs by kind is asked of `KINDS`, which nothing else names.
+
+Also here:
+
+* Records that were randomized under a plan, the first kind of release.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Generic, Literal, Protocol, TypeVar
+
+from pydantic import (
+    Field,
+    SerializerFunctionWrapHandler,
+    StringConstraints,
+    model_serializer,
+    model_validator,
+)
+
+from pramana_core.errors import ModelError
+from pramana_core.model_sharing.exchange.documents import CategoricalDocument, TreeDocument
+from pramana_core.model_sharing.exchange.text import NO_BOUND, promised
+from pramana_core.model_sharing.private import EPSILONS
+from pramana_core.model_sharing.requirements import Requirement
+from pramana_core.model_sharing.tree import SharedTree
+from pramana_core.plan import Plan
+from pramana_core.wire.base import MAX_CATEGORIES, MAX_RECORDS, MAX_VARIABLES, Label, Message
+from pramana_core.wire.channels import PlanMessage, VariableMessage
+from pramana_core.wire.parts import RecordSchema
+
+MAX_SENTENCES = 20
+
+ReleaseKindName = Literal["randomized-records", "masked-records", "knowledge-model"]
+"""The name of a kind of releases."""
+
+RANDOMIZED: ReleaseKindName = "randomized-records"
+MASKED: ReleaseKindName = "masked-records"
+SHARED_TREE: ReleaseKindName = "knowledge-model"
+
+Sentence = Annotated[str, StringConstraints(min_length=1, max_length=400, strict=True)]
+"""A sentence of an owner's agent on what a release protects."""
+
+
+class Content(Protocol):
+    """What a release holds, as its kind describes it: a plan, a masked table, or a model."""
+
+    @property
+    def digest(self) -> str:
+        """Its identity: 64 hexadecimal digits."""
+
+    def canonical_json(self) -> bytes:
+        """Return its JSON in the one form in which it is stored and hashed."""
+
+
+class DescribedContent(Message):
+    """A content that is its own message, with words of the owner's that are not its identity."""
+
+    @property
+    def digest(self) -> str:
+        """The identity of what is described; `protection` is no part of it."""
+        document = self.model_dump(mode="json", exclude={"protection"})
+        return hashlib.sha256(_canonical(document)).hexdigest()
+
+    def canonical_json(self) -> bytes:
+        """Return what is stored: keys sorted, no spaces."""
+        return _canonical(self.model_dump(mode="json"))
+
+
+def _canonical(value: Mapping[str, Any]) -> bytes:
+    return json.dumps(
+        value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False
+    ).encode()
+
+
+def itself(content: Any) -> Any:
+    """Return the content of a message that is one."""
+    return content
+
+
+MessageT = TypeVar("MessageT", bound=Message)
+ContentT = TypeVar("ContentT", bound=Content)
+
+
+@dataclass(frozen=True)
+class ReleaseKind(Generic[MessageT, ContentT]):
+    """A kind of releases.
+
+    Attributes:
+        name: what `kind` says in messages.
+        field: the key of the content in messages.
+        message: the content as it travels and is stored.
+        names: the names of the columns it speaks of; asked before anything is built of a message.
+        categories: how many categories its columns have in all; asked as `names` is.
+        read: the content of a message; raises what is wrong with it.
+        columns: the names of its variables, and of each whether it is told as it is.
+        schema: the columns of its parts; None of a kind that has neither parts nor records: all
+            that such a release tells is its content, which is there as soon as it is announced.
+        plan: the plan whose channels bound what it tells of a record; None if none does.
+        epsilon: what bounds it where no plan does: the most that replacing one record can multiply
+            the probability of any content by, as a logarithm; None if nothing does.
+        unbounded: in plain words what it means that nothing bounds it; None where something does.
+        unexamined: in plain words why its records are not examined; None where a plan can be.
+        require: raises what is wrong with a content that reading does not find. It is asked when a
+            release is announced, and never again.
+        remainder: what is kept of the content of a withdrawn release.
+    """
+
+    name: ReleaseKindName
+    field: str
+    message: type[MessageT]
+    names: Callable[[MessageT], Sequence[str]]
+    categories: Callable[[MessageT], int]
+    read: Callable[[MessageT], ContentT]
+    columns: Callable[[ContentT], Mapping[str, bool]]
+    plan: Callable[[ContentT], Plan | None]
+    schema: Callable[[ContentT], RecordSchema] | None = None
+    epsilon: Callable[[ContentT], float | None] = lambda _content: None
+    unbounded: Callable[[ContentT], str | None] = lambda _content: None
+    unexamined: str | None = None
+    require: Callable[[ContentT], object] = lambda _content: None
+    remainder: Callable[[ContentT], ContentT] = itself
+
+    @property
+    def digest_field(self) -> str:
+        """The key of the content's digest in messages."""
+        return f"{self.field}_digest"
+
+    @property
+    def has_records(self) -> bool:
+        """Whether its releases have parts with records, which align with those of others."""
+        return self.schema is not None
+
+    def schema_of(self, content: ContentT) -> RecordSchema:
+        """Return the columns of the parts of a release that has some."""
+        if self.schema is None:
+            raise TypeError(f"releases of kind {self.name} have no parts")
+        return self.schema(content)
+
+    def parse(self, text: str) -> ContentT:
+        """Return the content of its stored JSON. Raises ValueError and as `read`."""
+        return self.read(self.message.model_validate_json(text))
+
+
+# Records that were randomized under a plan, the first kind of release.
+
+
+def _variables(plan: PlanMessage) -> list[VariableMessage]:
+    return [variable for block in plan.blocks for variable in block.variables]
+
+
+RANDOMIZED_RECORDS: ReleaseKind[PlanMessage, Plan] = ReleaseKind(
+    name=RANDOMIZED,
+    field="plan",
+    message=PlanMessage,
+    names=lambda plan: [variable.name for variable in _variables(plan)],
+    categories=lambda plan: sum(len(v.categories) for v in _variables(plan)),
+    read=PlanMessage.to_plan,
+    columns=lambda plan: {n: b.channel.is_identity for b in plan.blocks for n in b.names},
+    schema=RecordSchema.of,
+    plan=lambda plan: plan,
+)
+
+
+MAX_COPIES = 100
+
+MethodName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$", strict=True)]
+"""The name of a masking method, in small letters."""
+
+
+class TableColumn(Message):
+    """A column of a masked table: told as it is, or masked; of numbers, or of categories.
+
+    Only numbers are masked. A column of categories has them in code order.
+    """
+
+    name: Label
+    role: Literal["told", "masked"]
+    type: Literal["numeric", "categorical"]
+    categories: Annotated[list[Label], Field(min_length=1, max_length=MAX_CATEGORIES)] | None = None
+
+    @model_validator(mode="after")
+    def _consistent(self) -> TableColumn:
+        categorical = self.type == "categorical"
+        if categorical != (self.categories is not None):
+            raise ValueError(
+                f"column {self.name!r} must have categories if it is categorical, and none if it"
+                " is numeric"
+            )
+        if categorical and self.role == "masked":
+            raise ValueError(f"column {self.name!r} is masked, so it must be numeric")
+        if self.categories is not None and len(set(self.categories)) < len(self.categories):
+            raise ValueError(f"column {self.name!r} has a category twice")
+        return self
+
+    # A return type would stand in the API's document in place of the fields.
+    @model_serializer(mode="wrap")
+    def _without_absence(self, write: SerializerFunctionWrapHandler):  # type: ignore[no-untyped-def]
+        """Leave the key out where there are no categories."""
+        written: dict[str, Any] = write(self)
+        return {key: value for key, value in written.items() if value is not None}
+
+
+class MaskedTableMessage(DescribedContent):
+    """What a release of masked records holds: its columns, and how they were masked.
+
+    Of `copies` masked copies, each masked column of copy i travels as `name@i`; of one copy, as
+    `name`. `protection` is the owner's agent's own words on what the method protects and what it
+    does not: they are told to whoever reads the release and are no part of its identity.
+    """
+
+    columns: Annotated[list[TableColumn], Field(min_length=1, max_length=MAX_VARIABLES)]
+    method: MethodName
+    copies: Annotated[int, Field(ge=1, le=MAX_COPIES, strict=True)] = 1
+    protection: Annotated[list[Sentence], Field(max_length=MAX_SENTENCES)]
+
+    @model_validator(mode="after")
+    def _consistent(self) -> MaskedTableMessage:
+        if not self.masked:
+            raise ValueError("a masked table must have a masked column")
+        for names in ([column.name for column in self.columns], self.names):
+            if twice := sorted(name for name, count in Counter(names).items() if count > 1):
+                raise ValueError(f"columns occur twice: {twice[:10]}")
+        return self
+
+    @property
+    def masked(self) -> list[str]:
+        """The names of the masked columns."""
+        return [column.name for column in self.columns if column.role == "masked"]
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns of a part, in order."""
+        return [name for column in self.columns for name in self._copies_of(column)]
+
+    @property
+    def schema_of_parts(self) -> RecordSchema:
+        """The columns of a part, in order."""
+        return RecordSchema(
+            {
+                name: None if column.categories is None else len(column.categories)
+                for column in self.columns
+                for name in self._copies_of(column)
+            }
+        )
+
+    def copy_names(self, copy: int) -> dict[str, str]:
+        """Return, per column, the name that copy 1 .. `copies` of it has in a part."""
+        return {
+            column.name: names[copy - 1 if len(names) > 1 else 0]
+            for column in self.columns
+            for names in [self._copies_of(column)]
+        }
+
+    def _copies_of(self, column: TableColumn) -> list[str]:
+        if column.role == "told" or self.copies == 1:
+            return [column.name]
+        return [f"{column.name}@{copy}" for copy in range(1, self.copies + 1)]
+
+
+MASKED_RECORDS: ReleaseKind[MaskedTableMessage, MaskedTableMessage] = ReleaseKind(
+    name=MASKED,
+    field="table",
+    message=MaskedTableMessage,
+    names=lambda table: table.names,
+    categories=lambda table: sum(len(c.categories or ()) for c in table.columns),
+    read=itself,
+    columns=lambda table: {c.name: c.role == "told" for c in table.columns},
+    schema=lambda table: table.schema_of_parts,
+    plan=lambda _table: None,
+    unbounded=lambda _table: (
+        "Masked records carry no gamma: nothing bounds what they tell of one record."
+    ),
+    unexamined="Masked records cannot be checked against their method: only their owner can.",
+)
+
+
+_ROUNDING = 1 + 1e-9
+"""Counts may be sums of fractions."""
+
+
+class RequirementMessage(Message):
+    """What the owner promises of every path; see `Requirement`. What is null is not promised."""
+
+    k: Annotated[float, Field(ge=1, allow_inf_nan=False)] | None = None
+    c: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    l: Annotated[int, Field(ge=2, le=MAX_CATEGORIES, strict=True)] | None = None  # noqa: E741
+    exact: Annotated[bool, Field(strict=True)] = True
+
+    @model_validator(mode="after")
+    def _consistent(self) -> RequirementMessage:
+        if (self.c is None) != (self.l is None) or (self.k is None and self.c is None):
+            raise ValueError("a requirement must have k, or c and l together, or all three")
+        return self
+
+    def to_requirement(self) -> Requirement:
+        """Return the requirement."""
+        return Requirement(k=self.k, c=self.c, l=self.l, exact=self.exact)
+
+
+class SharedTreeMessage(DescribedContent):
+    """What a release of a shared tree holds: a decision tree, and what its owner says of it.
+
+    `requirement` is what every path is promised to meet, and is checked on the counts that are
+    told. `counts` says how these came about: counted (`exact`), taken from the paths that were
+    merged in proportion (`propagated`), or with noise (`noised`). Then, and only then, `epsilon`
+    bounds what the whole tree tells, its splits too, if one record is replaced by any other.
+    `records` is of how many records it was learned, if that is told. `protection` is the owner's
+    agent's own words, as in a masked table. Of a withdrawn release the `tree` is null and
+    `columns` are the names that it spoke of; no other has them.
+    """
+
+    tree: TreeDocument | None
+    requirement: RequirementMessage | None = None
+    counts: Literal["exact", "propagated", "noised"] = "exact"
+    epsilon: Annotated[float, Field(ge=EPSILONS[0], le=EPSILONS[1], allow_inf_nan=False)] | None = (
+        None
+    )
+    records: Annotated[int, Field(ge=1, le=MAX_RECORDS, strict=True)] | None = None
+    protection: Annotated[list[Sentence], Field(max_length=MAX_SENTENCES)]
+    columns: Annotated[list[Label], Field(max_length=MAX_VARIABLES + 1)] | None = None
+
+    @model_validator(mode="after")
+    def _consistent(self) -> SharedTreeMessage:
+        if (self.counts == "noised") != (self.epsilon is not None):
+            raise ValueError("there must be an epsilon if the counts are noised, and else none")
+        if (self.tree is None) == (self.columns is None):
+            raise ValueError("there must be a tree; only a withdrawn release has columns instead")
+        return self
+
+    @classmethod
+    def of(
+        cls, tree: SharedTree, asked: Requirement | None, protection: Sequence[str], **facts: Any
+    ) -> SharedTreeMessage:
+        """Return the message of a tree as it leaves.
+
+        Args:
+            tree: the tree, its leaves telling what is to be told.
+            asked: what its paths met when they told all counts; what of it their counts still
+                show is promised.
+            protection: what its receiver must know, in sentences.
+            facts: the other fields.
+
+        Raises:
+            ModelError, ValidationError: names or sizes cannot be sent.
+        """
+        shown = promised(tree, asked)
+        return cls(
+            tree=TreeDocument.of(tree),
+            requirement=None if shown is None else RequirementMessage(**vars(shown)),
+            protection=list(protection),
+            **facts,
+        )
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the attributes and, last, of the class."""
+        if self.tree is None:
+            return list(self.columns or ())
+        return [*(attribute.name for attribute in self.tree.attributes), self.tree.target.name]
+
+    @property
+    def categories(self) -> int:
+        """How many categories the attributes and the class have in all."""
+        if self.tree is None:
+            return 0
+        of_attributes = [
+            len(a.categories) for a in self.tree.attributes if isinstance(a, CategoricalDocument)
+        ]
+        return len(self.tree.target.categories) + sum(of_attributes)
+
+    def to_tree(self) -> SharedTree:
+        """Return the tree. Raises ModelError, DomainError, LimitExceeded: there is none."""
+        if self.tree is None:
+            raise ModelError("The tree was deleted when its release was withdrawn.", where="tree")
+        return self.tree.to_tree(noised=self.counts == "noised")
+
+    def require_promised(self) -> SharedTree:
+        """Return the tree, of which all is checked: that it is one, and meets what is promised.
+
+        Raises:
+            ModelError: the paths are not those of a tree, or their counts contradict what is said
+                of them.
+            DomainError: an attribute or the class cannot be.
+            LimitExceeded: it is too large or too deep.
+        """
+        tree = self.to_tree()
+        if self.requirement is not None:
+            requirement = self.requirement.to_requirement()
+            broken = [n for n, leaf in enumerate(tree.leaves, 1) if not requirement.met_by(leaf)]
+            if broken:
+                raise ModelError(
+                    f"{len(broken)} of {len(tree.leaves)} paths do not meet the requirement that is"
+                    " told with the tree.",
+                    where="requirement",
+                    remedy="Prune the tree until all do, or promise what it meets.",
+                )
+        self._require_records(tree.records)
+        return tree
+
+    def _require_records(self, counted: float) -> None:
+        """Refuse paths that count other records than the tree was learned of. Raises ModelError."""
+        records = self.records or MAX_RECORDS
+        lacking = self.counts == "exact" and self.records and counted * _ROUNDING < records
+        if self.counts != "noised" and (lacking or counted > records * _ROUNDING):
+            raise ModelError(
+                f"The paths count {counted:,.0f} records; the tree was learned of {records:,}"
+                f"{'' if lacking else ' at most'}.",
+                where="records",
+            )
+
+    def without_tree(self) -> SharedTreeMessage:
+        """Return what is kept when the release is withdrawn: nothing that records were asked."""
+        return self.model_copy(
+            update={"tree": None, "columns": self.names, "records": None, "protection": []}
+        )
+
+
+SHARED_TREES: ReleaseKind[SharedTreeMessage, SharedTreeMessage] = ReleaseKind(
+    name=SHARED_TREE,
+    field="model",
+    message=SharedTreeMessage,
+    names=lambda model: model.names,
+    categories=lambda model: model.categories,
+    read=itself,
+    columns=lambda model: dict.fromkeys(model.names, False),
+    plan=lambda _model: None,
+    epsilon=lambda model: model.epsilon,
+    unbounded=lambda model: None if model.epsilon is not None else NO_BOUND,
+    unexamined="A shared tree has no records that could be examined.",
+    require=SharedTreeMessage.require_promised,
+    remainder=SharedTreeMessage.without_tree,
+)
+
+
+_KINDS: tuple[ReleaseKind[Any, Any], ...] = (RANDOMIZED_RECORDS, MASKED_RECORDS, SHARED_TREES)
+
+KINDS: Mapping[str, ReleaseKind[Any, Any]] = {kind.name: kind for kind in _KINDS}
+"""The kinds of releases by their names."""

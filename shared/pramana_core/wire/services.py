@@ -1,0 +1,209 @@
+"""What services have alike: addresses, the protocol's version, problems (RFC 9457), audit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Annotated
+from urllib.parse import urlsplit
+
+from pydantic import Field
+
+from pramana_core.audit.verifying import Anchor
+from pramana_core.errors import InputError, NotFound, PramanaError, Refused, error_classes
+from pramana_core.wire.base import Message, Sha256
+
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+"""This machine itself, where plain http tells nobody the token."""
+
+
+def is_loopback(url: str) -> bool:
+    """Whether an address is of this machine."""
+    return urlsplit(url).hostname in LOOPBACK
+
+
+def require_address(url: str, *, allow_insecure: bool, permission: str) -> None:
+    """Check an address that a token is sent to.
+
+    Args:
+        url: the address.
+        allow_insecure: whether plain http may leave this machine.
+        permission: how one says so.
+
+    Raises:
+        ValueError: it is none, holds more than a host and a path, or would carry the token
+            unencrypted to another machine.
+    """
+    parts = urlsplit(url)
+    if parts.username or parts.password or parts.query or parts.fragment:
+        # Not quoted: it may hold a password.
+        raise ValueError("the address must hold a host and a path only")
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise ValueError(f"{url!r} is not an http or https address")
+    if parts.scheme == "http" and not is_loopback(url) and not allow_insecure:
+        raise ValueError(
+            f"{url!r} would carry the token unencrypted; use https, or {permission} if the network"
+            " itself is private"
+        )
+
+
+PROTOCOL = "1"
+"""The version that is served; a request may name it, and one that names another is refused."""
+
+PROTOCOL_HEADER = "Pramana-Protocol"
+"""The header of requests and of answers; a request without it speaks the version that is served."""
+
+IDEMPOTENCY_HEADER = "Idempotency-Key"
+"""The header by which a repeated request is known where nothing else tells it."""
+
+LONGEST_KEY = 255
+
+
+PROBLEM_MEDIA_TYPE = "application/problem+json"
+
+_TYPE_PREFIX = "urn:pramana:problem:"
+
+HTTP_PROBLEMS: Mapping[str, tuple[int, str]] = {
+    "request-invalid": (422, "The request is not well formed"),
+    "method-not-allowed": (405, "The resource does not take this method"),
+    "request-timeout": (408, "The request came too slowly"),
+    "internal": (500, "Internal error"),
+}
+"""Status and title of the codes that no class of `pramana_core.errors` has."""
+
+
+class ProblemDetail(Message):
+    """An RFC 9457 problem document."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    where: str | None = None
+    remedy: str | None = None
+    instance: str | None = None
+
+
+def known_problems() -> dict[str, tuple[int, str]]:
+    """Return the status and title of every code."""
+    of_errors = {kind.code: (kind.http_status, kind.title) for kind in error_classes()}
+    return {**of_errors, **HTTP_PROBLEMS}
+
+
+def problem_of(error: PramanaError, instance: str | None = None) -> ProblemDetail:
+    """Return the problem document of an error; `instance` is the path that was asked."""
+    return ProblemDetail(
+        type=_TYPE_PREFIX + error.code,
+        title=error.title,
+        status=error.http_status,
+        detail=error.message,
+        code=error.code,
+        where=error.where,
+        remedy=error.remedy,
+        instance=instance,
+    )
+
+
+def invalid_request(
+    detail: str, *, where: str | None = None, instance: str | None = None
+) -> ProblemDetail:
+    """Return the problem document of a request that cannot be read."""
+    return _http_problem("request-invalid", detail, where=where, instance=instance)
+
+
+def unforeseen(
+    detail: str = "The service failed in a way it did not foresee; nothing was changed by this"
+    " request.",
+    *,
+    remedy: str | None = "Tell whoever runs the service; its log has the cause.",
+    instance: str | None = None,
+) -> ProblemDetail:
+    """Return the problem document of an error nobody foresaw.
+
+    The text of the error stays out: it may quote a record.
+    """
+    return _http_problem("internal", detail, remedy=remedy, instance=instance)
+
+
+def problem_of_status(status: int, instance: str | None = None) -> ProblemDetail:
+    """Return the problem document of a request that no route could answer."""
+    if status == NotFound.http_status:
+        return problem_of(NotFound("There is nothing at this address."), instance)
+    if status == HTTP_PROBLEMS["method-not-allowed"][0]:
+        return _http_problem(
+            "method-not-allowed",
+            "The resource does not take this method.",
+            remedy="The Allow header lists those it takes.",
+            instance=instance,
+        )
+    if status == HTTP_PROBLEMS["request-timeout"][0]:
+        return _http_problem(
+            "request-timeout",
+            "The body of the request came too slowly, or not at all.",
+            remedy="Send it again, over a better line or in smaller parts.",
+            instance=instance,
+        )
+    if status < 500:
+        return invalid_request("The request cannot be read.", instance=instance)
+    return unforeseen("The request failed.", remedy=None, instance=instance)
+
+
+def read_problem(body: bytes) -> ProblemDetail | None:
+    """Read a problem document, or None if the body is not one."""
+    try:
+        return ProblemDetail.model_validate_json(body)
+    except ValueError:
+        return None
+
+
+def error_of(problem: ProblemDetail) -> PramanaError:
+    """Return the error that a problem document tells of, of the class that has its code.
+
+    One of a code that no class has, or of a class that says more than words, is Refused.
+    """
+    kind = next((kind for kind in error_classes() if kind.code == problem.code), Refused)
+    if problem.code == "request-invalid":
+        kind = InputError
+    if issubclass(kind, Refused):
+        return Refused(
+            f"The miner refused ({problem.status} {problem.code}): {problem.detail}",
+            status=problem.status,
+            problem_code=problem.code,
+            remedy=problem.remedy,
+        )
+    return kind(problem.detail, where=problem.where, remedy=problem.remedy)
+
+
+def _http_problem(code: str, detail: str, **more: str | None) -> ProblemDetail:
+    status, title = HTTP_PROBLEMS[code]
+    return ProblemDetail(
+        type=_TYPE_PREFIX + code, title=title, status=status, detail=detail, code=code, **more
+    )
+
+
+class AuditAnchor(Message):
+    """A state of an audit log, on disk when it is told.
+
+    Whoever remembers it can show later that the log still holds every line that it held then. `log`
+    is the hash of its first line; null while it has none. `head` is that of the last.
+    """
+
+    log: Sha256 | None
+    entries: Annotated[int, Field(ge=0)]
+    head: Sha256
+    at: datetime
+
+    @classmethod
+    def of(cls, anchor: Anchor) -> AuditAnchor:
+        """Return the message of an anchor."""
+        return cls(
+            log=anchor.log,
+            entries=anchor.entries,
+            head=anchor.head,
+            at=datetime.fromisoformat(anchor.at),
+        )
+
+    def to_anchor(self) -> Anchor:
+        """Return the anchor."""
+        return Anchor(self.log, self.entries, self.head, self.at.isoformat())
