@@ -7,7 +7,7 @@ import re
 import pytest
 
 from miner_service.http.pages.job_forms import form_of
-from miner_service.http.pages.rendering import Sent
+from miner_service.http.pages.rendering import SentForm
 from miner_service.kinds.counts import told_of_plans
 from pramana_core.channels import RESOLUTION, Choice, Sampled, Symmetric
 from pramana_core.domain import Variable
@@ -25,7 +25,7 @@ def asked(kind, **fields):
     form = form_of(kind)
     sent = {one.name: [one.default] for one in form.inputs if one.kind in ("choice", "number")}
     sent |= {one.name: ["on"] for one in form.inputs if one.default == "true"}
-    return form.read(Sent({**sent, **fields}), KNOWN).spec
+    return form.read(SentForm({**sent, **fields}), KNOWN).spec
 
 
 def test_a_form_that_is_left_as_it_was_asks_for_the_defaults():
