@@ -1,10 +1,13 @@
-"""The ledger: what left this site, by which draws, and the file that keeps it.
+"""Everything that ever left the site, with what each column's part in it cost.
+
+A row is written before a release can leave and is never removed; `composition` adds them up. Where
+the ledger is gone and anything else is there, nothing is done: it could not say what has left.
+Only what opens the file loads the library of databases, which an installation may be without.
 
 Also here:
 
-* The ledger's file: its tables, how it is opened or made, and full disks.
-* Entries as rows: a column of the tables is an attribute of an entry or a draw by the same
-  name, but for those that are named here.
+* Entries as rows: a column of the tables is an attribute of an entry or a draw by the same name,
+  but for those that are named here.
 """
 
 from __future__ import annotations
@@ -16,17 +19,10 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import Enum
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-import sqlalchemy as sa
-
-from owner_agent.state import private_files
 from owner_agent.state.private_files import LEDGER, noted, require_ledger, state_directory
-from pramana_core.errors import StoreCorrupt
-from pramana_core.full_disks import no_room, storing
-from pramana_core.opening import create_private, opening_alone
 from pramana_core.wire.release_kinds import RANDOMIZED
 
 if TYPE_CHECKING:
@@ -159,24 +155,26 @@ class Ledger:
 
     def entries(self) -> tuple[Entry, ...]:
         """Return all entries, oldest first."""
+        from owner_agent.release import ledger_file as file
 
         require_ledger(self.state)
         if not self._path.exists():
             return ()
         with closing(self._connect()) as connection:
-            draws = _all(connection, DRAWS)
+            draws = _all(connection, file.DRAWS)
             samples: dict[int, dict[str, Any]] = {}
-            for table, name in ((SKETCHES, "sketch"), (FINGERPRINTS, "fingerprint")):
+            for table, name in ((file.SKETCHES, "sketch"), (file.FINGERPRINTS, "fingerprint")):
                 for kept in _all(connection, table):
                     samples.setdefault(kept["release"], {})[name] = kept[name]
-            oldest_first = RELEASES.select().order_by(RELEASES.c.id)
+            oldest_first = file.RELEASES.select().order_by(file.RELEASES.c.id)
             rows = connection.execute(oldest_first).mappings()
             return tuple(_entry(dict(row), draws, samples.get(row["id"], {})) for row in rows)
 
     def begin(self) -> None:
         """Make the ledger's tables if they are not there."""
+        from owner_agent.release import ledger_file as file
 
-        with storing_ledger(self._path):
+        with file.storing_ledger(self._path):
             self._connect().close()
 
     def beginnings(self) -> tuple[int, ...]:
@@ -195,12 +193,13 @@ class Ledger:
     @property
     def begun(self) -> datetime | None:
         """When everything was last begun anew after a loss; None where nothing was ever lost."""
+        from owner_agent.release import ledger_file as file
 
         require_ledger(self.state)
         if not self._path.exists():
             return None
         with closing(self._connect()) as connection:
-            newest = BEGINNINGS.select().order_by(BEGINNINGS.c.id.desc()).limit(1)
+            newest = file.BEGINNINGS.select().order_by(file.BEGINNINGS.c.id.desc()).limit(1)
             row = connection.execute(newest).mappings().first()
             begun: datetime | None = None if row is None else row["begun"]
             return None if begun is None else begun.replace(tzinfo=UTC)
@@ -213,20 +212,21 @@ class Ledger:
             left: entries that the ledger does not have, or not as left.
             now: the time.
         """
+        from owner_agent.release import ledger_file as file
 
         with (
-            storing_ledger(self._path),
-            closing(connected(self._path)) as connection,
+            file.storing_ledger(self._path),
+            closing(file.connected(self._path)) as connection,
             noted(self.state, now, NEW_EPOCH, epoch=epoch_mark(epoch), releases=len(left)),
             connection.begin(),
         ):
             for entry in left:
                 # An older ledger may have it as prepared.
                 now_known = {"state": entry.state, "release_id": entry.release_id}
-                known = RELEASES.update().where(_is(entry)).values(now_known)
+                known = file.RELEASES.update().where(_is(entry)).values(now_known)
                 if not connection.execute(known).rowcount:
                     _insert(connection, entry)
-            connection.execute(BEGINNINGS.insert().values(epoch=epoch, begun=_naive(now)))
+            connection.execute(file.BEGINNINGS.insert().values(epoch=epoch, begun=_naive(now)))
 
     def find(self, miner: str, study: str, name: str) -> Entry | None:
         """Return one entry, or None."""
@@ -254,8 +254,9 @@ class Ledger:
         self, entry: Entry, draws: Sequence[Draw], now: datetime, beginning: int = 0
     ) -> Entry:
         """Prepare an entry that never left again, with what is known of its draws now."""
+        from owner_agent.release import ledger_file as file
 
-        releases, table = RELEASES, DRAWS
+        releases, table = file.RELEASES, file.DRAWS
         number = releases.select().with_only_columns(releases.c.id).where(_is(entry))
         number_of = number.scalar_subquery()
         with self._changing(entry, "prepared", now) as connection:
@@ -274,21 +275,23 @@ class Ledger:
         self, entry: Entry, state: EntryState, now: datetime, release_id: str | None = None
     ) -> None:
         """Change an entry's state, and its identity at the miner once that is known."""
+        from owner_agent.release import ledger_file as file
 
         values: dict[str, Any] = {"state": state, "changed": _naive(now)}
         if release_id is not None:
             values["release_id"] = release_id
         with self._changing(entry, state, now) as connection:
-            connection.execute(RELEASES.update().where(_is(entry)).values(values))
+            connection.execute(file.RELEASES.update().where(_is(entry)).values(values))
 
     @property
     def _path(self) -> Path:
         return self.state / LEDGER
 
     def _connect(self) -> sa.Connection:
+        from owner_agent.release import ledger_file as file
 
         require_ledger(self.state)
-        return connected(state_directory(self.state) / LEDGER)
+        return file.connected(state_directory(self.state) / LEDGER)
 
     @contextmanager
     def _changing(self, entry: Entry, state: EntryState, now: datetime) -> Iterator[sa.Connection]:
@@ -297,8 +300,9 @@ class Ledger:
         Of a crash between the two the log knows nothing, so that it never has more than the
         ledger; nothing has left by then, and `Delivery` notes it before anything does.
         """
+        from owner_agent.release import ledger_file as file
 
-        told = {
+        changed = {
             "miner": entry.miner,
             "study": entry.study,
             "release": entry.name,
@@ -308,9 +312,9 @@ class Ledger:
             "columns": len(entry.draws),
         }
         with (
-            storing_ledger(self._path),
+            file.storing_ledger(self._path),
             closing(self._connect()) as connection,
-            noted(self.state, now, f"release_{state}", **told),
+            noted(self.state, now, f"release_{state}", **changed),
             connection.begin(),
         ):
             yield connection
@@ -330,21 +334,25 @@ _FORM = ("randomized", "masked", "shared")
 
 def _insert(connection: sa.Connection, entry: Entry) -> None:
     """Write an entry with its draws."""
+    from owner_agent.release import ledger_file as file
 
-    row = _attributes(entry, RELEASES.columns.keys(), {"id"})
+    row = _attributes(entry, file.RELEASES.columns.keys(), {"id"})
     row |= {"prepared": _naive(entry.prepared), "changed": _naive(entry.changed)}
-    made = connection.execute(RELEASES.insert().values(row)).inserted_primary_key
+    made = connection.execute(file.RELEASES.insert().values(row)).inserted_primary_key
     number = made[0] if made is not None else None
     for draw in entry.draws:
-        connection.execute(DRAWS.insert().values(release=number, **_draw_row(draw)))
-    connection.execute(SKETCHES.insert().values(release=number, sketch=entry.sketch))
-    connection.execute(FINGERPRINTS.insert().values(release=number, fingerprint=entry.fingerprint))
+        connection.execute(file.DRAWS.insert().values(release=number, **_draw_row(draw)))
+    connection.execute(file.SKETCHES.insert().values(release=number, sketch=entry.sketch))
+    connection.execute(
+        file.FINGERPRINTS.insert().values(release=number, fingerprint=entry.fingerprint)
+    )
 
 
 def _draw_row(draw: Draw) -> dict[str, Any]:
     """Return the row of a draw, but for its release."""
+    from owner_agent.release import ledger_file as file
 
-    row = _attributes(draw, DRAWS.columns.keys(), {"release", *_FORM})
+    row = _attributes(draw, file.DRAWS.columns.keys(), {"release", *_FORM})
     row["epsilon"] = draw.epsilon if math.isfinite(draw.epsilon) else None
     return row | dict(zip(_FORM, draw.form.value, strict=True))
 
@@ -365,15 +373,17 @@ def _all(connection: sa.Connection, table: sa.Table) -> Sequence[dict[str, Any]]
 
 
 def _epochs(connection: sa.Connection) -> tuple[int, ...]:
+    from owner_agent.release import ledger_file as file
 
-    rows = connection.execute(BEGINNINGS.select().order_by(BEGINNINGS.c.id)).mappings()
+    rows = connection.execute(file.BEGINNINGS.select().order_by(file.BEGINNINGS.c.id)).mappings()
     return tuple(int(row["epoch"]) for row in rows)
 
 
 def _is(entry: Entry) -> sa.ColumnElement[bool]:
     """Return the condition that a row of the releases is an entry's."""
+    from owner_agent.release import ledger_file as file
 
-    known = RELEASES.c
+    known = file.RELEASES.c
     return (known.miner == entry.miner) & (known.study == entry.study) & (known.name == entry.name)
 
 
@@ -388,148 +398,3 @@ def _entry(row: dict[str, Any], draws: Sequence[dict[str, Any]], samples: dict[s
 def _naive(moment: datetime) -> datetime:
     """Return a moment as UTC without zone, which is how SQLite keeps it."""
     return moment.astimezone(UTC).replace(tzinfo=None)
-
-
-# The ledger's file: its tables, how it is opened or made, and full disks.
-
-
-_BUSY_SECONDS = 30.0
-"""So long a statement waits for whoever writes."""
-
-_METADATA = sa.MetaData()
-SCHEMA_VERSION = 6
-"""Raised with every change of the tables: a ledger of another version is refused, unchanged."""
-
-RELEASES = sa.Table(
-    "releases",
-    _METADATA,
-    sa.Column("id", sa.Integer, primary_key=True),
-    sa.Column("miner", sa.String, nullable=False),
-    sa.Column("study", sa.String, nullable=False),
-    sa.Column("name", sa.String, nullable=False),
-    sa.Column("content", sa.String, nullable=False),
-    sa.Column("digest", sa.String, nullable=False),
-    sa.Column("plan_digest", sa.String, nullable=False),
-    sa.Column("records", sa.Integer, nullable=False),
-    sa.Column("parts", sa.Integer, nullable=False),
-    sa.Column("state", sa.String, nullable=False),
-    sa.Column("prepared", sa.DateTime, nullable=False),
-    sa.Column("changed", sa.DateTime, nullable=False),
-    sa.Column("release_id", sa.String),
-    sa.Column("kind", sa.String, nullable=False, server_default=RANDOMIZED),
-    sa.Column("method", sa.String, nullable=False, server_default=""),
-    sa.Column("beginning", sa.BigInteger, nullable=False, server_default="0"),
-    sa.UniqueConstraint("miner", "study", "name"),
-)
-DRAWS = sa.Table(
-    "draws",
-    _METADATA,
-    sa.Column("release", sa.ForeignKey("releases.id"), primary_key=True),
-    sa.Column("column", sa.String, primary_key=True),
-    sa.Column("variable", sa.String, nullable=False),
-    sa.Column("draw_id", sa.String, nullable=False),
-    sa.Column("epsilon", sa.Float),  # null: unbounded
-    sa.Column("randomized", sa.Boolean, nullable=False),
-    sa.Column("population", sa.String, nullable=False),
-    sa.Column("same_as", sa.JSON, nullable=False),
-    sa.Column("masked", sa.Boolean, nullable=False, server_default=sa.false()),
-    sa.Column("shared", sa.Boolean, nullable=False, server_default=sa.false()),
-    sa.Column("epoch", sa.BigInteger, nullable=False, server_default="0"),
-)
-SKETCHES = sa.Table(
-    "sketches",
-    _METADATA,
-    sa.Column("release", sa.ForeignKey("releases.id"), primary_key=True),
-    sa.Column("sketch", sa.LargeBinary, nullable=False),
-)
-FINGERPRINTS = sa.Table(
-    "fingerprints",
-    _METADATA,
-    sa.Column("release", sa.ForeignKey("releases.id"), primary_key=True),
-    sa.Column("fingerprint", sa.LargeBinary, nullable=False),
-)
-BEGINNINGS = sa.Table(
-    "beginnings",
-    _METADATA,
-    sa.Column("id", sa.Integer, primary_key=True),
-    sa.Column("epoch", sa.BigInteger, nullable=False),
-    sa.Column("begun", sa.DateTime, nullable=False),
-)
-"""From which epoch on everything was drawn after a loss; without a row it is epoch 0."""
-DRAW_KEYS = sa.Table(
-    private_files.DRAW_KEYS, _METADATA, sa.Column("fingerprint", sa.String, primary_key=True)
-)
-"""Of draw keys that were made or imported with this ledger (see `state/history.py`)."""
-
-
-def connected(path: Path) -> sa.Connection:
-    """Open the ledger; make it first if it is not there.
-
-    Whoever makes it at the same time is waited for, however slow.
-
-    Raises:
-        StoreCorrupt: it is no ledger, or one of another version.
-        StorageFull: it has to be written for that, and there is no room.
-    """
-    with storing_ledger(path):
-        # SQLite would make the file with the umask's mode; its journals take over this one's.
-        create_private(path)
-    engine = _engine(path)
-    try:
-        with storing_ledger(path):
-            with engine.connect() as connection:
-                made = _version(connection)
-            if made != SCHEMA_VERSION:
-                with opening_alone(path.parent), engine.begin() as connection:
-                    made = _with_tables(connection)
-        if made != SCHEMA_VERSION:
-            raise StoreCorrupt(
-                f"The ledger {path} has schema {made}; this version of the agent"
-                f" reads schema {SCHEMA_VERSION}.",
-                where=str(path),
-                remedy="Run the version of the agent that made it.",
-            )
-        return engine.connect()
-    except sa.exc.DatabaseError:
-        raise StoreCorrupt(
-            f"The ledger {path} cannot be read or written.",
-            where=str(path),
-            remedy="Restore it from your backup: without it nobody knows what has left.",
-        ) from None
-
-
-@contextmanager
-def storing_ledger(path: Path) -> Iterator[None]:
-    """Turn what the system and SQLite say of a full disk into StorageFull; all else passes."""
-    try:
-        with storing("the ledger", path):
-            yield
-    except sa.exc.OperationalError as error:
-        if getattr(error.orig, "sqlite_errorname", "") in private_files.FULL:
-            raise no_room("the ledger", path) from None
-        raise
-
-
-@cache
-def _engine(path: Path) -> sa.Engine:
-    """Return the engine of a file: it holds no connections, but the statements it has compiled."""
-    return sa.create_engine(
-        f"sqlite:///{path}", poolclass=sa.NullPool, connect_args={"timeout": _BUSY_SECONDS}
-    )
-
-
-def _with_tables(connection: sa.Connection) -> int:
-    """Make the tables in an empty file; return their version, zero for tables of something else."""
-    # The driver opens no transaction by itself for changes of tables. Somebody else may have made
-    # them meanwhile.
-    connection.exec_driver_sql("BEGIN IMMEDIATE")
-    made = _version(connection)
-    if made == 0 and set(sa.inspect(connection).get_table_names()) <= {DRAW_KEYS.name}:
-        _METADATA.create_all(connection)
-        connection.exec_driver_sql(f"PRAGMA user_version={SCHEMA_VERSION}")
-        made = SCHEMA_VERSION
-    return made
-
-
-def _version(connection: sa.Connection) -> int:
-    return int(connection.exec_driver_sql("PRAGMA user_version").scalar_one())

@@ -18,7 +18,7 @@ import sqlalchemy as sa
 
 from miner_service.settings import Settings
 from miner_service.store.sqlite import SqliteStore, open_database
-from owner_agent.release.ledger import connected
+from owner_agent.release.ledger_file import connected
 from pramana_core.opening import opening_alone
 
 

@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from owner_agent.cli.main import build
-from owner_agent.release.ledger import connected
+from owner_agent.release.ledger_file import connected
 from owner_agent.state.private_files import LEDGER
 from pramana_core.terminal import run
 

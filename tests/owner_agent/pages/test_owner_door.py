@@ -168,7 +168,7 @@ def test_a_page_that_fails_says_nothing_of_what_it_met(bench, monkeypatch, capfd
     def fails(*_words):
         raise ValueError("PATIENT-00001 smokes")
 
-    monkeypatch.setattr("owner_agent.pages.revealing.LedgerTold.of", fails)
+    monkeypatch.setattr("owner_agent.pages.revealing.LedgerSummary.of", fails)
     app = create_app(bench.folder / "site.toml", TOKEN, bench.environment)
     with socket.create_server(("127.0.0.1", 0)) as sock:
         url = f"http://127.0.0.1:{sock.getsockname()[1]}"

@@ -8,19 +8,19 @@ from tests.waiting_processes import one_is_held_while_others_start
 
 OPEN = """
 import sqlite3
-from owner_agent.release import ledger
+from owner_agent.release import ledger_file
 """
 READ = """
-with ledger.connected(folder / "ledger.sqlite") as connection:
-    assert ledger._version(connection) == ledger.SCHEMA_VERSION
+with ledger_file.connected(folder / "ledger.sqlite") as connection:
+    assert ledger_file._version(connection) == ledger_file.SCHEMA_VERSION
 """
 
 
 @pytest.mark.end_to_end
 def test_processes_that_open_an_empty_ledger_wait_for_the_one_that_makes_it(tmp_path):
     making = """
-make = ledger._METADATA.create_all
-ledger._METADATA.create_all = lambda connection: (make(connection), hold())
+make = ledger_file._METADATA.create_all
+ledger_file._METADATA.create_all = lambda connection: (make(connection), hold())
 """
     impatient = """
 connect = sqlite3.connect

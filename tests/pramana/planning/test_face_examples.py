@@ -10,9 +10,8 @@ import pytest
 MODULES = (
     "frames.categories",
     "frames.examples",
-    "frames.observing",
-    "planning.designing",
-    "planning.plans",
+    "designing",
+    "plans",
 )
 
 
