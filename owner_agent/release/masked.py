@@ -23,7 +23,7 @@ import numpy.typing as npt
 from pydantic import ValidationError
 
 from owner_agent.randomize.draws import pseudonyms
-from owner_agent.randomize.masking_noise import keyed_digest, masking_randomness
+from owner_agent.randomize.noise import keyed_digest, masking_randomness
 from owner_agent.release.composition import known_entries
 from owner_agent.release.fingerprints import Values, groups_of, recognized, values_of
 from owner_agent.release.leaving import Leaving, drawn_by

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import ValidationError
 
-from owner_agent.randomize.masking_noise import keyed_digest
+from owner_agent.randomize.noise import keyed_digest
 from owner_agent.release.composition import known_entries, left_draws, losses
 from owner_agent.release.fingerprints import Values, groups_of, recognized, values_of
 from owner_agent.release.leaving import Leaving, drawn_by
@@ -317,7 +317,7 @@ def private_tree(chosen: TreePlan, state: Path, watch: StagedProgress) -> SavedD
 
 
 def _draw(chosen: TreePlan) -> SharedTree:
-    from owner_agent.randomize.masking_noise import TreeNoise
+    from owner_agent.randomize.noise import TreeNoise
     from pramana_core.model_sharing.private import PrivateOptions, depth_for, grow_private_tree
 
     asked = chosen.section.private

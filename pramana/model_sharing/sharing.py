@@ -14,7 +14,7 @@ from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from owner_agent.randomize.masking_noise import TreeNoise
+from owner_agent.randomize.noise import TreeNoise
 from pramana.estimators.saved import plain
 from pramana.frames.categories import Rng, generator_of
 from pramana.frames.sentences import listed, one_sentence, options_told, quoted

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from scipy import stats
 
-from owner_agent.randomize.masking_noise import KeyedRandomness, keyed_digest, masking_randomness
+from owner_agent.randomize.noise import KeyedRandomness, keyed_digest, masking_randomness
 from owner_agent.state.keys import Secrets
 
 SECRETS = Secrets(draw=bytes(range(1, 33)), linkage=bytes(range(2, 34)))
@@ -110,7 +110,7 @@ def test_noise_follows_from_the_draw_key_and_what_is_masked_alone():
 @pytest.mark.slow
 def test_another_process_draws_the_same():
     code = (
-        "from owner_agent.randomize.masking_noise import masking_randomness\n"
+        "from owner_agent.randomize.noise import masking_randomness\n"
         "from owner_agent.state.keys import Secrets\n"
         "keys = Secrets(draw=bytes(range(1, 33)), linkage=bytes(range(2, 34)))\n"
         "made = masking_randomness(keys, 'asia', 'a' * 64, 1)\n"

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import pramana as pm
-from owner_agent.randomize.masking_noise import TreeNoise
+from owner_agent.randomize.noise import TreeNoise
 from pramana.model_sharing.sharing import noise_of
 from pramana_core.errors import NotInstalled, OptionError
 from pramana_core.model_sharing.private import GeneratorNoise

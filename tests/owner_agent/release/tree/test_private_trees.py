@@ -10,7 +10,7 @@ from contextlib import suppress
 import numpy as np
 import pytest
 
-from owner_agent.randomize.masking_noise import TreeNoise
+from owner_agent.randomize.noise import TreeNoise
 from owner_agent.release import tree as kept
 from owner_agent.release.composition import losses
 from owner_agent.release.ledger import Ledger
