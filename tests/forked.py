@@ -26,7 +26,7 @@ LOADED = [
     *("scipy.optimize", "scipy.stats", "scipy.linalg", "sqlalchemy.dialects.sqlite"),
     *("miner_service.cli.study", "miner_service.http.app", "miner_service.http.server"),
     *("owner_agent.http", "owner_agent.peer.app", "owner_agent.peer.learning"),
-    *("owner_agent.release.publishing", "pramana.cli", "typer.rich_utils"),
+    *("owner_agent.release.publish", "pramana.cli", "typer.rich_utils"),
 ]
 """What the process has loaded from which the others are forked."""
 

@@ -82,6 +82,12 @@ from pramana_core.wire.release_kinds import KINDS, MASKED, RANDOMIZED
 from pramana_core.wire.releases import secrets_differ
 
 
+# What a study says of its owners' people, compared with what arrived.
+#
+# An owner's view hangs on what the study says and on fingerprints of linkage secrets, never on
+# whether pseudonyms match: else it could publish one person's record and read off whether another
+# owner knows that person. Where secrets differ, or are not known, nothing is concluded from
+# pseudonyms that do not match.
 @dataclass(frozen=True)
 class PeopleDeclaration:
     """What a study says of its people, and what is told of it first.

@@ -50,6 +50,13 @@ SESSION, VISIT = "pramana_session", "pramana_visit"
 _PURPOSE = b"pramana/session/1"
 
 
+# Who is signed in: a sealed cookie that stands for a token and ends by itself.
+#
+# The cookie holds the token, sealed under the service's key, and until when it is good; a token
+# that
+# is revoked or expires ends it at once, for the token is looked at with every request. Forms
+# carry a
+# word that only whoever has read a page of the same session can know.
 @dataclass(frozen=True)
 class Visit:
     """What a browser brought: the token of its session, if it has one, and its cookie."""
@@ -213,6 +220,11 @@ _TWINS = re.compile(
 SIGN_IN = f"{ROOT}/sign-in"
 
 
+# Browsers at the door: their session becomes a token, and problems become pages.
+#
+# Who asks for a page is let in by the same gate as everybody: the token of the session is put
+# where
+# the gate looks for one. On other addresses than those of pages a cookie counts for nothing.
 class Visitors:
     """The middleware around all pages; what is no page passes, but for who wants one."""
 

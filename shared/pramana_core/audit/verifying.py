@@ -31,6 +31,13 @@ TORN = "audit_torn_line_cut_off"
 _OWN = ("number", "time", "previous", "hash")
 
 
+# One line of a chained log: each names the hash of the line before, and its own.
+#
+# `hash` is SHA-256 over "pramana/audit/1", a zero byte and the canonical JSON (sorted keys, no
+# spaces, ASCII) of `previous`, `number`, `time` and `entry`. A line shows the fields of its entry
+# beside the others, so that it reads like any log in JSON lines; there is one way to write a
+# line,
+# so that no byte of it can be other.
 @dataclass(frozen=True)
 class Head:
     """Where a chain ends: after so many lines, at the hash of the last."""
