@@ -397,10 +397,10 @@ class ClusterPlace:
 
 
 def _nthreads(client: Client) -> int:
-    told = client.scheduler_info(n_workers=-1)
-    if "workers" not in told:  # Dask asks nobody, and raises nothing
+    known = client.scheduler_info(n_workers=-1)
+    if "workers" not in known:  # Dask asks nobody, and raises nothing
         raise ConnectionError("The connection was lost before the scheduler said who counts.")
-    workers: dict[str, dict[str, int]] = told["workers"]
+    workers: dict[str, dict[str, int]] = known["workers"]
     return sum(worker["nthreads"] for worker in workers.values())
 
 
