@@ -56,6 +56,17 @@ def test_the_package_itself_loads_nothing_heavy():
     assert loaded("import pramana") == set()
 
 
+@pytest.mark.slow
+def test_a_supervisor_of_jobs_loads_no_kind_and_no_learner():
+    """Those its workers' template loads; here they would be loaded once more."""
+    learning = ("miner_service.kinds", "pramana_core.learn.", "pramana_core.estimation")
+    script = LOOK + "import miner_service.jobs.supervisor"
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
+    known = {name for name in ended.stdout.decode().split() if name.startswith(learning)}
+    options = {"common", "common.documents", "common.options", "networks", "networks.structure"}
+    assert known <= {f"pramana_core.learn.{name}" for name in options}
+
+
 def test_importing_the_package_costs_at_most_two_and_a_half_times_numpy():
     """In processor time, side by side, as it was stored last by `make bench`."""
     (measured,) = (m for m in read(STORED) if m.name == "python -c 'import pramana'")

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from owner_agent.randomize.draws import pseudonyms
 from pramana.frames.sentences import one_sentence, options_told, quoted
 from pramana.frames.tables import Frame, as_frame, names_of, require_columns
 from pramana.masking.columns import Columns, columns_of
@@ -19,7 +18,6 @@ from pramana.owner.randomizing import RecordId, record_ids
 from pramana.reporting.reports import Reports
 from pramana_core.errors import KeyFileError, MissingColumn, TableError
 from pramana_core.mixed import MixedTable, read_mixed
-from pramana_core.terminal import progress_bar
 from pramana_core.wire.parts import key_order
 
 if TYPE_CHECKING:
@@ -112,6 +110,7 @@ def measured(
     import numpy as np
 
     from pramana_core.mask.measures import measure_all
+    from pramana_core.terminal import progress_bar
 
     with progress_bar("measuring") as bar, one_sentence("frame"):
         found = measure_all(
@@ -163,6 +162,7 @@ def compared(columns: Columns, seed: int) -> pd.DataFrame:
     import numpy as np
 
     from pramana_core.mask.comparing import compare
+    from pramana_core.terminal import progress_bar
 
     with progress_bar("masking by every method") as bar, one_sentence("frame"):
         found = compare(columns.s, columns.x, np.random.default_rng(seed), on_step=bar)
@@ -198,6 +198,8 @@ def measured_reports(
     )
     require_columns(table, told, "tell")
     frame = _in_their_order(table, reports, keys, record_id)
+    from pramana_core.terminal import progress_bar
+
     with progress_bar("measuring") as bar, one_sentence():
         return measure_reports(
             read_mixed(frame[told], "original") if told else None,
@@ -227,6 +229,8 @@ def _in_their_order(
             " reports are in the order of their pseudonyms.",
             where="keys",
         )
+    from owner_agent.randomize.draws import pseudonyms
+
     known = pseudonyms(keys.secrets, reports.study, record_ids(table, record_id))
     order = key_order(known)
     if known[order].tobytes() != reports.pseudonyms.tobytes():
