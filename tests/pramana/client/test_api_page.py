@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import re
 from typing import Any
@@ -16,20 +15,13 @@ from tests.places import ROOT
 @pytest.mark.slow
 def test_the_example_of_the_page_runs(world, tmp_path, monkeypatch, capsys):
     text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
-    block, coroutine = re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    (block,) = re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
     monkeypatch.chdir(tmp_path)
     os.close(os.open("analyst.token", os.O_CREAT | os.O_WRONLY, 0o600))
     (tmp_path / "analyst.token").write_text(world.token)
     real = pm.connect
     monkeypatch.setattr(
         pm, "connect", lambda url, **o: real(url, transport=world.transport, **o), raising=False
-    )
-    later = pm.connect_async
-    monkeypatch.setattr(
-        pm,
-        "connect_async",
-        lambda url, **o: later(url, transport=world.transport, **o),
-        raising=False,
     )
     names: dict[str, Any] = {}
     exec(block, names)
@@ -38,5 +30,3 @@ def test_the_example_of_the_page_runs(world, tmp_path, monkeypatch, capsys):
     assert "Told(whole record: gamma 1.968e+04, epsilon 9.888" in said
     assert "sex" in said
     assert list(names["table"].columns)[:3] == ["sex", "survived", "count"]
-    exec(coroutine, names)
-    assert [type(model) for model in asyncio.run(names["both"]())] == [pm.NaiveBayes, pm.BayesNet]

@@ -55,7 +55,6 @@ NAMES = [
     "combine_copies",
     "combine_trees",
     "connect",
-    "connect_async",
     "design",
     "domain",
     "estimate",
