@@ -84,7 +84,7 @@ GROUPS = (
         "rules",
         "Itemsets and rules",
         "Frequent itemsets and association rules, as estimators and in mlxtend's shape.",
-        ("pramana.estimators.rules", "pramana.frequent_patterns"),
+        ("pramana.estimators.rules",),
     ),
     Group(
         "files",

@@ -67,7 +67,7 @@ owner_agent.report pramana.simulate
 miner_service.intake owner_agent.design owner_agent.http
 owner_agent.peer.exchange pramana.frames pramana.simulate.commands
 miner_service.jobs miner_service.backup owner_agent.peer
-pramana.exchange pramana.frequent_patterns pramana.showing
+pramana.exchange pramana.showing
 miner_service.http.access owner_agent.pages pramana.reporting pramana.designing
 owner_agent.cli pramana.networks pramana.owner pramana.plans
 owner_agent.__main__

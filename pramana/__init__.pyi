@@ -81,8 +81,6 @@ from .frames.categories import observed_categories as observed_categories
 from .frames.examples import example as example
 from .frames.tables import Domain as Domain
 from .frames.tables import Variable as Variable
-from .frequent_patterns import apriori as apriori
-from .frequent_patterns import association_rules as association_rules
 from .masking.masked_frame import MaskedFrame as MaskedFrame
 from .masking.masked_frame import combine_copies as combine_copies
 from .masking.masking import mask as mask

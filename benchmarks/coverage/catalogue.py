@@ -3,7 +3,7 @@
 How a setting is repeated and counted is in `benchmarks.coverage.setting`.
 """
 
-from benchmarks.coverage import cells, learned, log_linear, masked
+from benchmarks.coverage import cells, learned, log_linear, masked, sampled_rules
 from benchmarks.coverage.setting import Setting
 
 ALL: tuple[Setting, ...] = (
@@ -13,6 +13,7 @@ ALL: tuple[Setting, ...] = (
     *log_linear.TOGETHER,
     *log_linear.NETWORKS,
     *learned.SETTINGS,
+    *sampled_rules.SETTINGS,
     *learned.TREES,
     *learned.CLASSIFIERS,
     *masked.SETTINGS,

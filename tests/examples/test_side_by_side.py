@@ -119,7 +119,7 @@ def test_classifiers_agree_with_scikit_learn(begun: dict[str, Any]):
 
 
 def test_itemsets_and_rules_agree_with_mlxtend(begun: dict[str, Any]):
-    """Unrandomized, the same frames; only the order within a length may differ."""
+    """Unrandomized, the same rules; only the order within a length may differ."""
     theirs, ours = unrandomized("rules", begun)
     measures = ["support", "confidence", "lift", "leverage", "conviction"]
     rules = [
@@ -127,10 +127,6 @@ def test_itemsets_and_rules_agree_with_mlxtend(begun: dict[str, Any]):
         for frame in (theirs["rules"], ours["rules"])
     ]
     pd.testing.assert_frame_equal(rules[0][measures], rules[1][measures], check_like=True)
-    known = [
-        frame.set_index("itemsets")["support"] for frame in (theirs["itemsets"], ours["itemsets"])
-    ]
-    pd.testing.assert_series_equal(known[0].sort_index(), known[1].sort_index())
 
 
 @pytest.mark.slow
@@ -146,7 +142,7 @@ def test_networks_agree_with_pgmpy(begun: dict[str, Any]):
 def test_randomized_results_differ_and_come_with_their_error(begun: dict[str, Any]):
     """What is compared above would be seen to differ."""
     theirs, ours = (after(block, begun)[0] for block in PAIRS["rules"])
-    assert not ours["itemsets"]["support"].equals(theirs["itemsets"]["support"])
+    assert not set(ours["rules"]["support"]) & set(theirs["rules"]["support"])
     assert (ours["rules"]["lift_se"] > 0).all()
 
 

@@ -51,12 +51,11 @@ from pramana_core.estimation.subpopulations import (
 )
 from pramana_core.estimation.supports_by_tables import (
     CombinedSupports,
-    DividedSupports,
-    PairSupports,
     TabulatedSupports,
     require_items,
 )
 from pramana_core.estimation.supports_mixed import MixedSupports, served
+from pramana_core.estimation.supports_pooled import PooledSupports
 from pramana_core.estimation.table_estimates import CombinedTable, EstimatedTable, Estimates
 from pramana_core.estimation.tables_modelled import (
     ModelledTable,
@@ -269,13 +268,10 @@ class MomentEstimator(CountEstimator):
         tabulated = super().supports(marginals, items)
         noisy = any(isinstance(reports, NoisyCounts) for reports, _ in self.sources)
         mixing = np.all([served(plan, items) for _, plan in self.sources], axis=0)
-        if noisy or not mixing.any():
+        if noisy or not mixing.all():
             return tabulated
         if not self.several:
-            mixed = MixedSupports(*self.sources[0], items, self.tick)
-            return mixed if mixing.all() else DividedSupports.by_items(mixed, tabulated, mixing)
-        if not mixing.all():
-            return tabulated
+            return MixedSupports(*self.sources[0], items, self.tick)
         strata = (MixedSupports(*s, items, self.tick, self.records) for s in self.sources)
         return CombinedSupports(tuple(strata))
 
@@ -513,7 +509,7 @@ class EstimatedMarginals:
         require_items(self.domain, asked)
         if not self._estimator.makes_of_pairs(self._estimator.order):
             return self._estimator.supports(self, asked)
-        return DividedSupports.told(PairSupports(self, asked, self._taken.note_filled), self)
+        return PooledSupports(self, asked, self._taken.note_filled)
 
     def independence(
         self, left: Sequence[str], right: Sequence[str], given: Sequence[str]

@@ -31,7 +31,8 @@ class SupportCounts:
 
     `counts` are the raw estimates, shape (n,), and may be negative; so may the two variances, of
     the same shape, which are estimates too: `variance` makes them valid. `tilt`, of that shape too,
-    says how the noise would be if the support were another.
+    says how the noise would be if the support were another. `before` are the counts before
+    shrinkage, where they were shrunk: intervals and tests are those of these.
     """
 
     records: int
@@ -39,6 +40,12 @@ class SupportCounts:
     variance_records: Floats
     variance_population: Floats
     tilt: Tilt
+    before: SupportCounts | None = None
+
+    @property
+    def unshrunk(self) -> SupportCounts:
+        """The counts before shrinkage."""
+        return self.before or self
 
     @classmethod
     def from_moments(
@@ -64,12 +71,14 @@ class SupportCounts:
     @classmethod
     def merged(cls, parts: Sequence[SupportCounts], rows: Sequence[Indices]) -> SupportCounts:
         """Put estimates of different itemsets of the same records in their rows."""
+        shrunk = any(part.before for part in parts)
         return cls(
             parts[0].records,
             _placed([part.counts for part in parts], rows),
             _placed([part.variance_records for part in parts], rows),
             _placed([part.variance_population for part in parts], rows),
             _placed_tilts([part.tilt for part in parts], rows),
+            cls.merged([part.unshrunk for part in parts], rows) if shrunk else None,
         )
 
     def variance(self, *, population: bool) -> Floats:
@@ -84,14 +93,20 @@ class SupportCounts:
     def interval(self, z: float, *, population: bool) -> tuple[Floats, Floats]:
         """Return the ends of the intervals of supports, not cut to [0, 1].
 
-        The error is that at the supposed support; see `score_interval`.
+        The error is that at the supposed support; see `score_interval`. They hold the
+        estimates.
         """
-        moments = self._moments(population=population)
-        return score_interval(*moments, self.records, z, population=population)
+        moments = self.unshrunk.moments(population=population)
+        low, high = score_interval(*moments, self.records, z, population=population)
+        share = self.counts / self.records
+        return np.minimum(low, share), np.maximum(high, share)
 
     def deviates(self, support: float, *, population: bool) -> Floats:
-        """Return the z at which this support is an end of the intervals, the lower if z > 0."""
-        moments = self._moments(population=population)
+        """Return the z at which this support is an end of the intervals, the lower if z > 0.
+
+        The intervals are those before they were widened to hold shrunk estimates.
+        """
+        moments = self.unshrunk.moments(population=population)
         return deviates(support, *moments, self.records, population=population)
 
     @property
@@ -99,7 +114,7 @@ class SupportCounts:
         # NaN is no rounding either.
         return np.asarray(np.abs(self.variance_records) <= ROUNDING * np.abs(self.counts))
 
-    def _moments(self, *, population: bool) -> tuple[Floats, Floats, Floats]:
+    def moments(self, *, population: bool) -> tuple[Floats, Floats, Floats]:
         """Return supports, the mean squares of their estimators, and the slopes of these."""
         share = self.counts / self.records
         if population:
@@ -114,8 +129,8 @@ class SupportCounts:
 class RuleCounts:
     """How many records have the whole, the antecedent and the consequent of each of n rules.
 
-    `counts` and `tilt` (see `SupportCounts`) have shape (n, 3) in that order; the covariances have
-    shape (n, 3, 3).
+    `counts` and `tilt` have shape (n, 3) in that order; the covariances have shape (n, 3, 3). See
+    `SupportCounts`.
     """
 
     records: int
@@ -123,6 +138,12 @@ class RuleCounts:
     covariance_records: Floats
     covariance_population: Floats
     tilt: Tilt
+    before: RuleCounts | None = None
+
+    @property
+    def unshrunk(self) -> RuleCounts:
+        """The counts before shrinkage."""
+        return self.before or self
 
     @classmethod
     def from_moments(cls, records: int, counts: Floats, moments: Floats, tilt: Tilt) -> RuleCounts:
@@ -147,12 +168,14 @@ class RuleCounts:
     @classmethod
     def merged(cls, parts: Sequence[RuleCounts], rows: Sequence[Indices]) -> RuleCounts:
         """Put estimates of different rules of the same records in their rows."""
+        shrunk = any(part.before for part in parts)
         return cls(
             parts[0].records,
             _placed([part.counts for part in parts], rows),
             _placed([part.covariance_records for part in parts], rows),
             _placed([part.covariance_population for part in parts], rows),
             _placed_tilts([part.tilt for part in parts], rows),
+            cls.merged([part.unshrunk for part in parts], rows) if shrunk else None,
         )
 
     @property
@@ -164,6 +187,7 @@ class RuleCounts:
             self.covariance_records[:, 0, 0],
             self.covariance_population[:, 0, 0],
             Tilt(*(part[:, 0] for part in self.tilt.numbers)),
+            self.before.wholes if self.before else None,
         )
 
     def covariance(self, *, population: bool) -> Floats:

@@ -58,25 +58,6 @@ def test_rules_of_a_clean_table_are_mlxtends():
     )
 
 
-def test_mlxtends_functions_on_the_face_are_mlxtends():
-    table = one_hot(PEOPLE)
-    for function in ("apriori", "association_rules"):
-        asked = {"min_support": 0.1} if function == "apriori" else {"min_threshold": 0.7}
-        found, wanted = (getattr(door, function)(table, **asked) for door in (pm, theirs))
-        assert list(found) == list(wanted)
-        assert len(found) == len(wanted)
-        table = wanted
-
-
-def test_reports_go_to_mlxtends_function_with_their_plan():
-    table = one_hot(reports().to_frame())
-    found = pm.apriori(table, 0.1, use_colnames=True, plan=PLAN)
-    pd.testing.assert_frame_equal(found, pm.FrequentItemsets(0.1).fit(reports()).itemsets_)
-    rules = pm.association_rules(found, min_threshold=0.7, df_orig=table, plan=PLAN)
-    ours = pm.AssociationRules(0.1, 0.7).fit(reports()).rules_
-    pd.testing.assert_frame_equal(by_rule(rules), by_rule(ours), rtol=1e-9)
-
-
 @pytest.mark.parametrize(
     ("asked", "items"),
     [

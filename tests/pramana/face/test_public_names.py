@@ -50,8 +50,6 @@ NAMES = [
     "Variable",
     "Withheld",
     "accountant",
-    "apriori",
-    "association_rules",
     "combine_copies",
     "combine_trees",
     "connect",

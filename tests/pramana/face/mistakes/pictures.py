@@ -8,12 +8,8 @@ import pandas as pd
 
 import pramana as pm
 from pramana_core.errors import (
-    EmptyTable,
-    MissingColumn,
     NotFitted,
     OptionError,
-    PlanError,
-    TableError,
     UnknownCategory,
     UnknownVariable,
 )
@@ -45,10 +41,6 @@ def _figure() -> object:
     from matplotlib.figure import Figure
 
     return Figure()
-
-
-def _items() -> pd.DataFrame:
-    return pd.get_dummies(_people(), prefix_sep="=")
 
 
 def _mined(*given: object, **options: object) -> object:
@@ -132,18 +124,6 @@ MISTAKES: Mistakes = {
             lambda: _mined(0.1, variables="sex"),
             "variables … a list of names … 'sex'",
         ),
-        "a minimum support above all for mlxtend's function": (
-            lambda: pm.apriori(_items(), 10),
-            "min_support … at most 1 … 10",
-        ),
-        "a measure that there is not": (
-            lambda: pm.association_rules(pm.apriori(_items(), 0.1), metric="conf"),
-            "metric … 'conf' … confidence",
-        ),
-        "a least measure as text": (
-            lambda: pm.association_rules(pm.apriori(_items(), 0.1), min_threshold="0.5"),
-            "min_threshold … a number … '0.5'",
-        ),
     },
     UnknownVariable: {
         "a picture of a variable that there is not": (
@@ -164,37 +144,5 @@ MISTAKES: Mistakes = {
             lambda: _mined(0.1, present="true"),
             "'true' … department",
         ),
-    },
-    TableError: {
-        "labels where mlxtend wants a column per item": (
-            lambda: pm.apriori(_people(), 0.1),
-            "'department' … true and false … get_dummies",
-        ),
-        "lists of items where a table is wanted": (
-            lambda: pm.apriori([["milk", "bread"], ["bread"]], 0.1),
-            "df … a pandas … a list",
-        ),
-    },
-    PlanError: {
-        "a table where mlxtend's function wants a plan": (
-            lambda: pm.apriori(_items(), 0.1, plan=_people()),
-            "plan … must be a Plan … DataFrame",
-        )
-    },
-    MissingColumn: {
-        "reports without the columns of a variable": (
-            lambda: pm.apriori(_items().drop(columns="sex=male"), 0.1, plan=_plan()),
-            "'sex' … sex=category",
-        ),
-        "rules made of the table, not of its itemsets": (
-            lambda: pm.association_rules(_items()),
-            "df … 'support', 'itemsets' … apriori",
-        ),
-    },
-    EmptyTable: {
-        "rules of no itemsets": (
-            lambda: pm.association_rules(pm.apriori(_items(), 1.0)),
-            "df … no rows",
-        )
     },
 }

@@ -24,7 +24,6 @@ from pramana_core.errors import (
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.estimation.supports_by_tables import (
     CombinedSupports,
-    DividedSupports,
     TabulatedSupports,
 )
 from pramana_core.estimation.supports_mixed import MixedSupports
@@ -149,7 +148,7 @@ def test_only_the_blocks_of_the_items_decide_how_supports_are_estimated(name: st
         items = (("b", 0), ("a", 1), ("b", 2), ("a", 0))
     made = Records.random(PLANS[name], 90, seed=1)
     supports = made.marginals().supports(items)
-    assert isinstance(supports, MixedSupports if name != "not-lumpable" else DividedSupports)
+    assert isinstance(supports, MixedSupports if name != "not-lumpable" else TabulatedSupports)
     assert_counts(supports, [made], items, (1, 2))
     assert_rules(supports, [made], items, (2,))
 

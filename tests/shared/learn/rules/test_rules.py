@@ -41,6 +41,7 @@ from pramana_core.learn.rules.rules import (
     derive_rules,
     leverages,
     lifts,
+    measured,
     supports,
 )
 from pramana_core.marginals.counts import ReportedCounts
@@ -254,53 +255,27 @@ def test_standard_errors_by_numerical_derivatives(name: str, population: bool):
     assert found.se[0] == pytest.approx(np.sqrt(gradient @ covariance @ gradient), rel=1e-6)
 
 
-def excess_of(counts: RuleCounts, measure: str, population: bool):
-    """How far outside its interval a value of a measure is: the square of the difference less z^2
-    its variance at that value, both written out for the whole law of the two sides."""
-    x, y, z = counts.counts[0] / counts.records
-    slopes = counts.tilt.slope[0] - 1
-    noise = counts.covariance_records[0] / counts.records**2
-
-    def excess(value: float) -> float:
-        both = noise[1, 2] + ((x - y * z) / counts.records if population else 0)
-        whole = value * (y * z - both) if measure == "lift" else value + y * z - both
-        whole = min(whole, y, z)
-        side = np.array([1.0, -value * z, -value * y] if measure == "lift" else [1.0, -z, -y])
-        moved = noise.copy()
-        moved[0] += (whole - x) * slopes / counts.records
-        moved[1:, 0] = moved[0, 1:]
-        law = np.array([whole, y - whole, z - whole, 1 - y - z + whole])
-        has = np.array([[1, 0, 0, 0], [1, 1, 0, 0], [1, 0, 1, 0]])
-        sampled = (has * law) @ has.T - np.outer(has @ law, has @ law)
-        here = noise[1:, 1:].copy()
-        if population:
-            moved += sampled / counts.records
-            here[0, 0] += y * (1 - y) / counts.records
-            here[1, 1] += z * (1 - z) / counts.records
-            here[0, 1] = both
-        second = (value if measure == "lift" else 1) ** 2 * (
-            here[0, 0] * here[1, 1] + here[0, 1] ** 2
-        )
-        middle = x - (Z**2 - 1) / 6 * slopes[0] / counts.records
-        supposed = value * (y * z - both) if measure == "lift" else value + y * z - both
-        return float((middle - supposed) ** 2 - Z**2 * (side @ moved @ side + second))
-
-    return excess
-
-
 @pytest.mark.parametrize("population", [False, True])
-@pytest.mark.parametrize("noise", [40.0, 900.0])
-@pytest.mark.parametrize("measure", ["lift", "leverage"])
-def test_intervals_of_lifts_and_leverages_by_root_finding(
-    measure: str, noise: float, population: bool
-):
-    plain = counts_of(300, 500, 600, 2000, noise)
-    tilt = Tilt(np.array([[3.2, 3.6, 4.2]]), np.array([[1.0, 2.0, 3.0]]), np.ones((1, 3)))
-    counts = replace(plain, tilt=tilt)
-    found = (lifts if measure == "lift" else leverages)(counts, Z, population=population)
-    excess, estimate = excess_of(counts, measure, population), found.estimate[0]
-    ends = brentq(excess, estimate - 0.9, estimate), brentq(excess, estimate, estimate + 5)
-    assert (found.low[0], found.high[0]) == pytest.approx(ends, rel=1e-9)
+@pytest.mark.parametrize("measure", [lifts, leverages])
+def test_intervals_of_lifts_and_leverages_are_standard_errors_wide(measure, population: bool):
+    found = measure(counts_of(300, 500, 600, 2000, 40.0), Z, population=population)
+    assert found.low[0] == pytest.approx(found.estimate[0] - Z * found.se[0], rel=1e-12)
+    assert found.high[0] == pytest.approx(found.estimate[0] + Z * found.se[0], rel=1e-12)
+
+
+def test_shrunk_counts_have_the_intervals_of_those_before_and_hold_the_estimates():
+    before = counts_of(300, 500, 600, 2000, 10.0)
+    for whole, inside in ((302, True), (400, False)):
+        shrunk = replace(counts_of(whole, 500, 600, 2000, 10.0), before=before)
+        for merged in (shrunk, RuleCounts.merged([shrunk], [np.array([0])])):
+            for own, measure in zip(
+                measured(merged, Z, population=True),
+                (supports, confidences, lifts, leverages),
+                strict=True,
+            ):
+                raw = measure(before, Z, population=True)
+                assert own.low == raw.low < own.estimate <= own.high
+                assert own.high == (raw.high if inside else own.estimate)
 
 
 def test_without_randomization_a_lift_is_known_given_the_records():
@@ -315,7 +290,6 @@ def test_where_the_sides_may_be_nothing_a_lift_has_no_upper_end():
     nothing_known = lifts(counts_of(20, 40, 30, 1000, 900.0), Z, population=False)
     assert (nothing_known.low[0], nothing_known.high[0]) == (0.0, np.inf)
     whole_known = lifts(counts_of(90, 90, 60, 1000, 900.0), Z, population=False)
-    assert 0 < whole_known.low[0] < whole_known.estimate[0]
     assert whole_known.high[0] == np.inf
     known = lifts(counts_of(90, 300, 300, 1000, 900.0), Z, population=False)
     assert 0 < known.low[0] < known.estimate[0] < known.high[0] < np.inf

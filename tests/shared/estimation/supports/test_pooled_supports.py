@@ -1,4 +1,4 @@
-"""Supports beyond pairs by models of the pairs: exact where the model holds, and their errors."""
+"""Supports from pooled tables: beyond pairs exact where the model holds, and their errors."""
 
 from __future__ import annotations
 
@@ -10,24 +10,36 @@ import pytest
 from pramana.setups import SeededOwner, draw_cells
 from pramana_core.channels import RESOLUTION, Choice, Sampled, Symmetric
 from pramana_core.domain import Domain
-from pramana_core.estimation import supports_by_tables as modelled
+from pramana_core.errors import LimitExceeded
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.estimation.supports_by_tables import PairSupports
+from pramana_core.estimation.supports_pooled import LONGEST, PooledSupports
 from pramana_core.marginals.score_interval import Tilt
 from pramana_core.plan import Block, Plan
 
-NAMES = "ABCDEFGH"
+NAMES = "ABCDEFGHIJK"
 RECORDS = 1_000
 
 
 class Table:
-    """A table that is known, with a variance of its own for each cell."""
+    """A table that is known, with the error of a sample of the records."""
 
     def __init__(self, counts: np.ndarray):
-        self.counts = counts
+        self.counts, self.unshrunk = counts, self
+
+    def covariance_of(self, weights: np.ndarray, *, population: bool) -> np.ndarray:
+        flat, counts = weights.reshape(len(weights), -1), self.counts.ravel()
+        sampled = (flat * counts) @ flat.T - np.outer(flat @ counts, flat @ counts) / RECORDS
+        return sampled * (1 if population else 0.5)
+
+    def covariance_with_cells(self, weights: np.ndarray, *, population: bool) -> np.ndarray:
+        cells = np.eye(self.counts.size).reshape(-1, *self.counts.shape)
+        both = self.covariance_of(np.concatenate([weights, cells]), population=population)
+        return both[: len(weights), len(weights) :].reshape(weights.shape)
 
     def variance(self, *, population: bool) -> np.ndarray:
-        return self.counts * (0.2 if population else 0.1)
+        cells = np.eye(self.counts.size).reshape(-1, *self.counts.shape)
+        both = self.covariance_of(cells, population=population)
+        return np.diagonal(both).reshape(self.counts.shape)
 
     def tilt(self) -> Tilt:
         return Tilt.flat(self.counts.shape)
@@ -47,6 +59,9 @@ class Known:
         left = [a for a in range(self.law.ndim) if a in axes]
         table = self.law.sum(axis=gone).transpose([left.index(a) for a in axes])
         return Table(table * self.records)
+
+    def can_estimate(self, names):
+        return len(names) <= 2
 
 
 def pairwise(width: int, seed: int) -> np.ndarray:
@@ -71,9 +86,9 @@ def chain(width: int, seed: int) -> np.ndarray:
     return law
 
 
-def supports(law: np.ndarray) -> PairSupports:
+def supports(law: np.ndarray) -> PooledSupports:
     known = Known(law)
-    return PairSupports(known, tuple((name, 1) for name in known.domain.names))
+    return PooledSupports(known, tuple((name, 1) for name in known.domain.names))
 
 
 def test_itemsets_of_pairwise_models_are_exact_and_of_others_not():
@@ -89,13 +104,13 @@ def test_itemsets_of_pairwise_models_are_exact_and_of_others_not():
     assert abs(moved[1, 1, 1, 1] - law[1, 1, 1, 1]) > 1e-4
 
 
-def test_long_itemsets_of_a_tree_are_exact():
-    width = modelled.ENTROPY_LENGTH + 2
-    law = chain(width, 2)
-    found = supports(law).counts(np.arange(width)[None]).counts / RECORDS
-    assert found == pytest.approx([law[(1,) * width]], rel=1e-9)
-    both = supports(law).counts(np.arange(4)[None]).counts / RECORDS
-    assert both == pytest.approx([law[(1,) * 4].sum()], rel=1e-4)
+def test_long_itemsets_are_exact_up_to_a_length():
+    law = chain(LONGEST, 2)
+    found = supports(law).counts(np.arange(LONGEST)[None]).counts / RECORDS
+    assert found == pytest.approx([law[(1,) * LONGEST]], rel=1e-3)
+    with pytest.raises(LimitExceeded) as raised:
+        supports(chain(LONGEST + 1, 2)).counts(np.arange(LONGEST + 1)[None])
+    assert raised.value.where == "items"
 
 
 def test_single_items_and_pairs_are_the_cells_of_their_tables():
@@ -111,38 +126,50 @@ def test_single_items_and_pairs_are_the_cells_of_their_tables():
             assert found.variance(population=population)[0] == pytest.approx(wanted)
 
 
-def test_each_pair_of_variables_is_asked_for_once():
-    made = supports(pairwise(6, 4))
-    for length in (2, 3, 4, 5, 6):
-        made.counts(np.array(list(itertools.combinations(range(6), length))))
-    asked = made.marginals.asked
-    assert len(asked) == len(set(asked)) == 6 + 15
+def moved(made: PooledSupports, item: int, partner: int | None, by: float) -> float:
+    """The support of all items where the share of one, or of a pair, is another."""
+    if partner is None:
+        made._single[0, item] += by
+    else:
+        made._pair[0, [item, partner], [partner, item]] += by
+    row = np.arange(len(made.items))[None]
+    return float(made._shares(row).part(np.ones_like(row, dtype=np.bool_))[0][0])
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("length", [3, 5, modelled.ENTROPY_LENGTH + 1])
-def test_errors_follow_from_all_items_and_pairs_by_finite_differences(length):
-    """a and b of items and pairs of which one is moved, the ratios of the others kept."""
-    made = supports(pairwise(length, 5) if length < 6 else chain(length, 5))
-    row = np.arange(length)[None]
-    support, own, ties = made._part(row, np.ones_like(row, dtype=np.bool_))
-    assert support[0] == pytest.approx(made.counts(row).counts[0] / RECORDS)
-    single, pair = made._single[0].copy(), made._pair[0].copy()
-    step = 1e-4
-    for move in [*((i, i) for i in range(length)), *itertools.combinations(range(length), 2)]:
-        found = []
+@pytest.mark.parametrize("length", [3, 5])
+def test_errors_follow_from_all_items_and_pairs_by_finite_differences(length: int):
+    """The error is that of the linear function that moving each share by itself shows.
+
+    The covariance of all shares is that of a sample, written out from the whole law.
+    """
+    law, step = pairwise(length, 5), 1e-6
+    variance = supports(law).counts(np.arange(length)[None]).variance(population=True)[0]
+    shares = [*((i, None) for i in range(length)), *itertools.combinations(range(length), 2)]
+    slopes, whole = [], []
+    for share in shares:
+        ends = []
         for sign in (1, -1):
-            made._single[0], made._pair[0] = single, pair
-            if move[0] == move[1]:
-                made._single[0, move[0]] *= 1 + sign * step
-                made._pair[0, move[0]] *= 1 + sign * step
-                made._pair[0, :, move[0]] *= 1 + sign * step
-            else:
-                made._pair[0, move, move[::-1]] *= 1 + sign * step
-            found.append(made._part(row, np.ones_like(row, dtype=np.bool_))[0][0])
-        slope = (found[0] - found[1]) / (2 * step * support[0])
-        wanted = own[0, move[0]] if move[0] == move[1] else ties[0][move]
-        assert slope == pytest.approx(wanted, abs=2e-3)
+            made = supports(law)
+            made.counts(np.arange(length)[None])
+            ends.append(moved(made, *share, sign * step))
+        slopes.append((ends[0] - ends[1]) / (2 * step))
+        cells = np.indices([2] * length)
+        whole.append((cells[share[0]] * (1 if share[1] is None else cells[share[1]])).ravel())
+    has = np.array(whole)
+    sampled = (has * law.ravel()) @ has.T - np.outer(has @ law.ravel(), has @ law.ravel())
+    follow = np.linalg.solve(sampled[:length, :length], sampled[:length, length:])
+    # Given the items the pairs' errors are independent.
+    rest = np.diag(np.diag(sampled[length:, length:] - follow.T @ sampled[:length, length:]))
+    of_pairs = np.zeros((length, len(shares) - length))
+    for column, (i, j) in enumerate(shares[length:]):
+        both = sampled[np.ix_([i, j], [i, j])]
+        of_pairs[[i, j], column] = np.linalg.solve(both, sampled[[i, j], length + column])
+        own = sampled[[i, j], length + column] @ of_pairs[[i, j], column]
+        rest[column, column] = sampled[length + column, length + column] - own
+    gradient = np.array(slopes[:length]) + of_pairs @ np.array(slopes[length:])
+    wanted = gradient @ sampled[:length, :length] @ gradient
+    wanted += np.square(slopes[length:]) @ np.diag(rest)
+    assert variance == pytest.approx(RECORDS * wanted, rel=1e-3)
 
 
 @pytest.mark.slow
@@ -193,3 +220,14 @@ def test_rules_have_the_errors_of_their_parts():
         assert covariance[:, 0, 0] == pytest.approx(whole.variance(population=population))
         assert covariance == pytest.approx(covariance.transpose(0, 2, 1))
         assert np.linalg.eigvalsh(covariance).min() >= -1e-9 * covariance.max()
+
+
+def test_rules_of_two_items_have_the_joint_error_of_their_table():
+    made = supports(pairwise(3, 7))
+    rules = made.rules(np.array([[0, 2]]), np.array([[True, False]]))
+    table = made.marginals.marginal(["A", "C"])
+    weights = np.zeros((3, 2, 2))
+    weights[0, 1, 1] = weights[1, 1, :] = weights[2, :, 1] = 1
+    for population in (False, True):
+        wanted = table.covariance_of(weights, population=population)
+        assert rules.covariance(population=population)[0] == pytest.approx(wanted)
