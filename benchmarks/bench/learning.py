@@ -108,7 +108,7 @@ def search_without_order(bench: Bench) -> list[Comparison]:
         Comparison(
             "network of 12 variables, 10,000 clean records, no order",
             "pgmpy's GES, with our counting",
-            lambda: learn_structure(marginals_of(plan, clean), search=Search(tabu=0), draws=0),
+            lambda: learn_structure(marginals_of(plan, clean), draws=0),
             lambda: GES(scoring_method=Kept(frame), return_type="dag").fit(frame),
             rounds=1,
         )

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 _ELSEWHERE = LearnedFrom(0, (), math.inf, math.inf, "unknown")
 """The source of a network that was not learned here: nothing is known of what it tells."""
 
-_OF_SEARCH = ("scoring", "search", "order", "max_parents", "tabu", "refine", "draws")
+_OF_SEARCH = ("scoring", "search", "order", "max_parents", "refine", "draws")
 """Options that a given structure has no use for."""
 
 
@@ -72,7 +72,6 @@ class BayesNet(NetworkAnswers, NetworkForms, Estimator):
             records report all variables together.
         order: the variables in an order in which only earlier ones can be parents (K2).
         max_parents: the most parents of a node.
-        tabu: how many moves hill climbing goes on after its last improvement.
         refine: whether K2 also drops and exchanges parents.
         draws: bootstrap samples for the confidence of each link; fewer, or 0, are much quicker.
         seed: decides the samples.
@@ -124,7 +123,6 @@ class BayesNet(NetworkAnswers, NetworkForms, Estimator):
         search: SearchName = Search.method,
         order: Sequence[str] | None = Search.order,
         max_parents: int = Search.max_parents,
-        tabu: int = Search.tabu,
         refine: bool = Search.refine,
         draws: int = DRAWS,
         seed: int = 0,
@@ -137,7 +135,6 @@ class BayesNet(NetworkAnswers, NetworkForms, Estimator):
         self.search = search
         self.order = order
         self.max_parents = max_parents
-        self.tabu = tabu
         self.refine = refine
         self.draws = draws
         self.seed = seed
@@ -208,7 +205,7 @@ class BayesNet(NetworkAnswers, NetworkForms, Estimator):
             self._require_no_search()
         with one_sentence():
             parameters = ParameterOptions(self.method, self.alpha)
-            search = Search(order, self.max_parents, self.tabu, self.refine, self.search)
+            search = Search(order, self.max_parents, self.refine, self.search)
             require_limit(self.draws, Draws, "draws")
             require_limit(self.seed, Seed, "seed")
         structure = None

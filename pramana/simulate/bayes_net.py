@@ -95,7 +95,7 @@ class StructureOptions:
     Args:
         scoring: the score.
         ordered: search by K2 along the given order; otherwise without any, by `method`.
-        max_parents, tabu, refine, method: see `Search`.
+        max_parents, refine, method: see `Search`.
         draws: of the bootstrap that gives links a confidence; 0 for none.
         estimator: of the counts, by which parameters are learned and plain scores computed.
 
@@ -106,7 +106,6 @@ class StructureOptions:
     scoring: Scoring = field(default_factory=Scoring)
     ordered: bool = False
     max_parents: int = Search.max_parents
-    tabu: int = Search.tabu
     draws: int = 0
     refine: bool = Search.refine
     estimator: Estimator = "moment"
@@ -119,7 +118,7 @@ class StructureOptions:
     def search(self, order: tuple[str, ...]) -> Search:
         """Return the search, along this order if one is to be used."""
         along = order if self.ordered else None
-        return Search(along, self.max_parents, self.tabu, self.refine, self.method)
+        return Search(along, self.max_parents, self.refine, self.method)
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,7 +158,6 @@ class NetworkOutcome:
                 "order": "given" if options.ordered else "none",
                 "search": options.method,
                 "max_parents": options.max_parents,
-                "tabu": options.tabu,
                 "refine": options.refine,
                 "estimator": options.estimator,
                 "draws": options.draws,

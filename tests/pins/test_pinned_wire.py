@@ -420,7 +420,7 @@ JOBS: dict[str, dict[str, Any]] = {
         "kind": "bayes-net-structure",
         "variables": ["a", "b"],
         "score": {"name": "bic", "eta": 0.9, "c_star": 2},
-        "search": {"order": ["a", "b"], "max_parents": 2, "tabu": 3, "refine": False},
+        "search": {"order": ["a", "b"], "max_parents": 2, "refine": False},
         "draws": 10,
         "seed": 3,
         "estimator": "log-linear",

@@ -50,7 +50,6 @@ Method = Annotated[
     ),
 ]
 SearchMaxParents = Annotated[int, _search("max_parents", "Most parents of a node")]
-Tabu = Annotated[int, _search("tabu", "Moves that hill climbing tries from a peak")]
 Eta = Annotated[float, _score("eta", "Ma's threshold: a relative gain of 1 - eta is demanded")]
 CStar = Annotated[float, _score("c_star", "Ma's factor of the penalty of bic")]
 ScoreAlpha = Annotated[float, _score("alpha", "Dirichlet parameter per cell, of bayesian")]
@@ -82,7 +81,6 @@ def bayes_net(
     order: Order = "none",
     search: Method = Search.method,
     max_parents: SearchMaxParents = Search.max_parents,
-    tabu: Tabu = Search.tabu,
     eta: Eta = Scoring.eta,
     c_star: CStar = Scoring.c_star,
     alpha: ScoreAlpha = Scoring.alpha,
@@ -110,7 +108,7 @@ def bayes_net(
     with given.options_as_typed():
         scoring = Scoring(score, eta, c_star, alpha, equivalent_sample_size)
         options = StructureOptions(
-            scoring, ordered, max_parents, tabu, draws, refine, method=search
+            scoring, ordered, max_parents, draws, refine, method=search
         )
     with given.watched(f"{runs} runs") as watch:
         trials, chosen = setup.prepare(

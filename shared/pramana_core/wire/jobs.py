@@ -485,8 +485,7 @@ Order = Annotated[tuple[Label, ...], Field(min_length=1, max_length=MAX_VARIABLE
 class SearchMessage(WithOptions[Search]):
     """How to search: K2 along `order`, or without one hill climbing.
 
-    Hill climbing goes on for `tabu` moves after the last improvement. K2 as printed only adds
-    parents; refined it also drops and exchanges them.
+    K2 as printed only adds parents; refined it also drops and exchanges them.
     """
 
 

@@ -62,7 +62,6 @@ def test_options_and_defaults_are_those_of_the_learners():
         "search": Search.method,
         "order": Search.order,
         "max_parents": Search.max_parents,
-        "tabu": Search.tabu,
         "refine": Search.refine,
         "draws": DRAWS,
         "seed": 0,
@@ -79,14 +78,13 @@ def test_options_reach_the_learners():
         scoring={"name": "bic", "c_star": 3.0},
         order=["b", "a"],
         max_parents=1,
-        tabu=0,
         refine=False,
         draws=0,
         seed=7,
     ).task()
     assert task.parameters == ParameterOptions("map", 2.0)
     assert task.scoring == Scoring("bic", c_star=3.0)
-    assert task.search == Search(("b", "a"), 1, 0, refine=False)
+    assert task.search == Search(("b", "a"), 1, refine=False)
     assert (task.variables, task.draws, task.seed) == (("a", "b"), 0, 7)
 
 

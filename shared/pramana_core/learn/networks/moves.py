@@ -192,20 +192,15 @@ class Move:
 
 
 def candidates(
-    judge: Judge,
-    parents: Parents,
-    reach: SearchSpace,
-    seen: Collection[frozenset[tuple[str, str]]] = (),
+    judge: Judge, parents: Parents, reach: SearchSpace
 ) -> Iterator[ChoiceCandidate[Move]]:
-    """Yield every move to an acyclic structure that is not among those seen."""
+    """Yield every move to an acyclic structure."""
     below = _descendants(parents)
     for child in parents:
         if child not in reach.children:
             continue
         for parent in parents:
             for move in _between(parents, below, reach, (parent, child)):
-                if seen and identity(move.apply(parents)) in seen:
-                    continue
                 gain = _gain(judge, parents, move)
                 if gain is not None:
                     yield gain
@@ -392,6 +387,8 @@ class LinkChange:
 
 def settle_class(judge: Judge, cpdag: CPDAG, limit: int, on_step: Progress) -> CPDAG:
     """Insert links while that gains, then delete links while that gains.
+
+    Each step of the first half has a link more, each of the second one fewer: so it ends.
 
     Args:
         judge: says what a link is worth.

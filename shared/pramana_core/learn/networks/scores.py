@@ -67,9 +67,6 @@ class Judge(Protocol):
     def contest(self, child: str, first: frozenset[str], second: frozenset[str]) -> float:
         """Return how much better, in nats, one set of parents is than another."""
 
-    def rival(self, child: str, first: frozenset[str], second: frozenset[str]) -> Gain:
-        """Return the same as a gain that is bounded first."""
-
     def resampled(
         self, child: str, given: frozenset[str], parent: str, draws: int, rng: np.random.Generator
     ) -> Tensor:
@@ -182,25 +179,6 @@ class _Exchanged:
             self.lower = self.upper
 
 
-class _Rival:
-    """How much better one set of parents is than another, bounded by one evaluation first.
-
-    The more likely of the two hypotheses is no more likely than the reports themselves, the less
-    likely no less than where its maximization begins.
-    """
-
-    def __init__(self, bound: Callable[[], float], contest: Callable[[], float]):
-        self._bound, self._contest = bound, contest
-        self.upper, self.lower = math.inf, -math.inf
-
-    def sharpen(self) -> None:
-        """See `Gain`."""
-        if self.upper == math.inf:
-            self.upper = self._bound()
-        else:
-            self.upper = self.lower = self._contest()
-
-
 @dataclass(frozen=True)
 class LikelihoodJudge:
     """The default: the likelihood of the reports with the penalty of a score without noise."""
@@ -244,27 +222,6 @@ class LikelihoodJudge:
             penalty = math.log(self.marginals.records) / 2 * evidence.degrees_of_freedom
             worth += sign * (evidence.ratio - penalty)
         return worth
-
-    def rival(self, child: str, first: frozenset[str], second: frozenset[str]) -> Gain:
-        """See `Judge.rival`."""
-        if first == second:
-            return FixedGain(0.0)
-        return _Rival(
-            lambda: self._most(child, first, second), lambda: self.contest(child, first, second)
-        )
-
-    def _most(self, child: str, first: frozenset[str], second: frozenset[str]) -> float:
-        """Return a bound that `contest` cannot exceed."""
-        domain = self.marginals.domain
-        parameters = [
-            (domain[child].size - 1) * math.prod(domain[name].size for name in given)
-            for given in (first, second)
-        ]
-        penalty = math.log(self.marginals.records) / 2 * (parameters[0] - parameters[1])
-        if first <= second or domain.project([child, *(first | second)]).size > CONTEST_CELLS:
-            return -penalty
-        evidence = self.marginals.independence([child], sorted(first - second), sorted(second))
-        return evidence.upper - penalty
 
     def resampled(
         self, child: str, given: frozenset[str], parent: str, draws: int, rng: np.random.Generator
@@ -320,10 +277,6 @@ class PlainJudge:
             return -self.contest(child, second, first)
         demanded = self.scoring.eta if len(first) > len(second) else 1.0
         return self.score(child, first) - demanded * self.score(child, second)
-
-    def rival(self, child: str, first: frozenset[str], second: frozenset[str]) -> Gain:
-        """See `Judge.rival`."""
-        return FixedGain(self.contest(child, first, second) if first != second else 0.0)
 
     def score(self, child: str, parents: frozenset[str]) -> float:
         """Return the score of a family in nats."""

@@ -172,9 +172,6 @@ class Search:
     Args:
         order: with an order only earlier variables can be parents: K2 (Ma 5.5.1).
         max_parents: the most parents a variable may get.
-        tabu: hill climbing goes on for this many moves after the last improvement, never back to a
-            structure it has seen, unless bounds show that nothing can be gained; 0 stops at the
-            first peak.
         refine: K2 only adds parents, and keeps what a later one makes needless. Refined it also
             drops a parent, or exchanges one for another, where that gains. Noise makes this
             matter more: what is reported well is added before what it stands for.
@@ -191,7 +188,6 @@ class Search:
 
     order: tuple[str, ...] | None = None
     max_parents: MaxParents = 3
-    tabu: Annotated[int, Ge(0), Le(1_000)] = 50
     refine: bool = True
     method: SearchName = "auto"
 

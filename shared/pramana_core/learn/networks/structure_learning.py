@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import expit
 
-from pramana_core.errors import OptionError, SingularChannel, UnknownVariable
+from pramana_core.errors import OptionError, UnknownVariable
 from pramana_core.learn.common.documents import stream
 from pramana_core.learn.common.options import Seed, require_limit
 from pramana_core.learn.networks.moves import CPDAG, Parents, identity
@@ -196,7 +196,7 @@ def _searched(
     better = by_families(judge)
     if likely:
         better = on_one_table(marginals, better)
-    parents = climb(judge, search, nodes, better, report, exact=_exact(marginals, nodes))
+    parents = climb(judge, search, nodes, better, report)
     return parents, {}, replace(search, method="hill-climbing")
 
 
@@ -292,15 +292,6 @@ def _require(
         unknown = sorted(set(children) - set(nodes))
         if unknown:
             raise UnknownVariable(f"There are no variables {unknown} to be children.")
-
-
-def _exact(marginals: Marginals, nodes: Sequence[str]) -> bool:
-    """Return whether counts have no error given the records: none of these was randomized."""
-    try:
-        tables = [marginals.unbiased([name]) for name in nodes]
-    except SingularChannel:
-        return False
-    return all(t is not None and not t.variance(population=False).any() for t in tables)
 
 
 def _pairs_alone(marginals: Marginals, nodes: Sequence[str]) -> bool:

@@ -197,7 +197,7 @@ def test_a_search_is_by_pairs_only_where_records_report_few_variables():
     assert forced.search.method == "chow-liu"
     climbed = learn_structure(
         sampled(TREE, 20_000, 5),
-        search=Search(max_parents=2, tabu=0, method="hill-climbing"),
+        search=Search(max_parents=2, method="hill-climbing"),
         draws=0,
     )
     # No record reports three variables: no variable gets two parents.

@@ -1,8 +1,7 @@
-"""Orders of variables: near-deterministic networks, beside an independent library's search."""
+"""Near-deterministic networks, beside an independent library's search."""
 
 from __future__ import annotations
 
-import math
 import warnings
 
 import numpy as np
@@ -12,16 +11,14 @@ import pytest
 from pramana_core.domain import Domain
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.networks.network import BayesNet
-from pramana_core.learn.networks.scores import PlainJudge, judge_of
-from pramana_core.learn.networks.searches import Relocation, by_families, ordered
-from pramana_core.learn.networks.structure import Scoring, Search, Structure
+from pramana_core.learn.networks.scores import PlainJudge
+from pramana_core.learn.networks.structure import Scoring, Structure
 from pramana_core.learn.networks.structure_learning import learn_structure
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Plan
 
 RECORDS = 2_000
 NODES = 11
-"""More than those among which the optimum is looked for."""
 
 
 def expert_network(seed: int) -> BayesNet:
@@ -83,40 +80,6 @@ def test_clean_records_are_explained_as_well_as_by_a_kept_library(seed: int):
     def total(parents: dict[str, frozenset[str]]) -> float:
         return sum(score(child, given) for child, given in parents.items())
 
-    found = learn_structure(marginals, search=Search(tabu=0), draws=0).structure
+    found = learn_structure(marginals, draws=0).structure
     ours = {name: frozenset(given) for name, given in found.parents.items()}
     assert total(ours) >= total(their_structure(frame, score)) - 1e-6
-
-
-@pytest.mark.slow
-def test_a_variable_comes_to_its_place_where_no_single_link_gains():
-    """From the true links with one variable put last, the true score is reached again."""
-    network = expert_network(0)
-    marginals, _ = records_of(network, 0)
-    judge = judge_of(marginals, Scoring())
-    relocation = Relocation(judge, 3, lambda: None)
-    true = {name: frozenset(given) for name, given in network.structure.parents.items()}
-    order = ordered(true)
-    moved = [*order[1:], order[0]]
-    begin = {name: frozenset[str]() for name in order}
-    for place, name in enumerate(moved):
-        begin[name] = true[name] & frozenset(moved[:place])
-    found = relocation.improved(begin, lambda: False)
-    better = by_families(judge)
-    assert better(found, begin) > 0
-    assert all(len(given) <= 3 for given in found.values())
-    assert sorted(ordered(found)) == sorted(order)
-    assert math.isclose(better(begin, found), -better(found, begin), rel_tol=1e-9)
-    # Nothing is done where there is no effort to spend.
-    assert relocation.improved(begin, lambda: True) == begin
-
-
-def test_too_many_parents_are_chosen_anew():
-    marginals, _ = records_of(expert_network(0), 0)
-    relocation = Relocation(judge_of(marginals, Scoring()), 2, lambda: None)
-    names = marginals.domain.names
-    crowded = {name: frozenset(names[max(0, i - 4) : i]) for i, name in enumerate(names)}
-    found = relocation.narrowed(crowded)
-    assert all(len(given) <= 2 for given in found.values())
-    assert all(found[name] == crowded[name] for name in names[:3])
-    assert ordered(found)
