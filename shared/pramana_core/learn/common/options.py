@@ -233,8 +233,8 @@ class BayesClassifierOptions:
             `max_parents` of those that tell more of the class (`kdb`, Sahami 1996). `auto` is the
             tree without the links that do not earn what their parameters cost under the noise of
             the reports (AIC with that noise), which may be none: then it is naive Bayes. Where
-            reports are randomized, attributes that repeat each other then count for less
-            (`Repeated`).
+            reports are randomized, the evidence of all attributes then counts for less, by how
+            far they repeat each other and by the share of it that may be noise.
         max_parents: the most attributes that one depends on, k of `kdb`.
         alpha: records added to every cell of a conditional distribution, each as uncertain as the
             reports: where these are noisy it counts for more.

@@ -17,7 +17,7 @@ from pramana_core.learn.common.options import LinearOptions
 from pramana_core.learn.learners import LINEAR
 from pramana_core.learn.linear.columns import CellGrid, DesignMatrix
 from pramana_core.learn.linear.fitting import learn_linear
-from pramana_core.learn.linear.model import LinearClassifier, read_linear_json
+from pramana_core.learn.linear.model import LinearClassifier, read_linear_json, weights_chart
 from pramana_core.learn.linear.pocket import logistic
 from pramana_core.learn.linear.sources import CellClassCounts
 from pramana_core.marginals.counts import ReportedCounts
@@ -132,7 +132,20 @@ def test_naive_bayes_is_the_logistic_regression_of_its_own_joint_distribution(cl
         design = DesignMatrix.of(model.inputs, model.columns)
         fitted = logistic(design, source, 1, 0.0, lambda: None)
         assert fitted is not None
-        assert np.abs(fitted.weights - model.planes[0].vector).max() < 1e-6
+        # The evidence of the classifier counts `weight` times.
+        evidence = model.planes[0].vector.copy()
+        evidence[0] -= np.log(other.prior.probability[1] / other.prior.probability[0])
+        again = fitted.weights.copy()
+        again[0] -= np.log(other.prior.probability[1] / other.prior.probability[0])
+        # The design is scaled about the means, so that only slopes are compared as they stand.
+        assert np.abs(other.weight * again - evidence)[1:].max() < 1e-6
+    weights = [weight for plane in model.planes for weight in plane.weights]
+    assert all(weight.se is None and weight.interval is None for weight in weights)
+    assert (
+        "no error" in " ".join(model.notes).lower() and "no errors" in weights_chart(model).heading
+    )
+    penalized = learn_linear(seen, "y", options=LinearOptions(l2=0.5))
+    assert penalized.basis == "network"
 
 
 def test_columns_that_naive_bayes_does_not_fit_are_fitted_to_records_drawn_from_it() -> None:
