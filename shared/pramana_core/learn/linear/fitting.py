@@ -591,8 +591,8 @@ def notes_of(
             "No reports tell the features and the class together. Of all joint distributions with"
             " the reported pairs of class and feature naive Bayes is taken; there the logistic loss"
             " is least at its logarithms of odds, which are the weights here, against the mean of"
-            " the classes. No weight has an error or an interval: the odds are moved towards 0 as far"
-            " as noise asks, and no error covers that. The accuracy is not estimated."
+            " the classes. No weight has an error or an interval: the odds are moved towards 0 as"
+            " far as noise asks, and no error covers that. The accuracy is not estimated."
         )
     elif task.options.loss != "perceptron":
         notes += _notes_of_errors(task, fits, planes)
