@@ -222,11 +222,14 @@ class CombineOptions:
             "method",
             self.method,
             model=drawn,
-            generation=drawn,
             labels=("labelled",),
             votes=votes,
             most_leaves=("product",),
         )
+        if not self.draws and self.drawing != generation_for(self.method):
+            raise OptionError(
+                f"generation has no effect with the method {self.method!r}.", where="generation"
+            )
         require_effect(
             self.learning,
             "model",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,6 +25,11 @@ from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Plan
 
 SQUARES = LinearOptions("least-squares")
+
+
+def options_of(loss: str, steps: int, **more: Any) -> LinearOptions:
+    """Return options of a loss; the steps are the perceptron's."""
+    return LinearOptions(loss, **more, **({"steps": steps} if loss == "perceptron" else {}))
 
 
 def drawn(width: int, records: int, classes: int = 2, seed: int = 3) -> dict[str, np.ndarray]:
@@ -189,7 +195,7 @@ def test_wide_tables_cost_what_their_pairs_cost() -> None:
     plan = sampled_around(over, 19.0)
     seen = EstimatedMarginals(reports(columns, plan, 4), plan, estimator="pooled")
     for loss in ("logistic", "least-squares", "perceptron"):
-        options = LinearOptions(loss, sample=5_000, steps=20)  # type: ignore[arg-type]
+        options = options_of(loss, 20, sample=5_000)
         model = learn_linear(seen, "y", options=options)
         assert np.mean(model.predict(columns) == columns["y"]) > 0.6
 
