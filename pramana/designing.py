@@ -18,6 +18,7 @@ from owner_agent.design.compared import ComparedDesigns
 from owner_agent.design.designing import LENGTH
 from pramana.frames.sentences import one_sentence, options_told, quoted
 from pramana.frames.tables import names_of, shown
+from pramana.reporting.sources import choose
 from pramana.showing import DIGITS, card, families_chart, plotted
 from pramana_core.alike import did_you_mean
 from pramana_core.design import (
@@ -88,8 +89,8 @@ class Design:
 
     @property
     def estimator(self) -> Estimator:
-        """The estimator that is predicted to err least, for `pm.estimate`."""
-        return cast(Estimator, self.compared.chosen.estimator)
+        """The estimator that `pm.estimate` takes for reports under the plan."""
+        return choose([self.plan])
 
     @property
     def gamma(self) -> float:

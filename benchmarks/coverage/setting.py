@@ -244,6 +244,10 @@ covered least often; *above* and *below* say how often an interval lay wholly ab
 the truth. Intervals are meant to cover in 93 to 97 % of studies; those that cover more are
 conservative, and the last table says why.
 
+Not in the table are weights of the logistic loss where no record reports all features: they have
+no errors, for none of those that were tried covered (83 % of intervals of 95 % at 2,000 records,
+70 % at 32,000, at gamma 19).
+
 | what is estimated | setting | seed | intervals | mean | worst | above | below |
 | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |
 """

@@ -92,8 +92,8 @@ class BayesClassifier(Classifier[Learned]):
     def weight_(self) -> float:
         """The weight of all attributes' evidence together, above 0 and at most 1.
 
-        It is below 1 where attributes of randomized reports are found to repeat each other, with
-        `model="auto"` alone.
+        With `model="auto"` it is below 1 where attributes of randomized reports repeat each other,
+        or where what they say of the class may be noise.
         """
         return self._fitted.weight
 

@@ -367,8 +367,7 @@ def estimate(
             interactions of at most `order` variables, which fills in what no record reports
             together. `auto` takes `pooled` where each record reports some of its variables only;
             `ml` where some of several sources withhold or lack a variable, or a channel has no
-            inverse; and otherwise `moment`. A design's `estimator` is the one that its errors were
-            predicted for.
+            inverse; and otherwise `moment`. A design's `estimator` is what `auto` takes.
         order: the most variables that interact, for `log-linear` and `pooled`. By default a
             table of three to eight variables that records report together has all their
             interactions; others are filled in, and the frame of a table says so.

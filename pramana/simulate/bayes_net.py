@@ -18,7 +18,7 @@ from pramana.simulate.study import ModelFits, Series, Trials, fitted
 from pramana_core import ties
 from pramana_core.errors import LimitExceeded
 from pramana_core.estimation.estimated import EstimatedMarginals, Estimator
-from pramana_core.learn.common.options import require_limit
+from pramana_core.learn.common.options import require_limits
 from pramana_core.learn.networks.moves import CPDAG
 from pramana_core.learn.networks.network import BayesNet, cross_entropy
 from pramana_core.learn.networks.structure import Draws, Scoring, Search, SearchName, Structure
@@ -106,13 +106,13 @@ class StructureOptions:
     scoring: Scoring = field(default_factory=Scoring)
     ordered: bool = False
     max_parents: int = Search.max_parents
-    draws: int = 0
+    draws: Draws = 0
     refine: bool = Search.refine
     estimator: Estimator = "moment"
     method: SearchName = "auto"
 
     def __post_init__(self) -> None:
-        require_limit(self.draws, Draws, "draws")
+        require_limits(self)
         self.search(())
 
     def search(self, order: tuple[str, ...]) -> Search:

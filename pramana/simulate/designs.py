@@ -9,11 +9,12 @@ import itertools
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from pydantic import ValidationError
 
+from pramana.reporting.sources import choose
 from pramana_core.channels import CONDITION_LIMIT, Symmetric, Transition
 from pramana_core.design import (
     Goal,
@@ -177,7 +178,7 @@ def designed(
     return DesignedPlan(
         best.family,
         best.plan if study is None else study.together,
-        cast(Estimator, best.estimator if math.isfinite(best.prediction.score) else "moment"),
+        choose([best.plan]),
         useful(best),
         best.prediction.kept,
         records_enough(best, problem),

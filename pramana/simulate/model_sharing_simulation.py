@@ -141,7 +141,8 @@ class PreparedTable:
 
     def _grown(self, rows: Rows, seed: int, asked: Requirement | None) -> SharedTree | None:
         table, codes = self.attributes.rows(rows), self.codes[rows]
-        growth = GrowthOptions(seed=seed)
+        # With a requirement nothing is drawn.
+        growth = GrowthOptions(seed=seed) if asked is None else GrowthOptions()
         try:
             return grow_tree(self.schema, table, codes, growth, requirement=asked)
         except RequirementUnmet:

@@ -124,7 +124,8 @@ def rules(marginals: Marginals, shift: float = 0.0) -> Any:
 def _linear(loss: Any) -> Callable[[Marginals], Any]:
     def learned(marginals: Marginals) -> Any:
         numeric = {"a": (-1.0, 0.0, 1.0), "b": (1.0, 0.0, -1.0)}
-        options = LinearOptions(loss=loss, numeric=numeric, steps=100)
+        steps = {"steps": 100} if loss == "perceptron" else {}
+        options = LinearOptions(loss=loss, numeric=numeric, **steps)
         found = learn_linear(marginals, "c", ["a", "b"], options)
         return found.classes_of(CellGrid((3, 3))).tolist()
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
+from numbers import Real
+from typing import Annotated
+
+from annotated_types import Ge
 
 from pramana_core.errors import OptionError
-
-FINITE = {"bandwidth": sys.float_info.max}
-"""Options that must be finite."""
+from pramana_core.learn.common.options import Positive, require_limits
 
 
 @dataclass(frozen=True)
@@ -29,19 +30,17 @@ class KernelOptions:
             the least errors.
     """
 
-    bandwidth: float | None = None
+    bandwidth: Positive | None = None
     penalty: float | tuple[float, ...] | None = None
-    landmarks: int = 600
+    landmarks: Annotated[int, Ge(10)] = 600
     linear: bool = False
     smoothest: bool = False
 
     def __post_init__(self) -> None:
+        require_limits(self)
         penalties = self.penalty if isinstance(self.penalty, tuple) else (self.penalty,)
-        for name, values in (("bandwidth", (self.bandwidth,)), ("penalty", penalties)):
-            for value in values:
-                if value is not None and not 0 < value <= FINITE.get(name, float("inf")):
-                    raise OptionError(f"{name} must be a positive number, not {value}.", where=name)
-        if self.landmarks < 10:
-            raise OptionError(
-                f"landmarks must be at least 10, not {self.landmarks}.", where="landmarks"
-            )
+        for value in penalties:
+            if value is not None and not (isinstance(value, Real) and value > 0):
+                raise OptionError(
+                    f"penalty must be a positive number, not {value!r}.", where="penalty"
+                )

@@ -179,6 +179,8 @@ class GenerationOptions:
 
     def __post_init__(self) -> None:
         require_limits(self)
+        if self.records is not None and self.scale != 1:
+            raise OptionError("scale has no effect on a given number of records.", where="scale")
 
 
 # Which numbers pseudo-data may take within an interval: never one outside of it.

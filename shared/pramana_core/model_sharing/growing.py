@@ -38,7 +38,7 @@ from pramana_core.errors import (
     RequirementUnmet,
     TableError,
 )
-from pramana_core.learn.common.options import Share, require_limits
+from pramana_core.learn.common.options import Seed, Share, require_effect, require_limits
 from pramana_core.mixed import Floats, MixedTable
 from pramana_core.model_sharing.attributes import CategoricalAttribute, TreeSchema
 from pramana_core.model_sharing.offers import (
@@ -444,7 +444,7 @@ class GrowthOptions:
     criterion: Literal["entropy", "gini"] = "entropy"
     max_depth: Annotated[int, Ge(1), Le(MOST_DEPTH)] | None = None
     min_leaf: Annotated[int, Ge(1)] = 1
-    seed: int = 0
+    seed: Seed = 0
     chance: Share = 0.01
     confidence: Annotated[float, Gt(0), Le(MOST_CONFIDENCE)] | None = None
     first_splits: Annotated[int, Ge(0), Le(MOST_FIRST_SPLITS)] = 3
@@ -516,6 +516,16 @@ def grow_tree(
             where=schema.target.name,
         )
     records = Records.of(schema, attributes, classes)
+    required, whole = ("required",), ("none",)
+    require_effect(
+        options,
+        "requirement",
+        "none" if requirement is None else "required",
+        seed=whole,
+        confidence=whole,
+        chance=required,
+        first_splits=required,
+    )
     if requirement is None:
         require_installed()
         root = grow_unrestricted(

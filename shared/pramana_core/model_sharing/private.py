@@ -35,6 +35,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Annotated, Literal, Protocol
 
 import numpy as np
@@ -42,7 +43,7 @@ import numpy.typing as npt
 from annotated_types import Ge, Le
 
 from pramana_core.errors import EmptyTable, ModelError, OptionError
-from pramana_core.learn.common.options import InnerShare, require_limits
+from pramana_core.learn.common.options import InnerShare, require_effect, require_limits
 from pramana_core.mixed import CategoricalColumn, Floats, MixedTable
 from pramana_core.model_sharing.attributes import (
     Attribute,
@@ -157,6 +158,8 @@ class PrivateOptions:
 
     def __post_init__(self) -> None:
         require_limits(self)
+        chosen = ("chosen",)
+        require_effect(self, "structure", self.structure, splits=chosen, quality=chosen)
         for name, values in self.thresholds.items():
             if not values or not all(map(math.isfinite, values)):
                 raise OptionError(
@@ -193,7 +196,7 @@ class PrivateTree:
 def require_epsilon(epsilon: float) -> None:
     """Check that an epsilon is one that trees can be released with. Raises OptionError."""
     least, most = EPSILONS
-    if not least <= epsilon <= most:
+    if not isinstance(epsilon, Real) or not least <= epsilon <= most:
         raise OptionError(
             f"epsilon must be from {least:g} to {most:g}, not {epsilon}.", where="epsilon"
         )

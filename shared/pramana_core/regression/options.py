@@ -7,8 +7,7 @@ from typing import Annotated, Literal
 
 from annotated_types import Ge, Le
 
-from pramana_core.errors import OptionError
-from pramana_core.learn.common.options import InnerShare, Seed, require_limits
+from pramana_core.learn.common.options import InnerShare, Seed, require_effect, require_limits
 
 ModelName = Literal["linear", "polynomial", "kernel", "tree"]
 
@@ -44,9 +43,13 @@ class RegressionOptions:
 
     def __post_init__(self) -> None:
         require_limits(self)
-        if self.interactions and self.model != "polynomial":
-            raise OptionError(
-                f"interactions are of no use to the model {self.model!r}.",
-                where="interactions",
-                remedy='Leave them out, or choose the model "polynomial".',
-            )
+        powers, tree = ("polynomial",), ("tree",)
+        require_effect(
+            self,
+            "model",
+            self.model,
+            degree=powers,
+            interactions=powers,
+            max_depth=tree,
+            min_leaf=tree,
+        )

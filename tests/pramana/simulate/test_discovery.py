@@ -57,7 +57,8 @@ def shares() -> dict[tuple[float, str], tuple[float, float, float]]:
         for run in range(RUNS):
             marginals = EstimatedMarginals(owner.report(plan, survey.codes, run), plan)
             for decisions, rows in runs.items():
-                options = RuleOptions(MINIMUM, decisions=decisions, false_discovery=RATE)
+                rate = {"false_discovery": RATE} if decisions == "controlled" else {}
+                options = RuleOptions(MINIMUM, decisions=decisions, **rate)
                 found = chosen(mine_itemsets(marginals, items, options))
                 rows.append((len(found - true) / max(1, len(found)), len(found & true) / len(true)))
         for decisions, rows in runs.items():

@@ -2,7 +2,6 @@
 
 Also here:
 
-* Naive Bayes as a linear function: what each category of an attribute adds to a class's score.
 * Which attributes depend on which, given the class: links by conditional mutual information.
 * Conditional distributions from estimated counts: proper, and as bold as their noise allows.
 * How sure it is what an attribute tells of the class, by the errors of its probabilities.
@@ -20,7 +19,7 @@ from scipy.special import log_ndtr
 
 from pramana_core.errors import DomainError, LimitExceeded, OptionError, SingularChannel
 from pramana_core.learn.bayes_classifier.model import Attribute, BayesClassifier, ChosenModel
-from pramana_core.learn.bayes_classifier.replicates import AttributeRedundancy, Replicates, repeated
+from pramana_core.learn.bayes_classifier.replicates import AttributeRedundancy, repeated
 from pramana_core.learn.common.documents import project_to_simplex, stream
 from pramana_core.learn.common.options import BayesClassifierOptions
 from pramana_core.learn.networks.bayes_net import LearnedFamily, learn_family
@@ -53,6 +52,9 @@ _MOST_CONTRASTS = 600
 """Deviations of larger tables are taken as they are: their covariance is too large to invert."""
 
 _ROUNDING = 1e-9
+
+_SHARES = 1001
+"""Values at which the posterior of a share is summed."""
 
 
 def is_raw(table: MarginalTable, unbiased: MarginalTable | None) -> bool:
@@ -363,8 +365,10 @@ def learn_with_evidence(
         on_step(len(names) + pairs + done, steps)
         learned.add(name, parents[name])
         attributes.append(learned.attribute(name, parents[name]))
-    weighed = options.model == "auto"
-    evidence = learned.evidence(parents, lambda: on_step(steps, steps)) if weighed else None
+    evidence, weight = None, 1.0
+    if options.model == "auto":
+        evidence = learned.evidence(parents, lambda: on_step(steps, steps))
+        weight = evidence.weight(names) * learned.confirmed(names)
     on_step(steps, steps)
     classifier = BayesClassifier(
         inputs,
@@ -374,7 +378,7 @@ def learn_with_evidence(
         tuple(attributes),
         options,
         marginals.records,
-        weight=1.0 if evidence is None else evidence.weight(names),
+        weight=weight,
     )
     return classifier, evidence
 
@@ -402,6 +406,7 @@ class _Tables:
     def __init__(self, marginals: Marginals, target: str, alpha: float):
         self._marginals, self._target, self._alpha = marginals, target, alpha
         self._families: dict[tuple[str, tuple[str, ...]], LearnedFamily] = {}
+        self._cautious: dict[str, Tensor] = {}
         # Nothing is surer than the classes' own shares, so noise leaves them as they are.
         self.prior = learn_family(marginals.marginal([target]), target, ())
 
@@ -413,13 +418,16 @@ class _Tables:
         table = self._marginals.marginal([*scope, name])
         family = told = learn_family(table, name, scope)
         unbiased = self._marginals.unbiased([*scope, name])
-        kept = 1.0
+        kept, cautious = 1.0, family.probability
+        towards = self._towards(name, parents, table)
         if is_raw(table, unbiased):
-            kept = half_kept(share_kept(table, 1 if parents else 0))
+            whole = share_kept(table, 1 if parents else 0)
+            kept, cautious = half_kept(whole), towards + whole * (cautious - towards)
         elif unbiased is not None:
             told = half_way(family, learn_family(unbiased, name, scope))
-        margin = table.counts.sum(axis=-1)
-        shares = conditional(told, margin, self._towards(name, parents, table), kept, self._alpha)
+        if not parents:
+            self._cautious[name] = cautious
+        shares = conditional(told, table.counts.sum(axis=-1), towards, kept, self._alpha)
         self._families[name, parents] = replace(family, probability=shares)
 
     def _towards(self, name: str, parents: tuple[str, ...], table: MarginalTable) -> Tensor:
@@ -448,56 +456,37 @@ class _Tables:
         linked = frozenset(frozenset((n, p)) for n, own in parents.items() for p in own)
         return repeated(self._marginals, self.prior.probability, tables, linked, tick)
 
+    def confirmed(self, names: Sequence[str]) -> float:
+        """Return the share of what attributes say of the class that is more than noise, (0, 1].
+
+        The distributions that predict keep half of what noise may have added (see above), which
+        is bold: the evidence they claim is compared with what the distributions with all of that
+        taken away confirm. Both are sums over the attributes, so that many weak attributes are
+        judged together. The share is the mean of its posterior, uniform before: the error is
+        that of the raw counts given the records.
+        """
+        prior = self.prior.probability[:, None]
+        claimed = confirmed = noise = 0.0
+        for name in names:
+            own = self._families[name, ()].probability
+            scores = np.log(np.maximum(own, np.finfo(float).tiny))
+            scores -= (prior * scores).sum(axis=0)
+            claimed += float((prior * own * scores).sum())
+            confirmed += float((prior * self._cautious[name] * scores).sum())
+            scope = [self._target, name]
+            table = self._marginals.unbiased(scope) or self._marginals.marginal(scope)
+            error = table.covariance_of(scores[None], population=False)[0, 0]
+            noise += max(float(error), 0.0) / table.records**2
+        if claimed <= 0 or noise <= _ROUNDING * claimed**2:
+            return 1.0
+        shares = np.linspace(0.0, 1.0, _SHARES)[1:]
+        density = -np.square(confirmed - shares * claimed) / (2 * noise)
+        density = np.exp(density - density.max())
+        return float(shares @ density / density.sum())
+
     def attribute(self, name: str, parents: tuple[str, ...]) -> Attribute:
         """Return what was learned of an attribute."""
         return Attribute(self._families[name, parents], self.told(name, parents) / math.log(2))
-
-
-# Naive Bayes as a linear function: what each category of an attribute adds to a class's score.
-#
-# The logarithm of P(class, x) is a sum of one number of each attribute. Its differences between the
-# classes are the only ones that predict, and they are the multinomial logistic regression that fits
-# the model's joint distribution best: exactly, for there its loss is least (Ng and Jordan 2002).
-
-
-@dataclass(frozen=True, eq=False)
-class LogOdds:
-    """The scores of some classes, less their mean over these classes, by bootstrap samples.
-
-    The first of each array is the model's own.
-
-    Attributes:
-        prior: shape (1 + draws, classes).
-        tables: what each category adds, by attribute, (1 + draws, classes, categories).
-    """
-
-    prior: Tensor
-    tables: Mapping[str, Tensor]
-
-
-def log_odds(replicates: Replicates, classes: Sequence[int], weight: float = 1.0) -> LogOdds:
-    """Return the scores of naive Bayes.
-
-    A sample moves a logarithm as it moves the probability, to first order: that of a category
-    hardly ever met may be 0 in a sample.
-
-    Args:
-        replicates: of a classifier whose attributes depend on the class alone.
-        classes: which are told apart.
-        weight: how much the attributes count (`BayesClassifier.weight`).
-    """
-    places = list(classes)
-    return LogOdds(
-        _centred(replicates.prior[:, places]),
-        {name: weight * _centred(table[:, places]) for name, table in replicates.tables.items()},
-    )
-
-
-def _centred(shares: Tensor) -> Tensor:
-    """Return logarithms less their mean over the classes (axis 1)."""
-    logs = np.log(shares[:1]) + (shares - shares[:1]) / shares[:1]
-    found: Tensor = logs - logs.mean(axis=1, keepdims=True)
-    return found
 
 
 # How sure it is what an attribute tells of the class, by the errors of its probabilities.

@@ -194,8 +194,8 @@ class BayesClassifier:
         options: how it was learned.
         records: the number of records behind the counts.
         notes: what the reader must know.
-        weight: what all attributes tell together counts so many times, 1 or less: the logarithm of
-            their probability given the class is multiplied by it (`Repeated.weight`).
+        weight: the logarithm of the probability of all attributes given the class is multiplied
+            by it; 1, or less where they repeat each other or may say what is noise.
 
     Raises:
         DomainError: no inputs, the class among them, attributes that are not the inputs, or a table

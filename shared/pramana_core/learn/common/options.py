@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from numbers import Integral, Real
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -78,6 +78,8 @@ def require_limit(value: Any, kind: Any, where: str) -> None:
     limits = _limits(kind)
     if limits:
         _require_number(value, kind, where)
+    elif not choices and kind is not bool:
+        _require_type(value, kind, where)
     if not all(getattr(operator, name)(value, bound) for name, bound in limits):
         raise OptionError(f"{where} must be {limits_of(kind)}, not {value}.", where=where)
 
@@ -92,6 +94,52 @@ def _require_number(value: Any, kind: Any, where: str) -> None:
     if not isinstance(value, Integral) and not math.isfinite(value):
         raise OptionError(
             f"{where} must be a finite number {limits_of(kind)}, not {_given(value)}.", where=where
+        )
+
+
+def _require_type(value: Any, kind: Any, where: str) -> None:
+    """Check a value against a type that has no limits of its own, such as a mapping."""
+    from pydantic import PydanticUserError, TypeAdapter, ValidationError
+
+    known = [part for part in _parts(kind) if is_dataclass(part)]
+    if any(isinstance(value, part) for part in known):
+        return
+    try:
+        if len(known) == len([part for part in _parts(kind) if part is not NoneType]):
+            raise OptionError(
+                f"{where} must be {known[0].__name__}, not {_given(value)}.", where=where
+            )
+        TypeAdapter(kind).validate_python(value)
+    except PydanticUserError:
+        return  # a protocol or a class of another library, which is checked where it is used
+    except ValidationError as error:
+        found = error.errors()[0]
+        place = ".".join([where, *map(str, found["loc"])])
+        raise OptionError(f"{place}: {found['msg']}.", where=where) from None
+
+
+def require_effect(options: object, choice: str, chosen: str, **belongs: tuple[str, ...]) -> None:
+    """Refuse options that have no effect with what was chosen, unless they are the defaults.
+
+    Args:
+        options: a dataclass.
+        choice: the option that decides, for the message.
+        chosen: its value.
+        belongs: by option, the values of the choice with which it has an effect.
+
+    Raises:
+        OptionError: an option differs from its default, and does nothing.
+    """
+    for field_ in fields(options):  # type: ignore[arg-type]
+        name, owners = field_.name, belongs.get(field_.name)
+        made = field_.default_factory is not MISSING
+        default = field_.default_factory() if made else field_.default  # type: ignore[misc]
+        if owners is None or chosen in owners or getattr(options, name) == default:
+            continue
+        raise OptionError(
+            f"{name} has no effect with the {choice} {chosen!r}.",
+            where=name,
+            remedy=f"Leave it out, or choose the {choice} {' or '.join(map(repr, owners))}.",
         )
 
 
@@ -212,6 +260,7 @@ class RuleOptions:
 
     def __post_init__(self) -> None:
         require_limits(self)
+        require_effect(self, "decisions", self.decisions, false_discovery=("controlled",))
 
 
 # How a Bayesian network classifier is learned.
@@ -233,8 +282,8 @@ class BayesClassifierOptions:
             `max_parents` of those that tell more of the class (`kdb`, Sahami 1996). `auto` is the
             tree without the links that do not earn what their parameters cost under the noise of
             the reports (AIC with that noise), which may be none: then it is naive Bayes. Where
-            reports are randomized, attributes that repeat each other then count for less
-            (`Repeated`).
+            reports are randomized, the evidence of all attributes then counts for less, by how
+            far they repeat each other and by the share of it that may be noise.
         max_parents: the most attributes that one depends on, k of `kdb`.
         alpha: records added to every cell of a conditional distribution, each as uncertain as the
             reports: where these are noisy it counts for more.
@@ -312,11 +361,8 @@ class LinearOptions:
 
     def __post_init__(self) -> None:
         require_limits(self)
-        if self.loss == "perceptron" and (self.l2 > 0 or self.counts is not None):
-            raise OptionError(
-                "The perceptron takes no l2 and no choice of counts.",
-                where="l2" if self.l2 > 0 else "counts",
-                remedy="Leave it out, or choose another loss.",
-            )
+        fitted = ("least-squares", "logistic")
+        pocket = ("perceptron",)
+        require_effect(self, "loss", self.loss, l2=fitted, counts=fitted, steps=pocket, keep=pocket)
         numeric = {name: tuple(map(float, numbers)) for name, numbers in self.numeric.items()}
         object.__setattr__(self, "numeric", numeric)

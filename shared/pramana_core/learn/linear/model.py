@@ -473,12 +473,14 @@ def _written(weight: Weight) -> str:
 def _summary(model: LinearClassifier) -> str:
     said = f"{model.options.loss}, {model.records:,} records"
     if model.accuracy is not None:
-        known = model.accuracy
+        share = model.accuracy
         said += (
-            f"; right of new records {_percent(known.estimate)}"
-            f" ({_percent(known.low)} to {_percent(known.high)}) %"
+            f"; right of new records {_percent(share.estimate)}"
+            f" ({_percent(share.low)} to {_percent(share.high)}) %"
         )
-    return f"{said}; a bar is a weight times its column's standard deviation"
+    known = any(weight.se is not None for plane in model.planes for weight in plane.weights)
+    errors = "" if known else "; no errors of weights are known"
+    return f"{said}; a bar is a weight times its column's standard deviation{errors}"
 
 
 def _percent(share: float) -> str:

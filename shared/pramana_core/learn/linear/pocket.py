@@ -39,7 +39,7 @@ from scipy.special import expit
 
 from pramana_core.domain import Domain
 from pramana_core.errors import EstimationError, NotConverged
-from pramana_core.learn.bayes_classifier.learning import LogOdds
+from pramana_core.learn.bayes_classifier.model import BayesClassifier
 from pramana_core.learn.common.options import Keep
 from pramana_core.learn.linear.columns import Cells, DesignMatrix
 from pramana_core.learn.linear.sources import Classed, Moments
@@ -479,24 +479,36 @@ def _towards(moments: Moments, positive: int) -> Tensor:
     return found
 
 
-def odds_weights(design: DesignMatrix, features: Domain, odds: LogOdds, place: int) -> Tensor:
-    """Return scaled weights by which the columns add up to the scores of naive Bayes.
+def odds_weights(
+    design: DesignMatrix, model: BayesClassifier, classes: Sequence[int], place: int
+) -> Tensor:
+    """Return scaled weights by which the columns add up to a score of naive Bayes.
+
+    The score of a class is ln P(class, x), less its mean over the classes. These scores are the
+    multinomial logistic regression that fits the model's joint distribution best (Ng and Jordan
+    2002), where the evidence counts once (`BayesClassifier.weight`).
 
     Args:
         design: columns that can: for each feature one less than its categories.
-        features: the features, in the design's order.
-        odds: the scores.
+        model: naive Bayes.
+        classes: which are told apart.
         place: the class's place in them.
 
     Returns:
-        Shape (1 + draws, size): the model's own first.
+        Shape (size,).
     """
-    found = np.zeros((len(odds.prior), design.size))
-    found[:, 0] = odds.prior[:, place]
-    for variable, block, at in zip(features, design.blocks, design.places, strict=True):
-        inner = np.column_stack([np.ones(variable.size), block])
-        scores = odds.tables[variable.name][:, place]
-        weights = np.linalg.lstsq(inner, scores.T, rcond=None)[0].T
-        found[:, 0] += weights[:, 0]
-        found[:, at] = weights[:, 1:]
+
+    def scores(shares: Tensor) -> Tensor:
+        logs = np.log(np.maximum(shares[classes], np.finfo(float).tiny))
+        found: Tensor = (logs - logs.mean(axis=0))[place]
+        return found
+
+    found = np.zeros(design.size)
+    found[0] = scores(model.prior.probability)
+    for attribute, block, at in zip(model.attributes, design.blocks, design.places, strict=True):
+        own = model.weight * scores(attribute.family.probability)
+        inner = np.column_stack([np.ones(len(own)), block])
+        weights = np.linalg.lstsq(inner, own, rcond=None)[0]
+        found[0] += weights[0]
+        found[at] = weights[1:]
     return found

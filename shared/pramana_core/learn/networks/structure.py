@@ -16,7 +16,13 @@ from typing import Annotated, Literal
 from annotated_types import Ge, Le
 
 from pramana_core.errors import OptionError, StructureError
-from pramana_core.learn.common.options import Positive, Share, require_limit, require_limits
+from pramana_core.learn.common.options import (
+    Positive,
+    Share,
+    require_effect,
+    require_limit,
+    require_limits,
+)
 
 
 @dataclass(frozen=True)
@@ -118,6 +124,7 @@ class ParameterOptions:
 
     def __post_init__(self) -> None:
         require_limits(self)
+        require_effect(self, "method", self.method, alpha=("map",))
 
 
 @dataclass(frozen=True)
@@ -147,22 +154,15 @@ class Scoring:
     def __post_init__(self) -> None:
         require_limit(self.name, ScoreName, "score")
         require_limits(self)
-        self._require_belonging()
-
-    def _require_belonging(self) -> None:
-        owners = {
-            "eta": ("bic", "bayesian", "bdeu"),
-            "c_star": ("bic",),
-            "alpha": ("bayesian",),
-            "equivalent_sample_size": ("bdeu",),
-        }
-        for option, scores in owners.items():
-            if getattr(self, option) != getattr(Scoring, option) and self.name not in scores:
-                raise OptionError(
-                    f"{option} does not belong to the score {self.name!r}.",
-                    where=option,
-                    remedy=f"It belongs to {', '.join(scores)}.",
-                )
+        require_effect(
+            self,
+            "score",
+            self.name,
+            eta=("bic", "bayesian", "bdeu"),
+            c_star=("bic",),
+            alpha=("bayesian",),
+            equivalent_sample_size=("bdeu",),
+        )
 
 
 @dataclass(frozen=True)

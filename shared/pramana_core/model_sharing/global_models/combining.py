@@ -16,7 +16,7 @@ from annotated_types import Ge, Le
 
 from pramana_core.errors import LimitExceeded, OptionError
 from pramana_core.learn.common.documents import stream
-from pramana_core.learn.common.options import Seed, require_limits
+from pramana_core.learn.common.options import Seed, require_effect, require_limits
 from pramana_core.mixed import CategoricalColumn, Floats, MixedTable
 from pramana_core.model_sharing.attributes import CategoricalAttribute, NumericAttribute, TreeSchema
 from pramana_core.model_sharing.generating import RECORDS_AT_ONCE, GenerationOptions
@@ -216,6 +216,32 @@ class CombineOptions:
 
     def __post_init__(self) -> None:
         require_limits(self)
+        drawn, votes = ("pgen", "basegen", "labelled"), ("votes", "product", "labelled")
+        require_effect(
+            self,
+            "method",
+            self.method,
+            model=drawn,
+            labels=("labelled",),
+            votes=votes,
+            most_leaves=("product",),
+        )
+        if not self.draws and self.drawing != generation_for(self.method):
+            raise OptionError(
+                f"generation has no effect with the method {self.method!r}.", where="generation"
+            )
+        require_effect(
+            self.learning,
+            "model",
+            self.model if self.draws else self.method,
+            max_depth=("tree", "forest"),
+            min_leaf=("tree", "forest", "conjunctive"),
+            confidence=("tree",),
+            trees=("forest",),
+            most_leaves=("forest",),
+            alpha=("naive-bayes",),
+            held_out=("conjunctive",),
+        )
 
     @property
     def draws(self) -> bool:

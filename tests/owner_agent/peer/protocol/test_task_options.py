@@ -83,8 +83,13 @@ def test_a_learner_a_job_and_a_task_refuse_the_same(content, options, given):
         (
             LINEAR,
             {"loss": "least-squares", "l2": 1, "encoding": "ordinal", "numeric": {"b": [1, 4]},
-             "counts": "raw", "steps": 3, "sample": 4},
-            LinearOptions("least-squares", 1.0, "ordinal", {"b": (1.0, 4.0)}, "raw", 3, 4),
+             "counts": "raw", "sample": 4},
+            LinearOptions("least-squares", 1.0, "ordinal", {"b": (1.0, 4.0)}, "raw", sample=4),
+        ),
+        (
+            LINEAR,
+            {"loss": "perceptron", "steps": 3, "keep": "longest-run"},
+            LinearOptions("perceptron", steps=3, keep="longest-run"),
         ),
         (
             RULES,

@@ -11,7 +11,7 @@ import pytest
 from pramana_core.domain import Domain
 from pramana_core.errors import OptionError, StructureError, UnknownVariable
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.learn.bayes_classifier.learning import learn_bayes_classifier, log_odds
+from pramana_core.learn.bayes_classifier.learning import learn_bayes_classifier
 from pramana_core.learn.bayes_classifier.model import BayesClassifier
 from pramana_core.learn.bayes_classifier.replicates import (
     UNKNOWN,
@@ -99,20 +99,6 @@ def test_an_attribute_with_two_parents_is_no_tree() -> None:
     source = marginals()
     with pytest.raises(StructureError, match="one attribute is the most"):
         Replicates.of(classifier("kdb", source), source)
-
-
-def test_log_odds_are_those_of_the_posterior() -> None:
-    source = marginals()
-    model = classifier("naive-bayes", source)
-    odds = log_odds(Replicates.of(model, source, draws=2), range(3))
-    rng = np.random.default_rng(5)
-    codes = {v.name: rng.integers(0, v.size, 50).astype(np.uint8) for v in model.inputs}
-    scores = np.tile(odds.prior[0], (50, 1))
-    for name, column in codes.items():
-        scores += odds.tables[name][0][:, column].T
-    shares = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
-    assert np.abs(shares - model.probabilities(codes)).max() < 1e-9
-    assert np.abs(odds.tables["c"][0].mean(axis=0)).max() < 1e-12
 
 
 def test_expected_counts_of_a_subpopulation() -> None:

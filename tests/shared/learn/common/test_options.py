@@ -1,19 +1,30 @@
 """Limits that are read from the types of options."""
 
 import dataclasses
+import importlib
 import math
+import pkgutil
+from collections.abc import Callable
 
 import pytest
 
+import pramana.estimators
+import pramana_core
 from pramana_core.errors import OptionError
 from pramana_core.learn.common.options import (
     LinearOptions,
+    RuleOptions,
     TreeOptions,
     limits_of,
     require_limits,
     types_of,
 )
-from pramana_core.learn.networks.structure import Search
+from pramana_core.learn.networks.structure import ParameterOptions, Scoring, Search
+from pramana_core.model_sharing.generating import GenerationOptions
+from pramana_core.model_sharing.global_models.combining import CombineOptions
+from pramana_core.model_sharing.global_models.learning import GlobalOptions
+from pramana_core.model_sharing.private import PrivateOptions
+from pramana_core.regression.options import RegressionOptions
 
 
 def test_a_number_that_is_not_finite_is_refused_in_words():
@@ -38,3 +49,55 @@ def test_what_is_within_its_limits_is_not_refused():
 
     require_limits(Nothing())
     require_limits(TreeOptions(max_depth=256, significance=1))
+
+
+def classes_of_options() -> list[type]:
+    """Return every dataclass of options in the mathematics and in the estimators."""
+    found: dict[str, type] = {}
+    for room in (pramana_core, pramana.estimators):
+        for module in pkgutil.walk_packages(room.__path__, f"{room.__name__}."):
+            if module.name.endswith(("__main__", "_worker")):
+                continue
+            for name, value in vars(importlib.import_module(module.name)).items():
+                kind = isinstance(value, type) and dataclasses.is_dataclass(value)
+                if kind and (name.endswith("Options") or name in ("Scoring", "Search")):
+                    found[name] = value
+    return list(found.values())
+
+
+REQUIRED = {"minimum_support": 0.1}
+
+
+@pytest.mark.parametrize("kind", classes_of_options(), ids=lambda kind: kind.__name__)
+def test_every_option_refuses_what_is_of_no_type_of_its_own(kind: type) -> None:
+    for option in dataclasses.fields(kind):
+        for value in (object(), [object()]):
+            with pytest.raises(OptionError) as refused:
+                kind(**(REQUIRED if kind is RuleOptions else {}) | {option.name: value})
+            where = "score" if kind is Scoring and option.name == "name" else option.name
+            assert (refused.value.where or "").startswith(where), (option.name, value)
+
+
+@pytest.mark.parametrize(
+    ("make", "option"),
+    [
+        (lambda: LinearOptions(loss="logistic", keep="ratchet"), "keep"),
+        (lambda: LinearOptions(loss="least-squares", steps=5), "steps"),
+        (lambda: LinearOptions(loss="perceptron", l2=1.0), "l2"),
+        (lambda: LinearOptions(loss="perceptron", counts="raw"), "counts"),
+        (lambda: RuleOptions(0.1, false_discovery=0.2), "false_discovery"),
+        (lambda: ParameterOptions(alpha=2.0), "alpha"),
+        (lambda: Scoring("bic", alpha=2.0), "alpha"),
+        (lambda: RegressionOptions(degree=3), "degree"),
+        (lambda: RegressionOptions("polynomial", max_depth=3), "max_depth"),
+        (lambda: PrivateOptions(structure="random", splits=0.2), "splits"),
+        (lambda: GenerationOptions(records=100, scale=2.0), "scale"),
+        (lambda: CombineOptions("votes", model="forest"), "model"),
+        (lambda: CombineOptions("pgen", labels="drawn"), "labels"),
+        (lambda: CombineOptions(learning=GlobalOptions(trees=7)), "trees"),
+    ],
+)
+def test_an_option_without_effect_is_refused(make: Callable[[], object], option: str) -> None:
+    with pytest.raises(OptionError) as refused:
+        make()
+    assert refused.value.where == option

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -37,6 +37,11 @@ from tests.shared.learn.linear.linear_cases import (
 )
 
 NOISE = {"colour": 0.3, "member": 0.2, "size": 0.3, "class": 0.1}
+
+
+def options_of(loss: str, steps: int, **more: Any) -> LinearOptions:
+    """Return options of a loss; the steps are the perceptron's."""
+    return LinearOptions(loss, **more, **({"steps": steps} if loss == "perceptron" else {}))
 
 
 def vectors(model: LinearClassifier) -> np.ndarray:
@@ -102,7 +107,7 @@ def test_a_class_without_records_gets_no_plane(
     monkeypatch.setattr(fitting, "CELLS", cells)
     columns = records(3, 1_000)
     over = Domain((*DOMAIN.variables[:-1], Variable("class", ("low", "high", "never"))))
-    options = LinearOptions(loss, sample=2_000, steps=50)  # type: ignore[arg-type]
+    options = options_of(loss, 50, sample=2_000)
     model = learn_linear(exact(columns, over), "class", options=options)
     assert [plane.positive for plane in model.planes] == ["low", "high"]
     assert any("never predicted: never." in note for note in model.notes)
@@ -125,7 +130,7 @@ def test_a_class_that_only_noise_may_hold_gets_no_plane_or_a_fit(loss: str) -> N
     for seed in range(12):
         drawn = reports(records(seed, 1_000), used, np.random.default_rng(100 + seed))
         seen = marginals(drawn, used)
-        model = learn_linear(seen, "class", options=LinearOptions(loss, steps=20))  # type: ignore[arg-type]
+        model = learn_linear(seen, "class", options=options_of(loss, 20))  # type: ignore[arg-type]
         below = seen.marginal(["class"]).counts[2] <= 0
         parted = [plane.positive for plane in model.planes]
         assert parted[:2] == ["low", "high"]
@@ -231,7 +236,7 @@ def test_too_many_cells_are_replaced_by_drawn_records(
     loss: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     columns = records(6, 20_000)
-    options = LinearOptions(loss, sample=40_000, steps=200)  # type: ignore[arg-type]
+    options = options_of(loss, 200, sample=40_000)
     whole = learn_linear(exact(columns, DOMAIN), "class", options=options)
     monkeypatch.setattr(fitting, "CELLS", 10)
     steps: list[tuple[int, int]] = []

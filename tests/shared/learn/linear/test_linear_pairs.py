@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,13 +18,18 @@ from pramana_core.learn.common.options import LinearOptions
 from pramana_core.learn.learners import LINEAR
 from pramana_core.learn.linear.columns import CellGrid, DesignMatrix
 from pramana_core.learn.linear.fitting import learn_linear
-from pramana_core.learn.linear.model import LinearClassifier, read_linear_json
+from pramana_core.learn.linear.model import LinearClassifier, read_linear_json, weights_chart
 from pramana_core.learn.linear.pocket import logistic
 from pramana_core.learn.linear.sources import CellClassCounts
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Plan
 
 SQUARES = LinearOptions("least-squares")
+
+
+def options_of(loss: str, steps: int, **more: Any) -> LinearOptions:
+    """Return options of a loss; the steps are the perceptron's."""
+    return LinearOptions(loss, **more, **({"steps": steps} if loss == "perceptron" else {}))
 
 
 def drawn(width: int, records: int, classes: int = 2, seed: int = 3) -> dict[str, np.ndarray]:
@@ -132,7 +138,19 @@ def test_naive_bayes_is_the_logistic_regression_of_its_own_joint_distribution(cl
         design = DesignMatrix.of(model.inputs, model.columns)
         fitted = logistic(design, source, 1, 0.0, lambda: None)
         assert fitted is not None
-        assert np.abs(fitted.weights - model.planes[0].vector).max() < 1e-6
+        # The evidence of the classifier counts `weight` times.
+        evidence = model.planes[0].vector.copy()
+        evidence[0] -= np.log(other.prior.probability[1] / other.prior.probability[0])
+        again = fitted.weights.copy()
+        again[0] -= np.log(other.prior.probability[1] / other.prior.probability[0])
+        # The design is scaled about the means, so that only slopes are compared as they stand.
+        assert np.abs(other.weight * again - evidence)[1:].max() < 1e-6
+    weights = [weight for plane in model.planes for weight in plane.weights]
+    assert all(weight.se is None and weight.interval is None for weight in weights)
+    assert "No weight has an error" in " ".join(model.notes)
+    assert "no errors" in weights_chart(model).heading
+    penalized = learn_linear(seen, "y", options=LinearOptions(l2=0.5))
+    assert penalized.basis == "network"
 
 
 def test_columns_that_naive_bayes_does_not_fit_are_fitted_to_records_drawn_from_it() -> None:
@@ -177,7 +195,7 @@ def test_wide_tables_cost_what_their_pairs_cost() -> None:
     plan = sampled_around(over, 19.0)
     seen = EstimatedMarginals(reports(columns, plan, 4), plan, estimator="pooled")
     for loss in ("logistic", "least-squares", "perceptron"):
-        options = LinearOptions(loss, sample=5_000, steps=20)  # type: ignore[arg-type]
+        options = options_of(loss, 20, sample=5_000)
         model = learn_linear(seen, "y", options=options)
         assert np.mean(model.predict(columns) == columns["y"]) > 0.6
 

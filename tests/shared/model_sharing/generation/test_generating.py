@@ -88,7 +88,7 @@ def test_fractional_counts_are_off_by_less_than_one(tree, options, scale, seed):
 @pytest.mark.parametrize("method", ["pgen", "basegen"])
 @pytest.mark.parametrize("records", [1, 7, 1000])
 def test_a_number_of_records_is_kept(method, records):
-    options = GenerationOptions(method=method, records=records, scale=3)
+    options = GenerationOptions(method=method, records=records)
     table = generate(TREE, np.random.default_rng(0), options)
     assert table.records == records == pseudo_records(TREE, options)
 

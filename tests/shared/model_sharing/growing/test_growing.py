@@ -134,7 +134,7 @@ def test_the_same_seed_grows_the_same_tree():
     rng = np.random.default_rng(1)
     schema = random_schema(rng)
     table, classes = random_table(rng, schema, 80), rng.integers(0, schema.classes, 80)
-    options = GrowthOptions(seed=-3)
+    options = GrowthOptions(seed=3)
     assert grow_tree(schema, table, classes, options) == grow_tree(schema, table, classes, options)
 
 
