@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from pramana_core.estimation.estimated import Estimator
 
-EstimatorName = Literal["auto", "moment", "ml", "log-linear", "pooled"]
+EstimatorName = Literal["auto", "moment", "sum", "ml", "log-linear", "pooled"]
 
 _EACH = ["variable", "category"]
 """What names a row of the tables of one variable each."""

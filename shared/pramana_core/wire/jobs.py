@@ -248,7 +248,7 @@ class CountsSpec(Message):
     estimator `ml` or `pooled`.
     """
 
-    estimator: Literal["moment", "ml", "log-linear", "pooled"] = "moment"
+    estimator: Literal["moment", "sum", "ml", "log-linear", "pooled"] = "moment"
     order: Annotated[int | None, Field(ge=1, le=8, strict=True)] = None
     records: Literal["identical", "common", "any"] = "identical"
 
