@@ -301,7 +301,7 @@ def fitting(plan: Plan, domain: Domain, estimator: str = "moment") -> Plan:
     for block in blocks:
         _require_fit(block, domain)
         _require_reported(block)
-        if estimator in ("moment", "sum"):
+        if estimator == "moment":
             _require_inverse(block)
     return Plan(blocks)
 

@@ -221,6 +221,8 @@ class MomentEstimator(CountEstimator):
     @cached_property
     def weights(self) -> SourceWeights | None:
         """How much each source counts; None where each of its records counts as one."""
+        if len({plan.digest for _, plan in self.sources}) == 1:
+            return None
         return SourceWeights(
             tuple(plan for _, plan in self.sources),
             np.array([float(reports.records) for reports, _ in self.sources]),

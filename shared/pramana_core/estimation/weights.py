@@ -14,15 +14,13 @@ a_i is 1, and the table is the plain sum.
 
 from __future__ import annotations
 
-import functools
-import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from pramana_core.domain import Domain
-from pramana_core.estimation.axes import Axis, axes_of
+from pramana_core.estimation.axes import axes_of
 from pramana_core.marginals.counts import Tensor
 from pramana_core.marginals.score_interval import MORE
 from pramana_core.marginals.support_counts import Indices, Item
@@ -30,8 +28,6 @@ from pramana_core.plan import Plan
 
 _LEAST = 1e-12
 """No record tells a table with less variance than this."""
-
-Shares = Mapping[str, Tensor]
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,10 +45,11 @@ class SourceWeights:
     records: Tensor
     domain: Domain
     single: Callable[[int, str], Tensor]
+    _shares: dict[str, Tensor] = field(default_factory=dict, init=False)
 
     def of_table(self, names: Sequence[str]) -> Tensor:
         """Return the factors of a table over some variables, shape (sources,)."""
-        return self._factors(self._variances(names, self._shares))
+        return self._factors(self._variances(names))
 
     def of_itemsets(self, items: Sequence[Item], itemsets: Indices) -> Tensor:
         """Return the factors of itemsets, each by the variance of its own cell.
@@ -72,7 +69,7 @@ class SourceWeights:
             rows = np.flatnonzero(kind.ravel() == number)
             names = [self.domain.names[one] for one in axes]
             cells = dict(zip(names, codes[rows].T, strict=True))
-            found[:, rows] = self._factors(self._variances(names, self._shares, cells))
+            found[:, rows] = self._factors(self._variances(names, cells))
         return found
 
     def _factors(self, variances: Tensor) -> Tensor:
@@ -82,50 +79,49 @@ class SourceWeights:
         return np.asarray(self.records.sum() * precise / whole)
 
     def _variances(
-        self, names: Sequence[str], shares: Shares, cells: Mapping[str, Indices] | None = None
+        self, names: Sequence[str], cells: Mapping[str, Indices] | None = None
     ) -> Tensor:
         """Return the variance of a record's estimate, of all cells in sum or of some of them."""
-        found = []
-        for plan in self.plans:
-            second: Tensor | float = 1.0
-            for axis in axes_of(plan, names):
-                own = _second_moments(axis, shares)
-                if cells is not None:
-                    own = own[tuple(cells[v.name] for v in axis.kept)]
-                second = second * (own.sum() if cells is None else own)
-            found.append(second)
-        if cells is None:
-            mean = math.prod(float(np.square(shares[name]).sum()) for name in names)
-        else:
-            mean = np.square(np.prod([shares[name][cells[name]] for name in names], axis=0))
-        return np.maximum(np.array(found) - mean, _LEAST)
+        second = [_second_moments(plan, names, self._share, cells) for plan in self.plans]
+        parts = [self._share(n) if cells is None else self._share(n)[cells[n]] for n in names]
+        squares = [np.square(p).sum() if cells is None else np.square(p) for p in parts]
+        return np.asarray(np.maximum(np.array(second) - np.prod(squares, axis=0), _LEAST))
 
-    @functools.cached_property
-    def _shares(self) -> Shares:
-        """The distribution of each variable by all sources that report it, every share positive."""
-        flat = {v.name: np.full(v.size, 1 / v.size) for v in self.domain}
-        found = dict(flat)
-        for variable in self.domain:
-            name = variable.name
+    def _share(self, name: str) -> Tensor:
+        """The distribution of a variable by all sources that report it, every share positive."""
+        if name not in self._shares:
+            size = self.domain[name].size
+            counts = np.full(size, MORE / size)
             holders = [i for i, plan in enumerate(self.plans) if name in plan.domain]
-            own = SourceWeights(
-                tuple(self.plans[i] for i in holders), self.records[holders], self.domain, _none
-            )
-            factors = own._factors(own._variances([name], flat))
-            counts = sum(a * self.single(i, name) for a, i in zip(factors, holders, strict=True))
-            kept = np.maximum(counts, 0.0) + MORE / variable.size
-            found[name] = kept / kept.sum()
-        return found
+            flat = [_second_moments(self.plans[i], [name], self._flat, None) for i in holders]
+            precise = 1 / np.maximum(np.array(flat) - 1 / size, _LEAST)
+            factors = precise * self.records.sum() / (precise @ self.records[holders])
+            told = sum(a * self.single(i, name) for a, i in zip(factors, holders, strict=True))
+            counts += np.maximum(told, 0.0)
+            self._shares[name] = counts / counts.sum()
+        return self._shares[name]
+
+    def _flat(self, name: str) -> Tensor:
+        return np.full(self.domain[name].size, 1 / self.domain[name].size)
 
 
-def _none(_source: int, _name: str) -> Tensor:
-    return np.zeros(0)
+def _second_moments(
+    plan: Plan,
+    names: Sequence[str],
+    share: Callable[[str], Tensor],
+    cells: Mapping[str, Indices] | None,
+) -> Tensor | float:
+    """Return the mean square of the estimators of cells, if variables are independent.
 
-
-def _second_moments(axis: Axis, shares: Shares) -> Tensor:
-    """Return the mean square of the estimator of each kept cell, if variables are independent."""
-    law: Tensor = np.ones(1)
-    for variable in axis.variables:
-        law = np.multiply.outer(law, shares[variable.name]).ravel()
-    found = axis.power(axis.channel.apply(law, 0), 0, 2)
-    return found.reshape([v.size for v in axis.kept])
+    The sum over all cells, or one for each of some cells.
+    """
+    second: Tensor | float = 1.0
+    for axis in axes_of(plan, names):
+        law: Tensor = np.ones(1)
+        for variable in axis.variables:
+            law = np.multiply.outer(law, share(variable.name)).ravel()
+        own = axis.power(axis.channel.apply(law, 0), 0, 2).reshape([v.size for v in axis.kept])
+        if cells is not None:
+            own = own[tuple(cells[v.name] for v in axis.kept)]
+        second = second * (own.sum() if cells is None else own)
+    return second
