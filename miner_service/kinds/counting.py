@@ -316,6 +316,7 @@ class Pooled(Estimated):
 
 _BY_ESTIMATOR: Mapping[str, type[Estimated]] = {
     "moment": ByMoments,
+    "sum": ByMoments,
     "ml": MostLikely,
     "log-linear": LogLinear,
     "pooled": Pooled,

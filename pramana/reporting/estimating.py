@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from pramana_core.estimation.estimated import Estimator
 
-EstimatorName = Literal["auto", "moment", "ml", "log-linear", "pooled"]
+EstimatorName = Literal["auto", "moment", "sum", "ml", "log-linear", "pooled"]
 
 _EACH = ["variable", "category"]
 """What names a row of the tables of one variable each."""
@@ -361,7 +361,9 @@ def estimate(
             different columns of the same people are put together by `pm.join` first.
         plan: how a frame was randomized; `Reports` have their own. Of a table that was not
             randomized it is `pm.Plan.unrandomized(domain)`.
-        estimator: `moment` inverts the noise: unbiased, may be negative (Ma 2.4.1). `ml`: the most
+        estimator: `moment` inverts the noise: unbiased, may be negative (Ma 2.4.1). Of several
+            sources, draws from one population, those with less noise count more; `sum` lets every
+            record count alike, for owners whose people differ. `ml`: the most
             likely counts (Ma 2.4.2), which also explains sources that do not report every variable
             and channels that have no inverse. `log-linear` (of one source) and `pooled`:
             interactions of at most `order` variables, which fills in what no record reports

@@ -47,6 +47,7 @@ _SAID = {
     ("records", "common"): "those at every owner",
     ("records", "any"): "all there are",
     ("estimator", "moment"): "by moments",
+    ("estimator", "sum"): "by moments, every record alike",
     ("estimator", "ml"): "by maximum likelihood",
     ("estimator", "log-linear"): "by a log-linear model",
     ("estimator", "pooled"): "pooled over overlapping sets",

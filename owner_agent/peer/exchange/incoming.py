@@ -255,7 +255,9 @@ def horizontal_marginals(
 ) -> Marginals:
     """Return the marginals over all owners' records: own as counted, others under their plans."""
     mine = (own, Plan.unrandomized(domain))
-    return EstimatedMarginals.of([mine, *((r.reports, r.plan) for r in received)])
+    sources = [mine, *((r.reports, r.plan) for r in received)]
+    # Of counts that were sent there may be no tables of single variables, which weights need.
+    return EstimatedMarginals.of(sources, estimator="sum")
 
 
 def _require_coin(

@@ -1,8 +1,9 @@
 """Marginals of the true records estimated from reports: of one source, or of several together.
 
 Horizontal owners have the same variables of different people; a record with a missing cell does not
-report that variable. Records with one plan are a source. By moments the sources' estimates add up;
-else all reports are explained together, also variables that some sources do not report.
+report that variable. Records with one plan are a source. By moments each source's estimate counts
+by its information (`weights`), or all add up (`sum`); else all reports are explained together, also
+variables that some sources do not report.
 """
 
 from __future__ import annotations
@@ -62,6 +63,7 @@ from pramana_core.estimation.tables_modelled import (
     ModelledTables,
     PooledTable,
 )
+from pramana_core.estimation.weights import SourceWeights
 from pramana_core.marginals.counts import (
     MARGINAL_CELLS,
     Independence,
@@ -76,7 +78,7 @@ from pramana_core.marginals.support_counts import Item
 from pramana_core.plan import Plan
 from pramana_core.progress import Tick, no_cancel
 
-Estimator = Literal["moment", "ml", "log-linear", "pooled"]
+Estimator = Literal["moment", "sum", "ml", "log-linear", "pooled"]
 ESTIMATORS: tuple[Estimator, ...] = get_args(Estimator)
 
 Source = tuple[ReportTables, Plan]
@@ -208,22 +210,36 @@ def _posterior(domain: Domain, axes: Sequence[Axis], stratum: Stratum, prior: Te
 
 
 class MomentEstimator(CountEstimator):
-    """Unbiased, by each source's inverse channels; the sources' estimates add up."""
+    """Unbiased, by each source's inverse channels; of several sources the best weighted sum."""
 
     @cached_property
     def parts(self) -> tuple[EstimatedMarginals, ...]:
         """The marginals of each source alone, where there are several."""
         return tuple(EstimatedMarginals(*source, tick=self.tick) for source in self.sources)
 
+    @cached_property
+    def weights(self) -> SourceWeights | None:
+        """How much each source counts; None where each of its records counts as one."""
+        if len({plan.digest for _, plan in self.sources}) == 1:
+            return None
+        return SourceWeights(
+            tuple(plan for _, plan in self.sources),
+            np.array([float(reports.records) for reports, _ in self.sources]),
+            self.everything,
+            lambda source, name: self.parts[source].marginal([name]).counts,
+        )
+
     def can_estimate(self, variables: Sequence[str]) -> bool:
         """Return whether all sources report all these variables together."""
         return all(plan.reports_together(variables) for _, plan in self.sources)
 
     def table(self, domain: Domain) -> Estimates:
-        """Return the sum of the sources' estimates."""
+        """Return the weighted sum of the sources' estimates."""
         if self.several:
             require_reported(self.sources, domain.names)
-            return CombinedTable.of([part.marginal(domain.names) for part in self.parts])
+            tables = [part.marginal(domain.names) for part in self.parts]
+            factors = self.weights.of_table(domain.names) if self.weights else None
+            return CombinedTable.of(tables, factors)
         axes, stratum = self.reports(domain, noise_counted=True)
         return EstimatedTable(
             domain,
@@ -237,16 +253,31 @@ class MomentEstimator(CountEstimator):
     unbiased = table
 
     def expected(self, domain: Domain, marginal: Callable[[Sequence[str]], Estimates]) -> Tensor:
-        """Return the sum of the sources' expectations."""
+        """Return the sum of the sources' expectations, each with the weighted table as its prior.
+
+        Where there are no weights, or a source's joint block has variables that others lack, the
+        prior is the source's own estimate.
+        """
         if not self.several:
             return super().expected(domain, marginal)
         require_reported(self.sources, domain.names)
-        parts = [part.expected(domain.names) for part in self.parts]
-        return np.asarray(np.sum(parts, axis=0))
+        found = np.zeros(domain.shape)
+        for source in self.sources:
+            part = MomentEstimator([source], self.everything, None, self.tick)
+            axes, stratum = part.reports(domain)
+            known = all(name in plan.domain for _, plan in self.sources for name in named(axes))
+            shared = None
+            if known and self.weights is not None:
+                shared = marginal(named(axes)).counts.reshape(stratum.shape)
+            found += _posterior(domain, axes, stratum, part.prior(axes, stratum, shared))
+        return found
 
-    def prior(self, axes: Sequence[Axis], stratum: Stratum) -> Tensor:
-        """Return the estimate without its negative counts, or where that cannot be the likely."""
-        estimate = np.maximum(moment([stratum]), 0.0)
+    def prior(self, axes: Sequence[Axis], stratum: Stratum, counts: Tensor | None = None) -> Tensor:
+        """Return some counts without their negative ones, or where these cannot be the likely.
+
+        By default they are the estimate.
+        """
+        estimate = np.maximum(moment([stratum]) if counts is None else counts, 0.0)
         if estimate.any():
             prior: Tensor = estimate / estimate.sum()
             if (stratum.expected(prior[..., None])[stratum.column > 0] > 0).all():
@@ -258,7 +289,8 @@ class MomentEstimator(CountEstimator):
         if any(len(plan.domain) < len(self.everything) for _, plan in self.sources):
             return super().subpopulation(marginals)
         if self.several:
-            return CombinedSubpopulation(tuple(part.subpopulation() for part in self.parts))
+            everyone = tuple(part.subpopulation() for part in self.parts)
+            return CombinedSubpopulation(everyone, self.weights)
         [(reports, plan)] = self.sources
         whole = everyone_of(plan, reports)
         return super().subpopulation(marginals) if whole is None else whole
@@ -273,7 +305,13 @@ class MomentEstimator(CountEstimator):
         if not self.several:
             return MixedSupports(*self.sources[0], items, self.tick)
         strata = (MixedSupports(*s, items, self.tick, self.records) for s in self.sources)
-        return CombinedSupports(tuple(strata))
+        return CombinedSupports(tuple(strata), self.weights)
+
+
+class SumEstimator(MomentEstimator):
+    """By moments, each record of every source counting as one: unbiased for these records."""
+
+    weights = None
 
 
 class LikelihoodEstimator(CountEstimator):
@@ -370,6 +408,7 @@ class PooledEstimator(ModelEstimator):
 
 COUNT_ESTIMATORS: Mapping[Estimator, type[CountEstimator]] = {
     "moment": MomentEstimator,
+    "sum": SumEstimator,
     "ml": LikelihoodEstimator,
     "log-linear": LogLinearEstimator,
     "pooled": PooledEstimator,
@@ -383,7 +422,8 @@ class EstimatedMarginals:
         reported: counts of reported codes of (at least) all variables of the plan's blocks.
         plan: the channels; variables not randomized have the identity.
         estimator: `moment` (unbiased, may be negative; all sources must report all variables
-            asked), `ml` (a distribution times N), for one source `log-linear` (the same without
+            asked, and those with less noise count more), `sum` (the same with all records counting
+            alike), `ml` (a distribution times N), for one source `log-linear` (the same without
             interactions of more than `order` variables, shrunk as the reports demand), or `pooled`
             (that of tables of few variables out of hundreds: see `PooledTables`). The last two tell
             more than records report together; that holds if no more variables interact.

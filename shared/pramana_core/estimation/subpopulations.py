@@ -28,6 +28,7 @@ from pramana_core.channels import LISTED_ENTRIES
 from pramana_core.domain import Domain
 from pramana_core.errors import LimitExceeded, OptionError
 from pramana_core.estimation.axes import Axis, axes_of
+from pramana_core.estimation.weights import SourceWeights
 from pramana_core.marginals.counts import (
     CUBE_CELLS,
     MARGINAL_CELLS,
@@ -41,6 +42,7 @@ from pramana_core.marginals.counts import (
     tabulate,
 )
 from pramana_core.marginals.passes import CountedRecords
+from pramana_core.marginals.support_counts import excess_of
 from pramana_core.plan import Plan
 from pramana_core.progress import Tick
 
@@ -209,9 +211,10 @@ class CountedSubtable:
 
 @dataclass(frozen=True, eq=False)
 class CombinedSubpopulation:
-    """A subpopulation in strata, different records of one population: their counts add up."""
+    """A subpopulation in strata, different records of one population: a weighted sum."""
 
     strata: tuple[Subpopulation, ...]
+    weights: SourceWeights | None
 
     @property
     def given(self) -> Mapping[str, int]:
@@ -221,23 +224,28 @@ class CombinedSubpopulation:
     def table(self, variables: Sequence[str]) -> CountedSubtable:
         """Return the counts over other variables within it; see `Subpopulation`."""
         tables = [stratum.table(variables) for stratum in self.strata]
-        counts: Tensor = np.sum([table.counts for table in tables], axis=0)
-        errors: Tensor = np.sum([table.covariance(population=False) for table in tables], axis=0)
+        factors = np.ones(len(tables))
+        if self.weights is not None:
+            factors = self.weights.of_table([*self.given, *variables])
+        counts: Tensor = np.tensordot(factors, [table.counts for table in tables], 1)
         records = sum(table.records for table in tables)
-        products = errors + np.diag(counts.ravel())
+        moments = [t.covariance(population=False) + np.diag(t.counts.ravel()) for t in tables]
+        excess = excess_of(factors, [table.records for table in tables])
+        products: Tensor = np.tensordot(np.square(factors), moments, 1)
+        products -= excess / records * np.outer(counts, counts)
         laws = [getattr(table, "laws", ()) for table in tables]
         if not all(laws):
             return CountedSubtable(tables[0].domain, counts, records, products)
         shared = tuple(
-            replace(law, share=law.share * table.records / records)
-            for table, own in zip(tables, laws, strict=True)
+            replace(law, share=law.share * factor**2 * table.records / records)
+            for table, own, factor in zip(tables, laws, factors.tolist(), strict=True)
             for law in own
         )
         return CountedSubtable(tables[0].domain, counts, records, products, shared)
 
     def within(self, variable: str, code: int) -> CombinedSubpopulation:
         """Return those that also have a category of another variable; see `Subpopulation`."""
-        return CombinedSubpopulation(tuple(s.within(variable, code) for s in self.strata))
+        return replace(self, strata=tuple(s.within(variable, code) for s in self.strata))
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from pramana_core.domain import Domain
 from pramana_core.errors import DomainError
+from pramana_core.estimation.weights import SourceWeights
 from pramana_core.marginals.counts import (
     RecordTables,
     ReportedCounts,
@@ -117,9 +118,10 @@ class TabulatedSupports:
 
 @dataclass(frozen=True, eq=False)
 class CombinedSupports:
-    """The sums of supports in strata, different records of one population."""
+    """The weighted sums of supports in strata, different records of one population."""
 
     strata: tuple[Supports, ...]
+    weights: SourceWeights | None
 
     @property
     def items(self) -> tuple[Item, ...]:
@@ -128,11 +130,18 @@ class CombinedSupports:
 
     def counts(self, itemsets: Indices) -> SupportCounts:
         """Return the estimated counts of itemsets; see `Supports`."""
-        return SupportCounts.pooled([stratum.counts(itemsets) for stratum in self.strata])
+        parts = [stratum.counts(itemsets) for stratum in self.strata]
+        return SupportCounts.pooled(parts, self._factors(itemsets))
 
     def rules(self, itemsets: Indices, antecedents: Flags) -> RuleCounts:
         """Return the estimated counts of itemsets and their parts; see `Supports`."""
-        return RuleCounts.pooled([s.rules(itemsets, antecedents) for s in self.strata])
+        parts = [stratum.rules(itemsets, antecedents) for stratum in self.strata]
+        return RuleCounts.pooled(parts, self._factors(itemsets))
+
+    def _factors(self, itemsets: Indices) -> Floats:
+        if self.weights is None:
+            return np.ones((len(self.strata), len(itemsets)))
+        return self.weights.of_itemsets(self.items, itemsets)
 
 
 def sides(antecedents: Flags) -> tuple[Flags, Flags, Flags]:

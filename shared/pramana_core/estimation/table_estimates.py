@@ -31,6 +31,7 @@ from pramana_core.marginals.score_interval import (
     ratio_interval,
     score_interval,
 )
+from pramana_core.marginals.support_counts import excess_of
 
 _NUMBERS = (
     "count",
@@ -306,44 +307,76 @@ class EstimatedTable(Estimates):
 
 @dataclass(frozen=True)
 class CombinedTable(Estimates):
-    """The sum of tables of different records; see `MarginalTable` for its promise."""
+    """The weighted sum of tables of different records; see `MarginalTable` for its promise.
+
+    With a the factors (see `weights`), the counts are those of all records if the sources are
+    draws from one population. With A = sum a^2 N_i / N their errors are
+
+        sum a^2 products - A N^ N^' / N    against the population, and
+        that less diag(N^) - N^ N^' / N    against the records,
+
+    which includes by how much the sources' records differ by chance, for weighting takes the
+    shares of one for another's. Where all factors are 1 the tables add up, and A is 1.
+    """
 
     tables: tuple[Estimates, ...]
+    factors: Tensor
 
     @classmethod
-    def of(cls, tables: Sequence[Estimates]) -> CombinedTable:
-        """Return the sum of some tables over the same variables."""
-        counts: Tensor = np.sum([table.counts for table in tables], axis=0)
+    def of(cls, tables: Sequence[Estimates], factors: Tensor | None = None) -> CombinedTable:
+        """Return the sum of some tables over the same variables, each times its factor."""
+        factors = np.ones(len(tables)) if factors is None else factors
+        counts: Tensor = np.tensordot(factors, [table.counts for table in tables], 1)
         records = sum(table.records for table in tables)
-        return cls(tables[0].domain, counts, records, tuple(tables))
+        return cls(tables[0].domain, counts, records, tuple(tables), factors)
 
     def products(self, weights: Tensor) -> Tensor:
         """Return the sums over all reports; see `Estimates.products`."""
-        total: Tensor = np.sum([table.products(weights) for table in self.tables], axis=0)
-        return total
+        means = weights.reshape(len(weights), -1) @ self.counts.ravel()
+        return self._squares([table.products(weights) for table in self.tables]) - (
+            self._excess * np.outer(means, means)
+        )
 
     def products_with_cells(self, weights: Tensor) -> Tensor:
         """Return the sums over all reports; see `Estimates.products_with_cells`."""
+        means = np.tensordot(weights, self.counts, self.counts.ndim)
         parts = [table.products_with_cells(weights) for table in self.tables]
-        total: Tensor = np.sum(parts, axis=0)
-        return total
+        return self._squares(parts) - self._excess * np.multiply.outer(means, self.counts)
 
     def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
         """Return the counts in bootstrap samples of each stratum (see `MarginalTable`)."""
-        total: Tensor = np.sum([table.resampled(draws, rng) for table in self.tables], axis=0)
+        total: Tensor = np.tensordot(
+            self.factors, [table.resampled(draws, rng) for table in self.tables], 1
+        )
         return total
 
     def second_moments(self, summed: Sequence[str]) -> Moments:
         """Return the sums of W^2, W V and V^2 over all reports (see `MarginalTable`)."""
-        parts = [table.second_moments(summed) for table in self.tables]
-        ww, wv, vv = (np.sum(moments, axis=0) for moments in zip(*parts, strict=True))
-        return ww, wv, vv
+        gone = tuple(self.domain.axis(name) for name in summed)
+        margin = self.counts.sum(axis=gone, keepdims=True)
+        parts = zip(*(table.second_moments(summed) for table in self.tables), strict=True)
+        ww, wv, vv = (self._squares(moments) for moments in parts)
+        return (
+            ww - self._excess * np.square(self.counts),
+            wv - self._excess * self.counts * margin,
+            vv - self._excess * np.square(margin),
+        )
 
     def tilt(self, more: float = MORE) -> Tilt:
         """Return how the mean of W^2 follows that of W; see `MarginalTable`."""
         shares = [table.records / self.records for table in self.tables]
         parts = zip(self.tables, shares, strict=True)
-        return Tilt.pooled([(table.tilt(more * share), share) for table, share in parts])
+        tilts = [(table.tilt(more * share), share) for table, share in parts]
+        return Tilt.pooled(tilts, self.factors, self.counts / self.records)
+
+    def _squares(self, moments: Sequence[Tensor]) -> Tensor:
+        total: Tensor = np.tensordot(np.square(self.factors), list(moments), 1)
+        return total
+
+    @property
+    def _excess(self) -> float:
+        """(A - 1) / N."""
+        return float(excess_of(self.factors, [t.records for t in self.tables])) / self.records
 
 
 def _each_cell(domain: Domain) -> Tensor:

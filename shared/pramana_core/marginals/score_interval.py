@@ -97,16 +97,26 @@ class Tilt:
         return cls(np.ones(shape), np.ones(shape), np.ones(shape))
 
     @classmethod
-    def pooled(cls, parts: list[tuple[Tilt, float]]) -> Tilt:
+    def pooled(
+        cls, parts: list[tuple[Tilt, float]], factors: Floats, support: Floats | float
+    ) -> Tilt:
         """Return that of several sets of reports, each with its share of the records.
 
         The shares of what was added to each have to be the same (see `of`).
+
+        Args:
+            parts: one for each set.
+            factors: what each set's W is multiplied by, one entry for each set.
+            support: the estimated shares, in the shape of the tilts; where the factors differ, the
+                mean square is less the excess of their squares times the share's (`excess_of`).
         """
-        return cls(
-            sum((part.covariance for part, _ in parts), np.zeros(())),
-            sum((part.variance for part, _ in parts), np.zeros(())),
-            sum((share * part.own for part, share in parts), np.zeros(())),
-        )
+        covariance, variance, own, excess = (np.zeros(()) for _ in range(4))
+        for (part, share), factor in zip(parts, factors, strict=True):
+            covariance = covariance + factor**3 * part.covariance
+            variance = variance + factor**2 * part.variance
+            own = own + share * factor**2 * part.own
+            excess = excess + share * (factor - 1.0) ** 2
+        return cls(covariance - 2.0 * excess * support * variance, variance, own)
 
     @property
     def numbers(self) -> tuple[Floats, Floats, Floats]:

@@ -55,18 +55,23 @@ class SupportCounts:
         return cls(records, counts, second - counts, second - np.square(counts) / records, tilt)
 
     @classmethod
-    def pooled(cls, parts: Sequence[SupportCounts]) -> SupportCounts:
-        """Add up estimates from different records of one population."""
-        counts = _sum([part.counts for part in parts])
-        variance = _sum([part.variance_records for part in parts])
+    def pooled(cls, parts: Sequence[SupportCounts], factors: Floats) -> SupportCounts:
+        """Add up estimates from different records of one population.
+
+        Args:
+            parts: those of each source.
+            factors: what each is multiplied by, (sources, n); the records times their factors sum
+                to all records.
+        """
         records = sum(part.records for part in parts)
-        return cls(
-            records,
-            counts,
-            variance,
-            variance + counts - np.square(counts) / records,
-            Tilt.pooled([(part.tilt, part.records / records) for part in parts]),
-        )
+        counts = _sum([a * part.counts for a, part in zip(factors, parts, strict=True)])
+        seconds = [part.variance_records + part.counts for part in parts]
+        second = _sum([a**2 * own for a, own in zip(factors, seconds, strict=True)])
+        excess = excess_of(factors, [part.records for part in parts])
+        second -= excess * np.square(counts) / records
+        tilts = [(part.tilt, part.records / records) for part in parts]
+        tilt = Tilt.pooled(tilts, factors, counts / records)
+        return cls.from_moments(records, counts, second, tilt)
 
     @classmethod
     def merged(cls, parts: Sequence[SupportCounts], rows: Sequence[Indices]) -> SupportCounts:
@@ -153,17 +158,18 @@ class RuleCounts:
         return cls(records, counts, noise, moments - products / records, tilt)
 
     @classmethod
-    def pooled(cls, parts: Sequence[RuleCounts]) -> RuleCounts:
-        """Add up estimates from different records of one population."""
-        counts = _sum([part.counts for part in parts])
-        errors = _sum([part.covariance_records for part in parts])
+    def pooled(cls, parts: Sequence[RuleCounts], factors: Floats) -> RuleCounts:
+        """Add up estimates from different records of one population; see `SupportCounts`."""
         records = sum(part.records for part in parts)
-        return cls.from_moments(
-            records,
-            counts,
-            errors + _shared(counts),
-            Tilt.pooled([(part.tilt, part.records / records) for part in parts]),
-        )
+        columns = factors[:, :, None]
+        counts = _sum([a * part.counts for a, part in zip(columns, parts, strict=True)])
+        moments = [part.covariance_records + _shared(part.counts) for part in parts]
+        second = _sum([a[:, None] ** 2 * own for a, own in zip(columns, moments, strict=True)])
+        excess = excess_of(factors, [part.records for part in parts])[:, None, None]
+        second -= excess * counts[:, :, None] * counts[:, None, :] / records
+        tilts = [(part.tilt, part.records / records) for part in parts]
+        tilt = Tilt.pooled(tilts, columns, counts / records)
+        return cls.from_moments(records, counts, second, tilt)
 
     @classmethod
     def merged(cls, parts: Sequence[RuleCounts], rows: Sequence[Indices]) -> RuleCounts:
@@ -193,6 +199,17 @@ class RuleCounts:
     def covariance(self, *, population: bool) -> Floats:
         """Return the covariance of the three counts of each rule, shape (n, 3, 3)."""
         return self.covariance_population if population else self.covariance_records
+
+
+def excess_of(factors: Floats, records: Sequence[float]) -> Floats:
+    """Return the mean over all records of the square of their source's factor, less 1.
+
+    Args:
+        factors: (sources, ...); times the records they sum to all records.
+        records: of each source.
+    """
+    share = np.array(records) / sum(records)
+    return np.asarray(np.tensordot(share, np.square(factors - 1.0), 1))
 
 
 def _shared(counts: Floats) -> Floats:

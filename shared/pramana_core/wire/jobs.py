@@ -234,8 +234,10 @@ Variables = Annotated[list[Label], Field(min_length=1, max_length=MAX_VARIABLES)
 class CountsSpec(Message):
     """Which records a job counts, and how the true counts are estimated.
 
-    `estimator` is that of the counts: by moments, by maximum likelihood, by a log-linear model with
-    interactions of up to `order` variables, or pooled over all sets of variables that hold them, of
+    `estimator` is that of the counts: by moments (where records are of different people with
+    different noise, those with less noise count more), by moments with every record counting alike
+    (`sum`), by maximum likelihood, by a log-linear model with interactions of up to `order`
+    variables, or pooled over all sets of variables that hold them, of
     up to `order` variables that interact. The last two can tell tables that no record reports
     whole; the log-linear model is of few variables, the pooled tables are of few out of hundreds.
     An `order` that is left out follows the records: a table of up to 8 variables that they report
@@ -248,7 +250,7 @@ class CountsSpec(Message):
     estimator `ml` or `pooled`.
     """
 
-    estimator: Literal["moment", "ml", "log-linear", "pooled"] = "moment"
+    estimator: Literal["moment", "sum", "ml", "log-linear", "pooled"] = "moment"
     order: Annotated[int | None, Field(ge=1, le=8, strict=True)] = None
     records: Literal["identical", "common", "any"] = "identical"
 

@@ -232,7 +232,7 @@ def test_columns_of_the_same_people_are_joined_first(people: pd.DataFrame):
     assert (abs(table["count"] - truth) < 4 * table["se_records"]).all()
 
 
-def test_owners_of_other_people_and_other_plans_add_up(people: pd.DataFrame):
+def test_owners_of_other_people_are_weighted_or_added_up(people: pd.DataFrame):
     keys = pm.Keys.for_experiments(1)
     plans = [pm.plan(BERKELEY, p=0.05), pm.plan(BERKELEY, p=0.2)]
     halves = [people[::2], people[1::2]]
@@ -244,7 +244,11 @@ def test_owners_of_other_people_and_other_plans_add_up(people: pd.DataFrame):
     assert both.estimator == "moment"
     assert "2 sources" in repr(both)
     parts = [pm.estimate(one).table("sex")["count"] for one in reports]
-    np.testing.assert_allclose(both.table("sex")["count"], parts[0] + parts[1])
+    added = pm.estimate(reports, estimator="sum").table("sex")
+    np.testing.assert_allclose(added["count"], parts[0] + parts[1])
+    weighted = both.table("sex")
+    assert weighted["count"].sum() == pytest.approx(len(people))
+    assert (weighted["se_population"] < added["se_population"]).all()
 
 
 def block(name: str, channel: object) -> Block:

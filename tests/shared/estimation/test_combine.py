@@ -81,7 +81,7 @@ def test_strata_of_one_plan_are_one_table(plan: Plan, names: list[str]):
 def test_strata_of_other_plans_add_up_their_moments():
     """Dense: the decoder of each stratum's whole matrix."""
     sources = [(counted(NOISY, 4), NOISY), (counted(JOINT, 5), JOINT)]
-    table = EstimatedMarginals.of(sources).marginal(["a", "b", "c"])
+    table = EstimatedMarginals.of(sources, estimator="sum").marginal(["a", "b", "c"])
     counts, second = np.zeros(12), np.zeros(12)
     for reports, plan in sources:
         decoder = np.linalg.inv(listed(plan)).T
@@ -149,7 +149,7 @@ def test_normal_deviates_have_the_population_covariance_exactly():
 
 def test_combined_tables_resample_each_stratum():
     sources = [(counted(NOISY, 7), NOISY), (counted(JOINT, 8), JOINT)]
-    table = EstimatedMarginals.of(sources).marginal(["b", "c"])
+    table = EstimatedMarginals.of(sources, estimator="sum").marginal(["b", "c"])
     got = table.resampled(5, np.random.default_rng(9))
     rng = np.random.default_rng(9)
     wanted = sum(

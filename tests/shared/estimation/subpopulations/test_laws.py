@@ -62,7 +62,7 @@ def test_owners_records_are_weighted_by_their_number():
     parts = [Records.random(PLANS[n], size, 1) for n, size in (("independent", 30), ("clean", 90))]
     each = [p.marginals().subpopulation().table(["a", "b"]).moments_given_cell() for p in parts]
     sources = [(p.counts(), p.plan) for p in parts]
-    both = EstimatedMarginals.of(sources).subpopulation().table(["a", "b"])
+    both = EstimatedMarginals.of(sources, estimator="sum").subpopulation().table(["a", "b"])
     for part in ("square", "cross", "margin"):
         expected = (30 * getattr(each[0], part) + 90 * getattr(each[1], part)) / 120
         np.testing.assert_allclose(getattr(both.moments_given_cell(), part), expected)

@@ -124,7 +124,8 @@ STRATA = {
 @pytest.mark.parametrize("names", ASKED, ids="".join)
 def test_covariances_of_strata_are_sums_over_all_records(plans, names: list[str]):
     sources = [Records.random(PLANS[n], 40 + 9 * i, seed=i) for i, n in enumerate(plans)]
-    table = EstimatedMarginals.of([(made.counts(), made.plan) for made in sources]).marginal(names)
+    marginals = EstimatedMarginals.of([(s.counts(), s.plan) for s in sources], estimator="sum")
+    table = marginals.marginal(names)
     functions = np.concatenate([made.estimators(names).reshape(made.size, -1) for made in sources])
     weights = weights_over(table.counts.shape, 3)
     given, population = covariances(functions, functions.sum(axis=0), weights)
@@ -333,7 +334,7 @@ def test_a_models_posterior_follows_the_reports():
 @pytest.mark.parametrize("plans", STRATA.values(), ids=STRATA.keys())
 def test_every_stratum_has_its_own_posterior(plans):
     sources = [Records.random(PLANS[n], 60 + i, seed=20 + i) for i, n in enumerate(plans)]
-    marginals = EstimatedMarginals.of([(made.counts(), made.plan) for made in sources])
+    marginals = EstimatedMarginals.of([(s.counts(), s.plan) for s in sources], estimator="sum")
     for names in ASKED:
         wanted = np.zeros([marginals.domain[name].size for name in names])
         for made in sources:

@@ -183,7 +183,8 @@ STRATA = {
 @pytest.mark.parametrize("kind", [lambda reports: reports, TablesOnly], ids=["cubes", "tables"])
 def test_tables_of_strata_add_up(names, kind):
     sources = [Records.random(PLANS[n], 30 + 7 * i, seed=i) for i, n in enumerate(names)]
-    marginals = EstimatedMarginals.of([(kind(made.counts()), made.plan) for made in sources])
+    reports = [(kind(made.counts()), made.plan) for made in sources]
+    marginals = EstimatedMarginals.of(reports, estimator="sum")
     everyone = marginals.subpopulation()
     assert isinstance(everyone, CombinedSubpopulation)
     assert_tables(everyone, sources)

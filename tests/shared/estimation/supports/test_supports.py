@@ -255,7 +255,8 @@ def test_slopes_by_every_report(name: str, tables: bool):
 def test_of_several_sources_tilts_add_up():
     names = ("independent", "joint-symmetric")
     parts = [Records.random(PLANS[n], TABLES * (i + 1), seed=i) for i, n in enumerate(names)]
-    together = EstimatedMarginals.of([(part.counts(), part.plan) for part in parts])
+    sources = [(part.counts(), part.plan) for part in parts]
+    together = EstimatedMarginals.of(sources, estimator="sum")
     itemsets = itemsets_of(ITEMS, 2)
     whole = np.ones(2, dtype=bool)
     for supports in (together.supports(ITEMS), TabulatedSupports(together, ITEMS)):
@@ -442,7 +443,7 @@ ALIKE = {
 @pytest.mark.parametrize("names", ALIKE.values(), ids=ALIKE.keys())
 def test_supports_of_strata_add_up(names):
     sources = [Records.random(PLANS[n], 30 + 7 * i, seed=i) for i, n in enumerate(names)]
-    marginals = EstimatedMarginals.of([(made.counts(), made.plan) for made in sources])
+    marginals = EstimatedMarginals.of([(s.counts(), s.plan) for s in sources], estimator="sum")
     supports = marginals.supports(ITEMS)
     mixing = set(names) <= set(MIXED)
     assert isinstance(supports, CombinedSupports if mixing else TabulatedSupports)

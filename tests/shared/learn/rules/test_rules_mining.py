@@ -536,7 +536,7 @@ def test_of_several_sources_the_variances_at_the_supposed_support_add_up():
     both, and the interval ends where it says."""
     channel = Symmetric.from_probability(10, 0.5)
     parts = [support_counts([0.04], None, 900), support_counts([0.01], channel, 300)]
-    pooled = SupportCounts.pooled(parts)
+    pooled = SupportCounts.pooled(parts, np.ones((2, 1)))
     assert pooled.counts[0] == pytest.approx(39)
     squares = channel.matrix() @ np.square(channel.decoder()[0])
     # The tilts have as much of variance as records.
