@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
-from pramana_core.alike import did_you_mean
+from pramana_core.alike import did_you_mean, first_few
 from pramana_core.errors import EmptyTable, MissingColumn, TableUnreadable
 
 CHUNK_ROWS = 1 << 17
@@ -227,14 +227,12 @@ def _present(
 def _require_columns(path: Path, present: Sequence[str], wanted: Sequence[str]) -> None:
     missing = [name for name in wanted if name not in present]
     if missing:
-        shown = ", ".join(repr(name) for name in present[:_SHOWN_NAMES])
-        more = "" if len(present) <= _SHOWN_NAMES else f" and {len(present) - _SHOWN_NAMES} more"
         raise MissingColumn(
             f"The table {path} has no column {', '.join(repr(name) for name in missing)}"
             f"{did_you_mean(missing, present)}.",
             where=", ".join(missing),
-            remedy=f"It has {shown}{more}. Correct the table, or `column` in the site file if you"
-            " gave one.",
+            remedy=f"It has {first_few(map(repr, present), _SHOWN_NAMES)}. Correct the table, or"
+            " `column` in the site file if you gave one.",
         )
     twice = sorted({name for name in wanted if list(present).count(name) > 1})
     if twice:
