@@ -66,6 +66,16 @@ NO_BOUND = (
 )
 
 
+LISTED = 160
+"""A list of columns that is longer is only counted: the miner takes sentences of 400 characters."""
+
+
+def listed(names: Collection[str]) -> str:
+    """Return names for a sentence of protection, or how many there are."""
+    text = first_few(names)
+    return text if len(text) <= LISTED else f"{len(names):,} columns"
+
+
 def protection(
     method: Method, told: Sequence[str], copies: int, bounds: Collection[str] = ()
 ) -> tuple[str, ...]:
@@ -77,7 +87,7 @@ def protection(
         copies: how many masked copies leave.
         bounds: the columns whose masked values are cut to bounds.
     """
-    beside = first_few(told) if told else "nothing"
+    beside = listed(told) if told else "nothing"
     said = [NO_BOUND, method.protects]
     if method.independent:
         said.append(
@@ -110,7 +120,7 @@ def protection(
         said.append(f"Here {copies} copies leave at once, and their noise averages out.")
     if bounds and not method.released_values:
         said.append(
-            f"Masked values beyond the bounds of {first_few(bounds)} are cut to them: the mean and"
+            f"Masked values beyond the bounds of {listed(bounds)} are cut to them: the mean and"
             " the covariances of a column with such values are not exactly kept."
         )
     return tuple(said)
