@@ -35,7 +35,7 @@ TOTALS = ("<!-- totals: written by docs/rooms.py -->\n", "<!-- end of totals -->
 _LAYERS = """
 benchmarks.bench_peers benchmarks.plain_server benchmarks.processors
 benchmarks.side_by_side
-core.alike
+core.alike core.csv_text
 miner_service.store.migrations.versions
 core.errors core.opening core.pictures core.progress core.ties
 miner_service.store.migrations pramana.checkout pramana.errors core.channels core.domain

@@ -23,6 +23,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from rich.table import Table
 
 from benchmarks.reproduce.engine import Experiment, Figure, Finding, Result, Setting
+from pramana_core.csv_text import csv_text
 from pramana_core.errors import OptionError
 from pramana_core.pictures.plots import picture
 from pramana_core.progress import OnShare
@@ -152,12 +153,17 @@ def _write(experiment: Experiment, setting: Setting, result: Result, out: Path) 
     tables = []
     for name, table in result.tables.items():
         tables.append(f"{experiment.name}.csv" if single else f"{experiment.name}-{name}.csv")
-        table.to_csv(out / tables[-1], index=False, float_format="%.10g", lineterminator="\n")
+        rows = (map(_rounded, row) for row in table.itertuples(index=False))
+        (out / tables[-1]).write_text(csv_text(table.columns, rows), encoding="utf-8")
     files = (picture, *tables, f"{experiment.name}.json")
     content = ExperimentOutcome(experiment, result.findings, files).as_dict()
     content |= {"seed": setting.seed, "quick": setting.quick, "facts": dict(result.facts)}
     _write_json(out / files[-1], content)
     return files
+
+
+def _rounded(row: Sequence[Any]) -> list[Any]:
+    return [float(f"{value:.10g}") if isinstance(value, float) else value for value in row]
 
 
 def _write_json(path: Path, value: Any) -> None:

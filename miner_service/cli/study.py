@@ -18,6 +18,7 @@ from miner_service.cli.operations import (
     note,
     settings_of,
 )
+from pramana_core.alike import first_few
 from pramana_core.errors import OptionError
 from pramana_core.terminal import console
 
@@ -183,7 +184,7 @@ def read_plan(file: Path) -> StudyPlanMessage:
     except ValidationError as error:
         places = sorted({".".join(str(step) for step in e["loc"][:4]) for e in error.errors()})
         raise OptionError(
-            f"{file} is no study plan: {error.error_count()} errors, in {places[:5]}.",
+            f"{file} is no study plan: {error.error_count()} errors, in {first_few(places)}.",
             where="file",
             remedy="Give the JSON that the design of the study wrote.",
         ) from None
@@ -198,10 +199,7 @@ def _tell(view: StudyPlanView) -> None:
     )
     lines = [f"Digest {view.digest}.", loss]
     for owner in view.owners:
-        named = owner.reported[:_NAMED]
-        shares = ", ".join(f"{told.variable} {told.share:.1%}" for told in named)
-        if (more := len(owner.reported) - _NAMED) > 0:
-            shares += f" and {more} more variables"
+        shares = first_few((f"{r.variable} {r.share:.1%}" for r in owner.reported), _NAMED)
         alone = owner.amplification.to_amplification()
         lines.append(f"  {owner.owner}: at most epsilon {alone.epsilon:.4g}; reports {shares}.")
     for line in lines:

@@ -46,6 +46,7 @@ from miner_service.store.releases import (
 )
 from miner_service.store.schema import PartRow, ReleaseRow
 from miner_service.store.segments import SealedFile, build_columns
+from pramana_core.alike import first_few
 from pramana_core.errors import (
     LimitExceeded,
     NotFound,
@@ -338,10 +339,8 @@ def _decoded(
 
 def _require_complete(release: str, missing: list[int]) -> None:
     if missing:
-        shown = ", ".join(map(str, missing[:_NAMED]))
-        more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
         raise ReleaseIncomplete(
-            f"Parts {shown}{more} of the release are not there.",
+            f"Parts {first_few(missing, _NAMED)} of the release are not there.",
             where=release,
             remedy="Send them, then seal again.",
         )

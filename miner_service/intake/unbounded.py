@@ -18,11 +18,10 @@ from miner_service.store.releases import (
     repeated_of,
 )
 from miner_service.store.schema import ReleaseRow, StudyRow
+from pramana_core.alike import first_few
 from pramana_core.errors import BudgetExceeded
 from pramana_core.wire.privacy import ChangedReports, UnboundedRelease
 from pramana_core.wire.releases import RepeatedReports
-
-_SHOWN = 10
 
 
 @dataclass(frozen=True)
@@ -98,7 +97,7 @@ def warnings_of(releases: Sequence[Unbounded], randomized: Sequence[tuple[str, s
         return []
     owners = sorted({one.message.owner for one in releases})
     said = (
-        f"The sums leave out {len(releases)} releases that carry no gamma (of {listed(owners)}):"
+        f"The sums leave out {len(releases)} releases that carry no gamma (of {first_few(owners)}):"
         " for a record in one of them, no figure here is a bound on all that was told of it."
     )
     return [said, *_twice(releases), *_both(releases, randomized)]
@@ -126,7 +125,7 @@ def _both(releases: Sequence[Unbounded], randomized: Sequence[tuple[str, str]]) 
     if both:
         yield (
             f"Columns were sent both randomized and without a bound"
-            f" ({listed([f'{name} of {owner}' for owner, name in both])}): what the channel of"
+            f" ({first_few(f'{name} of {owner}' for owner, name in both)}): what the channel of"
             " such a column states does not hold for what both tell together."
         )
 
@@ -182,7 +181,7 @@ def warnings_of_changes(changes: Sequence[ChangedReports]) -> list[str]:
             are = "is" if most.records == 1 else "are"
             said.append(
                 f"{at_least}{most.records:,} of {most.of:,} records of owner {owner} {are} reported"
-                f" differently in {most.releases} releases by the same draws ({listed(each)}):"
+                f" differently in {most.releases} releases by the same draws ({first_few(each)}):"
                 " whoever has these releases knows whose values changed, and no epsilon bounds what"
                 " the reports tell of these people together. The sums count the further reports as"
                 " drawn anew."
@@ -280,9 +279,3 @@ def drawn(row: ReleaseRow) -> list[DrawnBlock]:
         return []
     each = zip(blocks, zip(*said, strict=True), strict=True)
     return [DrawnBlock(b.digest, b.names, frozenset(draws)) for b, draws in each if b.randomized]
-
-
-def listed(names: Sequence[str]) -> str:
-    """Return the first names in words, and how many there are beside them."""
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more

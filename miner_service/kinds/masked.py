@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, TypeVar
+
+import numpy as np
 
 from miner_service.alignment.align import Aligner, RecordAccess, require_aligned
 from miner_service.alignment.mixing import MaskedRelease, columns_together, rows_together
@@ -30,7 +32,8 @@ from miner_service.kinds.base import (
 )
 from miner_service.settings import Limits
 from pramana_core.errors import Conflict, DomainError, LimitExceeded, OptionError, VariablesMissing
-from pramana_core.mixed import MixedTable
+from pramana_core.mixed import MixedTable, NumericColumn
+from pramana_core.model_sharing.attributes import units_warning
 from pramana_core.progress import Progress
 from pramana_core.regression.documents import (
     chance,
@@ -81,10 +84,12 @@ class MaskedTables:
     Attributes:
         copies: as many as every owner released; the columns are the job's variables, in order.
         sources: the releases they are from.
+        notes: what the reader of a model must know of them.
     """
 
     copies: Sequence[MixedTable]
     sources: Sequence[MaskedSource]
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -202,10 +207,12 @@ class RecordsKind(JobKind[SpecT, TablesJob, MessageT]):
         on_step: Progress,
     ) -> JobResult:
         """Put a job's tables together and learn its model from them."""
+        notes: tuple[str, ...] = ()
         if prepared.apart:
             tables = rows_together(
                 prepared.needed, prepared.variables, prepared.copies, access.load
             )
+            notes = _units_warnings(tables[0], prepared.needed)
         else:
             given = {
                 release.source.release: [n for n in prepared.variables if n in release.columns]
@@ -220,7 +227,7 @@ class RecordsKind(JobKind[SpecT, TablesJob, MessageT]):
                 access.load,
             )
         sources = [MaskedSource(r.source.owner, r.source.release, r.table) for r in prepared.needed]
-        content = self.learn(spec, MaskedTables(tables, sources), on_step)
+        content = self.learn(spec, MaskedTables(tables, sources, notes), on_step)
         return JobResult(tables[0].records, content)
 
 
@@ -284,6 +291,25 @@ def _require_whole(variables: Sequence[str], needed: Sequence[MaskedRelease]) ->
                     where=name,
                     remedy="Let both release it with the same categories in the same order.",
                 )
+
+
+def _units_warnings(table: MixedTable, releases: Sequence[MaskedRelease]) -> tuple[str, ...]:
+    """Return a warning for each number whose unit seems to differ between owners' records.
+
+    What is compared is where the middle 90 % of each owner's values lie.
+
+    Args:
+        table: the records of all releases, one release after the other.
+        releases: the releases.
+    """
+    ends = np.cumsum([release.source.records for release in releases])[:-1]
+    found = []
+    for column in table.columns:
+        if isinstance(column, NumericColumn):
+            parts = zip(releases, np.split(column.values, ends), strict=True)
+            ranges = {r.source.owner: tuple(np.quantile(v, (0.05, 0.95))) for r, v in parts}
+            found.append(units_warning(column.name, ranges))
+    return tuple(filter(None, found))
 
 
 def _require_different_people(
@@ -436,4 +462,5 @@ class RegressionKind(RecordsKind[RegressionSpec, RegressionMessage]):
             )
             for source in tables.sources
         ]
+        model = replace(model, notes=(*model.notes, *tables.notes))
         return {"masking": masking, "document": regression_json(model)}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, ClassVar
@@ -274,22 +273,16 @@ def _target(model: Any) -> str:
 
 
 def _require_combinable(used: Sequence[TreeSource]) -> None:
-    """Check that trees can be combined; of those that cannot, name two. Raises Conflict."""
-    bare = [_bare(source) for source in used]
-    with suppress(DomainError, ModelError):
-        common_schema(bare)
-        return
-    for source, tree in zip(used[1:], bare[1:], strict=True):
-        try:
-            common_schema([bare[0], tree])
-        except (DomainError, ModelError) as error:
-            raise Conflict(
-                f"The trees of {used[0].owner} and {source.owner} cannot be combined:"
-                f" {error.message}",
-                where=error.where,
-                remedy="Let both owners release trees of the same class and the same attributes,"
-                " or name in `owners` those whose trees go together.",
-            ) from error
+    """Check that trees can be combined. Raises Conflict."""
+    try:
+        common_schema([_bare(source) for source in used], [source.owner for source in used])
+    except (DomainError, ModelError) as error:
+        raise Conflict(
+            f"The trees cannot be combined: {error.message}",
+            where=error.where,
+            remedy="Let all owners release trees of the same class, attributes and categories, or"
+            " name in `owners` those whose trees go together.",
+        ) from error
 
 
 def _bare(source: TreeSource) -> SharedTree:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator
 from typing import ClassVar
 
@@ -15,6 +13,7 @@ from miner_service.kinds.base import Content, Reduction, Work, fewer, render
 from miner_service.kinds.counting import Extent
 from miner_service.kinds.counts import CountsKind
 from miner_service.settings import MEBIBYTE, Limits
+from pramana_core.csv_text import csv_text
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import LimitExceeded, OptionError
 from pramana_core.estimation.table_estimates import column_of
@@ -63,15 +62,17 @@ def _write_csv(model: ContingencyTableMessage) -> str:
     marked = (
         [bool(model.filled_in)] if isinstance(model.spec, CountsSpec) and model.spec.models else []
     )
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
     numbered = (*_NUMBERS, "low", "high", *(["filled_in"] if marked else []))
-    writer.writerow([*(column_of(name, numbered) for name in names), *numbered])
-    for cell in model.cells:
-        numbers = [getattr(cell, number) for number in _NUMBERS]
-        values = [cell.values[name] for name in names]
-        writer.writerow([*values, *numbers, *cell.interval, *marked])
-    return text.getvalue()
+    rows = (
+        [
+            *(cell.values[name] for name in names),
+            *(getattr(cell, number) for number in _NUMBERS),
+            *cell.interval,
+            *marked,
+        ]
+        for cell in model.cells
+    )
+    return csv_text([*(column_of(name, numbered) for name in names), *numbered], rows)
 
 
 def _page(model: ContingencyTableMessage) -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from owner_agent.cli.options import SITE, JsonOption, SiteOption
+from pramana_core.alike import first_few
 from pramana_core.errors import InputError, OptionError
 from pramana_core.terminal import at_terminal, console, print_json, progress_bar
 
@@ -98,9 +99,8 @@ def _ask(part: PublicPart) -> None:
     if not at_terminal():
         raise _nobody()
     for v in part.variables:
-        more = f" and {len(v.categories) - _SHOWN} more" if len(v.categories) > _SHOWN else ""
         console().print(
-            f"{v.name}: {', '.join(v.categories[:_SHOWN])}{more}", markup=False, soft_wrap=True
+            f"{v.name}: {first_few(v.categories, _SHOWN)}", markup=False, soft_wrap=True
         )
     if not typer.confirm("These names and categories become public. Write them?"):
         raise _nobody()
@@ -399,10 +399,9 @@ def _confirmed(
     """Ask for a list; None leaves the column out."""
     out = console()
     labels = variable.labels
-    more = f" and {len(labels) - _SHOWN} more" if len(labels) > _SHOWN else ""
     out.print(f"\n{number} of {len(proposed.variables)}  ", end="", markup=False)
     out.print(variable.name, style="bold", markup=False, end="")
-    out.print(f": {', '.join(labels[:_SHOWN])}{more}", markup=False, soft_wrap=True)
+    out.print(f": {first_few(labels, _SHOWN)}", markup=False, soft_wrap=True)
     if variable.rare:
         out.print(
             f"Fewer than 5 records have {variable.rare} of them: the list itself tells of these,"

@@ -17,6 +17,7 @@ from owner_agent.peer.asked import AskedSession, revealed
 from owner_agent.peer.exact import Disclosure, all_groupings, distinct, of_column, told_columns
 from owner_agent.peer.exchange.outgoing import session_json, session_lines
 from owner_agent.release.ledger import PEER
+from pramana_core.csv_text import unmarked
 from pramana_core.errors import PramanaError
 from pramana_core.ties import descending
 
@@ -113,7 +114,8 @@ def _show_lines(console: Console, path: Path) -> None:
 
 def _rows(path: Path) -> list[dict[str, str]]:
     with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+        rows = csv.DictReader(file)
+        return [{name: unmarked(value) for name, value in row.items()} for row in rows]
 
 
 def _show(

@@ -20,6 +20,7 @@ from owner_agent.design.design_file import DesignFile, VariableDemand
 from owner_agent.site.mistakes import all_mistakes
 from owner_agent.site.planning import raise_together
 from owner_agent.site.public_part import PublicPart, read_part
+from pramana_core.alike import first_few
 from pramana_core.design import (
     Comparison,
     Option,
@@ -303,8 +304,7 @@ def _differing(
 ) -> str:  # fmt: skip
     """Say which categories of a variable one of two owners has alone; "" if none."""
     said = [
-        f"{name} alone has {', '.join(map(repr, alone[:_LISTED]))}"
-        + (f" and {len(alone) - _LISTED} more" if len(alone) > _LISTED else "")
+        f"{name} alone has {first_few(map(repr, alone), _LISTED)}"
         for name, alone in (
             (owner, [c for c in categories if c not in others]),
             (other, [c for c in others if c not in categories]),

@@ -29,6 +29,7 @@ from owner_agent.state.private_files import (
     private_directory,
     write_replacing,
 )
+from pramana_core.alike import first_few
 from pramana_core.audit.command import ANCHORS
 from pramana_core.audit.verifying import Anchor, contradiction, read_anchors, written
 from pramana_core.errors import (
@@ -63,13 +64,12 @@ def require_known(releases: Iterable[Release], entries: Iterable[Entry], miner: 
     missing = unknown(releases, entries)
     if not missing:
         return
-    named = ", ".join(f"{r.name} of {r.created:%Y-%m-%d}" for r in missing[:_NAMED])
-    more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
+    named = first_few((f"{r.name} of {r.created:%Y-%m-%d}" for r in missing), _NAMED)
     raise HistoryLost(
         f"The miner {miner} has releases of this owner of which the ledger knows nothing"
-        f" ({named}{more}). The agent does not know what they reported: it could report people"
+        f" ({named}). The agent does not know what they reported: it could report people"
         " differently now, and would not count what these releases cost. Nothing was sent.",
-        where=", ".join(release.name for release in missing[:_NAMED]),
+        where=first_few((release.name for release in missing), _NAMED),
         remedy=WAYS_OUT,
     )
 

@@ -42,6 +42,7 @@ from owner_agent.table.mixed import (
     read_records,
 )
 from owner_agent.table.table import TextTable
+from pramana_core.alike import first_few
 from pramana_core.errors import ConfigError, PramanaError
 from pramana_core.mask import METHODS, Masked
 from pramana_core.mask.copies import require_few_copies
@@ -66,13 +67,13 @@ NO_BOUND = (
 
 
 LISTED = 160
-"""Names of columns longer than this together are counted, so that sentences stay sentences."""
+"""A list of columns that is longer is only counted: the miner takes sentences of 400 characters."""
 
 
-def listed(names: Sequence[str]) -> str:
-    """Return names one after the other, or, if they are long, how many there are."""
-    text = ", ".join(names)
-    return text if len(text) <= LISTED else f"the {len(names)} columns told"
+def listed(names: Collection[str]) -> str:
+    """Return names for a sentence of protection, or how many there are."""
+    text = first_few(names)
+    return text if len(text) <= LISTED else f"{len(names):,} columns"
 
 
 def protection(
@@ -119,8 +120,8 @@ def protection(
         said.append(f"Here {copies} copies leave at once, and their noise averages out.")
     if bounds and not method.released_values:
         said.append(
-            f"Masked values of {listed(tuple(bounds))} are cut to bounds: means and covariances are"
-            " nearly, not exactly, what they would be without."
+            f"Masked values beyond the bounds of {listed(bounds)} are cut to them: the mean and"
+            " the covariances of a column with such values are not exactly kept."
         )
     return tuple(said)
 

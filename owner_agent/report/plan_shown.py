@@ -22,7 +22,7 @@ from owner_agent.report.contents import BlockReport, VariableReport
 from owner_agent.report.figures import posterior_picture, strength_picture, width_picture
 from owner_agent.report.losses import number
 from owner_agent.report.page import ReportView, show_warnings
-from owner_agent.report.report import LISTED_CHOICES, WIDE, PlanReport, listed, shares_reported
+from owner_agent.report.report import LISTED_CHOICES, WIDE, PlanReport, shares_reported
 from owner_agent.report.thresholds import ALARMING, POSTERIOR
 from owner_agent.report.whole_study import (
     StudyForecast,
@@ -34,6 +34,7 @@ from owner_agent.report.whole_study import (
     show_study,
 )
 from owner_agent.site.adopting import AdoptedPlan, told_lines
+from pramana_core.alike import first_few
 from pramana_core.pictures.svg import short
 from pramana_core.privacy import PRIOR
 from pramana_core.progress import Progress
@@ -152,7 +153,7 @@ def _rows(plan: PlanReport) -> Iterator[tuple[str, VariableReport]]:
         row = rows[0]
         shared = row.block != row.name and row.block not in wide
         yield (
-            listed([r.name for r in rows], _NAMED_VARIABLES)
+            first_few((r.name for r in rows), _NAMED_VARIABLES)
             + ("" if row.sensitive else " (public)")
             + (f"\n(with {short(row.block, _BLOCK_NAME)})" if shared else ""),
             row,
@@ -209,7 +210,7 @@ def _show_together(console: Console, plan: PlanReport) -> None:
             continue
         refused = "; publish refuses it unless you accept the loss" if loss.refused else ""
         console.print(
-            f"{listed(columns, _NAMED_VARIABLES)} left before: epsilon {loss.texts[0]},"
+            f"{first_few(columns, _NAMED_VARIABLES)} left before: epsilon {loss.texts[0]},"
             f" after this plan {loss.texts[1]}{refused}.",
             style="bold yellow" if loss.refused else None,
             markup=False,

@@ -8,7 +8,7 @@ Also here:
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -39,6 +39,7 @@ from owner_agent.site.protection import share_proven
 from owner_agent.site.site import Site
 from owner_agent.state.environment import Environment
 from owner_agent.table.table import read_table
+from pramana_core.alike import first_few
 from pramana_core.errors import OptionError, PramanaError
 from pramana_core.plan import Block
 from pramana_core.privacy import PRIOR
@@ -217,7 +218,7 @@ def shares_reported(plan: PlanReport, block: BlockReport) -> str:
         )
     else:
         each = [f"{name} by {share:.1%}" for name, share in shares.items()]
-        said.append(f"Reported are {listed(each, len(each))} of the records.")
+        said.append(f"Reported are {', '.join(each)} of the records.")
     return " ".join(said)
 
 
@@ -233,16 +234,10 @@ def _mixed(plan: PlannedSite, block: Block) -> str:
     public = [name for name in block.names if name not in plan.sensitive]
     redrawn = [name for name in block.names if name in plan.sensitive]
     return (
-        f"{listed(public)} {'is' if len(public) == 1 else 'are'} public but in a block with"
-        f" {listed(redrawn)}: a record whose public value there changes between two releases counts"
-        " as corrected, and keeps its whole report unless all records are drawn anew."
+        f"{first_few(public)} {'is' if len(public) == 1 else 'are'} public but in a block with"
+        f" {first_few(redrawn)}: a record whose public value there changes between two releases"
+        " counts as corrected, and keeps its whole report unless all records are drawn anew."
     )
-
-
-def listed(names: Sequence[str], most: int = 5) -> str:
-    """Write names with commas, and how many more there are than `most`."""
-    more = len(names) - most
-    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
 
 
 def _counted(total: int, tick: Progress) -> Iterator[None]:

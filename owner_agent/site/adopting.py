@@ -16,6 +16,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 
 from owner_agent.state.private_files import COMMON_MODE, write_durably
+from pramana_core.alike import first_few
 from pramana_core.channels import RESOLUTION
 from pramana_core.domain import Variable
 from pramana_core.errors import ConfigError, OptionError, PramanaError
@@ -202,8 +203,7 @@ def _difference(planned: Variable, own: Variable) -> str:
     missing = [c for c in planned.categories if c not in own.categories]
     further = [c for c in own.categories if c not in planned.categories]
     said = [
-        f"{word} {', '.join(map(repr, names[:_LISTED]))}"
-        + (f" and {len(names) - _LISTED} more" if len(names) > _LISTED else "")
+        f"{word} {first_few(map(repr, names), _LISTED)}"
         for word, names in (("lacks", missing), ("has besides", further))
         if names
     ]
@@ -247,10 +247,9 @@ def told_lines(adopted: AdoptedPlan) -> Iterator[str]:
         f" {own.epsilon:.4g} of it."
     )
     shares = plan.reported(owner)
-    listed = [f"{name} for {share:.1%}" for name, share in list(shares.items())[:_NAMED]]
-    more = f" and {len(shares) - _LISTED} more" if len(shares) > _NAMED else ""
+    listed = first_few((f"{name} for {share:.1%}" for name, share in shares.items()), _NAMED)
     none = "" if (left := silent(adopted)) < _HARDLY else f"; nothing for {left:.1%}"
-    yield f"{owner} reports {', '.join(listed)} of the records{more}{none}."
+    yield f"{owner} reports {listed} of the records{none}."
     with_others = [f"{n} for {share:.1%}" for n, share in together_with(adopted).items()]
     if with_others:
         yield (

@@ -31,7 +31,7 @@ from owner_agent.site.protection import (
     require_multipliable,
     require_size,
 )
-from pramana_core.alike import did_you_mean
+from pramana_core.alike import did_you_mean, first_few
 from pramana_core.channels import (
     CHOICES,
     RESOLUTION,
@@ -318,8 +318,8 @@ class GroupedSpec(Replacing):
         if twice or missed or not all(self.groups):
             raise ChannelError(
                 "The groups must hold each category exactly once and none may be empty; they"
-                f" repeat {len(twice)} categories {twice[:_SHOWN]} and miss {len(missed)}"
-                f" {missed[:_SHOWN]}.",
+                f" repeat {len(twice)} categories ({first_few(map(repr, twice), _SHOWN)}) and"
+                f" miss {len(missed)} ({first_few(map(repr, missed), _SHOWN)}).",
                 where="groups",
                 remedy="Put every category into one group.",
             )

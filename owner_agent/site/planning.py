@@ -26,6 +26,7 @@ from owner_agent.site.mistakes import Lines, toml
 from owner_agent.site.protection import require_estimable, require_protected
 from owner_agent.site.site import Site, VariableSection, site_from
 from owner_agent.state.private_files import sync_directory, write_durably
+from pramana_core.alike import first_few
 from pramana_core.channels import Identity
 from pramana_core.discretize import interval_labels
 from pramana_core.domain import Variable
@@ -152,8 +153,7 @@ def without_protection(site: Site) -> Site:
 
 
 def _some(names: Sequence[str]) -> str:
-    more = len(names) - _NAMED
-    return ", ".join(map(repr, names[:_NAMED])) + (f" and {more} more" if more > 0 else "")
+    return first_few(map(repr, names), _NAMED)
 
 
 def _unprotected(blocks: Iterable[Block], sensitive: frozenset[str]) -> list[PramanaError]:

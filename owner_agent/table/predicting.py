@@ -10,8 +10,6 @@ Also here:
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,6 +27,7 @@ from owner_agent.site.site import Site, VariableSection
 from owner_agent.table.encode import encode_column, numbers, record_id_problems, rows_text
 from owner_agent.table.table import TextTable, read_table
 from pramana_core.alike import did_you_mean
+from pramana_core.csv_text import csv_text
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import (
     InputError,
@@ -255,11 +254,7 @@ class Predictions:
         if self.probabilities is not None:
             columns += self.probabilities.T.tolist()
             names += [f"{self.target.name}={label}" for label in labels]
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(names)
-        writer.writerows(zip(*columns, strict=True))
-        return text.getvalue().encode()
+        return csv_text(names, zip(*columns, strict=True)).encode()
 
 
 def read_model(path: Path) -> ReadModel:

@@ -19,7 +19,8 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
-from pramana_core.alike import did_you_mean
+from pramana_core.alike import did_you_mean, first_few
+from pramana_core.csv_text import FORMULA, unmarked
 from pramana_core.errors import EmptyTable, MissingColumn, TableUnreadable
 
 CHUNK_ROWS = 1 << 17
@@ -93,6 +94,8 @@ def read_chunks(
         for table in cut(batches, rows):
             read += table.num_rows
             cleaned = {name: clean_cells(table.column(name)) for name in names}
+            if opened is _open_csv:
+                cleaned = {name: _unmarked_cells(cells) for name, cells in cleaned.items()}
             yield TextTable(cleaned, table.num_rows, others, done(read))
     except (pa.ArrowException, OSError, UnicodeDecodeError):
         # What the reader says may quote a row: it goes neither into the message nor its cause.
@@ -125,7 +128,7 @@ def column_names(path: Path) -> list[str]:
     try:
         if path.name.endswith(".parquet"):
             return list(pa.parquet.ParquetFile(path).schema_arrow.names)
-        return _header(path, pa.csv.ParseOptions(newlines_in_values=True))
+        return list(map(unmarked, _header(path, pa.csv.ParseOptions(newlines_in_values=True))))
     except (pa.ArrowException, OSError, UnicodeDecodeError):
         raise _unreadable(path) from None
 
@@ -154,8 +157,10 @@ def _open_csv(path: Path, columns: Sequence[str], optional: Collection[str]) -> 
         return "skip"
 
     parse = pa.csv.ParseOptions(newlines_in_values=True, invalid_row_handler=note)
-    present = _header(path, parse)
+    written = _header(path, parse)
+    present = list(map(unmarked, written))
     columns = _present(path, present, columns, optional)
+    wanted = [written[present.index(name)] for name in columns]
     ragged.clear()
 
     size = path.stat().st_size
@@ -171,13 +176,14 @@ def _open_csv(path: Path, columns: Sequence[str], optional: Collection[str]) -> 
                 read_options=pa.csv.ReadOptions(use_threads=False),
                 parse_options=parse,
                 convert_options=pa.csv.ConvertOptions(
-                    column_types=dict.fromkeys(columns, pa.string()),
-                    include_columns=list(columns),
+                    column_types=dict.fromkeys(wanted, pa.string()),
+                    include_columns=wanted,
                     strings_can_be_null=False,
                 ),
             ) as reader,
         ):
-            yield from reader
+            for batch in reader:
+                yield batch.rename_columns(list(map(unmarked, batch.schema.names)))
         if ragged:
             number, expected, actual = ragged[0]
             raise TableUnreadable(
@@ -227,14 +233,12 @@ def _present(
 def _require_columns(path: Path, present: Sequence[str], wanted: Sequence[str]) -> None:
     missing = [name for name in wanted if name not in present]
     if missing:
-        shown = ", ".join(repr(name) for name in present[:_SHOWN_NAMES])
-        more = "" if len(present) <= _SHOWN_NAMES else f" and {len(present) - _SHOWN_NAMES} more"
         raise MissingColumn(
             f"The table {path} has no column {', '.join(repr(name) for name in missing)}"
             f"{did_you_mean(missing, present)}.",
             where=", ".join(missing),
-            remedy=f"It has {shown}{more}. Correct the table, or `column` in the site file if you"
-            " gave one.",
+            remedy=f"It has {first_few(map(repr, present), _SHOWN_NAMES)}. Correct the table, or"
+            " `column` in the site file if you gave one.",
         )
     twice = sorted({name for name in wanted if list(present).count(name) > 1})
     if twice:
@@ -255,6 +259,13 @@ def clean_cells(column: pa.ChunkedArray) -> pa.Array:
     if most >= _ASCII_END or least <= ord(" "):
         flat = pc.utf8_trim_whitespace(flat)
     return pc.utf8_normalize(flat, form="NFC") if most >= _ASCII_END else flat
+
+
+def _unmarked_cells(cells: pa.Array) -> pa.Array:
+    """Return cells as they were before our writer of CSV marked some: see `csv_text`."""
+    if not pc.any(pc.starts_with(cells, "'")).as_py():
+        return cells
+    return pc.replace_substring_regex(cells, f"^'({FORMULA})", r"\1")
 
 
 def _range_of_bytes(text: pa.Array) -> tuple[int, int]:

@@ -19,6 +19,7 @@ import pandas as pd
 from owner_agent.site.mistakes import toml
 from owner_agent.table.table import read_table
 from pramana import setups
+from pramana_core.csv_text import csv_text
 from pramana_core.errors import ConfigError, OptionError
 from pramana_core.learn.networks.network import BayesNet
 from pramana_core.learn.networks.structure import Structure
@@ -284,7 +285,8 @@ def write_site(
     home.mkdir(parents=True, exist_ok=True)
     order = rng.permutation(len(site.columns[RECORD_ID]))
     table = pd.DataFrame(site.columns, dtype=str).iloc[order]
-    table.to_csv(home / "table.csv", index=False, lineterminator="\n")
+    text = csv_text(table.columns, table.itertuples(index=False))
+    (home / "table.csv").write_text(text, encoding="utf-8")
     path = home / "site.toml"
     content: dict[str, Any] = {
         "owner": site.owner,

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
-from pramana_core.alike import did_you_mean
+from pramana_core.alike import did_you_mean, first_few
 from pramana_core.errors import OptionError, PramanaError
 
 Given = ParamSpec("Given")
@@ -34,19 +34,15 @@ _NEXT = re.compile(r"[.!?]\s+(\w?)(?=(\w?))")
 
 
 def quoted(values: Iterable[object]) -> str:
-    """Return values as a message lists them: the first ones, and how many there are."""
+    """Return values as a message lists them: the first ones, and how many more there are."""
     found = list(values)
     texts = [text if len(text := repr(v)) <= _LONGEST else text[:_LONGEST] + "..." for v in found]
-    if len(found) <= _LISTED:
-        return ", ".join(texts)
-    return f"{', '.join(texts[:_LISTED])}, ... ({len(found):,} in all)"
+    return first_few(texts, _LISTED)
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return names as a printed form lists them: the first ten, and how many there are."""
-    if len(names) <= _PRINTED:
-        return ", ".join(names)
-    return f"{', '.join(names[:_PRINTED])}, ... ({len(names):,} in all)"
+    """Return names as a printed form lists them: the first ten, and how many more there are."""
+    return first_few(names, _PRINTED)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from pramana.estimators.base import Estimator
 from pramana.frames.categories import Rng, generator_of
-from pramana.frames.sentences import one_sentence, options_told
+from pramana.frames.sentences import one_sentence, options_told, warn_caller
 from pramana.frames.tables import shown
 from pramana.model_sharing.columns import (
     ClassTeller,
@@ -187,7 +187,7 @@ class CombinedTrees(ClassTeller, Estimator):
             TableUnreadable: there is no such file.
             ModelError: paths are not those of a tree or do not keep what is promised, or trees tell
                 different classes or ask for different attributes.
-            DomainError: trees have no class in common.
+            DomainError: owners code the class or an attribute differently.
             LimitExceeded: trees are too large, or more would be drawn than is sensible.
             OptionError: an option is out of its range.
             NotInstalled: a tree or a forest is to be learned, and scikit-learn is not installed.
@@ -216,6 +216,8 @@ class CombinedTrees(ClassTeller, Estimator):
                 raise InputError(f"messages has no tree of the class {self.target!r}.")
             with progress_bar("combining") as bar:
                 combined = combine([tree for _, tree in kept], options, on_step=bar)
+        for words in combined.notes[1:]:
+            warn_caller(words)
         self._combined(combined, [content for content, _ in kept])
         self._trees: tuple[SharedTree, ...] | None = tuple(tree for _, tree in kept)
         return self

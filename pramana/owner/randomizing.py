@@ -32,7 +32,7 @@ from pramana.frames.tables import Frame, as_frame, shown
 from pramana.owner.keys import Keys
 from pramana.reporting.reports import PSEUDONYM, Reports, require_plan
 from pramana.reporting.tabulating import BlockDraw
-from pramana_core.alike import did_you_mean
+from pramana_core.alike import did_you_mean, first_few
 from pramana_core.errors import (
     BudgetExceeded,
     InputError,
@@ -75,7 +75,7 @@ def record_ids(table: pd.DataFrame, record_id: RecordId) -> list[str]:
         TableError: they do not fit the table.
     """
     if record_id is None:
-        columns = ", ".join(map(repr, list(table.columns)[:5]))
+        columns = first_few(map(repr, table.columns))
         raise MissingRecordId(
             "record_id must say what identifies a record, for the draws are keyed by it and a"
             f" record drawn twice is given away; write record_id= a column ({columns}) or the ids"

@@ -27,6 +27,7 @@ from pramana.frames.codes import decode, encode
 from pramana.frames.sentences import quoted
 from pramana.frames.tables import Frame, as_frame, shown
 from pramana.reporting.tabulating import BlockDraw
+from pramana_core.alike import first_few
 from pramana_core.channels import RESOLUTION
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import (
@@ -389,7 +390,7 @@ def _require_sampled(block: Block, codes: Mapping[str, Codes], argument: str) ->
     rows = np.packbits(possible if nothing else possible[:-1], axis=1)
     if not packed <= {row.tobytes() for row in rows}:
         raise TableError(
-            f"Rows of {argument} report other variables of {list(block.names)[:5]} together than"
+            f"Rows of {argument} report other variables of {first_few(block.names)} together than"
             " the plan samples; an empty cell must be one that was withheld.",
             where=argument,
         )

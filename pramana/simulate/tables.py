@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from pramana.simulate.sources import TableSource
+from pramana_core.csv_text import FORMULA, unmarked
 from pramana_core.discretize import Discretization, equal_width, given_cuts
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import EmptyTable, MissingColumn, OptionError, TableError, TableUnreadable
@@ -355,6 +356,9 @@ def read_text(path: Path) -> pd.DataFrame:
     if frame.empty:
         raise EmptyTable(f"The table {path} has no rows.", where="--table")
     cleaned: pd.DataFrame = frame.apply(lambda column: column.str.strip())
+    if not path.name.endswith(".parquet"):
+        cleaned = cleaned.replace(f"^'({FORMULA})", r"\1", regex=True)
+        cleaned.columns = cleaned.columns.map(unmarked)
     cleaned.columns = cleaned.columns.map(lambda name: str(name).strip())
     _require_each_once(path, list(cleaned.columns))
     return cleaned

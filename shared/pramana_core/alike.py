@@ -1,8 +1,15 @@
-"""What was probably meant by a name that is not there."""
+"""Names in messages: the first few of many, and what was meant by one that is not there."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+
+
+def first_few(names: Iterable[object], most: int = 6) -> str:
+    """Return names for a message: the first ones, then how many more there are."""
+    every = list(map(str, names))
+    more = f" and {len(every) - most:,} more" if len(every) > most else ""
+    return ", ".join(every[:most]) + more
 
 
 def alike(name: str, known: Iterable[str]) -> str | None:

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from pramana_core.alike import first_few
 from pramana_core.channels import (
     CHOICES,
     RESOLUTION,
@@ -315,8 +316,7 @@ class StudyPlan:
 
 
 def _shown(block: Block) -> str:
-    more = len(block.names) - _NAMED
-    return f"{list(block.names[:_NAMED])}" + (f" and {more} more" if more > 0 else "")
+    return first_few(map(repr, block.names), _NAMED)
 
 
 def _require_once(what: str, names: Sequence[str]) -> None:

@@ -20,6 +20,7 @@ from miner_service.http.pages.rendering import NewestDep, SentDep, page
 from miner_service.kinds import MODEL_KINDS
 from miner_service.kinds.base import in_words, media_type_of
 from miner_service.services import Services
+from pramana_core.csv_text import csv_cell, csv_line, unmarked
 from pramana_core.errors import InputError, PramanaError
 from pramana_core.model_sharing.attributes import CategoricalAttribute
 from pramana_core.pages.forms import FRAMED, ROOT, SentForm
@@ -191,7 +192,7 @@ def _rows(seen: SeenModel, text: str) -> list[dict[str, Any]]:
 
 def _value(inputs: Mapping[str, tuple[str, ...]], name: str, text: str) -> str | float | None:
     """Return a value: a category as it is written, any other text as a number, if it is one."""
-    value = text.strip()
+    value = unmarked(text.strip())
     if not value:
         return None
     if value in inputs.get(name, ()):
@@ -204,6 +205,4 @@ def _value(inputs: Mapping[str, tuple[str, ...]], name: str, text: str) -> str |
 
 def _line(values: Any) -> str:
     """Return values as a line of CSV."""
-    written = io.StringIO()
-    csv.writer(written, lineterminator="").writerow(list(values))
-    return written.getvalue()
+    return csv_line(map(csv_cell, values)).rstrip("\n")

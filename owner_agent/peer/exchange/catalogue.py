@@ -18,7 +18,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from itertools import combinations
+from itertools import combinations, product
 from math import comb
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
@@ -44,6 +44,7 @@ from owner_agent.site.planning import PlannedSite, planned
 from owner_agent.site.site import Site
 from owner_agent.state.keys import KeyStore, Secrets
 from owner_agent.table.encode import encode
+from pramana_core.csv_text import csv_text
 from pramana_core.domain import Domain
 from pramana_core.errors import LimitExceeded, OptionError, RecordsDoNotAlign, VariablesMissing
 from pramana_core.learn.common.documents import variable_json, write_json
@@ -487,21 +488,16 @@ class Classifier(LearningTask[ClassTask_co]):
 
 def _table_csv(table: MarginalTable) -> str:
     """Return a row for each cell: its labels, count, errors (of the noise; in all), interval."""
-    import pandas as pd
-
-    labels = [variable.categories for variable in table.domain]
-    low, high = table.interval(population=True)
-    cells = pd.MultiIndex.from_product(labels, names=list(table.domain.names))
     columns = {
-        "count": table.counts.ravel(),
-        "se_records": np.sqrt(table.variance(population=False)).ravel(),
-        "se_population": np.sqrt(table.variance(population=True)).ravel(),
-        "low": low.ravel(),
-        "high": high.ravel(),
+        "count": table.counts,
+        "se_records": np.sqrt(table.variance(population=False)),
+        "se_population": np.sqrt(table.variance(population=True)),
     }
-    frame = pd.DataFrame(columns, index=cells).reset_index()
-    written: str = frame.to_csv(index=False, float_format="%.17g", lineterminator="\n")
-    return written
+    columns["low"], columns["high"] = table.interval(population=True)
+    cells = product(*(variable.categories for variable in table.domain))
+    numbers = zip(*(column.ravel().tolist() for column in columns.values()), strict=True)
+    rows = ((*cell, *row) for cell, row in zip(cells, numbers, strict=True))
+    return csv_text([*table.domain.names, *columns], rows)
 
 
 MOST_TABLES = 4096

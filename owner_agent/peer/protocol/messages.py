@@ -34,6 +34,7 @@ from owner_agent.site.adopting import adopted
 from owner_agent.site.mistakes import all_mistakes
 from owner_agent.site.site import Site, read_toml
 from owner_agent.state.environment import Environment, WaitingTimes
+from pramana_core.alike import first_few
 from pramana_core.errors import PeerDeviated
 from pramana_core.learn.common.options import Positive, Seed
 from pramana_core.learn.networks.structure import (
@@ -419,9 +420,9 @@ def read(kind: type[Read], content: str | bytes, who: str) -> Read:
     try:
         return kind.model_validate_json(content)
     except ValidationError as error:
-        places = sorted({".".join(map(str, e["loc"][:2])) for e in error.errors()})[:5]
+        places = sorted({".".join(map(str, e["loc"][:2])) for e in error.errors()})
         raise PeerDeviated(
-            f"{who} sent a malformed {kind.wire_name}, at {', '.join(places)}.",
+            f"{who} sent a malformed {kind.wire_name}, at {first_few(places)}.",
             where=who,
             remedy="Check that both owners run the same version of the agent.",
         ) from None

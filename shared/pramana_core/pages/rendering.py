@@ -20,6 +20,7 @@ from typing import Any
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from pramana_core.alike import first_few
 from pramana_core.pictures.svg import printable, short
 from pramana_core.plan import Block, Plan
 from pramana_core.privacy import Amplification
@@ -157,10 +158,7 @@ def apart(name: str) -> str:
 
 def named(names: Sequence[str], most: int | None = _NAMES) -> str:
     """Return names as people read them: the first few, and how many more there are."""
-    shown = names if most is None else names[:most]
-    more = len(names) - len(shown)
-    words = ", ".join(map(apart, shown))
-    return f"{words} and {more} more" if more > 0 else words
+    return first_few(map(apart, names), len(names) if most is None else most)
 
 
 def _block_words(block: Block, names: int | None) -> str:

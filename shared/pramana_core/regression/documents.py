@@ -9,8 +9,6 @@ Also here:
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, fields
@@ -21,6 +19,7 @@ from pydantic import create_model
 from pydantic_core import to_jsonable_python
 from scipy import stats
 
+from pramana_core.csv_text import csv_text
 from pramana_core.errors import InputError, PramanaError
 from pramana_core.learn.common.documents import DocumentPart, read_json, write_json
 from pramana_core.mixed import CategoricalColumn, MixedTable, NumericColumn
@@ -122,11 +121,7 @@ def read_regression_json(text: str) -> RegressionModel:
 def write_regression_csv(model: RegressionModel) -> str:
     """Return the rows of `rows_of` as CSV, with a header."""
     rows = rows_of(model)
-    text = io.StringIO()
-    writer = csv.DictWriter(text, list(rows[0]) if rows else [], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
+    return csv_text(rows[0] if rows else (), (row.values() for row in rows))
 
 
 def _nobody(features: tuple[Feature, ...]) -> MixedTable:

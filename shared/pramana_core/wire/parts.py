@@ -21,6 +21,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from pydantic import Field, StringConstraints, ValidationError
 
+from pramana_core.alike import first_few
 from pramana_core.errors import DuplicateRecordId, PartInvalid
 from pramana_core.mixed import LARGEST
 from pramana_core.plan import Plan
@@ -300,7 +301,7 @@ def decode_part_json(schema: RecordSchema, body: bytes) -> tuple[Pseudonyms, dic
     except ValidationError as error:
         places = sorted({".".join(str(step) for step in e["loc"][:2]) for e in error.errors()})
         raise PartInvalid(
-            f"The part is not a JSON part: {error.error_count()} errors, in {places[:10]}.",
+            f"The part is not a JSON part: {error.error_count()} errors, in {first_few(places)}.",
             remedy='Send {"keys": [32 hexadecimal digits, ...], "columns": {name: [code or number,'
             " ...]}}.",
         ) from None

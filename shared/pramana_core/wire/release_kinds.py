@@ -24,6 +24,7 @@ from pydantic import (
     model_validator,
 )
 
+from pramana_core.alike import first_few
 from pramana_core.errors import ModelError
 from pramana_core.model_sharing.exchange.documents import CategoricalDocument, TreeDocument
 from pramana_core.model_sharing.exchange.text import NO_BOUND, promised
@@ -226,7 +227,7 @@ class MaskedTableMessage(DescribedContent):
             raise ValueError("a masked table must have a masked column")
         for names in ([column.name for column in self.columns], self.names):
             if twice := sorted(name for name, count in Counter(names).items() if count > 1):
-                raise ValueError(f"columns occur twice: {twice[:10]}")
+                raise ValueError(f"columns occur twice: {first_few(twice)}")
         return self
 
     @property

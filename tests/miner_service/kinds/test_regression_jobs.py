@@ -152,3 +152,20 @@ def test_a_job_without_variation_fails_with_the_learners_words(miner):
     assert job["problem"]["code"] == "estimation-failed"
     assert "same value in every record" in job["problem"]["detail"]
     assert COLUMNS[2]["name"] == "debt"
+
+
+def test_owners_of_different_people_whose_units_differ_are_named(asked):
+    miner, *_ = asked
+    for study, factor, warned in (("kilograms", 1.0, 0), ("pounds", 2.205, 1)):
+        analyst = miner.study(study)
+        for place, owner in enumerate(("north", "south")):
+            rng = np.random.default_rng(place)
+            age, sex = rng.uniform(20, 60, 100), rng.integers(0, 2, 100)
+            debt = (80 + rng.normal(0, 12, 100)) * (factor if place else 1.0)
+            values = {"age": age, "sex": sex, "debt": debt}
+            people = range(100 * place, 100 * place + 100)
+            miner.owner(study, owner).publish(study, masked(people, values=values))
+        model = analyst.learn(study, SPEC | {"records": "any"})
+        found = [note for note in model["document"]["notes"] if "'debt'" in note]
+        assert len(found) == warned
+        assert all("north" in note and "south" in note for note in found)

@@ -107,3 +107,28 @@ def test_it_is_shown(trees, options):
     assert "<svg" in html
     assert "CombinedTrees" in html
     assert pm.CombinedTrees()._repr_html_().startswith("<pre")
+
+
+def clinic(seed: int, **cells: object) -> pd.DataFrame:
+    """Return 400 patients, whose class follows one of their columns."""
+    rng = np.random.default_rng(seed)
+    weight = rng.normal(75, 12, 400)
+    ward = rng.choice(["a", "b", "c"], 400)
+    ill = rng.random(400) < np.where(weight > 80, 0.9, 0.1)
+    frame = pd.DataFrame({"weight": weight, "ward": ward, "ill": np.where(ill, "yes", "no")})
+    return frame.assign(**cells) if cells else frame
+
+
+def test_owners_of_other_categories_are_refused_and_of_other_units_warned_of():
+    north, south = clinic(1), clinic(2)
+    upper = south.assign(ward=south.ward.str.upper())
+    pounds = south.assign(weight=south.weight * 2.205)
+    with pytest.raises(pm.DomainError) as refused:
+        pm.combine_trees([pm.share_tree(f, "ill", 10) for f in (north, upper)], rng=1)
+    assert refused.value.where == "ward"
+    shared = [pm.share_tree(f, "ill", 10) for f in (north, pounds)]
+    with pytest.warns(UserWarning, match="'weight'"):
+        model = pm.combine_trees(shared, rng=1)
+    assert any("'weight'" in note for note in model.notes_)
+    # Without a difference nothing is said: here a warning is an error.
+    pm.combine_trees([pm.share_tree(f, "ill", 10) for f in (north, south)], rng=1)

@@ -8,8 +8,6 @@ Also here:
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -20,6 +18,7 @@ import numpy as np
 from pydantic_core import to_jsonable_python
 from scipy.special import log_expit, softmax
 
+from pramana_core.csv_text import csv_text
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import DomainError
 from pramana_core.learn.common.documents import (
@@ -314,14 +313,14 @@ def read_linear_json(text: str) -> LinearClassifier:
 
 def weights_csv(model: LinearClassifier) -> str:
     """Return a row for each weight of each plane; an error or end there is none of is empty."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["class", "column", "weight", "se_population", "se_records", "low", "high"])
-    for plane in model.planes:
-        for weight in plane.weights:
-            errors = [weight.se, weight.se_records, *(_ends(weight.interval) or (None, None))]
-            writer.writerow([plane.positive, weight.column, weight.estimate, *errors])
-    return text.getvalue()
+    header = ["class", "column", "weight", "se_population", "se_records", "low", "high"]
+    rows = (
+        [plane.positive, weight.column, weight.estimate, weight.se, weight.se_records]
+        + (_ends(weight.interval) or [None, None])
+        for plane in model.planes
+        for weight in plane.weights
+    )
+    return csv_text(header, rows)
 
 
 def _ends(interval: tuple[float, float] | None) -> list[float | None] | None:

@@ -9,8 +9,6 @@ Also here:
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pramana_core.alike import did_you_mean
+from pramana_core.csv_text import csv_cell, csv_line
 from pramana_core.domain import Domain
 from pramana_core.errors import (
     DomainError,
@@ -568,7 +567,7 @@ CHUNK = 1 << 14
 
 
 def sample_csv(network: BayesNet, records: int, seed: int) -> Iterator[str]:
-    """Return synthetic records as CSV (RFC 4180), piece by piece; first the header.
+    """Return synthetic records as CSV, piece by piece; first the header.
 
     Raises:
         OptionError: no records, or a negative seed.
@@ -576,15 +575,15 @@ def sample_csv(network: BayesNet, records: int, seed: int) -> Iterator[str]:
     nodes = network.structure.nodes
     chunks = sample_chunks(network, records, seed)
     words = {
-        name: np.array([_field(c) for c in network.domain[name].categories], dtype=object)
+        name: np.array([csv_cell(c) for c in network.domain[name].categories], dtype=object)
         for name in nodes
     }
 
     def pieces() -> Iterator[str]:
-        yield ",".join(map(_field, nodes)) + "\r\n"
+        yield csv_line(map(csv_cell, nodes))
         for chunk in chunks:
             rows = zip(*(words[name][chunk[name]] for name in nodes), strict=True)
-            yield "".join(",".join(row) + "\r\n" for row in rows)
+            yield "".join(map(csv_line, rows))
 
     return pieces()
 
@@ -602,10 +601,3 @@ def sample_chunks(network: BayesNet, records: int, seed: int) -> Iterator[dict[s
     rng = stream(seed)
     starts = range(0, records, CHUNK)
     return (network.sample(min(CHUNK, records - start), rng) for start in starts)
-
-
-def _field(text: str) -> str:
-    """Return a field of a CSV file, quoted if it must be."""
-    buffer = io.StringIO()
-    csv.writer(buffer, lineterminator="").writerow([text])
-    return buffer.getvalue()

@@ -14,17 +14,16 @@ Also here:
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from pydantic import Field
 
+from pramana_core.csv_text import csv_text
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import InputError
 from pramana_core.learn.common.documents import DocumentPart, read_json, variable_json, write_json
@@ -148,19 +147,18 @@ def _cell(items: Sequence[Any], word: Word) -> str:
 
 def _csv(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """Write rows; an interval becomes two columns, its ends."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(
+    names = (
         part
         for name in header
         for part in ((f"{name}_low", f"{name}_high") if name.endswith("interval") else (name,))
     )
-    for row in rows:
-        values = (
-            part for value in row for part in (value if isinstance(value, tuple) else [value])
-        )
-        writer.writerow("" if _missing(value) else value for value in values)
-    return text.getvalue()
+
+    def cells(row: Sequence[Any]) -> Iterator[Any]:
+        for value in row:
+            for part in value if isinstance(value, tuple) else [value]:
+                yield None if _missing(part) else part
+
+    return csv_text(names, map(cells, rows))
 
 
 def _plain(value: Any) -> Any:

@@ -20,6 +20,7 @@ from functools import partial
 
 import numpy as np
 
+from pramana_core.alike import first_few
 from pramana_core.domain import Variable
 from pramana_core.errors import OptionError
 from pramana_core.learn.bayes_classifier.exchange import NAMES
@@ -150,11 +151,11 @@ def said_of_parent(classes: NodeClasses) -> str:
 
 def decided(target: Variable, classes: NodeClasses, decimals: int = 0) -> str:
     """Return the probabilities that decide, the largest first."""
-    named = by_share(classes)[:_NAMED]
-    said = [
-        f"{target.categories[c]} {percent(classes.probabilities[c], decimals)} %" for c in named
-    ]
-    return ", ".join(said) + _more(target)
+    said = (
+        f"{target.categories[c]} {percent(classes.probabilities[c], decimals)} %"
+        for c in by_share(classes)
+    )
+    return first_few(said, _NAMED)
 
 
 def own_records(target: Variable, classes: NodeClasses, decimals: int = 0) -> str:
@@ -162,22 +163,17 @@ def own_records(target: Variable, classes: NodeClasses, decimals: int = 0) -> st
     own = classes.proportions
     if own is None:
         return "no records of its own"
-    said = [
+    said = (
         f"{target.categories[c]} {percent(own[c], decimals)} %"
         f" ({percent(classes.low[c], decimals)} to {percent(classes.high[c], decimals)})"
-        for c in by_share(classes)[:_NAMED]
-    ]
-    return f"its own {records(classes)}: " + ", ".join(said) + _more(target)
+        for c in by_share(classes)
+    )
+    return f"its own {records(classes)}: {first_few(said, _NAMED)}"
 
 
 def records(classes: NodeClasses) -> str:
     """Return how many records a node has, and how many that are not randomized tell as much."""
     return f"{classes.total:,.0f} records (worth {classes.effective:,.0f})"
-
-
-def _more(target: Variable) -> str:
-    left = target.size - _NAMED
-    return f", and {left} more" if left > 0 else ""
 
 
 def told(split: Split, tree: DecisionTree) -> str:

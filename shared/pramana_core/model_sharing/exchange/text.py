@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
+from pramana_core.alike import first_few
 from pramana_core.errors import ModelError, OptionError
 from pramana_core.model_sharing.attributes import Attribute, CategoricalAttribute, TreeSchema
 from pramana_core.model_sharing.global_models.learning import CategoryShares, NaiveBayesModel
@@ -94,9 +95,8 @@ def others_words(schema: TreeSchema, leaf: Leaf) -> str:
         code: count for code, count in enumerate(leaf.distribution) if count and code != leaf.label
     }
     ranked = sorted(counts, key=lambda code: -counts[code])
-    named = [f"{schema.target.categories[c]} {number(counts[c])}" for c in ranked[:_CLASSES]]
-    left = len(ranked) - _CLASSES
-    return ", ".join(named) + (f" and {left} more" if left > 0 else "")
+    named = (f"{schema.target.categories[c]} {number(counts[c])}" for c in ranked)
+    return first_few(named, _CLASSES)
 
 
 def records_words(records: float) -> str:
@@ -338,11 +338,10 @@ def read_words(columns: Sequence[str]) -> tuple[str, ...]:
     """
     if not columns:
         return ()
-    named = ", ".join(repr(name) for name in columns[:_LISTED])
-    more = f" and {len(columns) - _LISTED} more" if len(columns) > _LISTED else ""
     said = (
-        f"Nobody declared the categories or the range of {named}{more}: they were read from the"
-        " records; a category tells that somebody has it, and a range is rounded but follows them."
+        f"Nobody declared the categories or the range of {first_few(map(repr, columns), _LISTED)}:"
+        " they were read from the records; a category tells that somebody has it, and a range is"
+        " rounded but follows them."
     )
     return (said,)
 

@@ -1,24 +1,25 @@
-"""The one way from several owners' trees to a global model, whoever asks for it.
-
-Also here:
-
-* What a reader of a global model must know of the trees that it was made of, in sentences.
-"""
+"""The one way from several owners' trees to a global model, whoever asks for it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
 from annotated_types import Ge, Le
 
+from pramana_core.alike import first_few
 from pramana_core.errors import LimitExceeded, OptionError
 from pramana_core.learn.common.documents import stream
 from pramana_core.learn.common.options import Seed, require_effect, require_limits
 from pramana_core.mixed import CategoricalColumn, Floats, MixedTable
-from pramana_core.model_sharing.attributes import CategoricalAttribute, NumericAttribute, TreeSchema
+from pramana_core.model_sharing.attributes import (
+    CategoricalAttribute,
+    NumericAttribute,
+    TreeSchema,
+    units_warning,
+)
 from pramana_core.model_sharing.generating import RECORDS_AT_ONCE, GenerationOptions
 from pramana_core.model_sharing.global_models.learning import (
     GlobalName,
@@ -44,123 +45,41 @@ from pramana_core.model_sharing.global_models.votes import (
     product_tree,
     together,
 )
-from pramana_core.model_sharing.tree import Leaf, SharedTree
+from pramana_core.model_sharing.tree import SharedTree
 from pramana_core.progress import Progress, unwatched
 
-# What a reader of a global model must know of the trees that it was made of, in sentences.
 
-_NAMED = 6
-"""So many names are listed; the others are counted."""
+def differences(trees: Mapping[str, SharedTree], schema: TreeSchema) -> tuple[str, ...]:
+    """Return a warning for each variable that owners may code differently.
 
-
-def remarks(trees: Mapping[str, SharedTree], schema: TreeSchema) -> tuple[str, ...]:
-    """Return what must be known of owners' trees, by owner, that are combined in a schema."""
-    return (
-        *_alone(trees),
-        *_unasked(trees, schema),
-        *_untold(trees),
-        *_differences(trees, schema),
-        *_classes(trees, schema),
-    )
-
-
-def _alone(trees: Mapping[str, SharedTree]) -> Iterator[str]:
-    """Name the trees that say the same of every record, or count none."""
-    bare = [owner for owner, tree in trees.items() if isinstance(tree.root, Leaf)]
-    if bare:
-        leaves = "is a single leaf" if len(bare) == 1 else "are single leaves"
-        yield f"{_of(bare)} {leaves}: one class for all records."
-    empty = [owner for owner, tree in trees.items() if not tree.records]
-    if empty:
-        yield f"{_of(empty)} count{_s(empty)} no records."
-
-
-def _unasked(trees: Mapping[str, SharedTree], schema: TreeSchema) -> Iterator[str]:
-    """Name the attributes that no tree, or only some trees, ask for."""
-    asked = {
-        owner: {name for path in tree.paths() for name in path.conditions}
-        for owner, tree in trees.items()
-    }
-    lacking: dict[tuple[str, ...], list[str]] = {}
+    Args:
+        trees: each owner's tree.
+        schema: their common schema.
+    """
+    declared = {owner: tree.schema for owner, tree in trees.items()}
+    found = [
+        _labels_warning(
+            schema.target.name, {owner: one.target.categories for owner, one in declared.items()}
+        )
+    ]
     for name in schema.names:
-        without = tuple(owner for owner, names in asked.items() if name not in names)
-        if without:
-            lacking.setdefault(without, []).append(name)
-    for owners, names in lacking.items():
-        if len(owners) < len(trees):
-            have = "has" if len(owners) == 1 else "have"
-            yield f"{_of(owners)} {have} no condition on {_listed(names)}."
-        else:
-            which = "No tree has" if len(trees) > 1 else "The tree has no"
-            condition = "a condition" if len(trees) > 1 else "condition"
-            yield (
-                f"{which} {condition} on {_listed(names)}: what is learned of"
-                f" {'it' if len(names) == 1 else 'them'} is chance."
+        theirs = {owner: one[name] for owner, one in declared.items()}
+        numbers = {o: (a.low, a.high) for o, a in theirs.items() if isinstance(a, NumericAttribute)}
+        lists = {o: a.categories for o, a in theirs.items() if isinstance(a, CategoricalAttribute)}
+        found.append(units_warning(name, numbers) or _labels_warning(name, lists))
+    return tuple(filter(None, found))
+
+
+def _labels_warning(name: str, lists: Mapping[str, Sequence[str]]) -> str | None:
+    """Return a warning where some owners lack labels of a variable, else None."""
+    every = dict.fromkeys(label for labels in lists.values() for label in labels)
+    for owner, labels in lists.items():
+        if lacking := [label for label in every if label not in labels]:
+            return (
+                f"{owner} has no category {first_few(lacking)} of {name!r}. Labels are matched by"
+                " name: check that all owners use the same ones."
             )
-
-
-def _untold(trees: Mapping[str, SharedTree]) -> Iterator[str]:
-    """Name the trees whose misses are of classes that are not told."""
-    short = [
-        owner
-        for owner, tree in trees.items()
-        if tree.schema.classes > 2
-        and any(leaf.distribution is None and leaf.miss for leaf in tree.leaves)
-    ]
-    if short:
-        yield (
-            f"{_of(short)} tell{_s(short)} hits and misses alone, so that it is not known of which"
-            " other classes the misses are."
-        )
-
-
-def _differences(trees: Mapping[str, SharedTree], schema: TreeSchema) -> Iterator[str]:
-    """Name the attributes whose ranges or categories were joined."""
-    ranges, categories = [], []
-    for attribute in schema.attributes:
-        theirs = [tree.schema[attribute.name] for tree in trees.values()]
-        if isinstance(attribute, NumericAttribute):
-            ends = {(a.low, a.high) for a in theirs if isinstance(a, NumericAttribute)}
-            if len(ends) > 1:
-                ranges.append(f"{attribute.name} ({attribute.low:g} to {attribute.high:g})")
-        elif len({a.categories for a in theirs if isinstance(a, CategoricalAttribute)}) > 1:
-            categories.append(attribute.name)
-    if ranges:
-        yield f"Owners declare different ranges, which were joined: {_listed(ranges)}."
-    if categories:
-        yield f"Owners declare different categories, which were joined: {_listed(categories)}."
-
-
-def _classes(trees: Mapping[str, SharedTree], schema: TreeSchema) -> Iterator[str]:
-    """Name the classes that not all owners declare."""
-    categories = [tree.schema.target.categories for tree in trees.values()]
-    some = [
-        label for label in schema.target.categories if any(label not in one for one in categories)
-    ]
-    if some:
-        which = "class" if len(some) == 1 else "classes"
-        yield (
-            f"Not all owners have the {which} {_listed(some)} of {schema.target.name}. Classes are"
-            " matched by name alone: one that owners name differently counts as several."
-        )
-
-
-def _of(owners: Sequence[str]) -> str:
-    if len(owners) == 1:
-        return f"The tree of owner {owners[0]}"
-    return f"The trees of owners {_listed(owners)}"
-
-
-def _s(owners: Sequence[str]) -> str:
-    return "s" if len(owners) == 1 else ""
-
-
-def _listed(names: Iterable[str]) -> str:
-    """Return names in a row; of many the first, and how many more there are."""
-    every = list(names)
-    if len(every) > _NAMED:
-        return f"{', '.join(every[:_NAMED])} and {len(every) - _NAMED} more"
-    return " and ".join(filter(None, [", ".join(every[:-1]), *every[-1:]]))
+    return None
 
 
 Method = Literal["pgen", "basegen", "labelled", "votes", "product"]
@@ -282,7 +201,8 @@ class CombinedModel:
         owners: the names of the owners, in the order of their trees.
         records: how many records the trees count together.
         pseudo_records: how many were drawn; 0 where none are.
-        notes: what the reader must know, in sentences.
+        notes: how the model was made, then a warning for each variable that owners may code
+            differently.
     """
 
     model: GlobalModel
@@ -308,7 +228,7 @@ def combine(
         options: how they are combined.
         rng: the randomness of pseudo-data; by default that of `options.seed`.
         on_step: told of the progress; what it raises stops the work.
-        owners: their names, for what is said; by default numbers from 1.
+        owners: their names, for what is said; by default `owner 1` and so on.
 
     Raises:
         ModelError, DomainError: the trees cannot be combined, see `common_schema`, or count no
@@ -318,10 +238,12 @@ def combine(
         NotInstalled: a tree or a forest is to be learned, and scikit-learn is not installed.
     """
     options = options or CombineOptions()
-    schema = common_schema(trees)
-    names = tuple(owners) if owners is not None else tuple(str(k + 1) for k in range(len(trees)))
+    names = (
+        tuple(owners) if owners is not None else tuple(f"owner {k + 1}" for k in range(len(trees)))
+    )
     if len(names) != len(trees):
         raise OptionError(f"{len(names)} owners are named for {len(trees)} trees.", where="owners")
+    schema = common_schema(trees, names)
     pseudo = 0
     if options.draws:
         model, pseudo = _learned(trees, schema, options, rng, on_step)
@@ -331,8 +253,8 @@ def combine(
         product = options.method == "product"
         model = TreeModel(product_tree(votes, options.most_leaves)) if product else votes
     on_step(1, 1)
-    said = remarks(dict(zip(names, trees, strict=True)), schema)
-    notes = (_made(options, pseudo, len(trees), model), *said)
+    found = differences(dict(zip(names, trees, strict=True)), schema)
+    notes = (_made(options, pseudo, len(trees), model), *found)
     return CombinedModel(model, options, names, sum(t.records for t in trees), pseudo, notes)
 
 

@@ -11,7 +11,7 @@ Also here:
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Annotated, Literal
@@ -21,7 +21,7 @@ import numpy.typing as npt
 from annotated_types import Ge
 
 from pramana_core.domain import Variable
-from pramana_core.errors import DomainError, LimitExceeded, ModelError
+from pramana_core.errors import LimitExceeded, ModelError
 from pramana_core.learn.common.options import require_limits
 from pramana_core.mixed import (
     CategoricalColumn,
@@ -36,6 +36,7 @@ from pramana_core.model_sharing.attributes import (
     CategoricalAttribute,
     NumericAttribute,
     TreeSchema,
+    require_same_labels,
 )
 from pramana_core.model_sharing.generating import (
     RECORDS_AT_ONCE,
@@ -58,11 +59,8 @@ from pramana_core.model_sharing.tree import (
 )
 from pramana_core.ties import first_largest, first_largest_of_rows
 
-_NAMED = 6
-"""So many classes are named in a refusal."""
 
-
-def common_schema(trees: Sequence[SharedTree]) -> TreeSchema:
+def common_schema(trees: Sequence[SharedTree], owners: Sequence[str] | None = None) -> TreeSchema:
     """Return the schema of several owners' trees, whose records are of the same attributes.
 
     The order of attributes is the first tree's. Ranges of numbers are joined, from the least to
@@ -70,35 +68,43 @@ def common_schema(trees: Sequence[SharedTree]) -> TreeSchema:
     those of any, in the order in which they first occur, tree by tree. A taxonomy is kept where
     the categories are the same and all trees that have one agree.
 
+    Args:
+        trees: one of each owner.
+        owners: their names, for messages; by default `owner 1` and so on.
+
     Raises:
         ModelError: there is no tree; their classes have different names; an attribute is not in
             all of them, or has numbers in one and categories in another.
-        DomainError: some trees have no class in common with any of the others, such as yes and no
-            with ja and nein.
+        DomainError: owners code an attribute or the class differently: see `require_same_labels`.
     """
     if not trees:
         raise ModelError("There must be at least one tree.", where="trees")
-    schemas = list(dict.fromkeys(tree.schema for tree in trees))
-    first = schemas[0]
-    for schema in schemas[1:]:
-        if schema.target.name != first.target.name:
+    names = owners or [f"owner {number}" for number in range(1, len(trees) + 1)]
+    schemas: dict[TreeSchema, str] = {}
+    for tree, owner in zip(trees, names, strict=True):
+        schemas.setdefault(tree.schema, owner)
+    first, *others = schemas
+    target = first.target
+    for schema in others:
+        pair = f"The trees of {schemas[first]} and {schemas[schema]}"
+        if schema.target.name != target.name:
             raise ModelError(
-                f"One tree tells {first.target.name!r}, another {schema.target.name!r}: only trees"
-                " of the same class can be combined.",
+                f"{pair} predict different classes, {target.name!r} and {schema.target.name!r}.",
                 where=schema.target.name,
             )
         if apart := set(first.names) ^ set(schema.names):
             raise ModelError(
-                f"Attributes {sorted(apart)} are not in all trees.",
+                f"{pair} do not both have the attributes {sorted(apart)}.",
                 where=min(apart),
-                remedy="Every owner declares the same attributes, also those that its tree does"
-                " not ask for.",
+                remedy="Every owner declares the same attributes, including those that its tree"
+                " does not use.",
             )
-    _require_related(schemas)
-    target = first.target
+    require_same_labels(target.name, {schemas[s]: s.target.categories for s in schemas})
     if labels := _joined([schema.target.categories for schema in schemas], target.categories):
         target = Variable(target.name, labels)
-    attributes = tuple(_common([schema[name] for schema in schemas]) for name in first.names)
+    attributes = tuple(
+        _common({owner: schema[name] for schema, owner in schemas.items()}) for name in first.names
+    )
     return TreeSchema(target, attributes)
 
 
@@ -126,31 +132,16 @@ def in_schema(tree: SharedTree, schema: TreeSchema) -> SharedTree:
     return SharedTree(schema, _recoded(tree.root, labels, known, unknown, schema.classes))
 
 
-def _require_related(schemas: Sequence[TreeSchema]) -> None:
-    """Refuse trees that fall into groups without a class in common. Raises DomainError."""
-    target, known = schemas[0].target, set(schemas[0].target.categories)
-    left = [set(schema.target.categories) for schema in schemas[1:]]
-    while left:
-        if all(known.isdisjoint(classes) for classes in left):
-            raise DomainError(
-                f"Trees have no class of {target.name!r} in common: some tell"
-                f" {sorted(known)[:_NAMED]}, others {sorted(set().union(*left))[:_NAMED]}.",
-                where=target.name,
-                remedy="Let all owners give the classes the same names, or combine the trees of"
-                " each group alone.",
-            )
-        joined = [classes for classes in left if not known.isdisjoint(classes)]
-        left = [classes for classes in left if known.isdisjoint(classes)]
-        known = known.union(*joined)
-
-
-def _common(attributes: Sequence[Attribute]) -> Attribute:
-    first = attributes[0]
-    numbers = [a for a in attributes if isinstance(a, NumericAttribute)]
-    categories = [a for a in attributes if isinstance(a, CategoricalAttribute)]
-    if numbers and categories:
+def _common(attributes: Mapping[str, Attribute]) -> Attribute:
+    """Return what owners declare of one attribute as one declaration."""
+    first = next(iter(attributes.values()))
+    numbers = [a for a in attributes.values() if isinstance(a, NumericAttribute)]
+    lists = {o: a.categories for o, a in attributes.items() if isinstance(a, CategoricalAttribute)}
+    if numbers and lists:
         raise ModelError(
-            f"{first.name!r} has numbers in one tree and categories in another.", where=first.name
+            f"{first.name!r} has categories in the trees of {', '.join(lists)} and numbers in the"
+            " others.",
+            where=first.name,
         )
     if numbers:
         return NumericAttribute(
@@ -159,10 +150,15 @@ def _common(attributes: Sequence[Attribute]) -> Attribute:
             max(a.high for a in numbers),
             all(a.whole for a in numbers),
         )
-    lists = [a.categories for a in categories]
-    joined = _joined(lists, lists[0]) or lists[0]
-    taxonomies = {a.taxonomy for a in categories if a.taxonomy is not None}
-    agreed = len(taxonomies) == 1 and len(set(lists)) == 1
+    require_same_labels(first.name, lists)
+    own = next(iter(lists.values()))
+    taxonomies = {
+        a.taxonomy
+        for a in attributes.values()
+        if isinstance(a, CategoricalAttribute) and a.taxonomy
+    }
+    agreed = len(taxonomies) == 1 and len(set(lists.values())) == 1
+    joined = _joined(list(lists.values()), own) or own
     return CategoricalAttribute(first.name, joined, taxonomies.pop() if agreed else None)
 
 

@@ -110,4 +110,4 @@ def test_long_lists_of_told_columns_can_be_sent():
             copies=2,
             protection=list(said),
         )
-        assert "the 40 columns told" in " ".join(message.protection)
+        assert "40 columns" in " ".join(message.protection)

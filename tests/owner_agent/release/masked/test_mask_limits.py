@@ -112,8 +112,8 @@ def test_bounds_cut_every_copy_and_say_what_that_costs(masked):
     (said,) = (words for words in report.warnings if "cut to its bounds" in words)
     assert "'debt'" in said
     assert "moves its mean by" in said
-    assert "Masked values of debt are cut to bounds" in report.protection[-1]
-    assert "cut to bounds" in cut.chosen.message.protection[-1]
+    assert "debt" in report.protection[-1]
+    assert cut.chosen.message.protection[-1] == report.protection[-1]
     assert not any("cut to" in words for words in _report(free).protection)
     # It is another release than that without bounds.
     assert cut.chosen.identity != free.chosen.identity
