@@ -215,6 +215,9 @@ def announce(
     _require_small(limits, body)
     kind = body.release_kind
     content = checked_content(limits, kind, body.content)
+    if kind.has_records:
+        columns = body.records * kind.schema_of(content).row_bytes
+        _require_few({"bytes of columns": (columns, limits.release_bytes)})
     if body.digest != release_digest(content.digest, body.parts):
         raise PlanError(
             f"The digest of the release is not that of its {kind.field} and parts.",
