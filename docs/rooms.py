@@ -38,8 +38,8 @@ benchmarks.side_by_side
 core.alike
 miner_service.store.migrations.versions
 core.errors core.pictures core.progress core.ties
-miner_service.store.migrations pramana.checkout pramana.errors core.channels core.opening core.domain
-core.full_disks core.kernels
+miner_service.store.migrations pramana.checkout pramana.errors core.channels core.domain
+core.full_disks core.kernels core.opening
 core.mixed
 core.discretize core.kernel_regression core.marginals core.mask.core core.plan core.terminal
 core.audit core.learn.common

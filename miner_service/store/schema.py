@@ -335,6 +335,17 @@ class AnswerRow(Base):
     expires: Mapped[datetime]
 
 
+class SessionRow(Base):
+    """A browser that is signed in; `key` is a hash of its cookie, `token` the token's id."""
+
+    __tablename__ = "sessions"
+
+    key: Mapped[str] = mapped_column(primary_key=True)
+    token: Mapped[str] = mapped_column(index=True)
+    began: Mapped[datetime]
+    seen: Mapped[datetime]
+
+
 class KeyRow(Base):
     """A key of the service, the same for all its processes; see `database`."""
 
