@@ -16,6 +16,7 @@ Also here:
 from __future__ import annotations
 
 import ipaddress
+import math
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -31,14 +32,20 @@ from pramana_core.wire.base import MAX_PARTS
 
 
 def require_positive(section: Any, zero: Sequence[str] = ()) -> None:
-    """Check that every number of a section is positive; some may be 0. Raises OptionError."""
+    """Check that every number of a section is positive and finite; some may be 0.
+
+    Raises:
+        OptionError: one is not.
+    """
     for each in fields(section):
         value = getattr(section, each.name)
         if value == 0 and each.name in zero:
             continue
-        if isinstance(value, int | float) and not isinstance(value, bool) and value <= 0:
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if number and not 0 < value < math.inf:
             raise OptionError(
-                f"The limit {each.name} is {value}; it must be positive.", where=each.name
+                f"The setting {each.name} is {value}; it must be a positive, finite number.",
+                where=each.name,
             )
 
 
@@ -82,7 +89,8 @@ class Limits:
     """The largest things the service accepts.
 
     `json_bytes`: a JSON body. `part_bytes`: one part. `release_bytes`: all parts of a release.
-    `variables` and `categories`: of one plan, categories summed over its variables.
+    `variables` and `categories`: of one plan, categories summed over its variables. `subsets`: of
+    variables from which its sampled channels choose.
     `channel_size`: categories of a channel that has no closed form (dense or grouped), whose
     matrix must be held whole. `job_cells`: cells of the largest table a job may ask for.
     `bootstrap_cells`: of that table in all bootstrap samples together. `job_seconds`: that a
@@ -103,6 +111,7 @@ class Limits:
     parts: int = MAX_PARTS
     variables: int = 1024
     categories: int = 65_536
+    subsets: int = 16_384
     channel_size: int = 4096
     job_cells: int = 1 << 24
     bootstrap_cells: int = 1 << 22

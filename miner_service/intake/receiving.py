@@ -19,7 +19,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import pyarrow as pa
-from sqlalchemy import Subquery, bindparam, exists, func, select, update
+from sqlalchemy import Subquery, bindparam, case, exists, func, select, update
 from sqlalchemy.orm import Session
 
 from miner_service.alignment.align import LinkageSecrets
@@ -38,6 +38,7 @@ from pramana_core.errors import (
     PartConflict,
     PartDigestMismatch,
     PartInvalid,
+    PramanaError,
     QuotaExceeded,
     ReleaseNotOpen,
 )
@@ -160,8 +161,7 @@ def expect_part(
     limit = limits.json_bytes if media == PART_JSON_MEDIA_TYPE else limits.part_bytes
     found = session.execute(_PART, {"release": release, "number": number}).first()
     if found is None:
-        find_release(session, release)
-        raise no_such("part")
+        raise _no_part(find_release(session, release))
     stored = found.received is not None
     if found.state == "withdrawn" or not stored:
         require_state(release, found.state, "open")
@@ -279,9 +279,9 @@ def _acknowledge(
     """
     release, number = expected.release, expected.number
     found = session.execute(_PART, {"release": release, "number": number}).first()
-    if found is None:  # its study was deleted
+    if found is None:  # it was withdrawn, or its study was deleted
         services.segments.drop_part(release, number)
-        raise no_such("release")
+        raise _no_part(find_release(session, release))
     if found.state != "open":
         services.segments.drop_part(release, number)
     if found.state == "withdrawn" or found.received is None:
@@ -315,6 +315,13 @@ def require_state(release: str, state: str, wanted: str) -> None:
             where=release,
             remedy=_NOT_OPEN_REMEDY[state],
         )
+
+
+def _no_part(row: ReleaseRow) -> PramanaError:
+    """Return the error for a part that a release does not have. Raises ReleaseNotOpen."""
+    if row.state == "withdrawn":
+        require_state(row.id, row.state, "open")
+    return no_such("part")
 
 
 def decode(
@@ -412,13 +419,23 @@ def _of(study: str, owner: str, *states: str) -> Subquery:
 
 
 def _parts(session: Session, study: str, owner: str, *states: str) -> tuple[int, int]:
-    """Return how many parts releases in some states announced, and their bytes."""
-    query = select(func.count(), func.coalesce(func.sum(PartRow.bytes), 0))
-    some = _of(study, owner, *states)
-    number, size = session.execute(
-        query.select_from(PartRow).join(some, some.c.id == PartRow.release)
-    ).one()
-    return int(number), int(size)
+    """Return how many parts releases in some states announced, and the bytes that they may take.
+
+    The columns of numbers that came as JSON may be larger than their parts.
+    """
+    some, columns = _of(study, owner, *states), ReleaseRow.records * ReleaseRow.row_bytes
+    parts = (
+        select(func.count(PartRow.number).label("number"), func.sum(PartRow.bytes).label("bytes"))
+        .select_from(ReleaseRow)
+        .join(some, some.c.id == ReleaseRow.id)
+        .join(PartRow, PartRow.release == ReleaseRow.id)
+        .group_by(ReleaseRow.id, columns)
+        .add_columns(columns.label("columns"))
+        .subquery()
+    )
+    larger = case((parts.c.columns > parts.c.bytes, parts.c.columns), else_=parts.c.bytes)
+    number, size = session.execute(select(func.sum(parts.c.number), func.sum(larger))).one()
+    return int(number or 0), int(size or 0)
 
 
 def _told(number: int, what: str) -> str:

@@ -223,7 +223,7 @@ def create_release(
     query = select(ReleaseRow).where(
         ReleaseRow.study == study, ReleaseRow.owner == owner, ReleaseRow.name == body.name
     )
-    row = session.scalar(query)
+    row, kind = session.scalar(query), body.release_kind
     draws = None if body.draws is None else json.dumps(body.draws)
     keyed = None if body.keyed_draws is None else json.dumps(body.keyed_draws)
     if row is not None:
@@ -248,6 +248,7 @@ def create_release(
         content=content.canonical_json().decode(),
         content_digest=content.digest,
         records=body.records,
+        row_bytes=kind.schema_of(content).row_bytes if kind.has_records else 0,
         digest=body.digest,
         draws=draws,
         linkage=body.linkage,

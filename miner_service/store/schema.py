@@ -137,7 +137,7 @@ class ReleaseRow(Base):
     the identity of each block's draws; `consistency` is what was found of the reports against the
     plan when the release was sealed, `repeated` of those against earlier reports by the same draws.
     `linkage` is the fingerprint of the linkage secret. `keyed_draws` is what the owner says of the
-    identity of each block's keyed draws.
+    identity of each block's keyed draws. `row_bytes` is the size of a record in its columns.
     """
 
     __tablename__ = "releases"
@@ -153,6 +153,7 @@ class ReleaseRow(Base):
     content: Mapped[str] = mapped_column(Text)
     content_digest: Mapped[str]
     records: Mapped[int]
+    row_bytes: Mapped[int] = mapped_column(default=0)
     digest: Mapped[str]
     created: Mapped[datetime]
     sealed: Mapped[datetime | None]
@@ -332,6 +333,17 @@ class AnswerRow(Base):
     status: Mapped[int]
     answer: Mapped[bytes]
     expires: Mapped[datetime]
+
+
+class SessionRow(Base):
+    """A browser that is signed in; `key` is a hash of its cookie, `token` the token's id."""
+
+    __tablename__ = "sessions"
+
+    key: Mapped[str] = mapped_column(primary_key=True)
+    token: Mapped[str] = mapped_column(index=True)
+    began: Mapped[datetime]
+    seen: Mapped[datetime]
 
 
 class KeyRow(Base):

@@ -12,6 +12,7 @@ import math
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import wraps
 from html import escape
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -244,12 +245,16 @@ def _root(
 def with_examples(app: typer.Typer, program: str, examples: Mapping[str, str]) -> typer.Typer:
     """End the help of every command with an example and the exit codes; return the application.
 
+    Every command refuses options that are `nan` or `inf`.
+
     Args:
         app: the program, or a group of its commands.
         program: what is typed before the commands.
         examples: what is typed after `program`, by the words of each command.
     """
     for command in app.registered_commands:
+        if command.callback is not None and not hasattr(command.callback, "finite"):
+            command.callback = _with_finite_numbers(command.callback)
         called = getattr(command.callback, "__name__", "")
         name = command.name or called.removesuffix("_command").replace("_", "-")
         command.epilog = _epilog(program, [examples[name]] if name in examples else [])
@@ -264,6 +269,20 @@ def with_examples(app: typer.Typer, program: str, examples: Mapping[str, str]) -
         group.epilog = _epilog(program, list(inside.values())[:_SHOWN_OF_A_GROUP])
     app.info.epilog = _epilog(program, list(examples.values())[:_SHOWN_OF_A_GROUP])
     return app
+
+
+def _with_finite_numbers(command: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(command)
+    def checked(*context: Any, **options: Any) -> Any:
+        for name, value in options.items():
+            for one in value if isinstance(value, list | tuple) else (value,):
+                if isinstance(one, float) and not math.isfinite(one):
+                    option = f"--{name.replace('_', '-')}"
+                    raise OptionError(f"{option} is {one}; give a finite number.", where=option)
+        return command(*context, **options)
+
+    checked.finite = True  # type: ignore[attr-defined]  # groups are shared between programs
+    return checked
 
 
 def _epilog(program: str, examples: Sequence[str]) -> str:

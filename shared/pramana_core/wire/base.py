@@ -38,7 +38,9 @@ class Message(BaseModel):
     """The base of all messages: frozen, unknown fields refused by name."""
 
     # A key may be no name in Python (`class`): it is written as it is read.
-    model_config = ConfigDict(extra="forbid", frozen=True, serialize_by_alias=True)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, serialize_by_alias=True, allow_inf_nan=False
+    )
 
 
 Item = TypeVar("Item")
