@@ -579,10 +579,11 @@ def _warnings_of_removed(found: AnnouncedReleases) -> list[str]:
     gone = [name for name in found.removed if any(one.owner == name for one in found.left)]
     if not gone:
         return []
-    return [
+    said = (
         f"What {listed(gone)} released before leaving the study counts for every other owner's"
         " people: they may have joined again under another name."
-    ]
+    )
+    return [said]
 
 
 def _left(limit: float | None, loss: Amplification) -> float | None:

@@ -148,3 +148,48 @@ def test_an_older_ledger_beside_a_newer_outbox_is_refused_by_a_restored_miner_to
         assert begun["composed_epsilon"]["status"] == pytest.approx(EPSILON, abs=1e-3)
         done = _publish(run, site, "--accept-added-loss")
         assert done.returncode == 0, done.stderr
+
+
+def _retold(change: str) -> str:
+    lines = _table(records=400).replace("p", "00").splitlines()
+    match change:
+        case "zeros lost in 5 %":
+            lines = [line[2:] if n % 20 == 1 else line for n, line in enumerate(lines)]
+        case "full width":
+            lines = [line.replace("00", "００", 1) for line in lines]
+        case "zero width":
+            lines = [f"\u200b{line}" if n else line for n, line in enumerate(lines)]
+        case "doubled":
+            lines += [f"x{line}" for line in lines[1:]]
+        case "some are new":
+            lines += [f"x{line}" for line in lines[1:50]]
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("change", "answer"),
+    [
+        ("zeros lost in 5 %", "records-exchanged"),
+        ("doubled", "records-exchanged"),
+        ("full width", "already"),
+        ("zero width", "already"),
+        ("some are new", "sealed"),
+    ],
+)
+def test_people_whose_ids_change_form_are_not_randomized_twice_without_a_word(
+    study, run, change, answer
+):
+    site = study.add_owner("a", _retold(""), STATUS)
+    assert _publish(run, site).returncode == 0
+    (site.parent / "table.csv").write_text(_retold(change), encoding="utf-8")
+    plan = json.loads(run("owner_agent", "plan", "--json", "--site", str(site)).stdout)
+    (records,) = plan["corrections"]["records"]
+    done = _publish(run, site)
+    if answer == "records-exchanged":
+        assert (done.returncode, len(study.releases())) == (2, 1), done.stderr
+        assert "records-exchanged" in done.stderr
+        done = _publish(run, site, "--accept-new-people")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["already"] == (answer == "already")
+    new = {"zeros lost in 5 %": 20, "doubled": 400, "some are new": 49}.get(change, 0)
+    assert records == {"earlier": 400, "gone": 20 * (new == 20), "new": new}

@@ -280,9 +280,9 @@ class BlockDisclosure:
     """What one block of one release told: whose, about which variables, how much, by which draws.
 
     `draw` identifies the draws: equal exactly if every record's draw is the same, so that the same
-    draws told twice add nothing, under whatever owner's name. `randomized` is false where the values
-    themselves were told; `amplification` then counts for nothing. `coin` says of a part of a study
-    plan what it tells set by set; then `amplification` is that of the set that tells most.
+    draws told twice add nothing, under whatever owner's name. `randomized` is false where the
+    values themselves were told; `amplification` then counts for nothing. `coin` says of a part of
+    a study plan what it tells set by set; then `amplification` is that of the set that tells most.
     """
 
     owner: str

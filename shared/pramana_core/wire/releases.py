@@ -95,9 +95,9 @@ class ReleaseCreate(ReleaseBody):
     not there. `keyed_draws` has, per block, an opaque identity of the key and the epoch that its
     draws are made by: equal in two releases of an owner exactly if a record of both has the same
     report in them, unless its value was changed. Unlike `draws` it is not another one where records
-    were added or removed; reports are compared by it. `builds_on` are the digests of all releases to
-    the study that the owner's ledger knows of, under whatever name the owner had: an announcement
-    is refused if the miner has another of this owner, or one by the same keyed draws.
+    were added or removed; reports are compared by it. `builds_on` are the digests of all releases
+    to the study that the owner's ledger knows of, under whatever name the owner had: an
+    announcement is refused if the miner has another of this owner, or one by the same keyed draws.
     """
 
     name: Name
