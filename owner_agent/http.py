@@ -36,6 +36,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.types import Message as WireMessage
 
+from owner_agent.release.approval import Approval
 from owner_agent.release.ledger import Ledger
 from owner_agent.release.options import PART_RECORDS, PublishOptions
 from owner_agent.release.publish import PublishOutcome, publish
@@ -44,7 +45,7 @@ from owner_agent.report.plan_shown import found_wrong, outcome_lines
 from owner_agent.report.report import forecast_of, require_accepted, site_report
 from owner_agent.report.whole_study import PeopleStatement, ledger_json, people_told
 from owner_agent.site.mistakes import CorrectionChoice
-from owner_agent.site.planning import PlannedSite, content_digest, planned
+from owner_agent.site.planning import planned
 from owner_agent.site.site import load_site
 from owner_agent.state.environment import Environment
 from owner_agent.state.private_files import (
@@ -121,6 +122,7 @@ class PublicationCreate(Message):
     part_records: Annotated[int, Field(ge=1)] = PART_RECORDS
     accept_added_loss: bool = False
     corrections: CorrectionChoice | None = None
+    accept_new_people: bool = False
 
 
 class Publication(Message):
@@ -142,22 +144,15 @@ class Publication(Message):
     problem: ProblemDetail | None
 
 
-def changed_since_shown(remedy: str) -> Conflict:
-    """Return the error of a yes to what the site file does not say any more."""
-    return Conflict(
-        "Nothing left: the site file says something else than when this page was made.",
-        where="site file",
-        remedy=remedy,
-    )
-
-
 class Publications:
     """Publications of one site, run in a thread each, one at a time; kept in memory."""
 
     def __init__(
         self,
         people: Callable[[], str | None],
-        publish_once: Callable[[PublicationCreate, str | None, StagedProgress], PublishOutcome],
+        publish_once: Callable[
+            [PublicationCreate, Approval | None, StagedProgress], PublishOutcome
+        ],
     ):
         """Take what asks for what is said of the people, and what publishes as it was shown."""
         self._people = people
@@ -165,13 +160,13 @@ class Publications:
         self._all: dict[str, Publication] = {}
         self._changing = threading.Lock()
 
-    def start(self, request: PublicationCreate, shown: str | None = None) -> Publication:
+    def start(self, request: PublicationCreate, shown: Approval | None = None) -> Publication:
         """Start a publication.
 
         Args:
             request: how to publish.
-            shown: the `content_digest` of what somebody said yes to; nothing leaves by a site file
-                that says something else. None where nobody was shown anything.
+            shown: what somebody said yes to; nothing else leaves. None where nobody was shown
+                anything.
 
         Raises:
             Conflict: one is running.
@@ -207,7 +202,7 @@ class Publications:
         """Return the newest publication since the agent started."""
         return next(reversed(self._all.values()), None)
 
-    def _run(self, identity: str, request: PublicationCreate, shown: str | None) -> None:
+    def _run(self, identity: str, request: PublicationCreate, shown: Approval | None) -> None:
         def watch(stage: str, done: int, total: int) -> None:
             now: dict[str, Any] = {"stage": stage}
             if stage == "parts":
@@ -288,24 +283,19 @@ def create_app(site: Path, token: str, environment: Environment) -> FastAPI:
         return told.sentence if isinstance(told, PeopleStatement) else told
 
     def publish_once(
-        request: PublicationCreate, shown: str | None, watch: StagedProgress
+        request: PublicationCreate, shown: Approval | None, watch: StagedProgress
     ) -> PublishOutcome:
-        def require_shown(now: PlannedSite) -> None:
-            if shown not in (None, content_digest(opened, now)):
-                raise changed_since_shown("Open the page Publish, and say yes to what it says now.")
-
         options = PublishOptions(
-            request.part_records, request.accept_added_loss, request.corrections
+            request.part_records,
+            request.accept_added_loss,
+            request.corrections,
+            request.accept_new_people,
         )
         opened = load_site(site)
         plan = planned(opened)
-        require_shown(plan)
         forecast = forecast_of(opened, plan, environment, request.corrections)
         require_accepted(opened, plan, environment, forecast)
-        return publish(
-            PreparedRecords, opened, environment, options, watch,
-            lambda made: require_shown(made.plan),
-        )  # fmt: skip
+        return publish(PreparedRecords, opened, environment, options, watch, approval=shown)
 
     app = FastAPI(title="Pramana owner agent", docs_url=None, redoc_url=None)
     app.state.agent = Agent(site, token, Publications(people, publish_once), environment)

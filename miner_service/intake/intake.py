@@ -48,6 +48,7 @@ from miner_service.store.schema import PartRow, ReleaseRow
 from miner_service.store.segments import SealedFile, build_columns
 from pramana_core.alike import first_few
 from pramana_core.errors import (
+    HistoryLost,
     LimitExceeded,
     NotFound,
     NotReady,
@@ -169,16 +170,45 @@ def compared(services: Services, release: str) -> Repetitions:
 
 
 def _earlier(session: Session, row: ReleaseRow) -> list[tuple[ReleaseRow, Blocks]]:
-    """Return the sealed releases of an owner that have blocks by the same draws, and the blocks."""
+    """Return the sealed releases of a study that have blocks by the same draws, and the blocks.
+
+    An owner that joined again under another name draws by the same keys.
+    """
     mine = drawn(row)
     if not mine:
         return []
     shared = [
         (other, _repeated(mine, drawn(other)))
-        for other in releases_of(session, row.study, row.owner)
+        for other in releases_of(session, row.study)
         if other.id != row.id and other.state == "sealed"
     ]
     return [(other, blocks) for other, blocks in shared if blocks]
+
+
+def require_known(session: Session, row: ReleaseRow, builds_on: Sequence[str] | None) -> None:
+    """Check that whoever announces a release knows what it adds to.
+
+    A copy of an owner's state, or an older one, does not know the newest release: it could report
+    records differently by the same draws, and would not count what that release cost.
+
+    Raises:
+        HistoryLost: the owner has another release here, or the study has one by the same draws.
+    """
+    mine, known = drawn(row), set(builds_on or ())
+    for other in releases_of(session, row.study):
+        if other.id == row.id or other.digest in known:
+            continue
+        if (builds_on is not None and other.owner == row.owner) or (
+            other.owner != row.owner and _repeated(mine, drawn(other))
+        ):
+            raise HistoryLost(
+                f"Owner {other.owner} announced release {other.name}, which this release does not"
+                " build on: the state directory that announces it does not know all that left."
+                " Nothing was stored.",
+                where=other.name,
+                remedy="Publish from the state directory that sent that release, under the same"
+                f" owner's name: whoever runs the study can invite {other.owner} again.",
+            )
 
 
 def _repeated(mine: Sequence[DrawnBlock], others: Sequence[DrawnBlock]) -> Blocks:
@@ -208,6 +238,7 @@ def announce(
             was announced.
         Conflict: a release of this name has other content or other draws.
         StudyPlanNotFollowed: the study's owners agreed on another plan; nothing is stored.
+        HistoryLost: it does not build on all that its owner announced; nothing is stored.
         LinkageDiffers: its linkage secret is not that of the other owners; nothing is stored.
         BudgetExceeded: it would tell more than the study's budget leaves; nothing is stored.
         QuotaExceeded: the owner would have more here than one may keep; nothing is stored.
@@ -232,6 +263,7 @@ def announce(
         )
         if new:
             require_within_quota(session, services.settings.quotas, study, owner)
+            require_known(session, row, body.builds_on)
         if row.state == "open":
             require_followed(session, study, owner, kind, content)
             if new or not anything_arrived(session, row):

@@ -36,6 +36,7 @@ from miner_service.intake.unbounded import (
     Unbounded,
     changed_reports,
     draws_of,
+    listed,
     require_no_budget,
     unbounded_of,
     warnings_of,
@@ -51,6 +52,7 @@ from miner_service.store.releases import (
     kind_of_release,
     linkages_now,
     plan_of,
+    removed_owners,
     report_plan_of,
 )
 from miner_service.store.schema import ReleaseRow, ReportPlanRow, StudyRow
@@ -202,7 +204,8 @@ _SLACK = 1 + 1e-9
 class AnnouncedReleases:
     """What a study's releases told: of those that `left`, and of those that are still to come.
 
-    `apart` is whether the study says that its owners have different people.
+    `apart` is whether the study says that its owners have different people; `removed` are owners
+    that left the study.
     """
 
     left: tuple[BlockDisclosure, ...]
@@ -210,6 +213,7 @@ class AnnouncedReleases:
     unbounded: tuple[Unbounded, ...] = ()
     changed: tuple[ChangedReports, ...] = ()
     apart: bool = False
+    removed: tuple[str, ...] = ()
 
     def with_other(self, disclosures: Iterable[BlockDisclosure]) -> AnnouncedReleases:
         """Return the same with another release that left."""
@@ -227,7 +231,8 @@ class AnnouncedReleases:
         Else an owner could publish one person's record and read off from a refusal whether the
         others know that person. What the study says of its people was said before.
         """
-        return told_by((*self.left, *self.to_come), different_people=self.apart)
+        all_of_them = (*self.left, *self.to_come)
+        return told_by(all_of_them, different_people=self.apart, removed=self.removed)
 
 
 def announced(session: Session, study: str, but: str | None = None) -> AnnouncedReleases:
@@ -251,7 +256,14 @@ def announced(session: Session, study: str, but: str | None = None) -> Announced
             to_come += disclosures
     changed = changed_reports(there)
     apart = people.find_study(session, study).people == "different"
-    return AnnouncedReleases(tuple(left), tuple(to_come), tuple(unbounded), tuple(changed), apart)
+    return AnnouncedReleases(
+        tuple(left),
+        tuple(to_come),
+        tuple(unbounded),
+        tuple(changed),
+        apart,
+        tuple(removed_owners(session, study)),
+    )
 
 
 def told_of(row: ReleaseRow) -> list[BlockDisclosure]:
@@ -263,7 +275,9 @@ def told_of(row: ReleaseRow) -> list[BlockDisclosure]:
     bound = BOUNDS.of(row)
     if bound.epsilon is not None:
         names = tuple(bound.columns)
-        return [BlockDisclosure(row.owner, names, Amplification(bound.epsilon), row.content_digest)]
+        # Two owners may draw the same small tree, each from its own records.
+        draw = f"{row.owner} {row.content_digest}"
+        return [BlockDisclosure(row.owner, names, Amplification(bound.epsilon), draw)]
     if (found := unbounded_of(row)) is not None:
         return [
             BlockDisclosure(row.owner, (name,), Amplification(math.inf), row.id, randomized=False)
@@ -369,7 +383,7 @@ def require_within_budget(session: Session, release: ReleaseRow) -> None:
     require_no_budget(study, release)
     disclosures, found = told_of(release), announced(session, release.study, but=release.id)
     still = tuple(t for t in found.to_come if t not in disclosures)
-    others = AnnouncedReleases(found.left, still, apart=found.apart)
+    others = replace(found, to_come=still)
     excess = _excess(study, others.owed, others.with_other(disclosures).owed)
     if excess is not None:
         raise excess
@@ -462,7 +476,9 @@ def _message(
     study: StudyRow, found: AnnouncedReleases, plan: StudyPlan | None, said: PeopleDeclaration
 ) -> StudyPrivacy:
     together = told_by(found.left)
-    disclosure = told_by(found.left, different_people=True) if said.apart else together
+    disclosure = together
+    if said.apart:
+        disclosure = told_by(found.left, different_people=True, removed=found.removed)
     owed = found.owed
     limit = study.max_epsilon_column
     return StudyPrivacy(
@@ -510,8 +526,9 @@ def _message(
         changed=list(found.changed),
         warnings=[
             *said.warnings,
+            *(_warnings_of_removed(found) if said.apart else []),
             *warnings_of_changes(found.changed),
-            *_warnings(disclosure, plan, advised=said.people != "different"),
+            *_warnings(disclosure, plan, said),
             *warnings_of(found.unbounded, _randomized(found)),
         ],
     )
@@ -527,10 +544,12 @@ def _randomized(found: AnnouncedReleases) -> list[tuple[str, str]]:
     ]
 
 
-def _warnings(disclosure: StudyDisclosure, plan: StudyPlan | None, *, advised: bool) -> list[str]:
+def _warnings(
+    disclosure: StudyDisclosure, plan: StudyPlan | None, declared: PeopleDeclaration
+) -> list[str]:
     """Return where a record has lost more than an owner, or all that agreed, can see.
 
-    A study plan is `advised` where owners may have the same people: it is of use for them alone.
+    A study plan is advised where owners may have the same people: it is of use for them alone.
     """
     record = disclosure.record.determined
     each = {owner: extremes.determined for owner, extremes in disclosure.owners.items()}
@@ -541,7 +560,7 @@ def _warnings(disclosure: StudyDisclosure, plan: StudyPlan | None, *, advised: b
             f" {plan.amplification.epsilon:.4g} of the study's plan: something was drawn anew."
         )
         return [said]
-    if plan is not None or record.epsilon <= most.epsilon * _SLACK:
+    if plan is not None or declared.apart or record.epsilon <= most.epsilon * _SLACK:
         return []
     owners = ", ".join(f"{owner} {one.epsilon:.4g}" for owner, one in each.items())
     said = (
@@ -552,7 +571,19 @@ def _warnings(disclosure: StudyDisclosure, plan: StudyPlan | None, *, advised: b
         " A study plan, agreed on before anything is released, bounds them together: `owner-agent"
         " design --write-study-plan FILE` makes one."
     )
-    return [said + (advice if advised else "")]
+    return [said + (advice if declared.people != "different" else "")]
+
+
+def _warnings_of_removed(found: AnnouncedReleases) -> list[str]:
+    """Return what removed owners mean for the sums of a study of different people."""
+    gone = [name for name in found.removed if any(one.owner == name for one in found.left)]
+    if not gone:
+        return []
+    said = (
+        f"What {listed(gone)} released before leaving the study counts for every other owner's"
+        " people: they may have joined again under another name."
+    )
+    return [said]
 
 
 def _left(limit: float | None, loss: Amplification) -> float | None:

@@ -151,10 +151,10 @@ def changed_reports(rows: Iterable[ReleaseRow]) -> list[ChangedReports]:
     Args:
         rows: releases of which something arrived.
     """
-    groups: dict[tuple[str, str], list[_SameDraws]] = {}
+    groups: dict[str, list[_SameDraws]] = {}
     for row in rows:
         for block in drawn(row):
-            known = groups.setdefault((row.owner, block.digest), [])
+            known = groups.setdefault(block.digest, [])
             same = [group for group in known if group.draws & block.draws]
             known[:] = [group for group in known if group not in same]
             known.append(
@@ -164,7 +164,7 @@ def changed_reports(rows: Iterable[ReleaseRow]) -> list[ChangedReports]:
                     [*(one for group in same for one in group.rows), row],
                 )
             )
-    found = (_changed(owner, group) for (owner, _), known in groups.items() for group in known)
+    found = (_changed(group) for known in groups.values() for group in known)
     return [change for change in found if change.records or change.not_compared]
 
 
@@ -205,7 +205,7 @@ class _SameDraws:
     rows: list[ReleaseRow]
 
 
-def _changed(owner: str, same: _SameDraws) -> ChangedReports:
+def _changed(same: _SameDraws) -> ChangedReports:
     names, group = same.names, same.rows
     # Those that are open are compared when they are sealed.
     sealed = sorted((row for row in group if row.sealing is not None), key=lambda r: r.sealing or 0)
@@ -220,7 +220,7 @@ def _changed(owner: str, same: _SameDraws) -> ChangedReports:
     }
     most = max((told for told in entries if told), key=lambda told: told.changed, default=None)
     return ChangedReports(
-        owner=owner,
+        owner=group[-1].owner,  # under the name it has now
         variables=list(names),
         releases=len(differing),
         records=0 if most is None else most.changed,

@@ -317,9 +317,11 @@ def abandoned_releases(session: Session, before: datetime, study: str | None) ->
     return session.scalars(query.order_by(ReleaseRow.seq)).all()
 
 
-def releases_of(session: Session, study: str, owner: str) -> Sequence[ReleaseRow]:
-    """Return all releases of an owner in a study."""
-    query = select(ReleaseRow).where(ReleaseRow.study == study, ReleaseRow.owner == owner)
+def releases_of(session: Session, study: str, owner: str | None = None) -> Sequence[ReleaseRow]:
+    """Return all releases of a study, or of one of its owners, oldest first."""
+    query = select(ReleaseRow).where(ReleaseRow.study == study)
+    if owner is not None:
+        query = query.where(ReleaseRow.owner == owner)
     return session.scalars(query.order_by(ReleaseRow.seq)).all()
 
 
@@ -340,6 +342,12 @@ def linkages_now(session: Session, study: str) -> dict[str, str | None]:
 def active_owners(session: Session, study: str) -> Sequence[str]:
     """Return the names of a study's active owners, in the order they joined."""
     query = select(OwnerRow.name).where(OwnerRow.study == study, OwnerRow.active.is_(True))
+    return session.scalars(query.order_by(OwnerRow.seq)).all()
+
+
+def removed_owners(session: Session, study: str) -> Sequence[str]:
+    """Return the names of the owners that were removed from a study."""
+    query = select(OwnerRow.name).where(OwnerRow.study == study, OwnerRow.active.is_(False))
     return session.scalars(query.order_by(OwnerRow.seq)).all()
 
 

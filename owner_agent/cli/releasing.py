@@ -29,13 +29,23 @@ if TYPE_CHECKING:
     from owner_agent.site.site import Site
 
 PublishOption = Annotated[
-    bool, typer.Option("--publish", help="Send what is shown; without it nothing leaves.")
+    bool, typer.Option("--publish", help="Show it, ask, and send it; without it nothing leaves.")
+]
+YesOption = Annotated[
+    bool, typer.Option("--yes", help="Publish without showing the report and asking.")
 ]
 ReportOption = Annotated[
     Path | None, typer.Option(help="An .html file or a folder for the report.")
 ]
 NoReportOption = Annotated[bool, typer.Option("--no-report", help="Write no file, print only.")]
 PartRecordsOption = Annotated[int, typer.Option(help="Records in a part.")]
+NewPeopleOption = Annotated[
+    bool,
+    typer.Option(
+        "--accept-new-people",
+        help="Publish although many records are new: of people who were never reported.",
+    ),
+]
 AcceptOption = Annotated[
     bool,
     typer.Option(
@@ -51,9 +61,8 @@ def publish(
     part_records: PartRecordsOption = PART_RECORDS,
     accept_added_loss: AcceptOption = False,
     corrections: CorrectionsOption = None,
-    yes: Annotated[
-        bool, typer.Option("--yes", help="Publish without showing the report and asking.")
-    ] = False,
+    accept_new_people: NewPeopleOption = False,
+    yes: YesOption = False,
     report: ReportOption = None,
     no_report: NoReportOption = False,
     json: JsonOption = False,
@@ -63,7 +72,9 @@ def publish(
     First it shows the report of `plan`, on a page and in short, and asks; a script says --yes.
     Without a yes nothing leaves.
     """
+    from owner_agent.cli.reading import measured, report_page, show_report
     from owner_agent.cli.releases_shown import show_lines
+    from owner_agent.release.approval import Approval
     from owner_agent.release.publish import publish as publish_release
     from owner_agent.release.randomized import PreparedRecords
     from owner_agent.report.page import show_warnings
@@ -74,18 +85,33 @@ def publish(
     from owner_agent.site.site import load_site
 
     environment, opened = environment_of(context), load_site(site)
+    approval = None
+    if not yes:
+        approval = Approval.of(opened)
+        made = measured(opened, environment)
+        page = report_page(
+            made, opened, site, report, no_report=no_report or (json and report is None)
+        )
+        if not _confirmed(opened, page, lambda: show_report(made, opened, page), json=json):
+            return
+        exchange = None if made.corrected is None else made.corrected.large_exchange
+        if exchange is not None and not accept_new_people:
+            accept_new_people = typer.confirm(
+                f"{exchange} Are the new records people who were never reported before?"
+            )
+        opened = load_site(site)
     plan = planned(opened)
-    if not yes and not _said_yes(context, opened, site, report, no_report=no_report, json=json):
-        return
     show_warnings(console(stderr=True), warnings(plan))
     forecast = forecast_of(opened, plan, environment, corrections)
     if not json:
         show_adopted(console(), plan.adopted)
         show_study_briefly(console(), forecast)
     require_accepted(opened, plan, environment, forecast)
-    options = PublishOptions(part_records, accept_added_loss, corrections)
+    options = PublishOptions(part_records, accept_added_loss, corrections, accept_new_people)
     with progress_bar(patience=0) as bar:
-        outcome = publish_release(PreparedRecords, opened, environment, options, _on(bar))
+        outcome = publish_release(
+            PreparedRecords, opened, environment, options, _on(bar), approval=approval
+        )
     if json:
         print_json({**outcome.as_dict(), **study_json(forecast)})
     else:
@@ -93,39 +119,27 @@ def publish(
     show_warnings(console(stderr=True), found_wrong(outcome))
 
 
-def _said_yes(
-    context: typer.Context,
-    opened: Site,
-    site: Path,
-    report: Path | None,
-    *,
-    no_report: bool,
-    json: bool,
-) -> bool:
-    """Show what publishing would reveal, and ask. Raises OptionError where nobody can be asked."""
-    from owner_agent.cli.reading import measured, report_page, show_report
-
-    made = measured(opened, environment_of(context))
-    no_page = no_report or (json and report is None)
-    page = report_page(made, opened, site, report, no_report=no_page)
-    if at_terminal() and not json:
-        show_report(made, opened, page)
-        if typer.confirm(f"Publish this to {opened.miner.study} at {opened.miner.url}?"):
-            return True
-        console().print("Nothing left.", markup=False)
-        return False
-    where = "" if page is None else f" What it would reveal is in {page}."
-    raise OptionError(
-        f"Nothing left, for nobody said yes.{where}",
-        where="yes",
-        remedy="Run it at a terminal, which shows the report and asks; or say --yes.",
-    )
+def _confirmed(site: Site, page: Path | None, show: Callable[[], object], *, json: bool) -> bool:
+    """Show what would leave, and ask. Raises OptionError where nobody can be asked."""
+    if not at_terminal() or json:
+        where = "" if page is None else f" What it would reveal is in {page}."
+        raise OptionError(
+            f"Nothing was sent: publication was not confirmed.{where}",
+            where="yes",
+            remedy="Run it at a terminal, which shows the report and asks; or say --yes.",
+        )
+    show()
+    if typer.confirm(f"Publish this to {site.miner.study} at {site.miner.url}?"):
+        return True
+    console().print("Nothing was sent.", markup=False)
+    return False
 
 
 def mask(
     context: typer.Context,
     site: SiteOption = SITE,
     publish: PublishOption = False,
+    yes: YesOption = False,
     report: ReportOption = None,
     no_report: NoReportOption = False,
     part_records: PartRecordsOption = PART_RECORDS,
@@ -137,7 +151,7 @@ def mask(
     from owner_agent.report.masked import MASKED, report_of
 
     options = PublishOptions(part_records, accept_added_loss)
-    asked = ReleaseOptions(site, publish, report, no_report, json)
+    asked = ReleaseOptions(site, publish, yes, report, no_report, json)
     _release(context, PreparedMask, report_of, MASKED, asked, options)
 
 
@@ -145,6 +159,7 @@ def share_model(
     context: typer.Context,
     site: SiteOption = SITE,
     publish: PublishOption = False,
+    yes: YesOption = False,
     report: ReportOption = None,
     no_report: NoReportOption = False,
     accept_added_loss: AcceptOption = False,
@@ -155,7 +170,7 @@ def share_model(
     from owner_agent.report.trees import TREE, report_of
 
     options = PublishOptions(accept_added_loss=accept_added_loss)
-    asked = ReleaseOptions(site, publish, report, no_report, json)
+    asked = ReleaseOptions(site, publish, yes, report, no_report, json)
     _release(context, PreparedTree, report_of, TREE, asked, options)
 
 
@@ -200,6 +215,7 @@ class ReleaseOptions:
 
     site: Path
     publish: bool
+    yes: bool
     report: Path | None
     no_report: bool
     json: bool
@@ -215,6 +231,10 @@ class ReleaseOptions:
         return shown.place(site.state, self.report, [self.site, site.table])
 
 
+class _Declined(Exception):
+    """She said no: nothing is written down or sent."""
+
+
 def _release(
     context: typer.Context,
     kind: type[Leaving],
@@ -225,6 +245,7 @@ def _release(
 ) -> None:
     """Make a release and report on it, and publish it if that is asked for."""
     from owner_agent.cli.releases_shown import show_lines, show_written
+    from owner_agent.release.approval import Approval
     from owner_agent.release.publish import publish as publish_release
     from owner_agent.report.page import show_warnings
     from owner_agent.report.plan_shown import found_wrong, outcome_lines
@@ -238,26 +259,39 @@ def _release(
     study = people_told(opened, environment) if asked.publish else None
     show_people(console(stderr=asked.json), study)
     made: list[ReleaseReport[Any]] = []
-    outcome = None
+    asking = asked.publish and not asked.yes
+    outcome, approval = None, Approval.of(opened) if asking else None
     with progress_bar() as bar:
         watch = _on(bar)
+
+        def show_report() -> None:
+            shown.printed(console(), console(stderr=True), made[0])
+            if page is not None:
+                show_written(console(), page)
 
         def show(now: Leaving) -> None:
             made.append(report_of(now, watch))
             if page is not None:
                 shown.write(made[0], opened.owner, page, partial(watch, "drawing"))
+            if approval is not None:
+                bar.end()
+                if not _confirmed(opened, page, show_report, json=asked.json):
+                    raise _Declined
+                approval.require(load_site(asked.site))
 
         if asked.publish:
-            outcome = publish_release(kind, opened, environment, options, watch, show)
+            try:
+                outcome = publish_release(kind, opened, environment, options, watch, show)
+            except _Declined:
+                return
         else:
             show(kind.of(opened, watch, replace(options, preview=True), environment))
     if asked.json:
         answer = None if outcome is None else outcome.as_dict()
         print_json({**made[0].as_dict(), "release": answer})
     else:
-        shown.printed(console(), console(stderr=True), made[0])
-        if page is not None:
-            show_written(console(), page)
+        if not asking:
+            show_report()
         if outcome is not None:
             show_lines(console(), outcome_lines(outcome))
     if outcome is not None:

@@ -7,14 +7,15 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import JSONResponse, RedirectResponse
 
-from owner_agent.http import Agent, Publication, PublicationCreate, changed_since_shown
+from owner_agent.http import Agent, Publication, PublicationCreate
 from owner_agent.pages.rendering import AgentDep, SentDep, SiteDep, page
+from owner_agent.release.approval import Approval
 from owner_agent.release.options import STAGES
 from owner_agent.report.corrected import corrected_of
 from owner_agent.report.losses import losses_of
 from owner_agent.report.report import warnings
 from owner_agent.site.mistakes import CorrectionChoice
-from owner_agent.site.planning import content_digest, planned
+from owner_agent.site.planning import planned
 from owner_agent.site.site import Site
 from pramana_core.errors import OptionError, PramanaError
 from pramana_core.pages.forms import ROOT, SentForm
@@ -42,9 +43,8 @@ def publish(request: Request, agent: AgentDep, site: SiteDep, sent: SentDep) -> 
     try:
         if sent.text("yes") != "on":
             raise OptionError("Nothing left, for nobody said yes.", where="yes")
-        plan = planned(site)
-        if sent.text("shown") != content_digest(site, plan):
-            raise changed_since_shown("This is what it says now. Look at it, and say yes to that.")
+        shown, plan = Approval(sent.text("shown")), planned(site)
+        shown.require(site)
         found = corrected_of(site, plan, unwatched)
         if chosen is None and found is not None and found.waits:
             raise OptionError(
@@ -54,9 +54,11 @@ def publish(request: Request, agent: AgentDep, site: SiteDep, sent: SentDep) -> 
             )
         started = agent.publications.start(
             PublicationCreate(
-                accept_added_loss=sent.text("accept_added_loss") == "on", corrections=chosen
+                accept_added_loss=sent.text("accept_added_loss") == "on",
+                accept_new_people=sent.text("accept_new_people") == "on",
+                corrections=chosen,
             ),
-            sent.text("shown"),
+            shown,
         )
     except PramanaError as error:
         return _form(request, agent, site, chosen, error)
@@ -112,6 +114,7 @@ def _form(
     chosen: CorrectionChoice | None,
     error: PramanaError | None = None,
 ) -> Response:
+    approval = Approval.of(site)
     plan, miner = planned(site), site.miner
     found = corrected_of(site, plan, unwatched)
     losses = losses_of(site, plan, () if found is None else found.renewed(chosen))
@@ -125,7 +128,7 @@ def _form(
         miner=miner,
         words=plan_words(plan.plan),
         warnings=warnings(plan),
-        shown=content_digest(site, plan),
+        shown=approval.digest,
         found=found,
         waits=found is not None and found.waits,
         lines=() if found is None else found.lines(),

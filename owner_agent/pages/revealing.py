@@ -15,6 +15,7 @@ from owner_agent.pages.rendering import AgentDep, SentDep, SiteDep, page
 from owner_agent.peer.asked import AskedSession, asked_sessions, decide, revealed, waiting_sessions
 from owner_agent.peer.exact import DisclosedColumn, recalled, told_columns
 from owner_agent.peer.session import SessionResult, all_kept
+from owner_agent.release.approval import Approval
 from owner_agent.release.ledger import Entry, Ledger
 from owner_agent.release.left import all_anchors, wrong_with
 from owner_agent.report.plan_shown import PLAN
@@ -215,6 +216,7 @@ def show_peers(request: Request, site: SiteDep) -> Response:
     columns: list[DisclosedColumn] = []
     kept: list[SessionResult] = []
     asked: list[ProposalView] = []
+    shown = Approval.of(site)
     if peer is not None:
         asked = [ProposalView.of(site, one) for one in asked_sessions(site.state)]
         kept = all_kept(site.state)
@@ -229,6 +231,7 @@ def show_peers(request: Request, site: SiteDep) -> Response:
         here="peers",
         peer=peer,
         asked=asked,
+        shown=shown.digest,
         kept=kept,
         told=columns,
         lost=lost,
@@ -240,7 +243,8 @@ def decide_session(agent: AgentDep, site: SiteDep, key: str, sent: SentDep) -> R
     """Say yes or no to a session; a yes counts once, when its proposer begins it again."""
     match sent.text("decision"):
         case "yes":
-            decide(site, key, "accepted", agent.environment.now())
+            shown = Approval(sent.text("shown"))
+            decide(site, key, "accepted", agent.environment.now(), shown)
         case "no":
             decide(site, key, "refused", agent.environment.now())
         case _:

@@ -20,10 +20,11 @@ from pydantic import AwareDatetime, ValidationError
 
 from owner_agent.peer.exchange.catalogue import learners, task_of, variables_of
 from owner_agent.peer.protocol.messages import Proposal
-from owner_agent.site.planning import content_digest, planned
+from owner_agent.release.approval import Approval
+from owner_agent.site.planning import planned
 from owner_agent.site.site import Site
 from owner_agent.state.private_files import private_directory, state_directory, write_replacing
-from pramana_core.errors import Forbidden, LimitExceeded, NotFound, PramanaError, StoreCorrupt
+from pramana_core.errors import Forbidden, LimitExceeded, NotFound, StoreCorrupt
 from pramana_core.pages.rendering import named, plan_words
 from pramana_core.plan import Plan
 from pramana_core.wire.base import Message
@@ -44,7 +45,7 @@ class AskedSession(Message):
     decision: Decision = "waiting"
     decided: AwareDatetime | None = None
     shown: str | None = None
-    """The `content_digest` of the site file that a yes was said under."""
+    """The digest of the `Approval` that a yes was."""
 
     @property
     def key(self) -> str:
@@ -78,7 +79,7 @@ def require_yes(site: Site, proposal: Proposal, now: datetime, tell: Callable[[s
     """
     kept = _kept(site.state, key_of(proposal))
     if kept is not None and kept.decision == "accepted":
-        if kept.shown == _content(site):
+        if kept.shown == Approval.of(site).digest:
             _write(site.state, _decided(kept, "used", now))
             return
         # The yes was to what another site file would have revealed.
@@ -108,10 +109,19 @@ def require_yes(site: Site, proposal: Proposal, now: datetime, tell: Callable[[s
     )
 
 
-def decide(site: Site, key: str, decision: Literal["accepted", "refused"], now: datetime) -> None:
+def decide(
+    site: Site,
+    key: str,
+    decision: Literal["accepted", "refused"],
+    now: datetime,
+    shown: Approval | None = None,
+) -> None:
     """Write down what the custodian decided about a proposal; she may change her mind.
 
+    `shown` is what her yes is to, without which it is to what the site says now.
+
     Raises:
+        ChangedSinceShown: the site says something else now.
         NotFound: nobody proposed that, or it has begun already.
         StoreCorrupt: what was kept of it cannot be read.
         PramanaError: what `planned` raises, at a yes: what it would reveal cannot be said.
@@ -121,8 +131,13 @@ def decide(site: Site, key: str, decision: Literal["accepted", "refused"], now: 
         raise NotFound(
             "No such session waits.", where=key, remedy="`owner-agent agree` lists those that do."
         )
-    shown = content_digest(site, planned(site)) if decision == "accepted" else None
-    _write(site.state, _decided(kept, decision, now).model_copy(update={"shown": shown}))
+    digest = None
+    if decision == "accepted":
+        approval = shown or Approval.of(site)
+        planned(site)
+        approval.require(site)
+        digest = approval.digest
+    _write(site.state, _decided(kept, decision, now).model_copy(update={"shown": digest}))
 
 
 def asked_sessions(state: Path) -> list[AskedSession]:
@@ -177,14 +192,6 @@ def _parameters_told(site: Site, own: Sequence[str]) -> str:
         f"Parameters of the network at {named(own, None)} are counted in your true records and told"
         f" to all owners of the session, {bound}."
     )
-
-
-def _content(site: Site) -> str:
-    """Return the digest of what a site says; empty where its plan cannot be made."""
-    try:
-        return content_digest(site, planned(site))
-    except PramanaError:
-        return ""
 
 
 def _decided(kept: AskedSession, decision: Decision, now: datetime) -> AskedSession:

@@ -36,6 +36,7 @@ from owner_agent.peer.session import Session, SessionResult, StagedFiles, keep, 
 from owner_agent.release.composition import known_entries, population_of, refuse_conflicts
 from owner_agent.release.fingerprints import recognized
 from owner_agent.release.ledger import Draw, Entry, EntryState, Ledger
+from owner_agent.release.outbox import PreparedRelease
 from owner_agent.state.environment import Environment
 from owner_agent.state.private_files import publishing_alone
 from pramana_core.errors import Conflict
@@ -174,6 +175,8 @@ def enter_package(session: Session, peer: str, environment: Environment, consent
             earlier = [e for e in entries if e.release_id != session.proposal.session]
             refuse_conflicts(draws, earlier, made.settled.renewed)
         _enter(ledger, replace(entry, draws=draws), environment.now())
+        if isinstance(made.bodies, PreparedRelease):
+            made.bodies.mark_leaving()
 
 
 def enter_told(session: Session, disclosure: RecordDisclosure, environment: Environment) -> None:

@@ -41,6 +41,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algori
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
+from owner_agent.randomize.record_ids import normalized_ids
 from owner_agent.state.keys import Secrets, fingerprint
 from pramana_core.channels import RESOLUTION
 from pramana_core.errors import NotInstalled
@@ -194,10 +195,10 @@ def pseudonyms(
     Args:
         secrets: the owner's secrets.
         study: the study the pseudonyms are for.
-        record_ids: ids as text, already stripped and in NFC.
+        record_ids: ids as text; what people cannot see of them does not matter.
         progress: told how many are done, now and then.
     """
-    ids = list(record_ids)
+    ids: list[str] = normalized_ids(pa.array(record_ids, pa.large_string())).to_pylist()
     prefix = b"pramana/pseudonym/1\x00" + study.encode() + b"\x00"
     compiles = len(ids) >= _COMPILED and can_compile(len(ids) * _SAVED)
     make = (_compiled_hmac if compiles else _hmac)(secrets.linkage, prefix)

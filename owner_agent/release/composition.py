@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from owner_agent.release.ledger import LEFT, NEW_EPOCH, PEER, Draw, Entry, Form, Ledger, epoch_mark
+from owner_agent.release.outbox import OUTBOX, may_have_left
 from owner_agent.state.keys import KeyStore
 from owner_agent.state.private_files import AUDIT, WAYS_OUT
 from pramana_core.errors import HistoryLost, PlanConflict
@@ -426,8 +427,8 @@ def known_entries(state: Path) -> tuple[Entry, ...]:
     """Return the ledger's entries, oldest first, before something leaves.
 
     Raises:
-        HistoryLost: the ledger is gone, the audit log knows of more that left, or the draw key
-            came here past the ledger.
+        HistoryLost: the ledger is gone, the audit log or the outbox knows of more that left, or the
+            draw key came here past the ledger.
         KeyFileError: the draw key is unsafe.
         StoreCorrupt: the ledger cannot be read.
     """
@@ -443,6 +444,13 @@ def known_entries(state: Path) -> tuple[Entry, ...]:
             where=str(state / AUDIT),
             remedy=WAYS_OUT,
         )
+    if unsaid := unknown_in_outbox(state, entries):
+        raise HistoryLost(
+            f"The outbox has releases {', '.join(unsaid)}, which may have left and of which the"
+            " ledger knows nothing: the ledger is older than the outbox.",
+            where=str(state / OUTBOX),
+            remedy=WAYS_OUT,
+        )
     keys = KeyStore(state)
     if (unknown := keys.unknown_draw) is not None:
         raise HistoryLost(
@@ -452,6 +460,12 @@ def known_entries(state: Path) -> tuple[Entry, ...]:
             remedy=WAYS_OUT,
         )
     return entries
+
+
+def unknown_in_outbox(state: Path, entries: Iterable[Entry]) -> tuple[str, ...]:
+    """Return the releases of the outbox that may have left and that a ledger does not have."""
+    left = {entry.name for entry in entries if entry.left}
+    return tuple(name for name in may_have_left(state / OUTBOX) if name not in left)
 
 
 def beyond(state: Path, entries: Iterable[Entry]) -> tuple[str | None, tuple[str, ...]]:

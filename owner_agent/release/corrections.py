@@ -38,6 +38,7 @@ from pramana_core.errors import (
     KeyFileError,
     PramanaError,
     RecordsCorrected,
+    RecordsExchanged,
     StorageFull,
     StoreCorrupt,
 )
@@ -314,6 +315,13 @@ class ReleaseHistory:
         """Return the epoch of a block's newest draws that left."""
         return newest_epoch(self.entries, records.secrets, records.study, block, self.beginning)
 
+    @property
+    def last_of_memory(self) -> Entry | None:
+        """The last release to the study, if the memory has it."""
+        released = (e for e in self.entries if e.study == self.study and e.follows_plan and e.draws)
+        last = next(reversed([*released]), None)
+        return None if last is None or last.content not in self.memory.releases else last
+
     def forgotten(self, identity: str, content: str = "") -> list[str]:
         """Return the releases made by a draw of which the memory does not have the reports.
 
@@ -349,6 +357,58 @@ class Correction:
     renewed: bool = False
 
 
+EXCHANGED_SHARE, EXCHANGED_FEWEST = 0.02, 5
+"""From how many of the last release's records on an exchange is large, by share and by number."""
+
+GROWN_SHARE = 0.5
+"""New records are many where they are so large a share of the last release's, or a larger one."""
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """How the records of a study differ from those of the last release to it.
+
+    The same people under other record ids are gone and new at once, or only new where both forms of
+    their ids are there. They would be randomized a second time.
+
+    Attributes:
+        earlier: how many records the last release had.
+        gone: how many of them are not there now, at least.
+        new: how many records were never reported in the study.
+    """
+
+    earlier: int
+    gone: int
+    new: int
+
+    @property
+    def is_large(self) -> bool:
+        """Whether it needs a yes of its own."""
+        exchanged = min(self.gone, self.new)
+        return (
+            exchanged >= max(EXCHANGED_FEWEST, EXCHANGED_SHARE * self.earlier)
+            or self.new >= GROWN_SHARE * self.earlier
+        )
+
+    def __str__(self) -> str:
+        """Say it in a sentence."""
+        return (
+            f"Of the {self.earlier:,} records of the last release {self.gone:,} are gone, and"
+            f" {self.new:,} records are new."
+        )
+
+    def require_small(self, option: str) -> None:
+        """Refuse a large exchange, to which `option` says yes. Raises RecordsExchanged."""
+        if self.is_large:
+            raise RecordsExchanged(
+                f"{self} If they are the same people under other record ids, these people would"
+                " be randomized a second time, and lose as much again without being counted.",
+                where="record_id",
+                remedy="Give people the record ids that they were reported under. If the new"
+                f" records are people who were never reported, say so with {option}.",
+            )
+
+
 @dataclass(frozen=True, eq=False)
 class CorrectedRelease:
     """Reports that may leave, and by which draws they were made.
@@ -358,12 +418,14 @@ class CorrectedRelease:
         identities: the identity of each block's draws, by the block's name.
         epochs: the epoch of the draws of each block that is drawn, by the block's name.
         corrections: what was found of blocks with records that were reported before.
+        exchange: how the records differ from those of the last release, if that is known.
     """
 
     randomized: SortedReports
     identities: dict[str, str]
     epochs: dict[str, int]
     corrections: tuple[Correction, ...] = ()
+    exchange: Exchange | None = None
 
     @property
     def renewed(self) -> frozenset[str]:
@@ -485,28 +547,34 @@ def examine(
     # The digest is of all reports: it is made only where it can matter, and before any is replaced.
     suspected = any(past.forgotten(identity) for identity in of_drawn.values())
     as_drawn = content(made) if suspected else ""
-    reported, differing = _keep_reported(made, drawn, of_drawn, past.memory)
+    reported, differing, known = _keep_reported(made, drawn, of_drawn, past.memory)
     corrections = [
         Correction(name, reported[name], differing[name], forgotten)
         for name, identity in of_drawn.items()
         for forgotten in [tuple(past.forgotten(identity, as_drawn))]
         if reported[name] or forgotten
     ]
-    return CorrectedRelease(made, identities, epochs, tuple(corrections))
+    last, records = past.last_of_memory, len(made.keys)
+    exchange = None
+    if last is not None and drawn:
+        exchange = Exchange(last.records, max(0, last.records - known), records - known)
+    return CorrectedRelease(made, identities, epochs, tuple(corrections), exchange)
 
 
 def _keep_reported(
     made: SortedReports, blocks: Sequence[Block], identities: Mapping[str, str], memory: Memory
-) -> tuple[Counter[str], Counter[str]]:
+) -> tuple[Counter[str], Counter[str], int]:
     """Put reports that are remembered in the place of others, range by range.
 
     Returns:
-        by the name of a block, how many records were reported before, and how many would differ.
+        by the name of a block, how many records were reported before, and how many would differ;
+        and how many records are remembered at all.
     """
-    reported, differing = Counter[str](), Counter[str]()
+    reported, differing, records = Counter[str](), Counter[str](), 0
     known_blocks = [block for block in blocks if identities[block.name] in memory.draws]
-    for held, rows in memory.beside(made.keys) if known_blocks else ():
+    for held, rows in memory.beside(made.keys) if memory.releases else ():
         remembered = held.of(made.keys[rows])
+        records += int(remembered.there.sum())
         for block in known_blocks:
             known, before = remembered.by(identities[block.name])
             differs = np.zeros(int(known.sum()), dtype=np.bool_)
@@ -519,7 +587,7 @@ def _keep_reported(
                     made.columns[name][rows] = codes
                     differs |= others
             differing[block.name] += int(differs.sum())
-    return reported, differing
+    return reported, differing, records
 
 
 def _renewed(
@@ -537,6 +605,7 @@ def _renewed(
         {**settled.identities, **anew},
         {**settled.epochs, **epochs},
         tuple(replace(c, renewed=True) if c.block in names else c for c in settled.corrections),
+        settled.exchange,
     )
 
 

@@ -12,10 +12,17 @@ from owner_agent.release.ledger import Entry, EntryState, Ledger
 from owner_agent.release.left import require_known
 from owner_agent.release.outbox import PreparedRelease, ahead
 from owner_agent.site.adopting import AdoptedPlan
-from pramana_core.errors import ReleaseNotOpen, TransportError, Unreachable
+from owner_agent.state.private_files import WAYS_OUT
+from pramana_core.errors import (
+    HistoryLost,
+    Refused,
+    ReleaseNotOpen,
+    TransportError,
+    Unreachable,
+)
 from pramana_core.progress import Progress
 from pramana_core.wire.release_kinds import SHARED_TREE
-from pramana_core.wire.releases import Release
+from pramana_core.wire.releases import Release, ReleaseCreate
 
 
 class Delivery:
@@ -87,12 +94,17 @@ class Delivery:
 
         Raises:
             ReleaseNotOpen: it was withdrawn.
+            HistoryLost: meanwhile another copy of this state directory announced a release, or it
+                did under another owner's name.
         """
         with self._resumable():
             if self._entry.state in {"prepared", "sending"}:
                 # Again after a crash: it may have come before the audit log's line.
                 self._mark("sending")
-            release = self._miner.create_release(self._entry.study, self._prepared.manifest)
+                self._prepared.mark_leaving()
+            known = [e.digest for e in self._ledger.entries() if e.left]
+            manifest = self._prepared.manifest.model_copy(update={"builds_on": known})
+            release = self._announced(manifest)
         self._require_same(release)
         if release.state == "withdrawn":
             self._mark("withdrawn", release.id)
@@ -121,6 +133,16 @@ class Delivery:
             )
         self._mark("sealed", release.id)
         return release
+
+    def _announced(self, manifest: ReleaseCreate) -> Release:
+        try:
+            return self._miner.create_release(self._entry.study, manifest)
+        except Refused as refused:
+            if refused.problem_code != HistoryLost.code:
+                raise
+            raise HistoryLost(
+                refused.message, where=refused.where, remedy=f"{refused.remedy} {WAYS_OUT}"
+            ) from None
 
     def _require_one_secret(self) -> None:
         require_one_secret(self._prepared.manifest.linkage, self._miner, self._entry.study)

@@ -105,9 +105,9 @@ class Leaving(ABC):
     def outgoing(self) -> Outgoing:
         """Return what leaves."""
 
-    def require_allowed(self, *, accept_added_loss: bool) -> None:
+    def require_allowed(self, options: PublishOptions) -> None:
         """Check that it may leave after what has left. Raises PlanConflict."""
-        if not accept_added_loss:
+        if not options.accept_added_loss:
             refuse_conflicts(self.draws, self.entries)
 
     def before_announcing(self, delivery: Delivery) -> None:

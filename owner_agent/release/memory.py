@@ -27,9 +27,16 @@ import pyarrow as pa
 
 from owner_agent.randomize.draws import random_epoch
 from owner_agent.release.client import Miner
-from owner_agent.release.composition import beyond, known_entries, require_reported, spent
+from owner_agent.release.composition import (
+    beyond,
+    known_entries,
+    require_reported,
+    spent,
+    unknown_in_outbox,
+)
 from owner_agent.release.ledger import Entry, Ledger
 from owner_agent.release.left import entries_of, unknown
+from owner_agent.release.outbox import OUTBOX, reopen
 from owner_agent.site.planning import planned
 from owner_agent.site.site import Site
 from owner_agent.state.environment import Environment
@@ -64,6 +71,7 @@ from pramana_core.wire.parts import (
     key_order,
     locate,
 )
+from pramana_core.wire.releases import Release
 
 FOLDER = "reported"
 """The folder's name in a state directory."""
@@ -392,9 +400,9 @@ def save_memory(
 
 def set_apart(state: Path, now: datetime) -> None:
     """Give what is remembered another name: after a loss nothing is drawn as it was before."""
-    folder = state / FOLDER
-    if folder.exists():
-        folder.rename(state / f"{FOLDER}-until-{now:%Y%m%dT%H%M%S%f}")
+    for name in (FOLDER, OUTBOX):
+        if (folder := state / name).exists():
+            folder.rename(state / f"{name}-until-{now:%Y%m%dT%H%M%S%f}")
 
 
 def remembered_studies(state: Path) -> list[str]:
@@ -487,7 +495,7 @@ def begin_new_epoch(site: Site, environment: Environment, *, anyway: bool = Fals
                 known = ledger.entries()
         lost = lost or _remembers_more(state, known)
         asked = _asked(site, environment, known)
-        counted = asked or ()
+        counted = (*(asked or ()), *_counted_in_outbox(site, environment, known, asked or ()))
         if not (lost or counted or anyway):
             raise OptionError(
                 "Nothing is missing here: the ledger has all that the audit log and the miner have."
@@ -498,6 +506,7 @@ def begin_new_epoch(site: Site, environment: Environment, *, anyway: bool = Fals
                 " in the ledger, it is.",
             )
         _, missing = beyond(state, [*known, *counted])
+        missing = (*missing, *unknown_in_outbox(state, [*known, *counted]))
         epoch = random_epoch(environment.random_bytes)
         ledger.begin_anew(epoch, counted, environment.now())
         # From here on nothing reads what was remembered: all is drawn in the new epoch.
@@ -567,6 +576,47 @@ def _remembers_more(state: Path, known: tuple[Entry, ...]) -> bool:
     return False
 
 
+def _counted_in_outbox(
+    site: Site, environment: Environment, known: tuple[Entry, ...], counted: tuple[Entry, ...]
+) -> tuple[Entry, ...]:
+    """Return entries of the outbox's releases that may have left and are in neither."""
+    outbox, found = site.state / OUTBOX, list[Release]()
+    study = site.file.miner or site.file.peer
+    for name in unknown_in_outbox(site.state, [*known, *counted]):
+        with suppress(StoreCorrupt):  # It stays uncounted, and is named.
+            prepared = reopen(outbox, name)
+            if prepared is None or study is None:
+                continue
+            manifest = prepared.manifest
+            kind = manifest.release_kind
+            release = {
+                "id": name,
+                "study": study.study,
+                "owner": site.owner,
+                "name": name,
+                "state": "open",
+                "kind": manifest.kind,
+                kind.field: manifest.content,
+                kind.digest_field: kind.read(manifest.content).digest,
+                "records": manifest.records,
+                "parts": len(manifest.parts),
+                "parts_received": [],
+                "digest": manifest.digest,
+                "created": environment.now(),
+                "sealed": None,
+            }
+            found.append(Release.model_validate(release))
+    miner = "" if site.file.miner is None else site.file.miner.url
+    return entries_of(found, known, _columns(site), None, miner, environment.now())
+
+
+def _columns(site: Site) -> dict[str, str]:
+    """Return the column of each variable, as far as the site file says so."""
+    with suppress(InputError):  # A site file without variables still has releases.
+        return dict(planned(site).columns)
+    return {}
+
+
 def _asked(
     site: Site, environment: Environment, known: tuple[Entry, ...]
 ) -> tuple[Entry, ...] | None:
@@ -577,12 +627,9 @@ def _asked(
         token = TokenStore(site.state).load(site.miner.study)
     except Unauthenticated:
         return None
-    columns: dict[str, str] = {}
-    with suppress(InputError):  # A site file without variables still has releases.
-        columns = dict(planned(site).columns)
     with Miner.of(site, token, environment) as miner:
         found = unknown(miner.releases(site.miner.study), known)
         told = None
         with suppress(Refused):  # Each release counts by itself then.
             told = miner.privacy(site.miner.study)
-        return entries_of(found, known, columns, told, miner.url, environment.now())
+        return entries_of(found, known, _columns(site), told, miner.url, environment.now())

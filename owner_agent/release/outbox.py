@@ -53,6 +53,8 @@ OUTBOX = "outbox"
 """The folder's name in a state directory."""
 
 MANIFEST = "manifest.json"
+UNSENT = "unsent"
+"""A file in the folder of a release of which nothing has left; it goes before anything does."""
 _UNFINISHED = ".unfinished-"
 
 
@@ -62,6 +64,11 @@ class PreparedRelease:
 
     folder: Path
     manifest: ReleaseCreate
+
+    def mark_leaving(self) -> None:
+        """Write down, durably, that it may have left from here on. The ledger has it before."""
+        (self.folder / UNSENT).unlink(missing_ok=True)
+        sync_directory(self.folder)
 
     def part(self, number: int) -> bytes:
         """Return one part's bytes.
@@ -162,6 +169,7 @@ def _prepared(outbox: Path, temporary: Path, records: Outgoing, per_part: int) -
         shutil.rmtree(temporary)
         return _found(folder, manifest)
     write_durably(temporary / MANIFEST, _json(manifest))
+    write_durably(temporary / UNSENT, b"")
     with storing("a release", folder):
         sync_directory(temporary)
         temporary.rename(folder)
@@ -188,6 +196,15 @@ def reopen(outbox: Path, name: str) -> PreparedRelease | None:
     except (OSError, ValueError, PramanaError):
         pass  # All of these mean the one thing that is said below.
     raise _corrupt(path, folder)
+
+
+def may_have_left(outbox: Path) -> tuple[str, ...]:
+    """Return the names of the releases in an outbox of which something may have left."""
+    return tuple(
+        folder.name
+        for folder in (sorted(outbox.iterdir()) if outbox.exists() else ())
+        if not folder.name.startswith(".") and not (folder / UNSENT).exists()
+    )
 
 
 def discard(outbox: Path, name: str) -> None:

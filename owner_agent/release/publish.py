@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+from owner_agent.release.approval import Approval
 from owner_agent.release.client import Miner
 from owner_agent.release.delivery import Delivery, withdrawn
 from owner_agent.release.leaving import Leaving
@@ -80,6 +81,7 @@ def publish(
     options: PublishOptions,
     watch: StagedProgress = lambda _stage, _done, _total: None,
     show: Callable[[Made], object] = lambda _now: None,
+    approval: Approval | None = None,
 ) -> PublishOutcome:
     """Publish what a site releases of a kind, or continue where an earlier attempt ended.
 
@@ -90,11 +92,13 @@ def publish(
         options: the size of parts, and what is chosen where privacy would be lost.
         watch: told of the progress.
         show: called with what is about to leave, before it is in the outbox or sent.
+        approval: what somebody said yes to; None where nobody was shown anything before.
 
     Raises:
         InputError: the site file or the table is wrong; PlanConflict if a column left before in
             another form, or other records under the same draws; RecordsCorrected if records would
             be reported differently and nothing is chosen.
+        ChangedSinceShown: the site file, the table or a file that they need changed since.
         BudgetExceeded: columns would have lost more than the site file allows.
         StoreCorrupt: what left before is not remembered; HistoryLost if that is so of releases.
         KeyFileError: a secret is absent or unsafe.
@@ -109,8 +113,12 @@ def publish(
     """
     with publishing_alone(site.state):
         token = TokenStore(site.state).load(site.miner.study)
+        if approval is not None:
+            approval.require(site)
         now = kind.of(site, watch, options, environment)
-        now.require_allowed(accept_added_loss=options.accept_added_loss)
+        if approval is not None:  # Meanwhile its table was read.
+            approval.require(site)
+        now.require_allowed(options)
         show(now)
         ledger, outbox = Ledger(site.state), site.state / OUTBOX
         entry = ledger.find_content(site.miner.url, site.miner.study, now.identity)

@@ -20,9 +20,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from owner_agent.randomize.draws import pseudonyms, random_epoch
+from owner_agent.randomize.record_ids import normalized_ids
 from owner_agent.randomize.reports import Randomizer, SortedReports
 from owner_agent.release.composition import (
     known_entries,
+    left_draws,
     planned_draws,
     population_of,
     refuse_conflicts,
@@ -169,7 +171,7 @@ class TableRecords:
         id_column, start = self._site.file.record_id, 0
         columns = needed_columns(self._site)
         for text in read_chunks(self._site.table, columns, rows=self._rows):
-            ids = text.columns[id_column]
+            ids = normalized_ids(text.columns[id_column])
             missing.add(pc.equal(ids, "").to_numpy(zero_copy_only=False), start)
             start += text.rows
             codes = encoder.add(text)
@@ -262,10 +264,17 @@ class PreparedRecords(Leaving):
         draws = told_draws(self.plan.plan, self.draws)
         return Outgoing.of(self.settled.randomized, self.linkage, draws)
 
-    def require_allowed(self, *, accept_added_loss: bool) -> None:
-        """Check as for all, but for the draws that were chosen in the place of earlier ones."""
-        if not accept_added_loss:
+    def require_allowed(self, options: PublishOptions) -> None:
+        """Check as for all, but for the draws that were chosen in the place of earlier ones.
+
+        And that no people are taken for others, whose losses would not be counted.
+        """
+        if not options.accept_added_loss:
             refuse_conflicts(self.draws, self.entries, self.settled.renewed)
+        counted_once = {old.identity for old in left_draws(self.entries)}
+        repeated = any(draw.randomized and draw.identity in counted_once for draw in self.draws)
+        if self.settled.exchange is not None and repeated and not options.accept_new_people:
+            self.settled.exchange.require_small("--accept-new-people")
 
     def before_announcing(self, delivery: Delivery) -> None:
         """Check that the miner has the plan that this owner adopted, and remember the reports."""

@@ -542,7 +542,7 @@ class PreparedTree(Leaving):
         new = [draw.column for draw in self.draws if draw.randomized and draw.identity not in known]
         return tuple(column for column in new if after[column] > most)
 
-    def require_allowed(self, *, accept_added_loss: bool) -> None:
+    def require_allowed(self, options: PublishOptions) -> None:
         """Check that the tree may leave after what has left.
 
         Raises:
@@ -562,4 +562,4 @@ class PreparedTree(Leaving):
                 remedy="Publish what left before again, ask for a smaller epsilon, or allow more.",
             )
         if most is None:
-            super().require_allowed(accept_added_loss=accept_added_loss)
+            super().require_allowed(options)

@@ -7,11 +7,17 @@ values were corrected since they were reported, block by block, and nothing of t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from owner_agent.release.composition import spent
-from owner_agent.release.corrections import Correction, ReleaseHistory, examine
+from owner_agent.release.corrections import (
+    CorrectedRelease,
+    Correction,
+    Exchange,
+    ReleaseHistory,
+    examine,
+)
 from owner_agent.release.ledger import Entry, Ledger
 from owner_agent.release.randomized import TableRecords
 from owner_agent.report.losses import finite
@@ -55,11 +61,15 @@ class BlockCorrections:
 
 @dataclass(frozen=True)
 class Corrected:
-    """What was found of records that left before; `reason` says why nothing could be."""
+    """What was found of records that left before; `reason` says why nothing could be.
+
+    `exchanges` has of each study how its records differ from those of the last release.
+    """
 
     choice: CorrectionChoice | None
     blocks: tuple[BlockCorrections, ...] = ()
     reason: str | None = None
+    exchanges: tuple[Exchange, ...] = ()
 
     def renewed(self, choice: CorrectionChoice | None) -> frozenset[str]:
         """Return the blocks that would be drawn anew under a choice, else the site file's."""
@@ -73,13 +83,18 @@ class Corrected:
         return self.choice is None and any(block.waits for block in self.blocks)
 
     @property
+    def large_exchange(self) -> Exchange | None:
+        """The exchange that needs a yes of its own, if there is one."""
+        return next((one for one in self.exchanges if one.is_large), None)
+
+    @property
     def may_keep(self) -> bool:
         """Whether records can keep their reports: whether these are all remembered."""
         return not any(block.correction.forgotten for block in self.blocks)
 
     def found(self) -> tuple[str, ...]:
         """Say in sentences what was found, where the choice is offered beside them."""
-        said = []
+        said = [str(one) for one in self.exchanges]
         for block in self.blocks:
             one = block.correction
             if one.forgotten:
@@ -99,6 +114,7 @@ class Corrected:
             "compared": self.reason is None,
             "reason": self.reason,
             "blocks": [block.as_dict() for block in self.blocks],
+            "records": [asdict(one) for one in self.exchanges],
         }
 
     def lines(self) -> tuple[str, ...]:
@@ -106,7 +122,8 @@ class Corrected:
         if self.reason is not None:
             return (f"Corrected records were not looked for: {self.reason}",)
         said = (_line(block, self.choice) for block in self.blocks)
-        return tuple(line for line in said if line is not None)
+        exchanges = (str(one) for one in self.exchanges)
+        return (*exchanges, *(line for line in said if line is not None))
 
 
 def corrected_of(site: Site, plan: PlannedSite, watch: Progress) -> Corrected | None:
@@ -128,7 +145,7 @@ def corrected_of(site: Site, plan: PlannedSite, watch: Progress) -> Corrected | 
         return None
     choice = site.file.corrections
     try:
-        found = [c for study in affected for c in _compared(site, study, plan, entries, watch)]
+        compared = [_compared(site, study, plan, entries, watch) for study in affected]
     except (InputError, KeyFileError, StorageFull) as error:
         return Corrected(choice, reason=error.message)
     before = spent(entries)
@@ -137,17 +154,19 @@ def corrected_of(site: Site, plan: PlannedSite, watch: Progress) -> Corrected | 
         choice,
         tuple(
             BlockCorrections(correction, kept, kept + epsilon(blocks[correction.block].channel))
-            for correction in found
+            for one in compared
+            for correction in one.corrections
             for kept in (
                 max(before.get(plan.columns[n], 0.0) for n in blocks[correction.block].names),
             )
         ),
+        exchanges=tuple(one.exchange for one in compared if one.exchange is not None),
     )
 
 
 def _compared(
     site: Site, study: str, plan: PlannedSite, entries: Sequence[Entry], watch: Progress
-) -> tuple[Correction, ...]:
+) -> CorrectedRelease:
     """Compare the table with what left in one study."""
     secrets = KeyStore(site.state).load()
 
@@ -156,7 +175,7 @@ def _compared(
 
     records = TableRecords(site, study, plan, secrets, told, CHUNK_ROWS)
     past = ReleaseHistory.of(site.state, entries, secrets, study)
-    return examine(plan.plan, records, past).corrections
+    return examine(plan.plan, records, past)
 
 
 def _counted(one: Correction) -> str:

@@ -10,7 +10,6 @@ Also here:
 
 from __future__ import annotations
 
-import hashlib
 import tomllib
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -116,17 +115,6 @@ def planned(site: Site) -> PlannedSite:
         study.require_followed(plan)
     columns = {v.name: v.source for v in site.file.variables}
     return PlannedSite(variables, plan, sensitive, columns, study)
-
-
-def content_digest(site: Site, plan: PlannedSite) -> str:
-    """Return what stands for all that a yes is to: what the site file says, and its plan.
-
-    The plan has the categories that are listed in files of their own, and `plan.adopted` all of the
-    study's plan. SHA-256, in hexadecimal.
-    """
-    study = "" if plan.adopted is None else plan.adopted.plan.digest
-    said = "\n".join((plan.plan.digest, study, site.file.model_dump_json()))
-    return hashlib.sha256(said.encode()).hexdigest()
 
 
 def awaiting_plan(site: Site) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from owner_agent.randomize.record_ids import normalized_ids
 from owner_agent.randomize.sampling import impossible_records
 from owner_agent.site.planning import PlannedSite, raise_together
 from owner_agent.site.site import Site, VariableSection
@@ -212,6 +213,7 @@ def _impossible_combination(plan: PlannedSite, block: Block, words: str) -> Tabl
 
 def record_id_problems(ids: pa.Array, column: str) -> list[PramanaError]:
     """Return what is wrong with record ids: some are empty, or there more than once."""
+    ids = normalized_ids(ids)
     empty = pc.equal(ids, "").to_numpy(zero_copy_only=False)
     # The dictionary's indices number the distinct ids in order of appearance.
     index = ids.dictionary_encode().indices.to_numpy()

@@ -158,6 +158,12 @@ class RecordsCorrected(
     """Records that were reported before have other values now, and nobody said what to do."""
 
 
+class RecordsExchanged(
+    PlanConflict, code="records-exchanged", title="Many records are others than were reported"
+):
+    """Many records are gone or new since the last release, and nobody said whose they are."""
+
+
 class StructureError(InputError, code="structure-invalid", title="The structure is not a network"):
     """A network structure with a cycle, an unknown node or a repeated parent."""
 
@@ -259,6 +265,12 @@ class NotFound(StateError, code="not-found", title="Not found", http_status=404)
 
 class Conflict(StateError, code="conflict", title="In conflict with what is stored"):
     """The same key was used before with other content."""
+
+
+class ChangedSinceShown(
+    StateError, code="changed-since-shown", title="It changed since it was shown"
+):
+    """Somebody agreed to what was shown, and something else would be done now."""
 
 
 class PartDigestMismatch(

@@ -47,7 +47,7 @@ def customers() -> str:
 
 
 def _mask(run, site: Path, *words: str):
-    done = run("owner_agent", "mask", "--publish", *words, "--json", "--site", str(site))
+    done = run("owner_agent", "mask", "--publish", "--yes", *words, "--json", "--site", str(site))
     return done, json.loads(done.stdout)["release"] if done.returncode == 0 else None
 
 
@@ -101,7 +101,16 @@ def test_a_regression_at_the_miner_is_that_of_the_masked_file(learning_study, cu
 def test_killed_in_between_it_is_continued_with_the_same_bytes(learning_study, customers, run):
     study = learning_study
     site = study.add_owner("kiosk", customers, MASK)
-    words = ["mask", "--publish", "--part-records", "50", "--no-report", "--site", str(site)]
+    words = [
+        "mask",
+        "--publish",
+        "--yes",
+        "--part-records",
+        "50",
+        "--no-report",
+        "--site",
+        str(site),
+    ]
     killed_in_mid_upload(study, 4, *words)
     (release,) = (r for r in study.releases() if r["owner"] == "kiosk")
     assert (release["state"], len(release["parts_received"])) == ("open", 4)

@@ -47,7 +47,9 @@ def _section(name: str = "site") -> str:
 
 
 def _share(run, site: Path, *words: str):
-    done = run("owner_agent", "share-model", "--publish", *words, "--json", "--site", str(site))
+    done = run(
+        "owner_agent", "share-model", "--publish", "--yes", *words, "--json", "--site", str(site)
+    )
     return done, json.loads(done.stdout)["release"] if done.returncode == 0 else None
 
 
@@ -60,7 +62,7 @@ def test_trees_of_two_owners_arrive_sealed_and_are_learned_from(learning_study, 
     done, first = _share(run, north)
     assert done.returncode == 0, done.stderr
     assert (first["already"], first["records"]) == (False, 2000)
-    words = ["share-model", "--publish", "--no-report", "--site", str(south)]
+    words = ["share-model", "--publish", "--yes", "--no-report", "--site", str(south)]
     log = study.root / "killed.log"
     assert Forked(KILLED, *words, out=log).wait() == -signal.SIGKILL, log.read_text()
     state = south.parent / ".pramana"

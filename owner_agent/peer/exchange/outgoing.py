@@ -174,6 +174,8 @@ def outgoing(
     draws = draws_of(holding, share, settled, entries)
     if not consent.added_loss:
         refuse_conflicts(draws, entries, settled.renewed)
+        if settled.exchange is not None:
+            settled.exchange.require_small("--accept-added-loss")
     reports = share.of(settled.randomized)
     # The announcement holds digests of the reports: who guesses them could check the guess.
     settled.remember(past, reports.digest)

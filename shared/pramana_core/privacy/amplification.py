@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import singledispatch
 from typing import Self
@@ -279,10 +279,10 @@ class CoinDisclosure:
 class BlockDisclosure:
     """What one block of one release told: whose, about which variables, how much, by which draws.
 
-    `draw` identifies the draws among those of the owner: equal exactly if every record's draw is
-    the same, so that the same draws told twice add nothing. `randomized` is false where the values
-    themselves were told; `amplification` then counts for nothing. `coin` says of a part of a study
-    plan what it tells set by set; then `amplification` is that of the set that tells most.
+    `draw` identifies the draws: equal exactly if every record's draw is the same, so that the same
+    draws told twice add nothing, under whatever owner's name. `randomized` is false where the
+    values themselves were told; `amplification` then counts for nothing. `coin` says of a part of
+    a study plan what it tells set by set; then `amplification` is that of the set that tells most.
     """
 
     owner: str
@@ -336,7 +336,10 @@ class StudyDisclosure:
 
 
 def told_by(
-    disclosures: Iterable[BlockDisclosure], *, different_people: bool = False
+    disclosures: Iterable[BlockDisclosure],
+    *,
+    different_people: bool = False,
+    removed: Collection[str] = (),
 ) -> StudyDisclosure:
     """Add up what left.
 
@@ -349,14 +352,19 @@ def told_by(
         disclosures: what left, in any order; the same draws may occur more than once.
         different_people: whether no record is at more than one owner. A record then has lost what
             its own owner told; otherwise the sum over all owners is an upper bound.
+        removed: owners that left the study. Their people may be those of any owner, which may have
+            joined again under another name: what they told counts for every owner's people.
     """
     distinct = {(t.owner, t.draw, t.variables): t for t in disclosures}.values()
     by_owner = _grouped(distinct, lambda t: [t.owner])
     owners = {owner: _extremes(mine) for owner, mine in by_owner.items()}
-    secrets = [
-        _variables(disclosures)
-        for disclosures in (by_owner.values() if different_people else [distinct])
-    ]
+    people: list[Iterable[BlockDisclosure]] = [distinct]
+    if different_people:
+        anywhere = [t for t in distinct if t.owner in removed]
+        there = [mine for owner, mine in by_owner.items() if owner not in removed]
+        people = [[*mine, *anywhere] for mine in there] or [anywhere]
+    people = [{(t.draw, t.variables): t for t in one}.values() for one in people]
+    secrets = [_variables(one) for one in people]
     variables = {
         name: max(known[name] for known in secrets if name in known)
         for name in dict.fromkeys(name for known in secrets for name in known)
@@ -366,10 +374,8 @@ def told_by(
         for owner, mine in by_owner.items()
         for variable, about in _grouped(mine, lambda t: t.variables).items()
     ]
-    record = _extremes(distinct)
-    if different_people:
-        largest = max((e.determined for e in owners.values()), default=NOTHING)
-        record = Extremes(max(variables.values(), default=NOTHING), largest)
+    each = [_extremes(one) for one in people]
+    record = Extremes(max(e.independent for e in each), max(e.determined for e in each))
     return StudyDisclosure(tuple(columns), owners, variables, record)
 
 

@@ -95,7 +95,9 @@ class ReleaseCreate(ReleaseBody):
     not there. `keyed_draws` has, per block, an opaque identity of the key and the epoch that its
     draws are made by: equal in two releases of an owner exactly if a record of both has the same
     report in them, unless its value was changed. Unlike `draws` it is not another one where records
-    were added or removed; reports are compared by it.
+    were added or removed; reports are compared by it. `builds_on` are the digests of all releases
+    to the study that the owner's ledger knows of, under whatever name the owner had: an
+    announcement is refused if the miner has another of this owner, or one by the same keyed draws.
     """
 
     name: Name
@@ -105,6 +107,7 @@ class ReleaseCreate(ReleaseBody):
     draws: DrawIds | None = None
     linkage: Sha256 | None = None
     keyed_draws: DrawIds | None = None
+    builds_on: Annotated[list[Sha256], Field(max_length=MAX_PARTS)] | None = None
 
     @model_validator(mode="after")
     def _consistent(self) -> ReleaseCreate:
@@ -136,7 +139,7 @@ class ReleaseCreate(ReleaseBody):
         first = {"name": written.pop("name")} if "name" in written else {}
         if self.kind == RANDOMIZED:
             written.pop("kind", None)
-        for name in ("linkage", "keyed_draws"):
+        for name in ("linkage", "keyed_draws", "builds_on"):
             if getattr(self, name) is None:
                 written.pop(name, None)
         absent = [kind.field for kind in KINDS.values() if kind.name != self.kind]

@@ -169,7 +169,7 @@ def test_publish_shows_the_report_and_asks(bench, command, monkeypatch, answer, 
     assert ended.exit_code == 0, ended.err
     assert list(bench.state.rglob("plan.html"))
     assert "Publish this to asia at http" in ended.out
-    assert ("Nothing left." in ended.out) != leaves
+    assert ("Nothing was sent." in ended.out) != leaves
     assert len(bench.miner.sealed()) == leaves
 
 
@@ -178,7 +178,7 @@ def test_publish_shows_the_report_and_asks(bench, command, monkeypatch, answer, 
 def test_nothing_leaves_a_script_that_does_not_say_yes(bench, command, words):
     ended = command("publish", *words)
     assert (ended.exit_code, ended.out) == (2, "")
-    assert "nobody said yes" in ended.err
+    assert "was not confirmed" in ended.err
     assert "say --yes" in ended.err
     assert bench.miner.sealed() == []
 

@@ -157,6 +157,6 @@ def test_a_masked_table_is_shown_before_there_are_keys(bench, command):
     assert "This site has no keys yet" in ended.err
     assert not (bench.state / "keys").exists()
     KeyStore(bench.state).add("draw", bytes(range(1, 33)))
-    ended = command("mask", "--publish")
+    ended = command("mask", "--publish", "--yes")
     assert ended.exit_code != 0
     assert bench.miner.sealed() == []

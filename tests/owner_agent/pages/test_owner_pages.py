@@ -138,7 +138,7 @@ def test_a_yes_is_to_what_was_shown(bench, browser, site_text, old, new):
     bench.write(site_text.replace(old, new))
     answer = browser.post("/pages/publish", {"shown": shown, "yes": "on"})
     assert answer.status_code == 409
-    assert "says something else" in answer.text
+    assert "changed since" in answer.text
     assert bench.miner.requests == []
 
 
@@ -153,7 +153,7 @@ def test_a_yes_is_to_what_was_shown_until_it_leaves(bench, browser, site_text):
     bench.miner._handle = changes
     ended = browser.publish(yes="on")
     assert ended.url.path.startswith("/pages/publications/"), "what was sent was still so"
-    assert "says something else" in ended.text
+    assert "changed since" in ended.text
     assert bench.miner.releases == {}
     assert Ledger(bench.state).entries() == ()
 
@@ -171,7 +171,7 @@ def test_a_list_of_categories_is_part_of_what_was_shown(bench, browser, site_tex
     by_name = 'categories_from = "regions.txt"'
     bench.write(site_text.replace('categories = ["north", "south", "east"]', by_name))
     monkeypatch.setattr(PreparedRecords, "of", changed_before)
-    assert "says something else" in browser.publish(yes="on").text
+    assert "changed since" in browser.publish(yes="on").text
     assert bench.miner.releases == {}
 
 
@@ -278,13 +278,20 @@ def test_peers_that_wait_for_a_yes(bench, browser, site_text):
     assert "\u2068smoker\u2069" not in page
     (asked,) = asked_sessions(bench.state)
     address = f"/pages/peers/{asked.key}"
+    shown = page.partition('name="shown" value="')[2].partition('"')[0]
+    bench.write(site_text.replace("p1 = 0.1", "p1 = 0.01") + PEER)
+    refused = browser.post(address, {"decision": "yes", "shown": shown})
+    assert refused.status_code == 409, "the site file is another one than was shown"
+    bench.write(site_text + PEER)
+    browser.get("/pages/peers")
     for decision, state in (("yes", "accepted"), ("no", "refused"), ("yes", "accepted")):
-        assert browser.post(address, {"decision": decision}).status_code == 200
+        answer = browser.post(address, {"decision": decision, "shown": shown})
+        assert answer.status_code == 200
         assert [one.decision for one in asked_sessions(bench.state)] == [state]
         browser.get("/pages/peers")
     assert browser.post(address, {"decision": "perhaps"}).status_code == 422
     browser.get("/pages/peers")
-    assert browser.post("/pages/peers/" + "0" * 64, {"decision": "yes"}).status_code == 404
+    assert browser.post("/pages/peers/" + "0" * 64, {"decision": "yes", "shown": shown}).status_code == 404
     require_yes(bench.site, proposal, bench.environment.now(), pytest.fail)
     browser.get("/pages/peers")
     assert browser.post(address, {"decision": "no"}).status_code == 404, "it has begun"

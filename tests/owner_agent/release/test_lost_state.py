@@ -23,6 +23,7 @@ from pramana_core.errors import (
     Unauthenticated,
 )
 from pramana_core.wire.parts import RecordSchema, decode_part
+from tests.owner_agent.conftest import Killed
 
 EPSILON = 2.0149  # ln 7.5 of the binary channel
 PARTS = {
@@ -192,6 +193,36 @@ def test_an_older_copy_of_any_part_is_found_or_harmless(left, table_text, old):
             assert refused is not None
             assert refused is HistoryLost or options.corrections is None
         assert _told_by_comparing(left.miner) == 0
+
+
+@pytest.mark.parametrize("old", [("ledger", *c) for n in range(3) for c in itertools.combinations(
+    ("memory", "audit log"), n)])  # fmt: skip
+def test_an_older_ledger_beside_a_newer_outbox_is_found_at_a_restored_miner(left, table_text, old):
+    _publish(left, corrections="fresh")
+    shutil.copytree(left.state, left.folder / "newest")
+    left.write(table=table_text(50).replace(",no,", ",yes,"))
+    for options in CHOICES:
+        _restored(left, copy="newest")
+        for part in old:
+            _remove(left.state / PARTS[part])
+            older = left.folder / "backup" / PARTS[part]
+            (shutil.copytree if older.is_dir() else shutil.copy)(older, left.state / PARTS[part])
+        left.miner.releases = {}
+        assert _tried(left, options) is HistoryLost
+        assert left.miner.releases == {}
+
+
+def test_what_was_prepared_and_never_left_is_no_loss(bench, table_text):
+    """A crash before the ledger's entry, and a package for a session that never began."""
+    bench.miner.faults = [("before", Killed())]
+    with pytest.raises(Killed):
+        _publish(bench)
+    (name,) = (path.name for path in (bench.state / "outbox").iterdir())
+    ledger = Ledger(bench.state)
+    assert [(entry.name, entry.left) for entry in ledger.entries()] == [(name, False)]
+    (bench.state / "outbox" / name).rename(bench.state / "outbox" / "r-0123456789ab")
+    bench.write(table=table_text(60))
+    assert not _publish(bench).already
 
 
 def test_a_key_copied_into_a_new_directory_publishes_nothing(left):

@@ -53,7 +53,7 @@ def test_the_report_stays_with_its_owner_and_says_so(shop, command, rows):
 @pytest.mark.slow
 def test_no_confidential_number_is_in_what_the_command_prints_or_in_the_json(shop, command, rows):
     texts = [text for row in rows for text in row.split(",")[3:]]
-    plain = command("mask", "--publish")
+    plain = command("mask", "--publish", "--yes")
     told = command("mask", "--json")
     numbers = _page(shop).with_suffix(".json").read_text()
     for text in texts:
@@ -84,17 +84,17 @@ def test_publishing_reports_first_and_then_sends(shop, command):
     shop.miner.people = "same"
     # The study and the linkage secret are asked for before.
     shop.miner.faults = [None, None, ("before", 409)]
-    refused = command("mask", "--publish")
+    refused = command("mask", "--publish", "--yes")
     assert "Study asia says that its owners hold the same people: " in refused.out
     assert refused.exit_code == 4
     assert _page(shop).exists()
     assert not shop.miner.releases
-    done = command("mask", "--publish", "--json")
+    done = command("mask", "--publish", "--yes", "--json")
     assert done.exit_code == 0, done.err
     assert "hold the same people" in done.err
     release = json.loads(done.out)["release"]
     assert (release["already"], release["method"], release["records"]) == (False, "egadp", 120)
-    again = command("mask", "--publish")
+    again = command("mask", "--publish", "--yes")
     assert f"Release {release['name']} is already sealed; nothing was sent" in again.out
     assert "expenditure left before: epsilon no bound (masked)" in again.out
     shown = command("ledger").out
@@ -106,14 +106,14 @@ def test_publishing_reports_first_and_then_sends(shop, command):
 @pytest.mark.usefixtures("measured_once")
 @pytest.mark.slow
 def test_what_may_not_leave_again_is_said_before_and_refused(shop, command, rows, written):
-    assert command("mask", "--publish").exit_code == 0
+    assert command("mask", "--publish", "--yes").exit_code == 0
     shop.write(table=written(rows[1:]), site=(shop.folder / "site.toml").read_text())
     shown = command("mask")
     assert shown.exit_code == 0
     assert "left before in another form: publishing is refused" in " ".join(shown.err.split()) + (
         " ".join(shown.out.split())
     )
-    done = command("mask", "--publish")
+    done = command("mask", "--publish", "--yes")
     assert done.exit_code == 2
     assert "error (plan-conflict): " in done.err
     assert len(shop.miner.releases) == 1
@@ -140,13 +140,13 @@ def test_without_a_miner_or_with_keys_missing(shop, command, site_text):
     head, _, rest = site_text.partition("[miner]")
     shop.write(head + "[mask]" + rest.partition("[mask]")[2])
     assert command("mask", "--json").exit_code == 0
-    assert command("mask", "--publish").exit_code == 2
+    assert command("mask", "--publish", "--yes").exit_code == 2
     (shop.state / "keys" / "draw.key").unlink()
     shown = command("mask", "--json")
     assert (shown.exit_code, "no keys yet" in shown.err) == (0, True)
     assert not (shop.state / "keys" / "draw.key").exists()
     shop.write(site_text)
-    assert command("mask", "--publish").exit_code == 3
+    assert command("mask", "--publish", "--yes").exit_code == 3
 
 
 @pytest.mark.usefixtures("measured_once")

@@ -134,7 +134,7 @@ def test_another_study_gets_the_tree_that_was_drawn(private, draws, private_text
     there = PreparedTree.of(private.site, unwatched)
     assert there.made.message == here
     assert len(draws) == 1
-    there.require_allowed(accept_added_loss=False)
+    there.require_allowed(PublishOptions())
 
 
 def test_nothing_of_a_private_message_depends_on_how_many_records_are_complete(

@@ -38,7 +38,7 @@ def test_the_report_stays_with_its_owner_and_nothing_else_is_written(clinic, com
 
 
 def test_the_message_beside_the_page_is_what_leaves(clinic, command):
-    command("share-model", "--publish")
+    command("share-model", "--publish", "--yes")
     (release,) = clinic.miner.sealed()
     shown = json.loads(_page(clinic).with_suffix(".message.json").read_text())
     assert shown == release["manifest"].model.model_dump(mode="json", by_alias=True)
@@ -51,7 +51,7 @@ def test_no_extreme_value_and_no_record_id_is_in_anything_that_is_written_or_sen
     clinic, command, rows, caplog
 ):
     caplog.set_level(logging.DEBUG)
-    shown = [command("share-model", "--publish"), command("share-model", "--json")]
+    shown = [command("share-model", "--publish", "--yes"), command("share-model", "--json")]
     shown += [command("ledger"), command("ledger", "--json"), command("check", "--json")]
     texts = [done.out + done.err for done in shown] + [caplog.text]
     texts += [body.decode("latin-1") for body in clinic.files().values()]
@@ -100,17 +100,17 @@ def test_publishing_shows_first_and_then_sends(clinic, command):
     clinic.miner.people = "same"
     # The study and the linkage secret are asked for before.
     clinic.miner.faults = [None, None, ("before", 409)]
-    refused = command("share-model", "--publish")
+    refused = command("share-model", "--publish", "--yes")
     assert "Study asia says that its owners hold the same people: " in refused.out
     assert refused.exit_code == 4
     assert _page(clinic).exists()
     assert not clinic.miner.releases
-    done = command("share-model", "--publish", "--json")
+    done = command("share-model", "--publish", "--yes", "--json")
     assert done.exit_code == 0, done.err
     assert "hold the same people" in done.err
     release = json.loads(done.out)["release"]
     assert (release["already"], release["records"]) == (False, 300)
-    again = command("share-model", "--publish")
+    again = command("share-model", "--publish", "--yes")
     assert f"Release {release['name']} is already sealed; nothing was sent" in again.out
     assert "age left before: epsilon no bound (shared tree)" in again.out
     shown = " ".join(command("ledger").out.replace("│", " ").split())
@@ -122,7 +122,7 @@ def test_publishing_shows_first_and_then_sends(clinic, command):
 def test_what_may_not_leave_again_is_said_before_and_refused(
     clinic, command, rows, written, site_text
 ):
-    assert command("share-model", "--publish").exit_code == 0
+    assert command("share-model", "--publish", "--yes").exit_code == 0
     clinic.write(site_text, written(rows[1:]))
     shown = command("share-model")
     assert shown.exit_code == 0
@@ -130,7 +130,7 @@ def test_what_may_not_leave_again_is_said_before_and_refused(
         (shown.out + shown.err).split()
     )
     assert "refused unless you accept the added loss" in _page(clinic).read_text()
-    done = command("share-model", "--publish")
+    done = command("share-model", "--publish", "--yes")
     assert done.exit_code == 2
     assert "error (plan-conflict): " in done.err
     assert "subtracting their counts" in done.err
@@ -150,7 +150,7 @@ def test_a_tree_of_which_nothing_is_required_is_warned_of_loudly(clinic, command
 def test_a_private_tree_is_shown_with_its_epsilon(clinic, command, private_text):
     pytest.importorskip("opendp")
     clinic.write(private_text)
-    done = command("share-model", "--publish")
+    done = command("share-model", "--publish", "--yes")
     assert done.exit_code == 0, done.err
     assert "differentially private with epsilon 2" in done.out
     html = _page(clinic).read_text()
@@ -206,11 +206,11 @@ def test_without_a_miner_or_with_keys_missing(clinic, command, site_text):
     head, _, rest = site_text.partition("[miner]")
     clinic.write(head + "[share_model]" + rest.partition("[share_model]")[2])
     assert command("share-model", "--json").exit_code == 0
-    assert command("share-model", "--publish").exit_code == 2
+    assert command("share-model", "--publish", "--yes").exit_code == 2
     (clinic.state / "keys" / "draw.key").unlink()
     assert command("share-model", "--json").exit_code == 0
     clinic.write(site_text)
-    assert command("share-model", "--publish").exit_code == 3
+    assert command("share-model", "--publish", "--yes").exit_code == 3
 
 
 def test_the_report_replaces_nothing_that_is_read(clinic, command):

@@ -168,7 +168,7 @@ def test_two_studies_get_the_same_tree(clinic, arrived, site_text):
     clinic.write(site_text.replace('study = "asia"', 'study = "cancer"'))
     second = PreparedTree.of(clinic.site, unwatched)
     assert second.made.message == first.made.message
-    second.require_allowed(accept_added_loss=False)
+    second.require_allowed(PublishOptions())
 
 
 def test_no_tree_needs_the_linkage_secret(clinic, arrived):

@@ -1,0 +1,22 @@
+"""How a record id is written before it becomes a pseudonym, whatever tool wrote it.
+
+A person whose id changes form gets another pseudonym, and is randomized a second time. So what
+people cannot see is taken away: full-width digits and ligatures become plain ones (Unicode NFKC),
+and spaces around an id, control characters, zero-width characters and other marks of format go.
+Ids of printable ASCII stay what they are. What people can see stays, too: 007 and 7 are two ids.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+_UNSEEN = r"[\p{Cf}\p{Cc}\x{034F}\x{FE00}-\x{FE0F}]"
+"""Marks of format, control characters, and those that only choose how another one is drawn."""
+
+
+def normalized_ids(ids: pa.Array) -> pa.Array:
+    """Return record ids in the one form that pseudonyms are made of."""
+    if not pc.all(pc.ascii_is_printable(ids)).as_py():
+        ids = pc.utf8_normalize(pc.replace_substring_regex(ids, _UNSEEN, ""), form="NFKC")
+    return pc.utf8_trim_whitespace(ids)

@@ -1,0 +1,50 @@
+"""A custodian's yes, bound to the digest of what was shown: nothing else leaves by it."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from owner_agent.site.site import Site
+from pramana_core.errors import ChangedSinceShown
+
+
+@dataclass(frozen=True)
+class Approval:
+    """A yes to what a site would release.
+
+    `digest` stands for all that it is made of: what the site file says, and the bytes of the table,
+    of the lists of categories and of the study's plan. SHA-256, in hexadecimal.
+    """
+
+    digest: str
+
+    @classmethod
+    def of(cls, site: Site) -> Self:
+        """Return the yes to what a site says now; take it before anything is read to be shown."""
+        said = hashlib.sha256(site.file.model_dump_json().encode())
+        for path in _files(site):
+            said.update(b"\x00")
+            if path.exists():  # Whoever reads it says what is wrong if it is not there.
+                with path.open("rb") as file:
+                    said.update(hashlib.file_digest(file, "sha256").digest())
+        return cls(said.hexdigest())
+
+    def require(self, site: Site) -> None:
+        """Check that a site says what was shown. Raises ChangedSinceShown."""
+        if self != self.of(site):
+            raise ChangedSinceShown(
+                "Nothing was sent: the site file, a list of categories, the study's plan or the"
+                " table changed since you were asked.",
+                where="site file",
+                remedy="Look at what would leave now, and say yes to that.",
+            )
+
+
+def _files(site: Site) -> list[Path]:
+    lists = [v.categories_from for v in site.file.variables if v.categories_from]
+    plan = site.file.study_plan
+    read = [site.table, *(site.folder / str(path) for path in lists)]
+    return read if plan is None else [*read, site.folder / plan.file]
