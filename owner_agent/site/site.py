@@ -44,7 +44,10 @@ class _Section(BaseModel):
 
 
 class VariableSection(_Section):
-    """One variable: where it is found, its categories, and how it is protected."""
+    """One variable: where it is found, its categories, and how it is protected.
+
+    A variable that leaves as it is may give others away where `reveals` names them.
+    """
 
     name: Label
     column: ColumnName | None = None
@@ -57,6 +60,7 @@ class VariableSection(_Section):
     representatives: tuple[Number, ...] | None = None
     missing: Label | None = None
     sensitive: bool
+    reveals: tuple[Label, ...] = ()
     channel: AnyChannel | None = None
 
     @property
@@ -77,6 +81,8 @@ class VariableSection(_Section):
                 "give exactly one of categories, categories_from, cuts and centres; categories are"
                 " never learned from the data"
             )
+        if self.reveals and (self.sensitive or self.channel is not None):
+            raise ValueError("reveals is for variables that leave as they are")
         if self.name == KEY_COLUMN:
             raise ValueError(f"no variable may be called {KEY_COLUMN}")
         cuts = self.cuts
@@ -401,6 +407,12 @@ def _column_mistakes(site: SiteFile) -> list[str]:
         f"column {s!r} is the record id and cannot be a variable"
         for s in dict.fromkeys(sources)
         if s == site.record_id
+    ]
+    mistakes += [
+        f"variable {v.name!r} reveals {n!r}, which is not a variable{did_you_mean([n], names)}"
+        for v in site.variables
+        for n in v.reveals
+        if n not in names
     ]
     return mistakes
 

@@ -20,10 +20,11 @@ from pydantic import ValidationError
 from owner_agent.site.mistakes import mistake, own_mistakes
 from owner_agent.site.planning import categories_of
 from owner_agent.site.site import VariableSection, read_toml
-from pramana.frames.codes import EMPTY, encode, label_of
+from pramana.frames.codes import EMPTY, distinct_texts, encode
 from pramana.frames.sentences import one_sentence, options_told, quoted
 from pramana.frames.tables import Frame, as_frame, names_of, require_columns, shown
 from pramana_core.alike import did_you_mean
+from pramana_core.cells import text_of
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import ConfigError, DomainError, OptionError, TableError
 from pramana_core.learn.prediction import interval_cuts
@@ -114,9 +115,8 @@ def _texts(column: pd.Series) -> pd.Series[str]:
     """Return a column's cells as text, empty ones as empty text."""
     import pandas as pd
 
-    places, values = pd.factorize(column, use_na_sentinel=True)
-    texts = np.array([*(label_of(value).strip() for value in values), ""], dtype=object)
-    return pd.Series(texts[places], index=column.index, dtype=object)
+    places, texts = distinct_texts(column, f"Column {column.name!r} of frame")
+    return pd.Series(np.array(texts, dtype=object)[places], index=column.index, dtype=object)
 
 
 def _as_listed(variable: Variable, intervals: int | None) -> list[str] | dict[str, Any]:
@@ -398,7 +398,7 @@ def _labels(name: str, given: object) -> list[str]:
             f" empty cells {EMPTY!r}.",
             where=name,
         )
-    return [label_of(value) for value in values]
+    return [text_of(value, f"categories of {name!r}") for value in values]
 
 
 # Columns that tell whose record it is.
