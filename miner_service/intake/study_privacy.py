@@ -36,7 +36,6 @@ from miner_service.intake.unbounded import (
     Unbounded,
     changed_reports,
     draws_of,
-    listed,
     require_no_budget,
     unbounded_of,
     warnings_of,
@@ -56,6 +55,7 @@ from miner_service.store.releases import (
     report_plan_of,
 )
 from miner_service.store.schema import ReleaseRow, ReportPlanRow, StudyRow
+from pramana_core.alike import first_few
 from pramana_core.errors import BudgetExceeded, LimitExceeded, PramanaError
 from pramana_core.plan import Block, Plan
 from pramana_core.privacy import (
@@ -580,7 +580,7 @@ def _warnings_of_removed(found: AnnouncedReleases) -> list[str]:
     if not gone:
         return []
     said = (
-        f"What {listed(gone)} released before leaving the study counts for every other owner's"
+        f"What {first_few(gone)} released before leaving the study counts for every other owner's"
         " people: they may have joined again under another name."
     )
     return [said]

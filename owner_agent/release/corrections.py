@@ -554,10 +554,10 @@ def examine(
         for forgotten in [tuple(past.forgotten(identity, as_drawn))]
         if reported[name] or forgotten
     ]
-    last, records = past.last_of_memory, len(made.keys)
+    last, present = past.last_of_memory, len(made.keys)
     exchange = None
     if last is not None and drawn:
-        exchange = Exchange(last.records, max(0, last.records - known), records - known)
+        exchange = Exchange(last.records, max(0, last.records - known), present - known)
     return CorrectedRelease(made, identities, epochs, tuple(corrections), exchange)
 
 

@@ -200,7 +200,7 @@ def warnings(plan: PlannedSite) -> tuple[str, ...]:
 def secrets_said(one_secret: Mapping[str, Sequence[str]]) -> list[str]:
     """Return a sentence for each column that other columns tell, all of them randomized."""
     return [
-        f"Column {column!r} and {listed([repr(other) for other in others])} tell each other's"
+        f"Column {column!r} and {first_few(map(repr, others))} tell each other's"
         " values: they are one secret, and their losses add. Withhold one of them, or protect them"
         " in one block."
         for column, others in one_secret.items()
@@ -315,7 +315,8 @@ def site_report(
     """
     plan = planned(site)
     assumed = Assumptions({} if prior is None else read_priors(prior, plan), threshold)
-    corrected, one_secret = None, {}
+    corrected = None
+    one_secret: Mapping[str, Sequence[str]] = {}
     if records is None:
         corrected = corrected_of(site, plan, partial(watch, "corrected"))
         records, one_secret = survey(site, plan)

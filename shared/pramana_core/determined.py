@@ -29,7 +29,7 @@ LEAST_RECORDS = 20
 
 DENSE_CELLS = 1 << 16
 MOST_PAIRS = 1 << 22
-"""A column that gives another away has few pairs of values: of more than these it is not counted."""
+"""Pairs of columns with more distinct values are not counted: whoever is given away has few."""
 
 EXACT = 400
 """All records are counted for so many pairs of columns; of more pairs evenly as many fewer."""
