@@ -103,7 +103,7 @@ def test_features_may_be_chosen(analyst):
         ({"features": ["wealth"]}, 409, "variables-missing", ("wealth",)),
         ({"features": ["debt", "age"]}, 422, "option-invalid", ("'debt' is among the features",)),
         ({"features": ["age", "age"]}, 422, "option-invalid", ("named twice",)),
-        ({"interactions": True}, 422, "option-invalid", ("interactions are of no use",)),
+        ({"interactions": True}, 422, "option-invalid", ("interactions has no effect",)),
     ],
 )
 def test_what_cannot_be_is_refused_when_it_is_asked(

@@ -145,7 +145,7 @@ def test_too_many_terms_are_refused_before_they_are_built():
         ({"model": "spline"}, "model must be one of .*'spline'"),
         ({"degree": 1}, "degree must be at least 2 and at most 6, not 1"),
         ({"degree": 9}, "degree must be"),
-        ({"interactions": True}, "interactions are of no use to the model 'linear'"),
+        ({"interactions": True}, "interactions has no effect with the model 'linear'"),
         ({"interactions": 1}, "interactions must be True or False"),
         ({"max_depth": 0}, "max_depth must be"),
         ({"min_leaf": 2}, "min_leaf must be at least 5"),

@@ -101,8 +101,8 @@ def _require_type(value: Any, kind: Any, where: str) -> None:
     """Check a value against a type that has no limits of its own, such as a mapping."""
     from pydantic import PydanticUserError, TypeAdapter, ValidationError
 
-    known = [part for part in _parts(kind) if is_dataclass(part)]
-    if any(isinstance(value, part) for part in known):
+    known = [part for part in _parts(kind) if isinstance(part, type) and is_dataclass(part)]
+    if isinstance(value, tuple(known)):
         return
     try:
         if len(known) == len([part for part in _parts(kind) if part is not NoneType]):
@@ -132,8 +132,8 @@ def require_effect(options: object, choice: str, chosen: str, **belongs: tuple[s
     """
     for field_ in fields(options):  # type: ignore[arg-type]
         name, owners = field_.name, belongs.get(field_.name)
-        made = field_.default_factory is not MISSING
-        default = field_.default_factory() if made else field_.default  # type: ignore[misc]
+        factory = field_.default_factory
+        default = field_.default if factory is MISSING else factory()
         if owners is None or chosen in owners or getattr(options, name) == default:
             continue
         raise OptionError(

@@ -429,7 +429,7 @@ def test_the_number_of_tables_is_bounded(task, fits, remedy):
         ({**RULES, "items": {"D": ["yes"]}, "present": "yes"}, "items or present"),
         ({**TREE, "attributes": ["A", "D"]}, "target and attributes name"),
         ({**LINEAR, "features": ["D"]}, "target and features name"),
-        ({**LINEAR, "loss": "perceptron", "l2": 0.5}, "perceptron takes no l2"),
+        ({**LINEAR, "loss": "perceptron", "l2": 0.5}, "l2 has no effect"),
     ],
 )
 def test_a_task_that_contradicts_itself_is_refused(world, task, match):

@@ -102,7 +102,7 @@ MISTAKES: Mistakes = {
         ),
         "products in a linear regression": (
             lambda: learn(interactions=True),
-            "interactions are of no use to the model 'linear' … polynomial",
+            "interactions has no effect with the model 'linear' … polynomial",
         ),
         "a regression fitted to X and y": (
             lambda: pm.Regression("spends").fit(people()[["age"]], people()["spends"]),

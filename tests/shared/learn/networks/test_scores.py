@@ -357,12 +357,16 @@ def test_every_score_has_its_judge():
             "equivalent_sample_size",
             "above 0",
         ),
-        ({"eta": 0.9}, "eta", "does not belong to the score 'likelihood'"),
-        ({"c_star": 2.0}, "c_star", "does not belong"),
-        ({"name": "bayesian", "c_star": 2.0}, "c_star", "does not belong"),
-        ({"name": "bdeu", "alpha": 2.0}, "alpha", "does not belong"),
-        ({"name": "bic", "alpha": 2.0}, "alpha", "does not belong"),
-        ({"name": "bayesian", "equivalent_sample_size": 5.0}, "equivalent_sample_size", "belong"),
+        ({"eta": 0.9}, "eta", "has no effect with the score 'likelihood'"),
+        ({"c_star": 2.0}, "c_star", "has no effect"),
+        ({"name": "bayesian", "c_star": 2.0}, "c_star", "has no effect"),
+        ({"name": "bdeu", "alpha": 2.0}, "alpha", "has no effect"),
+        ({"name": "bic", "alpha": 2.0}, "alpha", "has no effect"),
+        (
+            {"name": "bayesian", "equivalent_sample_size": 5.0},
+            "equivalent_sample_size",
+            "has no effect",
+        ),
     ],
 )
 def test_what_is_no_scoring_is_refused(options: dict[str, object], where: str, says: str):
