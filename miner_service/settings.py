@@ -29,6 +29,7 @@ from urllib.parse import SplitResult, urlsplit
 from pramana_core.alike import alike
 from pramana_core.errors import ConfigError, OptionError
 from pramana_core.wire.base import MAX_PARTS
+from pramana_core.wire.services import require_address
 
 
 def require_positive(section: Any, zero: Sequence[str] = ()) -> None:
@@ -282,10 +283,12 @@ class WebSettings:
     burst may be ten times that.
     `certificate`, `private_key`: PEM files; the service speaks TLS if they are given.
     `client_authority`: PEM file; only clients with a certificate that it signed are let in.
+    `public_url`: the address at which people reach the service, where it is another than that on
+    which it listens; invitations and access files name it.
 
     Raises:
-        OptionError: a number that is not positive; or a key or an authority without a
-            certificate, or a certificate without a key.
+        OptionError: a number that is not positive; a key or an authority without a certificate,
+            or a certificate without a key; a public address that is none.
     """
 
     header_seconds: float = 10.0
@@ -301,9 +304,12 @@ class WebSettings:
     certificate: Path | None = None
     private_key: Path | None = None
     client_authority: Path | None = None
+    public_url: str | None = None
 
     def __post_init__(self) -> None:
         require_positive(self)
+        if self.public_url is not None:
+            require_public_address(self.public_url, "public_url")
         if (self.certificate is None) != (self.private_key is None):
             raise OptionError(
                 "TLS takes a certificate and its private key; one of them is not given.",
@@ -317,6 +323,19 @@ class WebSettings:
                 where="client_authority",
                 remedy="Give --certificate and --private-key, too.",
             )
+
+
+def require_public_address(url: str, where: str) -> None:
+    """Check the address that is named to owners and analysts. Raises OptionError."""
+    try:
+        # Whether plain http is safe on her network is for the owner to say.
+        require_address(url, allow_insecure=True, permission="")
+    except ValueError as error:
+        raise OptionError(
+            f"{str(error)[0].upper()}{str(error)[1:]}.",
+            where=where,
+            remedy="Write it as https://miner.example.org.",
+        ) from None
 
 
 Clock = Callable[[], datetime]

@@ -20,7 +20,7 @@ import threading
 import traceback
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
@@ -50,7 +50,7 @@ from owner_agent.site.site import load_site
 from owner_agent.state.environment import Environment
 from owner_agent.state.private_files import (
     private_directory,
-    refuse_if_open_to_others,
+    read_secret,
     write_new,
     write_replacing,
 )
@@ -416,14 +416,12 @@ def agent_token(state: Path) -> str:
     """Return the agent's bearer token, made at its first start.
 
     Raises:
-        KeyFileError: others may read it.
+        KeyFileError: others may read it, or it cannot be read.
     """
     path = private_directory(state) / "agent.token"
-    try:
+    with suppress(FileExistsError):
         write_new(path, secrets.token_urlsafe(_TOKEN_BYTES).encode() + b"\n")
-    except FileExistsError:
-        refuse_if_open_to_others(path, f"chmod 600 {path}")
-    return path.read_text(encoding="ascii").strip()
+    return read_secret(path)
 
 
 AddPages = Callable[[FastAPI, str], str]

@@ -86,6 +86,13 @@ def serve_command(
     client_authority: Annotated[
         Path | None, typer.Option(help="Only let clients in whose certificate this signed (PEM).")
     ] = None,
+    public_url: Annotated[
+        str | None,
+        typer.Option(
+            help="The address at which people reach it, where it is another than that on which it"
+            " listens; invitations and access files name it."
+        ),
+    ] = None,
     workers: Workers = None,
     scheduler: Scheduler = None,
     database: DatabaseAddress = None,
@@ -107,6 +114,7 @@ def serve_command(
                 "certificate": certificate,
                 "private_key": private_key,
                 "client_authority": client_authority,
+                "public_url": public_url,
             },
         },
         host=host,
@@ -214,6 +222,7 @@ def _require_cluster(settings: Settings) -> None:
 
 def _serve(settings: Settings, admin_token_file: Path | None, ready_file: Path | None) -> None:
     """Listen and serve; `ready_file` is there while requests are taken."""
+    from miner_service.cli.members import write_address
     from miner_service.http.app import create_app
     from miner_service.http.protocol import open_tls
     from miner_service.http.server import bind, exclusive, serve, url_of, write_ready_file
@@ -229,6 +238,7 @@ def _serve(settings: Settings, admin_token_file: Path | None, ready_file: Path |
         first_token(settings, admin_token_file)
 
         def announce() -> None:
+            write_address(settings, url)
             if ready_file:
                 write_ready_file(ready_file, url)
             _say(f"The miner is ready at {url}")

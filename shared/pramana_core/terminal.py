@@ -297,8 +297,7 @@ OURS = {"pramana_core", "owner_agent", "miner_service", "pramana", "benchmarks"}
 def run(app: typer.Typer, extra: str = "all") -> NoReturn:
     """Run a command-line application; PramanaErrors become a message and their exit code.
 
-    So does a file or folder that the system gives no right to, wherever it was needed, a disk
-    that is full, and a library that is not installed.
+    So do a file or folder that cannot be used, a full disk, and a library that is not installed.
 
     Args:
         app: the application.
@@ -321,18 +320,17 @@ def run(app: typer.Typer, extra: str = "all") -> NoReturn:
         )
         report_error(absent)
         sys.exit(absent.exit_code)
-    except PermissionError as error:
-        refused = OptionError(
+    except OSError as error:
+        if not is_full(error) and error.filename is None:
+            raise
+        refused: PramanaError = OptionError(
             f"{error.filename} cannot be used: {error.strerror}.",
             where=str(error.filename),
-            remedy="Give yourself the right to read and write there, and run the command again.",
+            remedy="Check that it is there, what it is, and that you may read and write it."
+            " Then run the command again.",
         )
+        if is_full(error):
+            refused = no_room(str(error.filename or "what was to be written"))
         report_error(refused)
         sys.exit(refused.exit_code)
-    except OSError as error:
-        if not is_full(error):
-            raise
-        full = no_room(str(error.filename or "what was to be written"))
-        report_error(full)
-        sys.exit(full.exit_code)
     sys.exit(0)

@@ -43,6 +43,7 @@ from pramana_core.pages.forms import (
     form_word,
     require_word,
 )
+from pramana_core.pages.rendering import relative
 from pramana_core.wire.services import PROBLEM_MEDIA_TYPE
 
 HOURS = 8
@@ -266,11 +267,14 @@ class Visitors:
         path = scope["path"]
         if path != ROOT and not path.startswith(f"{ROOT}/"):
             twin = _page_of(path) if _reads(scope) and wants_page(scope) else None
-            served = self._app if twin is None else RedirectResponse(twin, 303, _VARY)
-            await served(scope, receive, send)
+            if twin is None:
+                await self._app(scope, receive, send)
+            else:
+                await RedirectResponse(relative(twin, path), 303, _VARY)(scope, receive, send)
             return
         if _reads(scope) and (document := _json_of(scope)) is not None:
-            await RedirectResponse(document, 307, _VARY)(scope, receive, send)
+            there = relative(document, path)
+            await RedirectResponse(there, 307, _VARY)(scope, receive, send)
             return
         await self._visited(scope, receive, send)
 
@@ -305,6 +309,7 @@ class _AsPage:
             if kind == PROBLEM_MEDIA_TYPE:
                 self._problem = message
                 return
+            _make_relative(message, self._scope["path"])
         if self._problem is None:
             await self._send(message)
             return
@@ -316,14 +321,13 @@ class _AsPage:
         response: Response
         if status == 401 and _reads(self._scope):
             there = self._scope["path"]
-            response = RedirectResponse(f"{SIGN_IN}?then={quote(there)}", 303, HEADERS)
-            if self._scope["state"]["visit"].cookie:
-                over = cookie_header(SESSION, "", 0, over_tls=self._scope["scheme"] == "https")
-                response.headers["Set-Cookie"] = over
+            way_in = relative(f"{SIGN_IN}?then={quote(there)}", there)
+            response = RedirectResponse(way_in, 303, HEADERS)
         else:
             visit, caller = self._scope["state"]["visit"], self._scope["state"].get("caller")
             written = PAGES.render(
                 "problem.html.j2",
+                address=self._scope["path"],
                 title=problem["title"],
                 who=caller,
                 word=visit.word,
@@ -332,6 +336,14 @@ class _AsPage:
             )
             response = Response(written, status, dict(HEADERS), "text/html")
         await response(self._scope, _nothing, self._send)
+
+
+def _make_relative(message: Message, at: str) -> None:
+    """Let an answer lead on relative to its page: there may be a prefix before all addresses."""
+    headers = MutableHeaders(raw=message["headers"])
+    there = headers.get("location", "")
+    if there.startswith("/"):
+        headers["location"] = relative(there, at)
 
 
 async def _nothing() -> Message:
