@@ -28,6 +28,7 @@ from pramana_core.cells import text_of
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import ConfigError, DomainError, OptionError, TableError
 from pramana_core.learn.prediction import interval_cuts
+from pramana_core.text_files import read_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -101,8 +102,14 @@ def observed_categories(
             where="intervals",
         )
     done = ColumnChanges(len(table), intervals)
-    found = [made(_texts(table[n]), n, done, asked=columns is not None) for n in names]
-    variables = [one[0] for one in found if one is not None]
+    variables = []
+    for name in names:
+        try:
+            found = made(_texts(table[name]), name, done, asked=columns is not None)
+        except TableError:
+            done.left_out[name] = "cells that are no text, number or date"
+        else:
+            variables += [] if found is None else [found[0]]
     if done.left_out and (columns is not None or not variables):
         raise TableError(
             f"Columns of frame cannot be categories: {listed(done.left_out)}.",
@@ -296,7 +303,7 @@ def _read(path: Path) -> dict[str, Any]:
                 where="categories",
             )
         try:
-            content = json.loads(path.read_text(encoding="utf-8"))
+            content = json.loads(read_text(path))
         except OSError as error:
             raise ConfigError(
                 f"The categories file {path} cannot be read: {error.strerror}.", where=str(path)

@@ -23,7 +23,7 @@ def children(rows=60, *, rare=False):
         diagnosis = "SECRET-DIAGNOSIS" if rare and i == 7 else ("well", "ill")[i % 2]
         age = "" if i % 9 == 0 else 18 + i
         lines.append(
-            f"CHILD-{i:04d},{NAMES[i % 3]},{age},{i % 4 + 1},{diagnosis},remark of person {i}"
+            f"CHILD-{i:04d},{NAMES[i % 3]},{age},{i // 3 % 4 + 1},{diagnosis},remark of person {i}"
         )
     return "\n".join(lines) + "\n"
 
