@@ -71,7 +71,8 @@ def observed_categories(
         columns: which columns; if None, all but those that are constant, or name or number the
             records.
         intervals: into how many intervals of one width, at rounded cuts, such columns are cut,
-            2 to 64. None cuts columns of more than 8 into 3 to 8 intervals of nearly equal numbers
+            2 to 64. None cuts columns of more than 8 fractions, 12 whole numbers or 20 years (but
+            no codes that consist of digits) into 3 to 8 intervals of nearly equal numbers
             of records, fewer where records are few.
 
     Returns:

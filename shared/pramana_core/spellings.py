@@ -1,6 +1,10 @@
 """What the text of a cell means: the category that it spells, a number, or a code of digits.
 
 A category is found by its label, or by another spelling of the same value.
+
+Also here:
+
+* Numbers that count or measure, and codes that consist of digits.
 """
 
 from __future__ import annotations
@@ -64,7 +68,8 @@ class LabelReader:
         distinct = texts.dictionary_encode()
         known = [self.code(text) for text in distinct.dictionary.to_pylist()]
         found = np.array([-1 if code is None else code for code in known], dtype=np.int32)
-        return found[distinct.indices.to_numpy()]
+        codes: np.ndarray[tuple[int], np.dtype[np.int32]] = found[distinct.indices.to_numpy()]
+        return codes
 
 
 # Numbers that count or measure, and codes that consist of digits.
