@@ -47,6 +47,7 @@ LEARNERS = tuple(
         "marginals",
         "pictures",
         "progress",
+        "spellings",
         "ties",
     )
 )

@@ -315,7 +315,7 @@ def site_report(
     """
     plan = planned(site)
     assumed = Assumptions({} if prior is None else read_priors(prior, plan), threshold)
-    corrected = None
+    corrected: Corrected | None = None
     one_secret: Mapping[str, Sequence[str]] = {}
     if records is None:
         corrected = corrected_of(site, plan, partial(watch, "corrected"))

@@ -32,6 +32,7 @@ from owner_agent.state.environment import TlsFiles
 from pramana_core.alike import did_you_mean
 from pramana_core.discretize import CentredGroups
 from pramana_core.errors import ConfigError, OptionError
+from pramana_core.text_files import read_text
 from pramana_core.wire.base import KEY_COLUMN, Label, Name
 
 TABLE_SUFFIXES = (".csv", ".csv.gz", ".parquet")
@@ -321,7 +322,7 @@ def load_site(path: Path) -> Site:
     content = read_toml(
         path, "site", "Name it with --site, or have `owner-agent init TABLE` write it."
     )
-    text = path.read_text(encoding="utf-8")
+    text = read_text(path)
     return site_from(content, path.resolve().parent, str(path), text)
 
 
@@ -332,7 +333,7 @@ def read_toml(path: Path, kind: str, remedy: str) -> dict[str, Any]:
         ConfigError: it is absent (`remedy` says what to do then) or not TOML.
     """
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(read_text(path))
     except OSError as error:
         raise ConfigError(
             f"The {kind} file {path} cannot be read: {error.strerror}.",

@@ -28,6 +28,7 @@ from pramana_core.cells import text_of
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import ConfigError, DomainError, OptionError, TableError
 from pramana_core.learn.prediction import interval_cuts
+from pramana_core.text_files import read_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -70,7 +71,8 @@ def observed_categories(
         columns: which columns; if None, all but those that are constant, or name or number the
             records.
         intervals: into how many intervals of one width, at rounded cuts, such columns are cut,
-            2 to 64. None cuts columns of more than 8 into 3 to 8 intervals of nearly equal numbers
+            2 to 64. None cuts columns of more than 8 fractions, 12 whole numbers or 20 years (but
+            no codes that consist of digits) into 3 to 8 intervals of nearly equal numbers
             of records, fewer where records are few.
 
     Returns:
@@ -101,8 +103,14 @@ def observed_categories(
             where="intervals",
         )
     done = ColumnChanges(len(table), intervals)
-    found = [made(_texts(table[n]), n, done, asked=columns is not None) for n in names]
-    variables = [one[0] for one in found if one is not None]
+    variables = []
+    for name in names:
+        try:
+            found = made(_texts(table[name]), name, done, asked=columns is not None)
+        except TableError:
+            done.left_out[name] = "cells that are no text, number or date"
+        else:
+            variables += [] if found is None else [found[0]]
     if done.left_out and (columns is not None or not variables):
         raise TableError(
             f"Columns of frame cannot be categories: {listed(done.left_out)}.",
@@ -296,7 +304,7 @@ def _read(path: Path) -> dict[str, Any]:
                 where="categories",
             )
         try:
-            content = json.loads(path.read_text(encoding="utf-8"))
+            content = json.loads(read_text(path))
         except OSError as error:
             raise ConfigError(
                 f"The categories file {path} cannot be read: {error.strerror}.", where=str(path)

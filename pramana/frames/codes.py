@@ -96,7 +96,7 @@ EMPTY, OTHER = "(empty)", "(other)"
 _UNKNOWN, _NOTHING = -1, -2
 
 _SHOWN = 3
-_DOUBLE = 8
+_SINGLE = ("float32", "float16")
 
 
 def encode(
@@ -226,7 +226,7 @@ def _codes(column: pd.Series, cells: _Cells, argument: str) -> Codes:
 
     kind = column.dtype
     numeric = pd.api.types.is_float_dtype(kind) or pd.api.types.is_integer_dtype(kind)
-    if cells.reader.cuts is not None and numeric and kind.itemsize == _DOUBLE:
+    if cells.reader.cuts is not None and numeric and str(kind).lower() not in _SINGLE:
         numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
         codes = np.searchsorted(cells.reader.cuts, numbers, side="right").astype(np.int64)
         for infinite in (math.inf, -math.inf):

@@ -298,7 +298,7 @@ def read_source(
             f"intervals must be between {_FEWEST} and {MOST_INTERVALS}, not {intervals}.",
             where="--intervals",
         )
-    frame = read_text(path)
+    frame = read_cells(path)
     names = _wanted(path, frame, variables)
     done = ColumnChanges(len(frame), intervals)
     found: list[Variable] = []
@@ -338,7 +338,7 @@ def _require_usable(
         )
 
 
-def read_text(path: Path) -> pd.DataFrame:
+def read_cells(path: Path) -> pd.DataFrame:
     """Return the cells of a CSV or Parquet file as text, without blanks around; empty ones as "".
 
     Raises:

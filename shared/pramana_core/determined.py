@@ -29,7 +29,7 @@ LEAST_RECORDS = 20
 
 DENSE_CELLS = 1 << 16
 MOST_PAIRS = 1 << 22
-"""Pairs of columns with more distinct values are not counted: whoever is given away has few."""
+"""A column that gives another away has few pairs of values; with more it is counted no further."""
 
 EXACT = 400
 """All records are counted for so many pairs of columns; of more pairs evenly as many fewer."""

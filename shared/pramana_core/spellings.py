@@ -1,6 +1,10 @@
 """What the text of a cell means: the category that it spells, a number, or a code of digits.
 
 A category is found by its label, or by another spelling of the same value.
+
+Also here:
+
+* Numbers that count or measure, and codes that consist of digits.
 """
 
 from __future__ import annotations
@@ -64,16 +68,16 @@ class LabelReader:
         distinct = texts.dictionary_encode()
         known = [self.code(text) for text in distinct.dictionary.to_pylist()]
         found = np.array([-1 if code is None else code for code in known], dtype=np.int32)
-        return found[distinct.indices.to_numpy()]
+        codes: np.ndarray[tuple[int], np.dtype[np.int32]] = found[distinct.indices.to_numpy()]
+        return codes
 
 
 # Numbers that count or measure, and codes that consist of digits.
 
 _WRITTEN = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _NAMED_CODE = re.compile(
-    r"(?:^|[\W_])(?:zip|postal|post|plz|phone|telephone|tel|mobile|fax|code|icd|ssn|iban)"
-    r"(?:code)?s?(?:[\W_]|$)|[a-z](?:Zip|Code|Phone)$|^(?:zip|post|area|dial)codes?$",
-    re.IGNORECASE,
+    r"(?i:(?:^|[\W_])(?:zip|postal|post|plz|phone|telephone|tel|mobile|fax|code|icd|ssn|iban)"
+    r"(?:code)?s?(?:[\W_]|$))|[a-z](?:Zip|Code|Phone)$"
 )
 _DAY = re.compile(r"(?:18|19|20|21)[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])")
 _LONGEST_NUMBER = 15
