@@ -37,7 +37,7 @@ benchmarks.bench_peers benchmarks.plain_server benchmarks.processors
 benchmarks.side_by_side
 core.alike
 miner_service.store.migrations.versions
-core.errors core.opening core.pictures core.progress core.ties
+core.errors core.opening core.pictures core.progress core.text_files core.ties
 miner_service.store.migrations pramana.checkout pramana.errors core.channels core.domain
 core.full_disks core.kernels
 core.mixed

@@ -107,9 +107,7 @@ def bayes_net(
     ordered = order == "given"
     with given.options_as_typed():
         scoring = Scoring(score, eta, c_star, alpha, equivalent_sample_size)
-        options = StructureOptions(
-            scoring, ordered, max_parents, draws, refine, method=search
-        )
+        options = StructureOptions(scoring, ordered, max_parents, draws, refine, method=search)
     with given.watched(f"{runs} runs") as watch:
         trials, chosen = setup.prepare(
             lambda domain: goal(domain, "structure"), runs, seed, on_step=watch

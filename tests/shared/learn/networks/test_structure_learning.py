@@ -368,9 +368,7 @@ def test_plain_scores_make_links_of_noise_and_say_how_unsure_they_are():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "search", [Search(FOUR.structure.nodes), Search()], ids=["k2", "climb"]
-)
+@pytest.mark.parametrize("search", [Search(FOUR.structure.nodes), Search()], ids=["k2", "climb"])
 def test_the_same_seed_gives_the_same_result(search: Search):
     one, again, two = (
         learn_structure(drawn(FOUR, 0.3, 3000, 5), search=search, draws=20, seed=seed)
