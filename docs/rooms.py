@@ -51,7 +51,7 @@ core.design core.mask
 core.regression
 core.learn.bayes_classifier
 core.model_sharing.global_models
-pramana.network_command core.learn.linear
+core.learn.linear
 core.learn.tree
 core.learn core.model_sharing.exchange
 core.wire

@@ -1,7 +1,6 @@
 """The `pramana` command: the demonstration and the papers' experiments, and what is mounted beside.
 
-That is `simulate`, `network`, `study` (an analyst's way to a miner) and `audit`, each from its own
-module.
+That is `simulate`, `study` (an analyst's way to a miner) and `audit`, each from its own module.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from pramana.network_command import app as network
 from pramana.simulate.commands.cli import app as simulate
 from pramana.study_command import app as study
 from pramana_core.audit.command import audit_commands
@@ -110,7 +108,6 @@ def reproduce(
 
 app.add_typer(simulate, name="simulate")
 app.add_typer(study, name="study")
-app.add_typer(network, name="network")
 app.add_typer(audit_commands(), name="audit")
 
 compose = typer.Typer(help="The demonstration's steps around containers (docker-compose.yml).")
@@ -248,16 +245,12 @@ EXAMPLES = {
     "demo": "demo --seed 1",
     "study run": "study run bayes-classifier --target class --set model=naive-bayes --wait",
     "simulate bayes-net": "simulate bayes-net --table adult.csv --gamma 19",
-    "network query": "network query network.json --of class --given health=priority",
     "reproduce": "reproduce ma-2.2-grouping --quick",
     "simulate rules": "simulate rules --table adult.csv --gamma 19",
     "simulate tree": "simulate tree --table adult.csv --target income --p 0.2",
     "simulate linear": "simulate linear --table adult.csv --target income --p 0.2",
     "simulate classifier": "simulate classifier --table adult.csv --target income --gamma 19",
     "simulate model-sharing": "simulate model-sharing --table adult.csv --target income",
-    "network sample": "network sample network.json --records 1000 --out sample.csv",
-    "network convert": "network convert network.json --to bif --out network.bif",
-    "network show": "network show network.json",
     "study fetch": "study fetch m-35bca85286a7 --out classifier.json",
     "study predict": "study predict m-35bca85286a7 held-out.csv --record-id id",
     "study show": "study show --json",

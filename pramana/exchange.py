@@ -23,7 +23,7 @@ from pramana_core.domain import Domain, Variable
 from pramana_core.errors import InputError, NotInstalled, StructureError
 from pramana_core.learn.networks.network import BayesNet, peer
 from pramana_core.learn.networks.structure import Structure
-from pramana_core.text_files import read_text
+from pramana_core.text_files import read_text, unreadable
 
 if TYPE_CHECKING:
     from pramana_core.learn.networks.structure_learning import LearnedLink
@@ -84,9 +84,8 @@ def text_of(source: str | Path, argument: str) -> str:
     try:
         return read_text(file)
     except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is no text"
         raise InputError(
-            f"{argument} {str(source)!r} cannot be read: {reason}.", where=argument
+            f"{argument} {str(source)!r} cannot be read: {unreadable(error)}.", where=argument
         ) from None
 
 

@@ -45,7 +45,7 @@ for words in {commands}:
     [
         ("owner_agent.cli.main", [[], ["plan"], ["design"], ["keys"]]),
         ("miner_service.cli.main", [[], ["serve"], ["study"]]),
-        ("pramana.cli", [[], ["simulate", "rules"], ["network"], ["study", "run"]]),
+        ("pramana.cli", [[], ["simulate", "rules"], ["study", "run"]]),
     ],
 )
 def test_help_loads_nothing_heavy(module, commands):

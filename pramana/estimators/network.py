@@ -293,7 +293,7 @@ class BayesNet(NetworkAnswers, NetworkForms, Estimator):
     def from_json(cls, text: str) -> Self:
         """Return the network of JSON text.
 
-        It is that of `to_json`, of `pramana network convert --to json`, or a model of the miner's.
+        It is that of `to_json`, of a session of peers, or a model of the miner's.
 
         Raises:
             InputError: the text is not one of these.

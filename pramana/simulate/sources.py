@@ -15,7 +15,7 @@ from pramana_core.learn.networks.bif import read_bif
 from pramana_core.learn.networks.network import BayesNet
 from pramana_core.learn.networks.structure import Structure
 from pramana_core.marginals.counts import Codes
-from pramana_core.text_files import read_text
+from pramana_core.text_files import read_text, unreadable
 from pramana_core.wire.parts import code_dtype
 
 DEFAULT_RECORDS = 10_000
@@ -86,8 +86,7 @@ class NetworkSource:
             text = read_text(path)
         except (OSError, UnicodeDecodeError) as error:
             raise OptionError(
-                f"The network {path} cannot be read:"
-                f" {getattr(error, 'strerror', None) or 'it is not text in UTF-8'}.",
+                f"The network {path} cannot be read: {unreadable(error)}.",
                 where="--bif",
                 remedy="Name a file in the Bayesian Interchange Format.",
             ) from None

@@ -37,3 +37,10 @@ def decoded(content: bytes) -> str:
 def read_text(path: Path) -> str:
     """Return the text of a file; see `decoded`. Raises OSError, UnicodeDecodeError."""
     return decoded(path.read_bytes())
+
+
+def unreadable(error: OSError | UnicodeDecodeError) -> str:
+    """Return why a text file cannot be read, and what to do about another encoding."""
+    if isinstance(error, OSError):
+        return str(error.strerror)
+    return f"{error.reason}; save the file again with the encoding UTF-8"

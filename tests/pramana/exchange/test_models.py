@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -162,3 +163,20 @@ def test_a_file_that_cannot_be_written_is_said(ours: pm.BayesNet, tmp_path):
         ours.to_bif(tmp_path / "no" / "such" / "folder.bif")
     with pytest.raises(InputError, match="path"):
         files.written("text", 3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-16", "utf-8-sig"])
+def test_an_encoding_is_understood_by_its_mark_or_named(
+    ours: pm.BayesNet, network: BayesNet, tmp_path: Path, encoding: str
+):
+    """A file that is not in UTF-8 and has no mark is refused with the line that shows it."""
+    file = tmp_path / "café.bif"
+    file.write_bytes(("// café\n" + (ours.to_bif() or "")).encode(encoding))
+    if encoding.startswith("utf"):
+        assert_same(pm.BayesNet.from_bif(file).network_, network)
+        return
+    with pytest.raises(InputError) as raised:
+        pm.BayesNet.from_bif(file)
+    assert raised.value.where == "source"
+    assert "line 1 " in str(raised.value)
+    assert "UTF-8" in str(raised.value)

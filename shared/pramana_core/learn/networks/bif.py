@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,14 +22,17 @@ from pramana_core.learn.networks.network import BayesNet
 from pramana_core.learn.networks.structure import Structure
 from pramana_core.marginals.counts import Tensor
 
-_PRINTED_ROUNDING = 1e-5
+_PRINTED_ROUNDING = 0.01 + 1e-9
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]|_(?=x)")
 _ESCAPED = re.compile(r"_x([0-9A-F]+)_")
-_TOKEN = re.compile(r'"[^"]*"|[{}()\[\];,|]|[^\s{}()\[\];,|"]+')
-_Row = str | tuple[str, ...]
-"""The parents' categories that a row is given, or `table` or `default`."""
-
-_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_TOKEN = re.compile(
+    r'"[^"]*"|(?P<open>")'
+    r"|(?P<comment>//[^\n]*|/\*.*?\*/)"
+    r"|[{}()\[\];,|]"
+    # An address may stand in a word without quotes: `://` begins no comment.
+    r'|(?:(?!(?<!:)//|/\*)[^\s{}()\[\];,|"])+',
+    re.DOTALL,
+)
 
 
 def write_bif(network: BayesNet, name: str) -> str:
@@ -77,19 +81,25 @@ def _label(word: str) -> str:
 
 
 def read_bif(text: str) -> BayesNet:
-    """Read a network from BIF text.
+    """Read a network from BIF text, also in the dialect of JavaBayes.
+
+    Names may be quoted, commas and `|` left out, and rows given in any order. A row whose numbers
+    sum to 1 within 0.01 is scaled to 1, for printed probabilities are rounded.
 
     Raises:
-        InputError: the text is not BIF; a node is declared twice or has no or two `probability`
-            blocks; a table lacks a row, or has one too many.
+        InputError: the text is not BIF; a node is declared twice, with another number of categories
+            than it lists, or has no or two `probability` blocks; a table lacks a row, or has one
+            too many. The message names the line.
         NotStochastic: a row is not a distribution.
         StructureError, DomainError: the text describes no network.
     """
+    reader = _Reader(text)
     try:
-        return _Reader(text).network()
+        return reader.network()
     except (StopIteration, ValueError, KeyError, IndexError, OverflowError) as error:
         raise InputError(
-            f"The text is not a Bayesian network in BIF ({type(error).__name__}).",
+            f"The text is not a Bayesian network in BIF: line {reader.line} cannot be read"
+            f" ({type(error).__name__}).",
             remedy=_REMEDY,
         ) from None
 
@@ -97,14 +107,35 @@ def read_bif(text: str) -> BayesNet:
 _REMEDY = "Give a file with `variable` and `probability` blocks as bnlearn writes them."
 
 
+@dataclass(frozen=True)
+class _Row:
+    """Numbers of a node's table: `key` is the parents' categories, or `table` or `default`."""
+
+    node: str
+    key: str | tuple[str, ...]
+    line: int
+    values: list[float]
+
+    def __str__(self) -> str:
+        key = self.key if isinstance(self.key, str) else f"({', '.join(self.key)})"
+        return f"The row {key} of node {self.node!r} in line {self.line}"
+
+    def sized(self, size: int) -> list[float]:
+        """Return the numbers. Raises InputError for another number of them."""
+        if len(self.values) != size:
+            raise _malformed(self.node, f"{self} has {len(self.values)} numbers for {size}.")
+        return self.values
+
+
 class _Reader:
-    """A reader of one BIF text, token by token."""
+    """A reader of one BIF text, token by token; `line` is that of the last token."""
 
     def __init__(self, text: str) -> None:
-        self._tokens = iter(_TOKEN.findall(_COMMENT.sub(" ", text)))
+        self.line = 1
+        self._tokens = self._tokenize(text)
         self._variables: dict[str, Variable] = {}
         self._parents: dict[str, list[str]] = {}
-        self._rows: dict[str, dict[_Row, list[float]]] = {}
+        self._rows: dict[str, dict[str | tuple[str, ...], _Row]] = {}
 
     def network(self) -> BayesNet:
         for word in self._tokens:
@@ -124,6 +155,20 @@ class _Reader:
             for name in domain.names
         }
         return BayesNet(domain, structure, tables)
+
+    def _tokenize(self, text: str) -> Iterator[str]:
+        end = 0
+        for match in _TOKEN.finditer(text):
+            self.line += text.count("\n", end, match.start())
+            end = match.start()
+            if match["open"]:
+                raise InputError(
+                    f"The text is not a Bayesian network in BIF: the quotation mark in line"
+                    f" {self.line} is not closed.",
+                    remedy=_REMEDY,
+                )
+            if not match["comment"]:
+                yield match.group()
 
     def _require_blocks(self) -> None:
         if not self._variables:
@@ -162,12 +207,19 @@ class _Reader:
         categories: tuple[str, ...] = ()
         for word in self._until_opened():
             if word == "type":
-                list(self._until("{"))
+                declared = [t for t in self._until("{") if t.isdigit()]
                 categories = tuple(_label(t) for t in self._until("}"))
+                if declared and int(declared[0]) != len(categories):
+                    raise InputError(
+                        f"Line {self.line}: node {name!r} is declared with {declared[0]} categories"
+                        f" and lists {len(categories)}.",
+                        where=name,
+                        remedy="Correct the number, or list the categories that are missing.",
+                    )
             elif word == "property":
                 list(self._until(";"))
         if name in self._variables:
-            raise _twice(f"Node {name!r} is declared", name)
+            raise self._twice(f"Node {name!r} is declared", name)
         self._variables[name] = Variable(name, categories)
 
     def _until_opened(self) -> Iterator[str]:
@@ -179,88 +231,80 @@ class _Reader:
             raise ValueError("(")
         node, *parents = (_label(t) for t in self._until(")") if t != "|")
         if node in self._parents:
-            raise _twice(f"Node {node!r} has a `probability` block", node)
+            raise self._twice(f"Node {node!r} has a `probability` block", node)
         self._parents[node] = parents
-        rows = self._rows[node] = {}
+        self._rows[node] = {}
         for word in self._until_opened():
             if word in ("table", "default"):
-                self._row(node, word, rows)
+                self._row(node, word)
             elif word == "(":
-                self._row(node, tuple(_label(t) for t in self._until(")")), rows)
+                self._row(node, tuple(_label(t) for t in self._until(")")))
             elif word == "property":
                 list(self._until(";"))
 
-    def _row(self, node: str, row: _Row, rows: dict[_Row, list[float]]) -> None:
-        if row in rows:
-            raise _twice(f"{_named(row)} of node {node!r} is there", node)
-        rows[row] = [_number(node, row, word) for word in self._until(";")]
+    def _row(self, node: str, key: str | tuple[str, ...]) -> None:
+        line, rows = self.line, self._rows[node]
+        row = _Row(node, key, line, [self._number(node, word) for word in self._until(";")])
+        if key in rows:
+            raise self._twice(f"{row} is there", node)
+        rows[key] = row
+
+    def _number(self, node: str, word: str) -> float:
+        try:
+            return float(word)
+        except ValueError:
+            raise _malformed(
+                node,
+                f"Line {self.line}: {word!r} stands where a number of node {node!r} is expected.",
+            ) from None
+
+    def _twice(self, what: str, node: str) -> InputError:
+        return InputError(
+            f"{what} twice, again in line {self.line}.", where=node, remedy="Keep one of them."
+        )
 
 
-def _table(domain: Domain, node: str, names: list[str], rows: dict[_Row, list[float]]) -> Tensor:
+def _table(
+    domain: Domain, node: str, names: list[str], rows: dict[str | tuple[str, ...], _Row]
+) -> Tensor:
     """Return a node's table of its listed rows, the default row standing for the others."""
     parents = domain.project(names)
     size = domain[node].size
-    if "table" in rows and len(rows) > 1:
-        raise _malformed(node, f"The `table` of node {node!r} stands beside other rows.")
-    if "table" in rows:
+    whole = rows.get("table")
+    if whole and len(rows) > 1:
+        raise _malformed(node, f"{whole} stands beside other rows.")
+    table = np.empty((*parents.shape, size))
+    if whole:
         # `table` lists the node's value slowest, then the parents in order.
-        flat = np.array(_sized(node, "table", rows["table"], size * parents.size))
+        flat = np.array(whole.sized(size * parents.size))
         table = np.moveaxis(flat.reshape(size, *parents.shape), 0, -1)
-    else:
-        table = np.empty((*parents.shape, size))
-    known: set[_Row] = {"table", "default"}
+    used: set[str | tuple[str, ...]] = {"table", "default"}
     for index in np.ndindex(*parents.shape):
-        row = tuple(v.categories[i] for v, i in zip(parents, index, strict=True))
-        known.add(row)
-        if "table" not in rows:
-            table[index] = _sized(node, row, _listed(node, row, rows), size)
-        _require_distribution(node, row, table[index])
-    for strange in [row for row in rows if row not in known]:
-        raise _malformed(
-            node,
-            f"{_named(strange)} of node {node!r} does not name categories of its parents {names}.",
-        )
-    return _normalized(table)
+        key = tuple(v.categories[i] for v, i in zip(parents, index, strict=True))
+        used.add(key)
+        row = whole or rows.get(key) or rows.get("default")
+        if row is None:
+            raise _malformed(node, f"Node {node!r} has no row ({', '.join(key)}).")
+        if row is not whole:
+            table[index] = row.sized(size)
+        _require_distribution(row, table[index])
+    for row in rows.values():
+        if row.key not in used:
+            raise _malformed(node, f"{row} does not name categories of its parents {names}.")
+    total = table.sum(axis=-1, keepdims=True)
+    scaled: Tensor = np.where(np.abs(total - 1) > 1e-12, table / total, table)
+    return scaled
 
 
-def _listed(node: str, row: _Row, rows: dict[_Row, list[float]]) -> list[float]:
-    if row not in rows and "default" not in rows:
-        raise _malformed(node, f"{_named(row)} of node {node!r} is missing.")
-    return rows[row] if row in rows else rows["default"]
-
-
-def _sized(node: str, row: _Row, values: list[float], size: int) -> list[float]:
-    if len(values) != size:
-        raise _malformed(
-            node, f"{_named(row)} of node {node!r} has {len(values)} numbers for {size}."
-        )
-    return values
-
-
-def _require_distribution(node: str, row: _Row, values: Tensor) -> None:
+def _require_distribution(row: _Row, values: Tensor) -> None:
     total = float(values.sum())
-    if values.min() < 0 or not abs(total - 1) < _PRINTED_ROUNDING:
+    if values.min() < 0 or not abs(total - 1) <= _PRINTED_ROUNDING:
         raise NotStochastic(
-            f"{_named(row)} of node {node!r} is not a distribution: its numbers sum to {total:.6g},"
-            f" the smallest is {values.min():.6g}.",
-            where=node,
-            remedy="Probabilities are at least 0 and sum to 1.",
+            f"{row} is not a distribution: its numbers sum to {total:.6g}, the smallest is"
+            f" {values.min():.6g}.",
+            where=row.node,
+            remedy="Probabilities are at least 0 and sum to 1, rounding aside.",
         )
-
-
-def _number(node: str, row: _Row, word: str) -> float:
-    try:
-        return float(word)
-    except ValueError:
-        raise _malformed(
-            node, f"{_named(row)} of node {node!r} has {word!r} where a number is expected."
-        ) from None
-
-
-def _named(row: _Row) -> str:
-    if isinstance(row, str) or not row:
-        return f"The row `{row or 'table'}`"
-    return f"The row ({', '.join(row)})"
 
 
 def _malformed(node: str, message: str) -> InputError:
@@ -270,17 +314,6 @@ def _malformed(node: str, message: str) -> InputError:
         remedy="Give one row for each combination of the parents' categories, or a `default`, with"
         " a number for each category of the node.",
     )
-
-
-def _twice(what: str, node: str) -> InputError:
-    return InputError(f"{what} twice.", where=node, remedy="Keep one of them.")
-
-
-def _normalized(table: Tensor) -> Tensor:
-    """Take out the rounding of printed probabilities; anything larger was refused."""
-    total = table.sum(axis=-1, keepdims=True)
-    rounded: Tensor = np.where(np.abs(total - 1) > 1e-12, table / total, table)
-    return rounded
 
 
 # Network structures in the DOT language of Graphviz.

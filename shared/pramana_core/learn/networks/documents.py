@@ -280,5 +280,5 @@ def _learned(structure: Structure, links: Sequence[_Link]) -> list[LearnedLink]:
 def _not_one(why: str) -> InputError:
     return InputError(
         f"The text is not a Bayesian network in JSON: {why}.",
-        remedy="Give a file of `pramana network convert --to json`, or a model of the miner.",
+        remedy="Give a network of a session of peers, or a model of the miner.",
     )
