@@ -489,6 +489,7 @@ def _table_csv(table: MarginalTable) -> str:
     """Return a row for each cell: its labels, count, errors (of the noise; in all), interval."""
     import pandas as pd
 
+    table = table.unshrunk
     labels = [variable.categories for variable in table.domain]
     low, high = table.interval(population=True)
     cells = pd.MultiIndex.from_product(labels, names=list(table.domain.names))
