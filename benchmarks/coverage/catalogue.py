@@ -3,11 +3,19 @@
 How a setting is repeated and counted is in `benchmarks.coverage.setting`.
 """
 
-from benchmarks.coverage import cells, learned, log_linear, masked, sampled_rules
+from benchmarks.coverage import (
+    cells,
+    learned,
+    log_linear,
+    masked,
+    sampled_rules,
+    standard_errors,
+)
 from benchmarks.coverage.setting import Setting
 
 ALL: tuple[Setting, ...] = (
     *cells.SETTINGS,
+    *standard_errors.SETTINGS,
     *log_linear.SETTINGS,
     *log_linear.POOLED,
     *log_linear.TOGETHER,

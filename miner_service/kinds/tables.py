@@ -138,8 +138,9 @@ class ContingencyTableKind(CountsKind[ContingencyTableSpec, ContingencyTableMess
         """Return the table's raw counts with errors and intervals, and the nearest valid ones."""
         on_step(0, 1)
         table = marginals.marginal(spec.variables)
-        errors = [np.sqrt(table.variance(population=among)) for among in (False, True)]
         shares = project_to_simplex(table.counts.reshape(1, -1) / table.records)
+        table = table.unshrunk
+        errors = [np.sqrt(table.variance(population=among)) for among in (False, True)]
         numbers = np.stack(
             [table.counts.ravel(), shares.ravel() * table.records, *(e.ravel() for e in errors)]
         )

@@ -110,7 +110,7 @@ class EstimatedCounts:
             shares: whether to give shares of the records in place of their numbers; all errors
                 are those of the shares then, and `count` is called `share`.
             projected: whether to add a column `projected`: the nearest table whose cells are not
-                negative, with the same sum.
+                negative, with the same sum; of `pooled` counts, those after shrinkage.
 
         Returns:
             Columns: the variables, categorical, in the order of their domain (one that is called

@@ -108,7 +108,7 @@ def tabulated_means(
 
     with one_sentence():
         require_limit(level, InnerShare, "level")
-        found = marginals.marginal([variable, *by])
+        found = marginals.marginal([variable, *by]).unshrunk
     numbers = _values_of(found.domain[variable], values)
     counts = found.counts.reshape(len(numbers), -1)
     z = normal_quantile(level)

@@ -488,6 +488,7 @@ class Classifier(LearningTask[ClassTask_co]):
 
 def _table_csv(table: MarginalTable) -> str:
     """Return a row for each cell: its labels, count, errors (of the noise; in all), interval."""
+    table = table.unshrunk
     columns = {
         "count": table.counts,
         "se_records": np.sqrt(table.variance(population=False)),

@@ -24,12 +24,14 @@ from pramana_core.estimation.axes import Axis, Moments, along_axes, arrange
 from pramana_core.estimation.curvature import INFORMATION_CELLS, ThirdMoments
 from pramana_core.marginals.counts import LEVEL, Tensor
 from pramana_core.marginals.score_interval import (
+    FEW,
     MORE,
     Tilt,
     normal_quantile,
     possible,
     ratio_interval,
     score_interval,
+    variance_of,
 )
 from pramana_core.marginals.support_counts import excess_of
 
@@ -64,6 +66,16 @@ class Estimates(ABC):
     def filled_in(self) -> bool:
         """Whether the counts are made of smaller tables, supposing no more interact."""
         return False
+
+    @property
+    def unshrunk(self) -> Estimates:
+        """The raw counts, whose errors and intervals these are; the same where nothing shrinks."""
+        return self
+
+    @property
+    def supposed(self) -> Tensor:
+        """The counts at which the sampling of the records is taken."""
+        return self.counts
 
     @abstractmethod
     def products(self, weights: Tensor) -> Tensor:
@@ -106,9 +118,16 @@ class Estimates(ABC):
         return ratio_interval(self.counts, margin, moments, normal_quantile(level))
 
     def variance(self, *, population: bool) -> Tensor:
-        """Return the variance of each raw count (see the module's formulas)."""
+        """Return the variance of each raw count (see the module's formulas).
+
+        Of fewer than `FEW` records that against the population is as large as the interval.
+        """
+        if population and self.records < FEW:
+            wide = variance_of(self.interval(population=True), self.counts, LEVEL)
+            return np.maximum(wide, self.variance(population=False))
         second, _, _ = self.second_moments(())
-        part = np.square(self.counts) / self.records if self._of(population) else self.counts
+        counts = self.supposed
+        part = np.square(counts) / self.records if self._of(population) else counts
         return np.maximum(second - part, 0.0)
 
     def standard_error(self, *, population: bool) -> Tensor:
@@ -131,7 +150,7 @@ class Estimates(ABC):
 
     def covariance_of(self, weights: Tensor, *, population: bool) -> Tensor:
         """Return the covariance of linear functions of the counts (see `MarginalTable`)."""
-        flat, counts = weights.reshape(len(weights), -1), self.counts.ravel()
+        flat, counts = weights.reshape(len(weights), -1), self.supposed.ravel()
         if self._of(population):
             part = np.outer(flat @ counts, flat @ counts) / self.records
         else:
@@ -141,11 +160,11 @@ class Estimates(ABC):
     def covariance_with_cells(self, weights: Tensor, *, population: bool) -> Tensor:
         """Return the covariance of linear functions with each count (see `MarginalTable`)."""
         if self._of(population):
-            rank = self.counts.ndim
-            part = np.multiply.outer(np.tensordot(weights, self.counts, rank), self.counts)
+            rank = self.supposed.ndim
+            part = np.multiply.outer(np.tensordot(weights, self.supposed, rank), self.supposed)
             part /= self.records
         else:
-            part = weights * self.counts
+            part = weights * self.supposed
         return self.products_with_cells(weights) - part
 
     def _of(self, population: bool) -> bool:
@@ -155,22 +174,22 @@ class Estimates(ABC):
     def frame(self, level: float = LEVEL) -> pd.DataFrame:
         """Return the table as a data frame: a row per cell, in C order of `domain`.
 
-        Columns: one of category labels per variable, `count`, `se_records` (the error given the
-        records), `se_population`, and `low` and `high`, the interval against the population. A
+        Columns: one of category labels per variable, `count`, the raw one, `se_records` (the error
+        given the records), `se_population`, and `low` and `high`, the interval against the population. A
         variable that is called as a column of numbers has another name here: see `column_of`.
         """
         import pandas as pd
 
-        low, high = self.interval(level, population=True)
-
+        raw = self.unshrunk
+        low, high = raw.interval(level, population=True)
         cells = pd.MultiIndex.from_product(
             [v.categories for v in self.domain], names=list(map(column_of, self.domain.names))
         )
         return pd.DataFrame(
             {
-                "count": self.counts.ravel(),
-                "se_records": self.standard_error(population=False).ravel(),
-                "se_population": self.standard_error(population=True).ravel(),
+                "count": raw.counts.ravel(),
+                "se_records": raw.standard_error(population=False).ravel(),
+                "se_population": raw.standard_error(population=True).ravel(),
                 "low": low.ravel(),
                 "high": high.ravel(),
             },

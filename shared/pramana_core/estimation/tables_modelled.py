@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -320,19 +320,23 @@ class PooledTable(Estimates):
     """A table of pooled and shrunk counts; see `MarginalTable` for its promise.
 
     `spread` is the population covariance of the counts before shrinkage; `moved` is how far
-    shrinkage took the counts from those, in their shape. Standard errors and covariances have the
-    square of `moved` added. Intervals are those of the counts before shrinkage, widened where they
-    do not hold the shrunk ones: shrinkage makes estimates better on average over tables, and
-    intervals must hold for each.
+    shrinkage took the counts from those, in their shape. Standard errors and intervals are those
+    of the counts before shrinkage, and agree with each other; intervals are widened where they do
+    not hold the shrunk counts. Shrinkage makes estimates better on average over tables, and
+    intervals must hold for each. The covariance of functions of the shrunk counts
+    (`covariance_of`) is a bound: it has the product of what they were moved by added.
 
     `told`: some records report all the variables. Otherwise the table is that of largest entropy
     for what is told, its errors suppose that no more variables interact, and the error against
     the population is returned for either.
+
+    `law` are the counts at which sampling is taken; by default `counts`.
     """
 
     spread: Spread
     moved: Tensor
     told: bool = True
+    law: Tensor | None = None
 
     @property
     def filled_in(self) -> bool:
@@ -342,25 +346,27 @@ class PooledTable(Estimates):
     @property
     def unshrunk(self) -> PooledTable:
         """The table before shrinkage: unbiased where `told`; its counts may be negative."""
-        return PooledTable(
-            self.domain,
-            self.counts - self.moved,
-            self.records,
-            spread=self.spread,
+        return replace(
+            self,
+            counts=self.counts - self.moved,
             moved=np.zeros_like(self.moved),
-            told=self.told,
+            law=self.supposed,
         )
+
+    @property
+    def supposed(self) -> Tensor:
+        """The counts at which sampling is taken."""
+        return self.counts if self.law is None else self.law
 
     def products(self, weights: Tensor) -> Tensor:
         """Return the sums over the reports of products; see `Estimates.products`."""
-        factor = self._factor()
-        half = weights.reshape(len(weights), -1) @ factor
+        half = weights.reshape(len(weights), -1) @ self._factor(self.moved)
         found: Tensor = half @ half.T
         return found
 
     def products_with_cells(self, weights: Tensor) -> Tensor:
         """Return these sums for each function and each cell; see `Estimates`."""
-        factor = self._factor()
+        factor = self._factor(self.moved)
         half = weights.reshape(len(weights), -1) @ factor
         found: Tensor = half @ factor.T
         return found.reshape(weights.shape)
@@ -373,10 +379,9 @@ class PooledTable(Estimates):
         return drawn
 
     def second_moments(self, summed: Sequence[str]) -> Moments:
-        """Return the sums of W^2, W V and V^2 over the reports (see `MarginalTable`)."""
+        """Return the sums of W^2, W V and V^2 before shrinkage (see `MarginalTable`)."""
         if not summed:
-            own = np.square(self.counts) / self.records
-            own = self.spread.variance + np.square(self.moved) + own
+            own = self.spread.variance + np.square(self.supposed) / self.records
             return own, own, own
         gone = tuple(self.domain.axis(name) for name in summed)
         factor = self._factor().reshape(*self.counts.shape, -1)
@@ -389,30 +394,28 @@ class PooledTable(Estimates):
 
     def interval(self, level: float = LEVEL, *, population: bool) -> tuple[Tensor, Tensor]:
         """Return the intervals of the counts (see `MarginalTable`), holding the shrunk ones."""
-        raw, z = self.unshrunk, normal_quantile(level)
-        second, _, _ = raw.second_moments(())
-        share, square = raw.counts / self.records, second / self.records
-        slope = self.tilt().slope
-        ends = score_interval(
-            share, square, slope, self.records, z, population=self._of(population)
-        )
+        whole = self._of(population)
+        share = self.unshrunk.counts / self.records
+        # The variance given the records, at the supposed counts; sampling is that of each share.
+        square = self.variance(population=False) / self.records + share
+        if whole and not self.told:
+            square -= self.supposed / self.records * (1 - self.supposed / self.records)
+        slope, z = self.tilt().slope, normal_quantile(level)
+        ends = score_interval(share, square, slope, self.records, z, population=whole)
         low, high = possible(*ends, share)
-        return (
-            np.minimum(self.records * low, self.counts),
-            np.maximum(self.records * high, self.counts),
-        )
+        held = np.clip(self.counts, 0.0, self.records)
+        return np.minimum(self.records * low, held), np.maximum(self.records * high, held)
 
     def ratio_interval(self, summed: Sequence[str], level: float = LEVEL) -> tuple[Tensor, Tensor]:
         """Return intervals of cells' shares of their margins, holding the shrunk ones."""
-        raw = self.unshrunk
         gone = tuple(self.domain.axis(name) for name in summed)
-        margins = [table.counts.sum(axis=gone, keepdims=True) for table in (raw, self)]
-        ends = ratio_interval(
-            raw.counts, margins[0], raw.second_moments(summed), normal_quantile(level)
-        )
-        share = np.divide(
-            self.counts, margins[1], out=np.zeros(self.counts.shape), where=margins[1] > 0
-        )
+        cells = [self.unshrunk.counts, self.counts, self.supposed]
+        raw, shrunk, supposed = (cell.sum(axis=gone, keepdims=True) for cell in cells)
+        ww, wv, vv = self.second_moments(summed)
+        more = cells[0] - cells[2]
+        moments = (ww + more, wv + more, vv + raw - supposed)
+        ends = ratio_interval(cells[0], raw, moments, normal_quantile(level))
+        share = np.divide(self.counts, shrunk, out=np.zeros(self.counts.shape), where=shrunk > 0)
         return np.minimum(ends[0], share), np.maximum(ends[1], share)
 
     def tilt(self, more: float = MORE) -> Tilt:  # noqa: ARG002
@@ -422,8 +425,11 @@ class PooledTable(Estimates):
     def _of(self, population: bool) -> bool:
         return population or not self.told
 
-    def _factor(self) -> Tensor:
-        """Return F, cells x r, with F F' the sums over the reports of products of estimators."""
-        flat = self.counts.reshape(-1, 1)
-        parts = (self.spread.root.reshape(len(flat), -1), self.moved.reshape(-1, 1))
-        return np.hstack([*parts, flat / np.sqrt(self.records)])
+    def _factor(self, *more: Tensor) -> Tensor:
+        """Return F, cells x r, with F F' the sums over the reports of products of estimators.
+
+        `more` are columns of it besides.
+        """
+        flat = self.supposed.reshape(-1, 1)
+        parts = (self.spread.root, *more)
+        return np.hstack([*(p.reshape(len(flat), -1) for p in parts), flat / np.sqrt(self.records)])

@@ -123,6 +123,10 @@ class MarginalTable(Protocol):
     def records(self) -> int:
         """The number of records behind the counts."""
 
+    @property
+    def unshrunk(self) -> MarginalTable:
+        """The raw counts, whose errors and intervals these are; the same where nothing shrinks."""
+
     def variance(self, *, population: bool) -> Tensor:
         """Return the variance of each count, in the shape of `counts`."""
 

@@ -52,6 +52,10 @@ As many as Agresti and Coull (1998) add, z^2 at 95 %. They are as many for inter
 test and an interval, and intervals of several levels, are of one line.
 """
 
+FEW = 4
+"""Fewer records than this are often all alike, and their spread says nothing of the population's:
+the error against it is that of the interval."""
+
 _ROUNDING = 1e-12
 
 
@@ -226,6 +230,12 @@ def _line(
 
 
 # How many standard errors wide an interval is on either side.
+
+
+def variance_of(ends: tuple[Floats, Floats], estimate: Floats, level: float) -> Floats:
+    """Return the variance whose interval is as wide as the longer side of an interval."""
+    longer = np.maximum(ends[1] - estimate, estimate - ends[0])
+    return np.asarray(np.square(longer / normal_quantile(level)))
 
 
 def normal_quantile(confidence: float) -> float:

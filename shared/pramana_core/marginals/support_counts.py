@@ -12,7 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from pramana_core.marginals.score_interval import Tilt, deviates, score_interval
+from pramana_core.marginals.score_interval import (
+    FEW,
+    Tilt,
+    deviates,
+    normal_quantile,
+    score_interval,
+    variance_of,
+)
 
 Item = tuple[str, int]
 """A variable's name and the code of one of its categories."""
@@ -91,6 +98,10 @@ class SupportCounts:
 
         Given the records it is 0 where it is so small for the count that it is rounding.
         """
+        if population and self.records < FEW:
+            shares = self.interval(normal_quantile(0.95), population=True)
+            wide = variance_of(shares, self.counts / self.records, 0.95)
+            return np.maximum(self.records**2 * wide, self.variance(population=False))
         if population:
             return np.maximum(self.variance_population, 0.0)
         return np.where(self._exact, 0.0, np.maximum(self.variance_records, 0.0))
