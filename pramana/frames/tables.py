@@ -85,7 +85,7 @@ def shown(given: object) -> str:
 def is_list(given: object) -> bool:
     """Return whether something is a list, a tuple or an array of one dimension."""
     return not isinstance(given, str | bytes | Mapping) and (
-        isinstance(given, Sequence) or (hasattr(given, "tolist") and np.ndim(given) == 1)
+        isinstance(given, Sequence) or (hasattr(given, "tolist") and getattr(given, "ndim", 1) == 1)
     )
 
 

@@ -492,7 +492,7 @@ def combine_copies(
 
 
 def _entries(given: Any, argument: str) -> list[Any]:
-    if not (isinstance(given, Sequence) or getattr(given, "ndim", 0)) or isinstance(given, str):
+    if not (isinstance(given, Sequence) or getattr(given, "ndim", False)) or isinstance(given, str):
         raise OptionError(f"{argument} must be {_WANTED}, not {shown(given)}.", where=argument)
     found = list(given)
     if not found:

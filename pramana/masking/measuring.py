@@ -82,8 +82,8 @@ def masking_measures(
     other = as_frame(released, "released")
     if tell is None:
         names = list(as_frame(original, "original").columns)
-        masked = names_of(confidential, "confidential")
-        tell = [n for n in other.columns if n in names and n not in masked]
+        hidden = names_of(confidential, "confidential")
+        tell = [n for n in other.columns if n in names and n not in hidden]
     columns = columns_of(original, confidential, tell)
     _require_both(other, columns)
     if len(other) != len(columns.table):

@@ -186,8 +186,7 @@ def require_prior(prior: Sequence[float], size: int) -> Tensor:
 def _is_lists(given: object) -> bool:
     """Return whether something is a list of lists of numbers."""
     return isinstance(given, Sequence) and all(
-        isinstance(row, Sequence)
-        and all(issubclass(kind, Real) for kind in set(map(type, row)))
+        isinstance(row, Sequence) and all(issubclass(kind, Real) for kind in set(map(type, row)))
         for row in given
     )
 

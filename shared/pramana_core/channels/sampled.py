@@ -125,10 +125,9 @@ class Sampled(DecodedTransition):
 
     def __post_init__(self) -> None:
         require_sizes(self.sizes)
-        if not isinstance(self.choices, Sequence) or not all(
-            isinstance(choice, Choice) for choice in self.choices
-        ):
-            raise ChannelError(f"choices must be a list of choices, not {self.choices!r}.")
+        choices: object = self.choices
+        if not isinstance(choices, Sequence) or not all(isinstance(c, Choice) for c in choices):
+            raise ChannelError(f"choices must be a list of choices, not {choices!r}.")
         if len(self.choices) > CHOICES:
             raise ChannelError(
                 f"A sampled channel has at most {CHOICES} choices, not {len(self.choices)}.",

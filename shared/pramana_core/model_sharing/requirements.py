@@ -82,8 +82,9 @@ class Requirement:
             if isinstance(value, bool) or not isinstance(value, Real):
                 raise OptionError(f"{name} must be a number or None, not {value!r}.", where=name)
             # Plain numbers, which can be written as JSON; l counts classes, 2.0 are 2.
-            whole = isinstance(value, Integral) or (name == "l" and float(value).is_integer())
-            plain = int(value) if whole else float(value)
+            number = float(value)
+            whole = isinstance(value, Integral) or (name == "l" and number.is_integer())
+            plain = int(number) if whole else number
             object.__setattr__(self, name, plain)
         if not isinstance(self.exact, bool):
             raise OptionError(f"exact must be True or False, not {self.exact!r}.", where="exact")
@@ -93,7 +94,7 @@ class Requirement:
             raise OptionError("A requirement must have k, or c and l.", where="k")
         if self.k is not None and not 1 <= self.k < math.inf:
             raise OptionError(f"k must be at least 1, not {self.k}.", where="k")
-        if self.l is not None and not (isinstance(self.l, int) and self.l >= 2):
+        if self.l is not None and not (float(self.l).is_integer() and self.l >= 2):
             raise OptionError(f"l must be a whole number of at least 2, not {self.l}.", where="l")
         if self.c is not None and not 0 < self.c < math.inf:
             raise OptionError(f"c must be above 0, not {self.c}.", where="c")
