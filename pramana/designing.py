@@ -380,7 +380,8 @@ def _designed(needs: Requirements, wanted: Goal, records: object, family: object
     with one_sentence(), progress_bar() as bar:
         problem = Problem(needs, wanted, reference(needs.domain), many)
         comparison = compare(problem, bar.stage)
-    chosen = comparison.best if family == AUTO else _named(comparison, family)
+    named = family if isinstance(family, str) else shown(family)
+    chosen = comparison.best if named == AUTO else _named(comparison, named)
     return Design(ComparedDesigns(problem, comparison, chosen, None, {}, None, ""))
 
 
@@ -509,7 +510,7 @@ def _goal(
         )
 
 
-def _named(comparison: Comparison, family: object) -> Option:
+def _named(comparison: Comparison, family: str) -> Option:
     """Return the best option of a family, of any size. Raises OptionError."""
     named = [
         made

@@ -227,12 +227,18 @@ def connect(
     _require_attempts(attempts)
     remedy = "Check the address, and that the miner is running."
     names = (ca_file, client_certificate, client_key)
-    tls = TlsFiles(*(None if name is None else Path(name) for name in names))
+    tls = TlsFiles(*map(_path, names))
     manner = RetryPolicy(
         error_of, remedy, transport=transport, sleep=sleep, attempts=attempts, tls=tls
     )
     secret = token_from(token, token_file, url).text
     return _opened(Miner(MinerConnection(Calls(url.rstrip("/"), secret, manner), sleep, clock)))
+
+
+def _path(given: object) -> Path | None:
+    if given is None or isinstance(given, str | Path):
+        return None if given is None else Path(given)
+    raise OptionError(f"A file must be given by its path, not {shown(given)}.", where="ca_file")
 
 
 def _opened(miner: Miner) -> Miner:

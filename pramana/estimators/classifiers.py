@@ -9,7 +9,7 @@ import numpy as np
 
 from pramana.estimators.base import Estimator
 from pramana.frames.codes import MissingColumns, encode, lacking, takes_empty, tell_of_missing
-from pramana.frames.tables import Frame, as_frame, shown
+from pramana.frames.tables import Frame, as_frame, is_list, shown
 from pramana.reporting.estimating import EstimatedCounts
 from pramana.reporting.reports import Reports
 from pramana_core.alike import did_you_mean
@@ -257,7 +257,7 @@ class Classifier(Estimator, Generic[ModelT]):
             )
         if self.features is None:
             return
-        if isinstance(self.features, str | Mapping) or not _is_list(self.features):
+        if not is_list(self.features):
             given = f"[{self.features!r}]" if isinstance(self.features, str) else "['a', 'b']"
             raise OptionError(
                 f"features must be a list of names such as {given}, not {shown(self.features)}.",
@@ -293,12 +293,6 @@ class Classifier(Estimator, Generic[ModelT]):
             input_tags=InputTags(string=True, categorical=True, allow_nan=True),
             requires_fit=True,
         )
-
-
-def _is_list(names: object) -> bool:
-    """Whether something can be gone through more than once, as a list can."""
-    tabular = hasattr(names, "columns")
-    return hasattr(names, "__iter__") and hasattr(names, "__len__") and not tabular
 
 
 def _true(table: pd.DataFrame, target: Variable, y: Labels | None) -> Codes:

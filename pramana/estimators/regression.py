@@ -12,7 +12,7 @@ from pramana.estimators.base import Estimator
 from pramana.estimators.saved import LearnedFrom
 from pramana.frames.codes import copies_of, is_masked, mixed_columns, numbers_of
 from pramana.frames.sentences import one_sentence
-from pramana.frames.tables import Frame, shown
+from pramana.frames.tables import Frame, is_list, shown
 from pramana.reporting.estimating import EstimatedCounts
 from pramana.reporting.reports import Reports
 from pramana_core.errors import OptionError, TableError
@@ -304,8 +304,7 @@ class Regression(Estimator):
         given = self.features
         if given is None:
             return []
-        listed = hasattr(given, "__iter__") and not isinstance(given, str | Mapping)
-        if not listed or hasattr(given, "columns") or not all(isinstance(n, str) for n in given):
+        if not is_list(given) or not all(isinstance(name, str) for name in given):
             wanted = f"[{given!r}]" if isinstance(given, str) else "['age', 'sex']"
             raise OptionError(
                 f"features must be a list of names such as {wanted}, not {shown(given)}.",

@@ -11,7 +11,13 @@ from pramana.frames.tables import shown
 from pramana.reporting.estimating import EstimatedCounts
 from pramana_core.domain import Domain
 from pramana_core.errors import OptionError
-from pramana_core.learn.common.options import MINIMUM_CONFIDENCE, Against, Decisions, RuleOptions
+from pramana_core.learn.common.options import (
+    MINIMUM_CONFIDENCE,
+    Against,
+    Decisions,
+    RuleOptions,
+    require_limit,
+)
 from pramana_core.learn.rules.exchange import (
     RuleFindings,
     itemsets_chart,
@@ -263,6 +269,7 @@ class AssociationRules(FrequentItemsets):
 
     def _learn(self, counts: EstimatedCounts, on_step: Progress) -> None:
         found = self._found(counts, on_step).itemsets
+        require_limit(self.certain, bool, "certain")
         rules = derive_rules(found, counts.marginals, self.minimum_confidence, certain=self.certain)
         self.model_ = RuleFindings(found, rules)
 

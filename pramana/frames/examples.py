@@ -81,6 +81,8 @@ def example(name: Example) -> pd.DataFrame:
     """
     import pandas as pd
 
+    if not isinstance(name, str):
+        raise OptionError(f"name must be text such as 'titanic', not {shown(name)}.", where="name")
     if name == "berkeley":
         columns: tuple[str, ...] = ("department", "sex", "admitted")
         who = [("male", "yes"), ("male", "no"), ("female", "yes"), ("female", "no")]
@@ -105,11 +107,11 @@ def example(name: Example) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(columns), index=index)
 
 
-def _drawn(name: object) -> pd.DataFrame:
+def _drawn(name: str) -> pd.DataFrame:
     from pramana.setups import DATASETS
 
     made = {_STORE: DATASETS["ME.L"], **{key: d for key, d in DATASETS.items() if key != "ME.L"}}
-    if not isinstance(name, str) or name not in made:
+    if name not in made:
         raise OptionError(
             f"name must be 'berkeley', 'titanic', 'store' or one of its companions"
             f" {', '.join(list(made)[1:])}, not"

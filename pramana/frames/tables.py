@@ -82,11 +82,18 @@ def shown(given: object) -> str:
     return f"{'an' if name[0].lower() in 'aeiou' or name == 'ndarray' else 'a'} {name}{of}"
 
 
+def is_list(given: object) -> bool:
+    """Return whether something is a list, a tuple or an array of one dimension."""
+    return not isinstance(given, str | bytes | Mapping) and (
+        isinstance(given, Sequence) or (hasattr(given, "tolist") and getattr(given, "ndim", 1) == 1)
+    )
+
+
 def names_of(given: object, argument: str) -> list[str]:
     """Return names that were passed as a list; one name alone is a list of one. OptionError."""
     if isinstance(given, str):
         return [given]
-    if isinstance(given, Sequence) or hasattr(given, "tolist"):
+    if is_list(given):
         names = [name for name in cast("Iterable[object]", given) if isinstance(name, str)]
         if len(names) == len(cast("Sequence[object]", given)):
             return names

@@ -13,6 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from annotated_types import Ge
 from pydantic import Field, ValidationError
 
 from pramana.frames.sentences import listed, one_sentence, options_told
@@ -452,6 +453,7 @@ def combine_copies(
 
     with one_sentence():
         require_limit(level, InnerShare, "level")
+        require_limit(records, Annotated[int, Ge(1)] | None, "records")
     if errors is None:
         found = _entries(estimates, "estimates")
         if not all(hasattr(one, "params") and hasattr(one, "bse") for one in found):
@@ -490,9 +492,7 @@ def combine_copies(
 
 
 def _entries(given: Any, argument: str) -> list[Any]:
-    if isinstance(given, str | Mapping) or not (
-        isinstance(given, Sequence) or hasattr(given, "tolist")
-    ):
+    if not (isinstance(given, Sequence) or getattr(given, "ndim", False)) or isinstance(given, str):
         raise OptionError(f"{argument} must be {_WANTED}, not {shown(given)}.", where=argument)
     found = list(given)
     if not found:

@@ -82,7 +82,8 @@ def masking_measures(
     other = as_frame(released, "released")
     if tell is None:
         names = list(as_frame(original, "original").columns)
-        tell = [n for n in other.columns if n in names and n not in _listed(confidential)]
+        hidden = names_of(confidential, "confidential")
+        tell = [n for n in other.columns if n in names and n not in hidden]
     columns = columns_of(original, confidential, tell)
     _require_both(other, columns)
     if len(other) != len(columns.table):
@@ -132,10 +133,6 @@ def measures_frame(found: Measures) -> pd.DataFrame:
     shown = ["group", "measure", "about", "value", "standard_error", "sentence"]
     frame = pd.DataFrame([asdict(row) for row in found]).rename(columns=names)
     return frame.astype({"standard_error": float})[shown]
-
-
-def _listed(names: str | Sequence[str]) -> Sequence[str]:
-    return [names] if isinstance(names, str) else names
 
 
 def _require_both(other: pd.DataFrame, columns: Columns) -> None:

@@ -218,7 +218,7 @@ def contents_of(messages: Any) -> list[SharedTreeMessage]:
     """Return the messages that were passed. Raises InputError, TableUnreadable."""
     alone = isinstance(messages, str | bytes | Path | Mapping) or hasattr(messages, "content")
     given = [messages] if alone else messages
-    if not isinstance(given, Iterable) or hasattr(given, "columns") or isinstance(given, str):
+    if not isinstance(given, Iterable) or isinstance(given, str) or getattr(given, "ndim", 1) != 1:
         raise InputError(
             f"messages must be a list of shared trees, not {shown(messages)}.", where="messages"
         )

@@ -28,8 +28,8 @@ from pramana.model_sharing.columns import (
 )
 from pramana.reporting.files import write_whole
 from pramana.showing import card, plotted
-from pramana_core.alike import did_you_mean
 from pramana_core.errors import OptionError
+from pramana_core.learn.common.options import require_limit
 from pramana_core.model_sharing.attributes import TreeSchema
 from pramana_core.model_sharing.exchange.drawing import draw_pruning, draw_shared_tree
 from pramana_core.model_sharing.exchange.text import (
@@ -47,8 +47,8 @@ from pramana_core.model_sharing.private import (
 )
 from pramana_core.model_sharing.pruning import Pruned, PruningOptions, prune
 from pramana_core.model_sharing.requirements import (
-    TELLS,
     Requirement,
+    Tell,
     measures_words,
     parse_requirement,
     released_form,
@@ -505,8 +505,7 @@ def share_tree(
         _require_default({**options, **growing})
         columns = (target, features, ranges, categories, taxonomies)
         return private_model(frame, columns, asked, epsilon, rng)
-    if by not in ("growing", "pruning"):
-        raise OptionError(f"by must be 'growing' or 'pruning', not {shown(by)}.", where="by")
+    require_limit(by, Literal["growing", "pruning"], "by")
     with one_sentence():
         pruning = PruningOptions(
             merge="all" if merge is None else merge, least_gain=plain(least_gain)
@@ -522,7 +521,7 @@ def share_tree(
         )
     if rng is not None:
         raise OptionError("rng is for private trees, which have an epsilon.", where="rng")
-    _require_tell(tell)
+    require_limit(tell, Tell, "tell")
     schema, table, classes = training_columns(
         frame, target, features, ranges, categories, taxonomies
     )
@@ -557,21 +556,12 @@ def _learned(
     return pruned.tree, pruned
 
 
-def _require_tell(tell: object) -> None:
-    """Refuse an unknown form of leaves before anything is grown. Raises OptionError."""
-    if tell not in TELLS:
-        raise OptionError(
-            f"tell must be one of {', '.join(TELLS)}, not"
-            f" {shown(tell)}{did_you_mean([tell], TELLS)}.",
-            where="tell",
-        )
-
-
 def _require_default(given: Mapping[str, object]) -> None:
     """Refuse options that a private tree does not have. Raises OptionError."""
     parameters = signature(share_tree).parameters
     for name, value in given.items():
-        if value != parameters[name].default:
+        default = parameters[name].default
+        if type(value) is not type(default) or value != default:
             raise OptionError(
                 f"{name} must be left out where there is an epsilon: a private tree is grown in"
                 " another way.",

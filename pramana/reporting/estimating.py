@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal
 
 from pramana.frames.sentences import joined, listed, one_sentence, options_told
-from pramana.frames.tables import shown
 from pramana.reporting.files import names_of
 from pramana.reporting.reports import Reports
 from pramana.reporting.sources import Source as Source
@@ -19,11 +18,11 @@ from pramana.reporting.tabulating import (
     warn_of_lack_of_fit,
 )
 from pramana.showing import DIGITS, card, counts_chart, plotted
-from pramana_core.alike import did_you_mean
 from pramana_core.domain import Domain
 from pramana_core.errors import OptionError
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.estimation.table_estimates import column_of
+from pramana_core.learn.common.options import require_limit
 from pramana_core.marginals.counts import LEVEL
 from pramana_core.marginals.score_interval import filled_in_words, warnings_of
 from pramana_core.pictures.plots import Chart
@@ -394,12 +393,7 @@ def estimate(
         >>> pm.estimate([(people[:2000], plan), (people[2000:], plan)])
         EstimatedCounts(4,526 records from 2 sources of sex, admitted; by moment)
     """
-    if estimator not in get_args(EstimatorName):
-        raise OptionError(
-            f"estimator must be one of {', '.join(map(repr, get_args(EstimatorName)))}, not"
-            f" {shown(estimator)}{did_you_mean([estimator], get_args(EstimatorName))}.",
-            where="estimator",
-        )
+    require_limit(estimator, EstimatorName, "estimator")
     require_order(order)
     with one_sentence():
         sources = sources_of(reports, plan)

@@ -73,7 +73,13 @@ class Variable:
             )
         if self.representatives is not None:
             # One form of each number, or equal variables could have different digests.
-            numbers = tuple(float(number) + 0.0 for number in self.representatives)
+            try:
+                numbers = tuple(float(number) + 0.0 for number in self.representatives)
+            except (TypeError, ValueError):
+                raise DomainError(
+                    f"The representatives of {self.name!r} must be a list of numbers.",
+                    where=self.name,
+                ) from None
             object.__setattr__(self, "representatives", numbers)
             self._require_numbers(numbers)
 

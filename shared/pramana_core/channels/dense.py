@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Annotated
 
 import numpy as np
@@ -31,6 +31,7 @@ from pramana_core.channels.base import (
     UnitTransition,
     condition_number,
     lump,
+    require_size,
 )
 from pramana_core.channels.symmetric import Identity, Symmetric
 from pramana_core.errors import ChannelError, NotStochastic, OptionError
@@ -64,6 +65,8 @@ class Dense(ListedTransition, UnitTransition):
     rows: Annotated[tuple[Annotated[tuple[Probability, ...], _Few], ...], _Few]
 
     def __post_init__(self) -> None:
+        if not _is_lists(self.rows):
+            raise ChannelError(f"rows must be a list of rows of whole numbers, not {self.rows!r}.")
         _require_rectangular(self.rows)
         for index, row in enumerate(self.rows):
             if min(row) < 0 or sum(row) != RESOLUTION:
@@ -178,6 +181,14 @@ def require_prior(prior: Sequence[float], size: int) -> Tensor:
             where="prior",
         )
     return weights
+
+
+def _is_lists(given: object) -> bool:
+    """Return whether something is a list of lists of numbers."""
+    return isinstance(given, Sequence) and all(
+        isinstance(row, Sequence) and all(issubclass(kind, Real) for kind in set(map(type, row)))
+        for row in given
+    )
 
 
 def _require_rectangular(rows: Sequence[Sequence[float]]) -> None:
@@ -316,6 +327,8 @@ class Grouped(_Blocks):
     channels: tuple[UnitTransition | None, ...]
 
     def __post_init__(self) -> None:
+        if not _is_lists(self.groups) or not isinstance(self.channels, Sequence):
+            raise ChannelError("groups must be a list of lists of codes, and channels a list.")
         members = [code for group in self.groups for code in group]
         wrong = _not_once(members)
         if wrong or len(members) < 2:
@@ -409,6 +422,7 @@ class StructuralZeros(_Blocks):
     channel: UnitTransition
 
     def __post_init__(self) -> None:
+        require_size(self.size)
         if self.size > STRUCTURAL_CELLS:
             raise ChannelError(
                 f"A product of {self.size} categories is too large to say which are impossible; at"
@@ -416,7 +430,7 @@ class StructuralZeros(_Blocks):
                 remedy="Put fewer variables into the block.",
             )
         codes = self.impossible
-        if not isinstance(codes, Sequence):
+        if not _is_lists([codes]):
             raise ChannelError(f"impossible must be a list of codes, such as (1,), not {codes!r}.")
         if (
             not codes
@@ -428,6 +442,8 @@ class StructuralZeros(_Blocks):
                 f" {self.size}, in ascending order.",
                 remedy="Name each impossible combination once.",
             )
+        if not isinstance(self.channel, Transition):
+            raise ChannelError(f"channel must be a channel, not {self.channel!r}.")
         _require_simple(self.channel)
         possible = self.size - len(codes)
         if self.channel.shape != (possible, possible):

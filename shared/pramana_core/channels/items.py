@@ -177,8 +177,11 @@ class CutAndPaste(Transition):
     of: Annotated[int, Ge(1), Le(VARIABLES)]
 
     def __post_init__(self) -> None:
+        require_sizes(self.sizes)
         for size in self.sizes:
             require_size(size)
+        require_units("cut", self.cut, "1")
+        require_units("of", self.of, "1")
         _require_items(self.sizes)
         if self.cut < 0 or not 1 <= len(self.sizes) <= self.of:
             raise ChannelError(
@@ -440,7 +443,7 @@ def _bits(size: int) -> npt.NDArray[np.int64]:
 
 
 def _require_items(sizes: Sequence[int]) -> None:
-    if max(sizes) > ITEMS:
+    if max(sizes, default=0) > ITEMS:
         raise ChannelError(
             f"A variable of {max(sizes)} categories would be reported in 2^{max(sizes)} sets of"
             f" items; {ITEMS} categories are the most.",

@@ -27,6 +27,7 @@ from pramana_core.channels.base import (
     Transition,
     condition_number,
     left_inverse,
+    require_sizes,
 )
 from pramana_core.channels.symmetric import Withheld
 from pramana_core.errors import ChannelError, LimitExceeded, NotStochastic, SingularChannel
@@ -123,6 +124,10 @@ class Sampled(DecodedTransition):
     choices: Annotated[tuple[Choice, ...], Len(1, CHOICES)] = field()
 
     def __post_init__(self) -> None:
+        require_sizes(self.sizes)
+        choices: object = self.choices
+        if not isinstance(choices, Sequence) or not all(isinstance(c, Choice) for c in choices):
+            raise ChannelError(f"choices must be a list of choices, not {choices!r}.")
         if len(self.choices) > CHOICES:
             raise ChannelError(
                 f"A sampled channel has at most {CHOICES} choices, not {len(self.choices)}.",

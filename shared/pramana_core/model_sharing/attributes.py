@@ -102,6 +102,8 @@ class Taxonomy:
             DomainError: as `of`, and a row is empty.
         """
         found: dict[str, tuple[str, ...]] = {}
+        if not all(isinstance(row, Sequence) for row in rows):
+            raise DomainError("A taxonomy must be groups by name, or a list of rows of names.")
         for number, (category, *above) in enumerate(filter(None, rows), 1):
             if category in found:
                 raise DomainError(

@@ -17,12 +17,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from numbers import Integral, Real
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from pramana_core.alike import did_you_mean
 from pramana_core.errors import DomainError, ModelError, OptionError, RequirementUnmet, TableError
+from pramana_core.learn.common.options import require_limit
 from pramana_core.mixed import CategoricalColumn, Column, MixedTable, NumericColumn
 from pramana_core.model_sharing.attributes import Attribute, CategoricalAttribute, TreeSchema
 from pramana_core.model_sharing.tree import Leaf, SharedTree
@@ -80,8 +81,10 @@ class Requirement:
                 continue
             if isinstance(value, bool) or not isinstance(value, Real):
                 raise OptionError(f"{name} must be a number or None, not {value!r}.", where=name)
-            # Numbers of numpy become plain ones, which can be written as JSON.
-            plain = int(value) if isinstance(value, Integral) else float(value)
+            # Plain numbers, which can be written as JSON; l counts classes, 2.0 are 2.
+            number = float(value)
+            whole = isinstance(value, Integral) or (name == "l" and number.is_integer())
+            plain = int(number) if whole else number
             object.__setattr__(self, name, plain)
         if not isinstance(self.exact, bool):
             raise OptionError(f"exact must be True or False, not {self.exact!r}.", where="exact")
@@ -91,7 +94,7 @@ class Requirement:
             raise OptionError("A requirement must have k, or c and l.", where="k")
         if self.k is not None and not 1 <= self.k < math.inf:
             raise OptionError(f"k must be at least 1, not {self.k}.", where="k")
-        if self.l is not None and not (self.l >= 2 and self.l == int(self.l)):
+        if self.l is not None and not (float(self.l).is_integer() and self.l >= 2):
             raise OptionError(f"l must be a whole number of at least 2, not {self.l}.", where="l")
         if self.c is not None and not 0 < self.c < math.inf:
             raise OptionError(f"c must be above 0, not {self.c}.", where="c")
@@ -253,7 +256,7 @@ def _exact(leaf: Leaf, l: int) -> float:  # noqa: E741
 
 # What of a pruned tree leaves its owner: hits and misses, or the counts of all classes.
 
-TELLS = ("hits", "distribution")
+Tell = Literal["hits", "distribution"]
 
 
 def released_form(tree: SharedTree, tell: str = "hits") -> SharedTree:
@@ -269,11 +272,7 @@ def released_form(tree: SharedTree, tell: str = "hits") -> SharedTree:
         OptionError: there is no such form.
         ModelError: distributions are asked for, and a leaf does not have its own.
     """
-    if tell not in TELLS:
-        raise OptionError(
-            f"tell must be one of {', '.join(TELLS)}, not {tell!r}{did_you_mean([tell], TELLS)}.",
-            where="tell",
-        )
+    require_limit(tell, Tell, "tell")
     if tell == "hits":
         return tree.with_leaves(replace(leaf, distribution=None) for leaf in tree.leaves)
     if any(leaf.distribution is None for leaf in tree.leaves):

@@ -67,12 +67,12 @@ def require_limit(value: Any, kind: Any, where: str) -> None:
     if value is None and NoneType in get_args(kind):
         return
     if kind is bool and not isinstance(value, bool):
-        raise OptionError(f"{where} must be True or False, not {value!r}.", where=where)
+        raise OptionError(f"{where} must be True or False, not {_given(value)}.", where=where)
     choices = [c for part in _parts(kind) if get_origin(part) is Literal for c in get_args(part)]
-    if choices and value not in choices:
+    if choices and not (isinstance(value, str) and value in choices):
         raise OptionError(
             f"{where} must be one of {', '.join(choices)}, not"
-            f" {value!r}{did_you_mean([value], choices)}.",
+            f" {_given(value)}{did_you_mean([value], choices)}.",
             where=where,
         )
     limits = _limits(kind)

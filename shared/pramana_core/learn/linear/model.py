@@ -315,8 +315,10 @@ def weights_csv(model: LinearClassifier) -> str:
     """Return a row for each weight of each plane; an error or end there is none of is empty."""
     header = ["class", "column", "weight", "se_population", "se_records", "low", "high"]
     rows = (
-        [plane.positive, weight.column, weight.estimate, weight.se, weight.se_records]
-        + (_ends(weight.interval) or [None, None])
+        [
+            *(plane.positive, weight.column, weight.estimate, weight.se, weight.se_records),
+            *(_ends(weight.interval) or (None, None)),
+        ]
         for plane in model.planes
         for weight in plane.weights
     )

@@ -92,7 +92,7 @@ MISTAKES: Mistakes = {
         ),
         "a tree pruned by growing and cutting": (
             lambda: share(by="cutting"),
-            "by must be 'growing' or 'pruning' … 'cutting' (str)",
+            "by must be one of growing, pruning … 'cutting'",
         ),
         "a tree of half a question": (
             lambda: share(max_depth=0.5),

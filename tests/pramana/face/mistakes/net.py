@@ -129,7 +129,7 @@ MISTAKES: Mistakes = {
     OptionError: {
         "an estimator that there is not": (
             lambda: pm.estimate(FRAME, PLAN, estimator="em"),
-            "estimator … 'em' … 'ml'",
+            "estimator … ml … 'em'",
         ),
         "log-linear counts of several sources": (
             lambda: pm.estimate([(FRAME, PLAN), (FRAME, PLAN)], estimator="log-linear"),
