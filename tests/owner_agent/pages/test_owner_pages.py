@@ -291,7 +291,10 @@ def test_peers_that_wait_for_a_yes(bench, browser, site_text):
         browser.get("/pages/peers")
     assert browser.post(address, {"decision": "perhaps"}).status_code == 422
     browser.get("/pages/peers")
-    assert browser.post("/pages/peers/" + "0" * 64, {"decision": "yes", "shown": shown}).status_code == 404
+    assert (
+        browser.post("/pages/peers/" + "0" * 64, {"decision": "yes", "shown": shown}).status_code
+        == 404
+    )
     require_yes(bench.site, proposal, bench.environment.now(), pytest.fail)
     browser.get("/pages/peers")
     assert browser.post(address, {"decision": "no"}).status_code == 404, "it has begun"
