@@ -306,7 +306,7 @@ def columns(bench: Bench) -> list[Comparison]:
 
 
 def record_ids(bench: Bench) -> list[Comparison]:
-    """Make pseudonyms of as many record ids as pay for compiled loops."""
+    """Make pseudonyms of record ids."""
     ids = [f"P{i:07d}" for i in range(bench.size(1_000_000))]
     return [
         Comparison(

@@ -45,7 +45,6 @@ from owner_agent.randomize.record_ids import normalized_ids
 from owner_agent.state.keys import Secrets, fingerprint
 from pramana_core.channels import RESOLUTION
 from pramana_core.errors import NotInstalled
-from pramana_core.kernels.compiled import can_compile
 from pramana_core.marginals.counts import Codes
 from pramana_core.plan import Block
 from pramana_core.progress import Progress, unwatched
@@ -180,9 +179,6 @@ _BLOCK_LENGTH = 64
 
 _BATCH = 1 << 16
 
-_COMPILED, _SAVED = 1 << 12, 1.7e-6
-"""From how many pseudonyms on compiled loops may make them, and the seconds that each saves."""
-
 
 def pseudonyms(
     secrets: Secrets, study: str, record_ids: Iterable[str], progress: Progress = unwatched
@@ -200,8 +196,7 @@ def pseudonyms(
     """
     ids: list[str] = normalized_ids(pa.array(record_ids, pa.large_string())).to_pylist()
     prefix = b"pramana/pseudonym/1\x00" + study.encode() + b"\x00"
-    compiles = len(ids) >= _COMPILED and can_compile(len(ids) * _SAVED)
-    make = (_compiled_hmac if compiles else _hmac)(secrets.linkage, prefix)
+    make = _hmac(secrets.linkage, prefix)
     made = np.empty(len(ids), dtype=f"V{KEY_BYTES}")
     for start in range(0, len(ids), _BATCH):
         end = min(start + _BATCH, len(ids))
@@ -226,22 +221,6 @@ def _hmac(key: bytes, prefix: bytes) -> Callable[[list[str]], Pseudonyms]:
             second.update(first.digest())
             made += second.digest()[:KEY_BYTES]
         return np.frombuffer(bytes(made), dtype=f"V{KEY_BYTES}")
-
-    return make
-
-
-def _compiled_hmac(key: bytes, prefix: bytes) -> Callable[[list[str]], Pseudonyms]:
-    from owner_agent.randomize.sha256 import Hmac
-
-    tags, plain = Hmac(key, prefix), _hmac(key, prefix)
-
-    def make(ids: list[str]) -> Pseudonyms:
-        _, ends, octets = pa.array(ids, pa.large_string()).buffers()
-        places = np.frombuffer(ends, dtype=np.int64, count=len(ids) + 1)
-        made = tags.of(np.frombuffer(octets, dtype=np.uint8), places)
-        keys = made.reshape(-1).view(f"V{KEY_BYTES}")
-        # A compiler's mistake on some processor would give everybody another pseudonym.
-        return keys if keys[-1:] == plain(ids[-1:]) else plain(ids)
 
     return make
 

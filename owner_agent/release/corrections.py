@@ -554,10 +554,9 @@ def examine(
         for forgotten in [tuple(past.forgotten(identity, as_drawn))]
         if reported[name] or forgotten
     ]
-    last, present = past.last_of_memory, len(made.keys)
-    exchange = None
+    last, exchange = past.last_of_memory, None
     if last is not None and drawn:
-        exchange = Exchange(last.records, max(0, last.records - known), present - known)
+        exchange = Exchange(last.records, max(0, last.records - known), len(made.keys) - known)
     return CorrectedRelease(made, identities, epochs, tuple(corrections), exchange)
 
 

@@ -1,9 +1,7 @@
-"""Draws in chunks and threads, spans of words, and pseudonyms by compiled loops: the same bits."""
+"""Draws in chunks and threads, spans of words, and pseudonyms: the same bits."""
 
 import hmac
 import itertools
-import sys
-import types
 
 import numpy as np
 import pytest
@@ -133,35 +131,11 @@ def test_spans_are_counted_at_every_bound(count):
     assert found.tolist() == np.searchsorted(bounds, words.astype(np.int64), "right").tolist()
 
 
-def test_compiled_pseudonyms_that_are_wrong_are_not_used(monkeypatch):
-    class Mistaken:
-        def __init__(self, key, prefix):
-            pass
-
-        def of(self, data, ends):
-            return np.zeros((len(ends) - 1, 16), dtype=np.uint8)
-
-    monkeypatch.setitem(
-        sys.modules, "owner_agent.randomize.sha256", types.SimpleNamespace(Hmac=Mistaken)
-    )
-    expected = pseudonyms(SECRETS, "study", ["a", "b"])
-    monkeypatch.setattr(draws, "_COMPILED", 0)
-    monkeypatch.setattr(draws, "can_compile", lambda saved: True)
-    assert pseudonyms(SECRETS, "study", ["a", "b"]).tolist() == expected.tolist()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("study", ["a", "s" * 23, "s" * 24, "s" * 64])
-def test_compiled_pseudonyms_are_the_standard_librarys(study, monkeypatch):
-    """Messages of every length around the ends of blocks, and fewer than there are lanes."""
-    pytest.importorskip("numba")
-    monkeypatch.setattr(draws, "_COMPILED", 0)
+@pytest.mark.parametrize("study", ["a", "s" * 64])
+def test_pseudonyms_are_the_standard_librarys_hmac(study, monkeypatch):
     monkeypatch.setattr(draws, "_BATCH", 37)
     ids = ["", *("x" * n for n in range(1, 150)), *("é" * n for n in (1, 30, 31, 500))]
     prefix = b"pramana/pseudonym/1\x00" + study.encode() + b"\x00"
     expected = [hmac.digest(SECRETS.linkage, prefix + i.encode(), "sha256")[:16].hex() for i in ids]
-    for compiles in (True, False):
-        monkeypatch.setattr(draws, "can_compile", lambda saved, compiles=compiles: compiles)
-        made = pseudonyms(SECRETS, study, ids)
-        assert [bytes(key).hex() for key in made] == expected
+    assert [bytes(key).hex() for key in pseudonyms(SECRETS, study, ids)] == expected
     assert len(pseudonyms(SECRETS, study, [])) == 0
