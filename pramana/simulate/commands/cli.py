@@ -158,9 +158,6 @@ ModelOption = Annotated[
     BayesModel,
     _bayes("model", "On what attributes depend besides the class; auto: as the reports support"),
 ]
-MaxParents = Annotated[
-    int, _bayes("max_parents", "Most attributes that one depends on, in the model kdb")
-]
 Alpha = Annotated[float, _bayes("alpha", "Records added to every cell")]
 
 
@@ -235,7 +232,6 @@ def classifier(
     target: given.Target,
     setup: given.Setup,
     model: ModelOption = BayesClassifierOptions.model,
-    max_parents: MaxParents = BayesClassifierOptions.max_parents,
     alpha: Alpha = BayesClassifierOptions.alpha,
     holdout: given.Holdout = 0.3,
     runs: given.Runs = 10,
@@ -250,7 +246,7 @@ def classifier(
     Exit codes: 0 done; 2 bad input; 4 too large; 6 the reports cannot support the estimate.
     """
     with given.options_as_typed():
-        options = BayesClassifierOptions(model, max_parents, alpha)
+        options = BayesClassifierOptions(model, alpha)
     answer = given.Answer(json, out)
     _classify("classifier", target, options, asdict(options), setup, (holdout, runs, seed), answer)
 
