@@ -30,6 +30,8 @@ from pramana_core.learn.common.options import (
 from pramana_core.learn.networks.structure import Draws, ScoreName, Scoring, Search, SearchName
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pramana_core.learn.prediction import Predictor
     from pramana_core.marginals.counts import Marginals
 
@@ -216,6 +218,15 @@ def linear(
     if pocket and setup.estimator is None and setup.design is None:
         # Of negative estimates, as moments have them, the pocket algorithm could make nothing.
         setup = replace(setup, estimator="ml")
+
+    def fitting(marginals: Marginals) -> LinearOptions:
+        """Return the options: where no record reports all variables a penalty is not the default.
+
+        The weights of naive Bayes take none.
+        """
+        together = marginals.can_estimate(marginals.domain.names)
+        return options if together or l2 is not None or pocket else replace(options, l2=0.0)
+
     _classify(
         "linear",
         target,
@@ -224,6 +235,7 @@ def linear(
         setup,
         (holdout, runs, seed),
         given.Answer(json, out),
+        fitting,
     )
 
 
@@ -259,6 +271,7 @@ def _classify(
     setup: given.Setup,
     repeated: tuple[float, int, int],
     answer: given.Answer,
+    fitting: Callable[[Marginals], object] | None = None,
 ) -> None:
     """Simulate the learner of some options, and tell the outcome with some of them."""
     from pramana.simulate.commands.display import show_classifier
@@ -281,7 +294,8 @@ def _classify(
         )
 
         def learn(marginals: Marginals, chance: int) -> Predictor:
-            found: Predictor = learner.learn(marginals, target, None, options, seed=chance)
+            chosen = options if fitting is None else fitting(marginals)
+            found: Predictor = learner.learn(marginals, target, None, chosen, seed=chance)
             return found
 
         outcome = simulate(called, target, trials, learn, told, estimator, watch)
