@@ -41,9 +41,9 @@ core.errors core.opening core.pictures core.progress core.spellings core.text_fi
 miner_service.store.migrations pramana.checkout pramana.errors core.channels core.domain
 core.cells core.full_disks core.kernels
 core.mixed
-core.discretize core.kernel_regression core.marginals core.mask.core core.plan core.terminal
+core.discretize core.marginals core.mask.core core.plan core.terminal
 core.audit core.determined core.learn.common
-core.privacy
+core.kernel_regression core.privacy
 owner_agent.state core.estimation core.learn.rules
 core.mask.measures core.mask.methods core.model_sharing core.pages
 core.learn.networks core.study_plan
@@ -68,7 +68,8 @@ miner_service.intake owner_agent.design owner_agent.http
 owner_agent.peer.exchange pramana.frames pramana.simulate.commands
 miner_service.jobs miner_service.backup owner_agent.peer
 pramana.exchange pramana.showing
-miner_service.http.access owner_agent.pages pramana.reporting pramana.designing
+miner_service.http.access owner_agent.pages pramana.reporting
+pramana.designing
 owner_agent.cli pramana.networks pramana.owner pramana.plans
 owner_agent.__main__
 miner_service.http.endpoints pramana.estimators pramana.masking

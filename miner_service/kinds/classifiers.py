@@ -6,7 +6,6 @@ What they are is in `pramana_core.learn.learners`; here is what their jobs may c
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, TypeVar
@@ -165,9 +164,9 @@ class _ClassifierKind(CountsKind[SpecT, MessageT]):
         """Return a job that tells the class from some of the variables."""
         return _asking(spec, self.learner.features, names)
 
-    @abstractmethod
-    def lowered(self, spec: SpecT, features: int) -> Iterable[tuple[str, int]]:
+    def lowered(self, spec: SpecT, features: int) -> Iterable[tuple[str, int]]:  # noqa: ARG002
         """Return the options that can be lowered for less work, of so many features."""
+        return ()
 
     def learn(self, spec: SpecT, marginals: Marginals, on_step: Progress) -> Content:
         features = [name for name in marginals.domain.names if name != spec.target]
@@ -388,7 +387,3 @@ class BayesClassifierKind(_ClassifierKind[BayesClassifierSpec, BayesClassifierMe
     def work(self, spec: BayesClassifierSpec, extent: Extent) -> Work:
         variables, layout, records = extent
         return counting.network(spec, variables, layout, records, spec.options().depends_on)
-
-    def lowered(self, spec: BayesClassifierSpec, features: int) -> Iterable[tuple[str, int]]:  # noqa: ARG002
-        options = spec.options()
-        return [("max_parents", options.max_parents)] if options.model == "kdb" else []

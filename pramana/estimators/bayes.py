@@ -27,17 +27,16 @@ if TYPE_CHECKING:
 class BayesClassifier(Classifier[Learned]):
     """A Bayesian network in which every attribute depends on the class, and perhaps on others.
 
-    Naive Bayes (Ma 5.6), the tree of Friedman, Geiger and Goldszmidt (1997), and the
-    k-dependence classifier of Sahami (1996), from estimated counts.
+    Naive Bayes (Ma 5.6) and the tree of Friedman, Geiger and Goldszmidt (1997), from estimated
+    counts.
 
     Args:
         target: the variable that holds the class.
         features: what the class is predicted from; by default all other variables.
-        model: what an attribute depends on besides the class: nothing (`naive-bayes`), at most one
-            other attribute (`tan`), or up to `max_parents` (`kdb`). `auto` keeps those
-            links of the tree that are worth the noise of their parameters, and gives less weight
-            to attributes that repeat each other.
-        max_parents: with `kdb`, how many others an attribute may depend on; 1 to 4.
+        model: what an attribute depends on besides the class: nothing (`naive-bayes`), or at most
+            one other attribute (`tan`). `auto` keeps those links of the tree that are worth the
+            noise of their parameters, and gives less weight to attributes that repeat each other
+            and to what may be noise.
         alpha: the pseudo-count of every cell, in records as noisy as the reports; above 0.
 
     Attributes:
@@ -67,13 +66,11 @@ class BayesClassifier(Classifier[Learned]):
         features: Sequence[str] | None = None,
         *,
         model: BayesModel = BayesClassifierOptions.model,
-        max_parents: int = BayesClassifierOptions.max_parents,
         alpha: float = BayesClassifierOptions.alpha,
     ):
         self.target = target
         self.features = features
         self.model = model
-        self.max_parents = max_parents
         self.alpha = alpha
 
     @classmethod

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from pydantic import ValidationError
 
-from pramana.reporting.sources import choose
 from pramana_core.channels import CONDITION_LIMIT, Symmetric, Transition
 from pramana_core.design import (
     Goal,
@@ -178,7 +177,8 @@ def designed(
     return DesignedPlan(
         best.family,
         best.plan if study is None else study.together,
-        choose([best.plan]),
+        # As `pm.estimate` chooses for such a plan.
+        "pooled" if any(block.channel.choices for block in best.plan.blocks) else "moment",
         useful(best),
         best.prediction.kept,
         records_enough(best, problem),

@@ -95,7 +95,7 @@ def _tree(marginals: Marginals) -> Any:
 
 def _bayes(model: Any) -> Callable[[Marginals], Any]:
     def learned(marginals: Marginals) -> Any:
-        options = BayesClassifierOptions(model=model, max_parents=1)
+        options = BayesClassifierOptions(model=model)
         found = learn_bayes_classifier(marginals, "k", None, options)
         return [found.model, sorted(found.links)]
 
@@ -141,7 +141,6 @@ LEARNERS: dict[str, Callable[[Marginals], Any]] = {
     "network from pairs": _links(Scoring(), Search(method="chow-liu", max_parents=1)),
     "tree": _tree,
     "tan": _bayes("tan"),
-    "kdb": _bayes("kdb"),
     "classes": _classes,
     "rules": rules,
     "plane": _linear("least-squares"),

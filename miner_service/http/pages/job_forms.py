@@ -60,7 +60,6 @@ _SAID = {
     ("model", "auto"): "what the noise allows",
     ("model", "naive-bayes"): "naive Bayes",
     ("model", "tan"): "tree-augmented naive Bayes",
-    ("model", "kdb"): "k-dependence Bayes",
     ("method", "pgen"): "drawn from the trees' paths",
     ("method", "basegen"): "drawn evenly, labelled by the owner's tree",
     ("method", "labelled"): "drawn evenly, labelled by all trees",

@@ -30,6 +30,8 @@ from pramana_core.learn.common.options import (
 from pramana_core.learn.networks.structure import Draws, ScoreName, Scoring, Search, SearchName
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pramana_core.learn.prediction import Predictor
     from pramana_core.marginals.counts import Marginals
 
@@ -154,9 +156,6 @@ ModelOption = Annotated[
     BayesModel,
     _bayes("model", "On what attributes depend besides the class; auto: as the reports support"),
 ]
-MaxParents = Annotated[
-    int, _bayes("max_parents", "Most attributes that one depends on, in the model kdb")
-]
 Alpha = Annotated[float, _bayes("alpha", "Records added to every cell")]
 
 
@@ -215,6 +214,15 @@ def linear(
     if pocket and setup.estimator is None and setup.design is None:
         # Of negative estimates, as moments have them, the pocket algorithm could make nothing.
         setup = replace(setup, estimator="ml")
+
+    def fitting(marginals: Marginals) -> LinearOptions:
+        """Return the options: where no record reports all variables a penalty is not the default.
+
+        The weights of naive Bayes take none.
+        """
+        together = marginals.can_estimate(marginals.domain.names)
+        return options if together or l2 is not None or pocket else replace(options, l2=0.0)
+
     _classify(
         "linear",
         target,
@@ -223,6 +231,7 @@ def linear(
         setup,
         (holdout, runs, seed),
         given.Answer(json, out),
+        fitting,
     )
 
 
@@ -231,7 +240,6 @@ def classifier(
     target: given.Target,
     setup: given.Setup,
     model: ModelOption = BayesClassifierOptions.model,
-    max_parents: MaxParents = BayesClassifierOptions.max_parents,
     alpha: Alpha = BayesClassifierOptions.alpha,
     holdout: given.Holdout = 0.3,
     runs: given.Runs = 10,
@@ -246,7 +254,7 @@ def classifier(
     Exit codes: 0 done; 2 bad input; 4 too large; 6 the reports cannot support the estimate.
     """
     with given.options_as_typed():
-        options = BayesClassifierOptions(model, max_parents, alpha)
+        options = BayesClassifierOptions(model, alpha)
     answer = given.Answer(json, out)
     _classify("classifier", target, options, asdict(options), setup, (holdout, runs, seed), answer)
 
@@ -259,6 +267,7 @@ def _classify(
     setup: given.Setup,
     repeated: tuple[float, int, int],
     answer: given.Answer,
+    fitting: Callable[[Marginals], object] | None = None,
 ) -> None:
     """Simulate the learner of some options, and tell the outcome with some of them."""
     from pramana.simulate.commands.display import show_classifier
@@ -281,7 +290,8 @@ def _classify(
         )
 
         def learn(marginals: Marginals, chance: int) -> Predictor:
-            found: Predictor = learner.learn(marginals, target, None, options, seed=chance)
+            chosen = options if fitting is None else fitting(marginals)
+            found: Predictor = learner.learn(marginals, target, None, chosen, seed=chance)
             return found
 
         outcome = simulate(called, target, trials, learn, told, estimator, watch)

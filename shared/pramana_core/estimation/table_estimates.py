@@ -174,9 +174,9 @@ class Estimates(ABC):
     def frame(self, level: float = LEVEL) -> pd.DataFrame:
         """Return the table as a data frame: a row per cell, in C order of `domain`.
 
-        Columns: one of category labels per variable, `count`, the raw one, `se_records` (the error
-        given the records), `se_population`, and `low` and `high`, the interval against the population. A
-        variable that is called as a column of numbers has another name here: see `column_of`.
+        Columns: one of category labels per variable, `count` (raw), `se_records` (the error given
+        the records), `se_population`, and `low` and `high`, the interval against the population. A
+        variable with the name of a column of numbers has another name here: see `column_of`.
         """
         import pandas as pd
 

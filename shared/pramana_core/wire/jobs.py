@@ -390,9 +390,9 @@ class BayesClassifierSpec(BayesClassifierTask, CountsSpec):
 
     `target` is the class and `features` what it is told from, by default all else that is reported.
     `model` says on what an attribute depends besides the class: nothing (`naive-bayes`), one other
-    (`tan`, the tree of the largest conditional mutual information), up to `max_parents` of those
-    that tell more (`kdb`), or (`auto`) the tree less its links that do not earn their parameters
-    under the noise of the reports. `alpha` is added to every count.
+    (`tan`, the tree of the largest conditional mutual information), or (`auto`) the tree less its
+    links that do not earn their parameters under the noise of the reports. `alpha` is added to
+    every count.
     """
 
 

@@ -63,7 +63,7 @@ ASKED = [
     {"kind": "bayes-net-structure", "score": {"name": "bic"}},
     {"kind": "association-rules", "minimum_support": 0.01},
     {"kind": "decision-tree", "target": "v0"},
-    {"kind": "bayes-classifier", "target": "v0", "model": "kdb"},
+    {"kind": "bayes-classifier", "target": "v0", "model": "tan"},
     {"kind": "linear-classifier", "target": "v0"},
     {"kind": "linear-classifier", "target": "v0", "loss": "perceptron"},
 ]

@@ -20,7 +20,7 @@ from pramana_core.learn.learners import read_predictor
 from tests.pramana.estimators.aboard import CLASSIFIERS, clean, domain, fitted, people, reports
 
 OPTIONS = {
-    "NaiveBayes": (BayesClassifierOptions, {"model", "max_parents"}),
+    "NaiveBayes": (BayesClassifierOptions, {"model"}),
     "BayesClassifier": (BayesClassifierOptions, set()),
     "DecisionTree": (TreeOptions, set()),
     "LinearClassifier": (LinearOptions, set()),
@@ -48,7 +48,7 @@ def test_options_and_defaults_are_those_of_the_learner(name: str):
 def test_every_option_reaches_the_learner(name: str):
     other = {
         "NaiveBayes": {"alpha": 3.0},
-        "BayesClassifier": {"alpha": 3.0, "model": "kdb", "max_parents": 1},
+        "BayesClassifier": {"alpha": 3.0, "model": "tan"},
         "DecisionTree": {
             "criterion": "gain-ratio", "max_depth": 1, "significance": 0.01,
             "least_records": 20.0, "prune": False, "shrinkage": 0.2,

@@ -48,6 +48,17 @@ def test_its_bound_may_be_said_in_three_ways(made: pm.Design):
     assert made.gamma <= 19 * (1 + 1e-9)
 
 
+def test_its_estimator_is_the_one_that_its_reports_are_estimated_by():
+    people = pm.example("berkeley")
+    domain = pm.domain(people, pm.observed_categories(people))
+    for wanted in ("classifier", "itemsets"):
+        target = {"target": "admitted"} if wanted == "classifier" else {}
+        made = pm.design(domain, len(people), gamma=19, learn=wanted, **target)
+        keys = pm.Keys.for_experiments(1)
+        reports = pm.randomize(people, made.plan, keys, record_id=people.index)
+        assert made.estimator == pm.estimate(reports).estimator
+
+
 def test_families_stand_side_by_side(made: pm.Design):
     table = made.to_frame()
     able = table[table["reason"] == ""]

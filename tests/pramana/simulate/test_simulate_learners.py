@@ -475,7 +475,7 @@ def test_a_target_that_cannot_serve_says_why_before_anything_is_designed(tmp_pat
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model", ["naive-bayes", "tan", "kdb", "auto"])
+@pytest.mark.parametrize("model", ["naive-bayes", "tan", "auto"])
 def test_bayesian_classifiers_are_simulated_like_the_others(tmp_path: Path, model: str):
     """The same words of the result as of a tree; what is learned is right beyond the majority."""
     rng = np.random.default_rng(5)

@@ -163,7 +163,6 @@ def _read(listed: list[Any], shape: tuple[int, ...], node: str) -> Tensor:
 NAMES: dict[ChosenModel, str] = {
     "naive-bayes": "naive Bayes",
     "tan": "tree-augmented naive Bayes",
-    "kdb": "k-dependence Bayesian classifier",
 }
 
 

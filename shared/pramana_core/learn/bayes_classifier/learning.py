@@ -253,8 +253,6 @@ def parents_of(
         frozenset(pair): found.earned if options.model == "auto" else found.information
         for pair, found in between.items()
     }
-    if options.model == "kdb":
-        return _by_rank(features, told, weights, options.max_parents)
     return _tree(features, told, weights)
 
 
@@ -274,25 +272,6 @@ def _tree(
     ranked = _ranked(features, [told[name] for name in features])
     parents = outward(ranked, spanning_forest(features, positive))
     return {name: tuple(parents[name]) for name in features}
-
-
-def _by_rank(
-    features: Sequence[str],
-    told: Mapping[str, float],
-    weights: Mapping[frozenset[str], float],
-    most: int,
-) -> dict[str, tuple[str, ...]]:
-    """Return for each attribute the most dependent of those that tell more of the class.
-
-    Of equal ones the first counts, in the order of the attributes.
-    """
-    ranked = _ranked(features, [told[name] for name in features])
-    parents: dict[str, tuple[str, ...]] = {}
-    for place, name in enumerate(ranked):
-        before = [p for p in ranked[:place] if _some(weights[frozenset((p, name))])]
-        before = _ranked(before, [weights[frozenset((p, name))] for p in before])
-        parents[name] = tuple(before[:most])
-    return parents
 
 
 def _some(weight: float) -> bool:
@@ -317,8 +296,7 @@ def learn_bayes_classifier(
 ) -> BayesClassifier:
     """Learn a classifier of one variable from others.
 
-    Naive Bayes needs the tables of the class with each feature; the tree those with two, and
-    `kdb` those with `max_parents` more than one.
+    Naive Bayes needs the tables of the class with each feature; the tree those with two.
 
     Args:
         marginals: exact or estimated counts.

@@ -155,7 +155,7 @@ def _spread(factor: _Factor, names: tuple[str, ...]) -> Tensor:
     return np.expand_dims(ordered, tuple(2 + i for i, n in enumerate(names) if n not in scope))
 
 
-ChosenModel = Literal["naive-bayes", "tan", "kdb"]
+ChosenModel = Literal["naive-bayes", "tan"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,7 @@ import numpy as np
 from scipy.special import log_ndtr
 
 from pramana_core.domain import Domain
-from pramana_core.errors import OptionError, StructureError
+from pramana_core.errors import OptionError
 from pramana_core.learn.bayes_classifier.model import BayesClassifier
 from pramana_core.learn.common.documents import project_to_simplex, stream
 from pramana_core.learn.networks.bayes_net import LearnedFamily
@@ -61,19 +61,12 @@ class Replicates:
         """Return the tables of a classifier that was learned from these marginals.
 
         A sample moves a probability as it moves the estimated ratio of counts, to first order.
-
-        Raises:
-            StructureError: an attribute depends on several others.
         """
         families = {attribute.name: attribute.family for attribute in classifier.attributes}
         parents: dict[str, str | None] = {}
         for name in classifier.network.structure.order:
             if name in families:
                 own = families[name].parents[1:]
-                if len(own) > 1:
-                    raise StructureError(
-                        f"{name!r} depends on {list(own)}; one attribute is the most.", where=name
-                    )
                 parents[name] = own[0] if own else None
         tables = {}
         for number, (name, family) in enumerate(families.items(), start=1):

@@ -266,9 +266,7 @@ class RuleOptions:
 # How a Bayesian network classifier is learned.
 
 
-BayesModel = Literal["naive-bayes", "tan", "kdb", "auto"]
-
-MOST_PARENTS = 4
+BayesModel = Literal["naive-bayes", "tan", "auto"]
 
 
 @dataclass(frozen=True)
@@ -278,13 +276,11 @@ class BayesClassifierOptions:
     Args:
         model: on what an attribute depends besides the class: on nothing (`naive-bayes`); on one
             other attribute each but one, along the tree of the largest conditional mutual
-            information (`tan`, Friedman, Geiger and Goldszmidt 1997, section 4); on up to
-            `max_parents` of those that tell more of the class (`kdb`, Sahami 1996). `auto` is the
+            information (`tan`, Friedman, Geiger and Goldszmidt 1997, section 4). `auto` is the
             tree without the links that do not earn what their parameters cost under the noise of
             the reports (AIC with that noise), which may be none: then it is naive Bayes. Where
             reports are randomized, the evidence of all attributes then counts for less, by how
             far they repeat each other and by the share of it that may be noise.
-        max_parents: the most attributes that one depends on, k of `kdb`.
         alpha: records added to every cell of a conditional distribution, each as uncertain as the
             reports: where these are noisy it counts for more.
 
@@ -293,7 +289,6 @@ class BayesClassifierOptions:
     """
 
     model: BayesModel = "auto"
-    max_parents: Annotated[int, Ge(1), Le(MOST_PARENTS)] = 2
     alpha: Positive = 1.0
 
     def __post_init__(self) -> None:
@@ -303,7 +298,7 @@ class BayesClassifierOptions:
     @property
     def depends_on(self) -> int:
         """The most attributes that one depends on besides the class."""
-        return {"naive-bayes": 0, "kdb": self.max_parents}.get(self.model, 1)
+        return 0 if self.model == "naive-bayes" else 1
 
 
 # How a linear classifier is fitted.

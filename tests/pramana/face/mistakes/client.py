@@ -175,8 +175,8 @@ MISTAKES: Mistakes = {
             "max_depth must be … '4'",
         ),
         "an option of a job that is out of its range": (
-            lambda: _study().run(pm.BayesClassifier("survived", max_parents=9)),
-            "max_parents must be … 9",
+            lambda: _study().run(pm.BayesClassifier("survived", alpha=0)),
+            "alpha must be above 0 … 0",
         ),
         "a table of no variables, at a miner": (
             lambda: _study().table([]),

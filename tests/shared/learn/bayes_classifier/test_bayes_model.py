@@ -22,7 +22,7 @@ from pramana_core.learn.networks.bif import read_bif, write_bif
 from pramana_core.learn.prediction import encode_records
 from tests.shared.learn.bayes_classifier.bayes_cases import DOMAIN, FEATURES, drawn, reported
 
-KINDS = ("naive-bayes", "tan", "kdb")
+KINDS = ("naive-bayes", "tan")
 
 
 @pytest.fixture(scope="module", params=KINDS)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pramana_core.domain import Domain
-from pramana_core.errors import OptionError, StructureError, UnknownVariable
+from pramana_core.errors import OptionError, UnknownVariable
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.bayes_classifier.learning import learn_bayes_classifier
 from pramana_core.learn.bayes_classifier.model import BayesClassifier
@@ -93,12 +93,6 @@ def test_samples_have_the_error_of_the_tables() -> None:
     assert seen == pytest.approx(np.sqrt(share * (1 - share) / records), rel=0.056)
     again = Replicates.of(model, source, draws=draws)
     assert (again.tables["c"] == made.tables["c"]).all()
-
-
-def test_an_attribute_with_two_parents_is_no_tree() -> None:
-    source = marginals()
-    with pytest.raises(StructureError, match="one attribute is the most"):
-        Replicates.of(classifier("kdb", source), source)
 
 
 def test_expected_counts_of_a_subpopulation() -> None:
