@@ -24,7 +24,7 @@ from pramana.frames.codes import EMPTY, distinct_texts, encode
 from pramana.frames.sentences import one_sentence, options_told, quoted
 from pramana.frames.tables import Frame, as_frame, names_of, require_columns, shown
 from pramana_core.alike import did_you_mean
-from pramana_core.cells import text_of
+from pramana_core.cells import series_cells, text_of
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import ConfigError, DomainError, OptionError, TableError
 from pramana_core.learn.prediction import interval_cuts
@@ -64,7 +64,8 @@ def observed_categories(
     experiments; an owner of private data makes the list from public knowledge.
 
     A column of many different numbers is cut; empty cells are a category `(empty)`; of a column of
-    more than 20 different values the rare ones are put together as `(other)`.
+    more than 20 different values the rare ones are put together as `(other)`. A column of an
+    ordered type of pandas (as `pd.cut` makes it) has all categories of its type.
 
     Args:
         frame: the table; see `pm.domain`.
@@ -105,11 +106,14 @@ def observed_categories(
     done = ColumnChanges(len(table), intervals)
     variables = []
     for name in names:
+        ordered = getattr(table[name].dtype, "ordered", False)
         try:
             found = made(_texts(table[name]), name, done, asked=columns is not None)
         except TableError:
             done.left_out[name] = "cells that are no text, number or date"
         else:
+            if found is not None and ordered:
+                found = (_as_ordered(found[0], table[name]), found[1])
             variables += [] if found is None else [found[0]]
     if done.left_out and (columns is not None or not variables):
         raise TableError(
@@ -117,6 +121,13 @@ def observed_categories(
             where=next(iter(done.left_out)),
         )
     return ObservedCategories({v.name: _as_listed(v, intervals) for v in variables}, done.left_out)
+
+
+def _as_ordered(variable: Variable, column: pd.Series) -> Variable:
+    """Return a variable with the categories of an ordered type: in its order, unused ones too."""
+    cells = series_cells(column.dtype.categories, f"Column {variable.name!r} of frame")
+    gaps = [label for label in variable.categories if label == EMPTY]
+    return Variable(variable.name, (*cells.to_pylist(), *gaps))
 
 
 def _texts(column: pd.Series) -> pd.Series[str]:

@@ -7,6 +7,7 @@ Also here:
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
@@ -39,6 +40,8 @@ WANTED = "a pandas or polars frame, a dict of columns, or a list of dicts"
 def as_frame(table: Frame, argument: str) -> pd.DataFrame:
     """Return a table as a pandas frame whose columns are called by text, each name once.
 
+    Names lose the spaces around them and are in Unicode NFC, as those of CSV and Parquet files.
+
     Args:
         table: what was passed; see `Frame`. It is not changed.
         argument: the name of the parameter it was passed as.
@@ -59,8 +62,9 @@ def as_frame(table: Frame, argument: str) -> pd.DataFrame:
         raise EmptyTable(f"{argument} has no columns.", where=argument)
     if len(frame) == 0:
         raise EmptyTable(f"{argument} has no rows.", where=argument)
-    if not all(isinstance(name, str) for name in frame.columns):
-        frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
+    names = [unicodedata.normalize("NFC", str(name)).strip() for name in frame.columns]
+    if names != list(frame.columns):
+        frame = frame.set_axis(names, axis=1)
     twice = sorted(set(frame.columns[frame.columns.duplicated()]))
     if twice:
         raise TableError(

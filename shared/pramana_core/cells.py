@@ -89,7 +89,7 @@ def _of_type(kind: type, cells: pd.Series, what: str) -> pa.Array:
     import pandas as pd
 
     whole = issubclass(kind, int) and kind is not bool
-    if whole or issubclass(kind, UUID | pd.Period | timedelta):
+    if whole or issubclass(kind, UUID | pd.Period | pd.Interval | timedelta):
         cells = cells.map(str)
     elif issubclass(kind, np.bool_):
         cells = cells.map(bool)
