@@ -27,6 +27,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from pramana_core.alike import alike
 from pramana_core.errors import ConfigError, OptionError
+from pramana_core.text_files import read_text
 from pramana_core.wire.base import MAX_PARTS
 
 
@@ -406,7 +407,7 @@ def read_settings(file: Path) -> dict[str, Any]:
 
 def _load(file: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
+        return tomllib.loads(read_text(file))
     except OSError as error:
         raise ConfigError(
             f"The settings {file} cannot be read: {error.strerror}.", where=str(file)

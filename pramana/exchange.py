@@ -23,6 +23,7 @@ from pramana_core.domain import Domain, Variable
 from pramana_core.errors import InputError, NotInstalled, StructureError
 from pramana_core.learn.networks.network import BayesNet, peer
 from pramana_core.learn.networks.structure import Structure
+from pramana_core.text_files import read_text
 
 if TYPE_CHECKING:
     from pramana_core.learn.networks.structure_learning import LearnedLink
@@ -81,7 +82,7 @@ def text_of(source: str | Path, argument: str) -> str:
         return source
     file = _path(source, argument)
     try:
-        return file.read_text(encoding="utf-8")
+        return read_text(file)
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is no text"
         raise InputError(

@@ -16,6 +16,7 @@ import typer
 from pramana_core.alike import did_you_mean
 from pramana_core.errors import OptionError
 from pramana_core.terminal import console, print_json
+from pramana_core.text_files import read_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -480,7 +481,7 @@ def _value(text: str, field: Any, *, whole: bool) -> Any:
 
     if text.startswith("@"):
         try:
-            return json_text.loads(Path(text[1:]).read_text(encoding="utf-8"))
+            return json_text.loads(read_text(Path(text[1:])))
         except (OSError, ValueError):
             raise OptionError(f"{text[1:]} cannot be read as JSON.", where="set") from None
     try:

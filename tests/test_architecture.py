@@ -38,7 +38,17 @@ ALLOWED = {
 
 LEARNERS = tuple(
     f"pramana_core.{room}"
-    for room in ("alike", "domain", "errors", "learn", "marginals", "pictures", "progress", "ties")
+    for room in (
+        "alike",
+        "domain",
+        "errors",
+        "learn",
+        "marginals",
+        "pictures",
+        "progress",
+        "spellings",
+        "ties",
+    )
 )
 """Learners see marginals: never rows of reports, matrices, plans or estimators."""
 

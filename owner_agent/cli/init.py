@@ -136,6 +136,13 @@ def init(
     record_id: Annotated[
         str | None, typer.Option(help="The column that identifies records.")
     ] = None,
+    header: Annotated[
+        bool,
+        typer.Option(
+            "--header",
+            help="The first row holds the names of the columns, although it looks like a record.",
+        ),
+    ] = False,
     categories: Annotated[
         list[str] | None,
         typer.Option(metavar="VAR=A,B,C", help="The public categories of a column. Repeatable."),
@@ -191,7 +198,7 @@ def init(
     told_people = known_people(people)
     asking = at_terminal() and not (yes or json)
     with progress_bar("reading the table"):
-        proposed = propose_site(table, record_id)
+        proposed = propose_site(table, record_id, header=header)
     typed = _typed_lists(categories or [], cuts or [])
     choices = [*typed, *(not_sensitive or []), *(leave_out or [])]
     require_columns(choices, proposed.columns)
@@ -269,11 +276,12 @@ def _read(file: Path) -> dict[str, Any]:
     import json
 
     from owner_agent.site.site import read_toml
+    from pramana_core.text_files import read_text
 
     if file.suffix != ".json":
         return read_toml(file, "public", "Name a TOML or JSON file with --public.")
     try:
-        read = json.loads(file.read_text(encoding="utf-8"))
+        read = json.loads(read_text(file))
     except (OSError, ValueError):
         raise OptionError(f"{file} cannot be read as JSON.", where="public") from None
     return read if isinstance(read, dict) else {}

@@ -295,8 +295,10 @@ def _has_joined(now: Joining) -> bool:
 
 
 def _secret(file: Path | None) -> str:
+    from pramana_core.text_files import read_text
+
     try:
-        text = sys.stdin.read() if str(file) == "-" else Path(str(file)).read_text("utf-8")
+        text = sys.stdin.read() if str(file) == "-" else read_text(Path(str(file)))
     except (OSError, UnicodeDecodeError):
         raise OptionError(f"The file {file} cannot be read as text.", where="secret-file") from None
     return text.strip()

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -68,6 +68,14 @@ def planned_draws(
         for block, loss in ((block, epsilon(block.channel)) for block in blocks)
         for name in block.names
         if name in columns
+    )
+
+
+def joined(draws: Iterable[Draw], one_secret: Mapping[str, Collection[str]]) -> tuple[Draw, ...]:
+    """Return draws that say which other columns tell the values of theirs."""
+    return tuple(
+        replace(draw, same_as=tuple(sorted({*draw.same_as, *one_secret.get(draw.column, ())})))
+        for draw in draws
     )
 
 

@@ -23,6 +23,7 @@ from owner_agent.randomize.draws import pseudonyms, random_epoch
 from owner_agent.randomize.record_ids import normalized_ids
 from owner_agent.randomize.reports import Randomizer, SortedReports
 from owner_agent.release.composition import (
+    joined,
     known_entries,
     left_draws,
     planned_draws,
@@ -81,6 +82,7 @@ class TableRecords:
 
     Attributes:
         values: by what the ledger knows the table's columns again, once they were drawn.
+        one_secret: by column, the other randomized columns that tell its values.
     """
 
     def __init__(
@@ -108,6 +110,7 @@ class TableRecords:
         self.study = study
         none = {name: np.empty(0, dtype=np.uint8) for name in plan.variables}
         self.values = self._none = values_of(secrets.draw, (), none, plan.columns)
+        self.one_secret: Mapping[str, tuple[str, ...]] = {}
         self._site = site
         self._plan = plan
         self._watch = watch
@@ -128,6 +131,7 @@ class TableRecords:
             TableError: the table cannot be read, record ids are missing or repeated, cells are
                 wrong, or it changes meanwhile.
             UnknownCategory: a cell holds no category of its variable.
+            UnprotectedVariable: a column would leave as it is and gives another away.
             StorageFull: there is no room for the reports.
         """
         encoder, missing = TableEncoder(self._site, self._plan), FoundRows()
@@ -153,6 +157,8 @@ class TableRecords:
                 runs.add(ordered, made)
                 self._watch("randomizing", *chunk.read)
         if not wrong:
+            raise_together(encoder.given_away())
+            self.one_secret = encoder.one_secret()
             try:
                 merged = runs.merged(self._rows, partial(self._watch, "sorting"))
             except DuplicateRecordId:
@@ -245,7 +251,7 @@ class PreparedRecords(Leaving):
         )
         return cls(
             identity=settled.randomized.digest,
-            draws=recognized(draws, values, entries),
+            draws=joined(recognized(draws, values, entries), records.one_secret),
             entries=entries,
             values=values,
             records=len(keys),

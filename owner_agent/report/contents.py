@@ -3,7 +3,7 @@
 Also here:
 
 * Thousands of sampled sets in a few lines: how many of each size, and how often each is chosen.
-* Columns of a table that are one secret under two names, told before anything leaves.
+* Columns of a table that left before under another name.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from owner_agent.release.fingerprints import recognized, values_of
-from owner_agent.release.ledger import Draw, Ledger
+from owner_agent.release.ledger import Ledger
 from owner_agent.report.curves import Priors, Z, joint_se, share_reported, variable_se
 from owner_agent.report.losses import Attack, Bounds, Reasons, attack, attempt, finite, new_draws
 from owner_agent.report.thresholds import THRESHOLD
@@ -318,15 +318,14 @@ def holds_sensitive(plan: PlannedSite, block: Block) -> bool:
     return any(name in plan.sensitive for name in block.names)
 
 
-# Columns of a table that are one secret under two names, told before anything leaves.
+# Columns of a table that left before under another name.
 
 
 def lookalikes(site: Site, plan: PlannedSite, table: Encoded) -> tuple[str, ...]:
-    """Return a sentence for each column that has the values of another one.
+    """Return a sentence for each column that has the values of one that left under another name.
 
-    The other is in the same plan, or left before under its name. For the owner's own eyes: that two
-    columns agree is learned from the table. Nothing is said of a table with columns that could not
-    be read, nor, without the draw key, of what left before.
+    For the owner's own eyes: that two columns agree is learned from the table. Nothing is said of a
+    table with columns that could not be read, nor without the draw key.
 
     Raises:
         StoreCorrupt: the ledger cannot be read, or is lost.
@@ -335,29 +334,13 @@ def lookalikes(site: Site, plan: PlannedSite, table: Encoded) -> tuple[str, ...]
     if not all(draw.variable in table.columns for draw in draws):
         return ()
     values = values_of(_draw_key(site), table.record_ids, table.columns, plan.columns)
-    randomized = {draw.column: draw.randomized for draw in draws}
-    found: dict[frozenset[str], str] = {}
-    for draw in recognized(draws, values, Ledger(site.state).entries()):
-        for other in draw.same_as:
-            found.setdefault(frozenset({draw.column, other}), _told(draw, other, randomized))
-    return tuple(found.values())
-
-
-def _told(draw: Draw, other: str, randomized: dict[str, bool]) -> str:
-    if other not in randomized:
-        return (
-            f"Column {draw.column!r} has the values of column {other!r} that left before under"
-            " another name: they are one secret, and their losses add."
-        )
-    if draw.randomized and randomized[other]:
-        return (
-            f"Columns {draw.column!r} and {other!r} have the same values under two names: they are"
-            " one secret, and their losses add. Withhold one of them, or protect both in one block."
-        )
-    hidden, public = (draw.column, other) if draw.randomized else (other, draw.column)
-    return (
-        f"Column {hidden!r} has the values of column {public!r}, which is not randomized: whoever"
-        " sees the one has the other."
+    here = {draw.column for draw in draws}
+    return tuple(
+        f"Column {draw.column!r} has the values of column {other!r} that left before under another"
+        " name: they are one secret, and their losses add."
+        for draw in recognized(draws, values, Ledger(site.state).entries())
+        for other in draw.same_as
+        if other not in here
     )
 
 

@@ -39,6 +39,7 @@ from pramana_core.privacy import (
     gamma_within_groups,
     largest_proportion_se,
 )
+from pramana_core.text_files import read_text
 
 # The one strength that some families of channels have: the probability of replacing.
 
@@ -179,7 +180,7 @@ def read_priors(path: Path, plan: PlannedSite) -> Priors:
             not have, or gives it other than one probability for each category that sum to 1.
     """
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(read_text(path))
     except (OSError, ValueError):
         raise OptionError(
             f"The beliefs in {path} cannot be read as JSON.",

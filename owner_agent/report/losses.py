@@ -8,14 +8,22 @@ Also here:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import numpy as np
 
 from owner_agent.randomize.draws import draw_id
-from owner_agent.release.composition import Unbounded, conflicting, losses, planned_draws, spent
+from owner_agent.release.composition import (
+    Unbounded,
+    conflicting,
+    joined,
+    losses,
+    planned_draws,
+    spent,
+)
 from owner_agent.release.corrections import is_drawn, newest_epoch
 from owner_agent.release.ledger import Draw, Entry, Ledger
 from owner_agent.report.thresholds import BELIEF, POSTERIOR
@@ -266,8 +274,15 @@ class Losses:
         }
 
 
-def losses_of(site: Site, plan: PlannedSite, renewed: Collection[str] = ()) -> Losses | None:
-    """Return the loss of every column of the plan, or None where nothing has left this site.
+def losses_of(
+    site: Site,
+    plan: PlannedSite,
+    renewed: Collection[str] = (),
+    one_secret: Mapping[str, Collection[str]] = MappingProxyType({}),
+) -> Losses | None:
+    """Return the loss of every column of the plan.
+
+    None where nothing has left this site and no two columns are one secret.
 
     The records are taken to be those that left before: under other record ids the same draw would
     be another loss, which `publish` finds out. Without keys every randomization counts as new.
@@ -276,16 +291,18 @@ def losses_of(site: Site, plan: PlannedSite, renewed: Collection[str] = ()) -> L
         site: the site.
         plan: its plan.
         renewed: the blocks of which all records would be drawn anew.
+        one_secret: by column, the others that tell its values, so that their losses add.
 
     Raises:
         StoreCorrupt: the ledger cannot be read, or is lost.
     """
     entries = tuple(entry for entry in Ledger(site.state).entries() if entry.left)
-    if not entries:
+    if not entries and not one_secret:
         return None
-    draws = known_draws(site, plan, renewed)
+    known = known_draws(site, plan, renewed)
+    draws = joined(known or new_draws(plan), one_secret)
     anew = {plan.columns[n] for b in plan.plan.blocks if b.name in renewed for n in b.names}
-    return compare(draws or new_draws(plan), entries, keys_known=draws is not None, anew=anew)
+    return compare(draws, entries, keys_known=known is not None, anew=anew)
 
 
 def compare(

@@ -8,8 +8,8 @@ Also here:
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -38,7 +38,7 @@ from owner_agent.site.planning import PlannedSite, planned
 from owner_agent.site.protection import share_proven
 from owner_agent.site.site import Site
 from owner_agent.state.environment import Environment
-from owner_agent.table.table import read_table
+from owner_agent.table.encode import survey
 from pramana_core.errors import OptionError, PramanaError
 from pramana_core.plan import Block
 from pramana_core.privacy import PRIOR
@@ -196,6 +196,17 @@ def warnings(plan: PlannedSite) -> tuple[str, ...]:
     return (*alone, *(_mixed(plan, block) for block in blocks if _is_mixed(plan, block)))
 
 
+def secrets_said(one_secret: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return a sentence for each column that other columns tell, all of them randomized."""
+    return [
+        f"Column {column!r} and {listed([repr(other) for other in others])} tell each other's"
+        " values: they are one secret, and their losses add. Withhold one of them, or protect them"
+        " in one block."
+        for column, others in one_secret.items()
+        if column < min(others)
+    ]
+
+
 def shares_reported(plan: PlanReport, block: BlockReport) -> str:
     """Say in a sentence or two how many records report each variable of a sampled block."""
     shares = {v.name: v.reported for v in plan.variables if v.block == block.name}
@@ -309,14 +320,16 @@ def site_report(
     """
     plan = planned(site)
     assumed = Assumptions({} if prior is None else read_priors(prior, plan), threshold)
-    corrected = None
+    corrected: Corrected | None = None
+    one_secret: Mapping[str, Sequence[str]] = {}
     if records is None:
         corrected = corrected_of(site, plan, partial(watch, "corrected"))
-        records = read_table(site.table, [site.file.record_id]).rows
+        records, one_secret = survey(site, plan)
     renewed = () if corrected is None else corrected.renewed(None)
-    losses = losses_of(site, plan, renewed)
+    losses = losses_of(site, plan, renewed, one_secret)
     outlook = outlook_of(site, plan, environment, renewed)
-    return report(plan, records, assumed, losses, corrected, outlook, partial(watch, "measuring"))
+    made = report(plan, records, assumed, losses, corrected, outlook, partial(watch, "measuring"))
+    return replace(made, warnings=(*made.warnings, *secrets_said(one_secret)))
 
 
 def forecast_of(

@@ -36,6 +36,7 @@ from pramana_core.errors import (
     UnprotectedVariable,
 )
 from pramana_core.plan import Block, Plan
+from pramana_core.text_files import read_text
 from pramana_core.wire.channels import PlanMessage
 
 _NAMED = 5
@@ -220,7 +221,7 @@ def categories_of(section: VariableSection, folder: Path) -> tuple[str, ...]:
 def _public_list(section: VariableSection, folder: Path) -> tuple[str, ...]:
     path = folder / str(section.categories_from)
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = read_text(path).split("\n")
     except (OSError, UnicodeDecodeError):
         raise ConfigError(
             f"The list of categories of {section.name!r}, {path}, cannot be read as UTF-8 text.",
@@ -346,7 +347,7 @@ class ExtendedSite:
     @classmethod
     def of(cls, path: Path, sections: Mapping[str, Mapping[str, Any]]) -> ExtendedSite:
         """Add sections that a site file does not have. Raises ConfigError if they do not fit it."""
-        before = path.read_text(encoding="utf-8")
+        before = read_text(path)
         text = f"{before.rstrip()}\n\n{toml(sections)}" if sections else before
         site = site_from(tomllib.loads(text), path.resolve().parent, str(path))
         return cls(path, text, site)

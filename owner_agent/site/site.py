@@ -32,6 +32,7 @@ from owner_agent.state.environment import TlsFiles
 from pramana_core.alike import did_you_mean
 from pramana_core.discretize import CentredGroups
 from pramana_core.errors import ConfigError, OptionError
+from pramana_core.text_files import read_text
 from pramana_core.wire.base import KEY_COLUMN, Label, Name
 
 TABLE_SUFFIXES = (".csv", ".csv.gz", ".parquet")
@@ -44,7 +45,10 @@ class _Section(BaseModel):
 
 
 class VariableSection(_Section):
-    """One variable: where it is found, its categories, and how it is protected."""
+    """One variable: where it is found, its categories, and how it is protected.
+
+    A variable that leaves as it is may give others away where `reveals` names them.
+    """
 
     name: Label
     column: ColumnName | None = None
@@ -57,6 +61,7 @@ class VariableSection(_Section):
     representatives: tuple[Number, ...] | None = None
     missing: Label | None = None
     sensitive: bool
+    reveals: tuple[Label, ...] = ()
     channel: AnyChannel | None = None
 
     @property
@@ -77,6 +82,8 @@ class VariableSection(_Section):
                 "give exactly one of categories, categories_from, cuts and centres; categories are"
                 " never learned from the data"
             )
+        if self.reveals and (self.sensitive or self.channel is not None):
+            raise ValueError("reveals is for variables that leave as they are")
         if self.name == KEY_COLUMN:
             raise ValueError(f"no variable may be called {KEY_COLUMN}")
         cuts = self.cuts
@@ -315,7 +322,7 @@ def load_site(path: Path) -> Site:
     content = read_toml(
         path, "site", "Name it with --site, or have `owner-agent init TABLE` write it."
     )
-    text = path.read_text(encoding="utf-8")
+    text = read_text(path)
     return site_from(content, path.resolve().parent, str(path), text)
 
 
@@ -326,7 +333,7 @@ def read_toml(path: Path, kind: str, remedy: str) -> dict[str, Any]:
         ConfigError: it is absent (`remedy` says what to do then) or not TOML.
     """
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(read_text(path))
     except OSError as error:
         raise ConfigError(
             f"The {kind} file {path} cannot be read: {error.strerror}.",
@@ -401,6 +408,12 @@ def _column_mistakes(site: SiteFile) -> list[str]:
         f"column {s!r} is the record id and cannot be a variable"
         for s in dict.fromkeys(sources)
         if s == site.record_id
+    ]
+    mistakes += [
+        f"variable {v.name!r} reveals {n!r}, which is not a variable{did_you_mean([n], names)}"
+        for v in site.variables
+        for n in v.reveals
+        if n not in names
     ]
     return mistakes
 

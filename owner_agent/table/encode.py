@@ -6,8 +6,9 @@ A table may come whole or chunk by chunk: what is wrong with it is told once, as
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +19,8 @@ from owner_agent.randomize.record_ids import normalized_ids
 from owner_agent.randomize.sampling import impossible_records
 from owner_agent.site.planning import PlannedSite, raise_together
 from owner_agent.site.site import Site, VariableSection
-from owner_agent.table.table import TextTable, read_table
+from owner_agent.table.table import TextTable, read_chunks, read_table
+from pramana_core.determined import Giveaway, PairCounts
 from pramana_core.domain import Variable
 from pramana_core.errors import (
     DuplicateRecordId,
@@ -26,13 +28,16 @@ from pramana_core.errors import (
     PramanaError,
     TableError,
     UnknownCategory,
+    UnprotectedVariable,
 )
 from pramana_core.marginals.counts import Codes
 from pramana_core.plan import Block
+from pramana_core.spellings import LabelReader
 from pramana_core.wire.parts import code_dtype
 
 _SHOWN_ROWS = 5
 _SHOWN_VALUES = 5
+_AHEAD = 4
 _NUMBER = r"^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?$"
 
 Mask = npt.NDArray[np.bool_]
@@ -105,6 +110,7 @@ class Inspection:
     rows: int
     encoded: Encoded
     problems: tuple[PramanaError, ...]
+    one_secret: Mapping[str, tuple[str, ...]]
 
 
 def inspect(site: Site, plan: PlannedSite) -> Inspection:
@@ -127,7 +133,27 @@ def _inspected(site: Site, plan: PlannedSite, tell: Callable[[FoundRows], str]) 
     ids = table.columns[site.file.record_id]
     problems = record_id_problems(ids, site.file.record_id) + encoder.problems(tell)
     usable = {name: codes for name, codes in columns.items() if encoder.is_readable(name)}
-    return Inspection(table.rows, Encoded(ids.to_pylist(), usable), tuple(problems))
+    return Inspection(
+        table.rows,
+        Encoded(ids.to_pylist(), usable),
+        (*problems, *encoder.given_away()),
+        encoder.one_secret(),
+    )
+
+
+def survey(site: Site, plan: PlannedSite) -> tuple[int, dict[str, tuple[str, ...]]]:
+    """Count a site's records, and find which of its randomized columns are one secret.
+
+    Raises:
+        TableError: the table cannot be read.
+        UnprotectedVariable: a column would leave as it is and gives another away.
+    """
+    encoder, rows = TableEncoder(site, plan), 0
+    for chunk in read_chunks(site.table, needed_columns(site)):
+        encoder.add(chunk)
+        rows += chunk.rows
+    raise_together(encoder.given_away())
+    return rows, encoder.one_secret()
 
 
 def needed_columns(site: Site) -> list[str]:
@@ -161,6 +187,11 @@ class TableEncoder:
         ]
         self._impossible = {block.names: FoundRows() for block in plan.plan.blocks}
         self._read = 0
+        open_ = {n for b in plan.plan.blocks if b.channel.is_identity for n in b.names}
+        hidden = {v.name for v in site.file.variables if v.sensitive or v.name not in open_}
+        self._allowed = {v.name: v.reveals for v in site.file.variables if v.name not in hidden}
+        sizes = {name: variable.size for name, variable in plan.variables.items()}
+        self._pairs = PairCounts(sizes, list(sizes), sorted(hidden))
 
     def add(self, chunk: TextTable) -> dict[str, Codes]:
         """Return the codes of the next rows by variable."""
@@ -170,6 +201,10 @@ class TableEncoder:
             if all(map(self.is_readable, block.names)):
                 wrong = impossible_records(block, columns)
                 self._impossible[block.names].add(wrong, start)
+        if all(reader.problem is None for reader in self._readers):
+            done, size = chunk.read
+            # A file may be read a few blocks ahead of its rows.
+            self._pairs.add(columns, _AHEAD * self._read * size / max(done, 1))
         return columns
 
     def is_readable(self, variable: str) -> bool:
@@ -188,6 +223,34 @@ class TableEncoder:
             if wrong and all(map(self.is_readable, block.names)):
                 problems.append(_impossible_combination(self._plan, block, tell(wrong)))
         return problems
+
+    def given_away(self) -> list[PramanaError]:
+        """Return an error for each column that would leave as it is and gives a hidden one away."""
+        return [
+            UnprotectedVariable(
+                f"Variable {one.column!r} leaves as it is and gives {one.of!r} away: from it the"
+                f" value of {one.of!r} is guessed right for {one.share:.1%} of the records.",
+                where=one.column,
+                remedy="Make it sensitive or leave it out. Where everybody who sees it may know"
+                f' {one.of!r}, say so with reveals = ["{one.of}"] in its entry of the site file.',
+            )
+            for one in self._giveaways
+            if one.of not in self._allowed.get(one.column, (one.of,))
+        ]
+
+    def one_secret(self) -> dict[str, tuple[str, ...]]:
+        """Return for a column those that it gives away or that give it away, all randomized."""
+        found: dict[str, set[str]] = {}
+        for one in self._giveaways:
+            if one.column not in self._allowed:
+                pair = [self._plan.columns[name] for name in (one.column, one.of)]
+                for column, other in (pair, reversed(pair)):
+                    found.setdefault(column, set()).add(other)
+        return {column: tuple(sorted(others)) for column, others in found.items()}
+
+    @cached_property
+    def _giveaways(self) -> list[Giveaway]:
+        return self._pairs.giveaways()
 
     @property
     def well(self) -> bool:
@@ -288,6 +351,7 @@ class ColumnReader:
         self.name = section.name
         self._section = section
         self._variable = variable
+        self._reader = LabelReader(variable.categories)
         self._empty = {name: FoundRows() for name in section.sources}
         self._no_number = {name: FoundRows() for name in section.sources}
         self._unknown = FoundRows()
@@ -342,9 +406,7 @@ class ColumnReader:
         return "" if self._section.sensitive else f": {rows.values}"
 
     def _labels(self, text: pa.Array, empty: Mask, start: int) -> npt.NDArray[np.integer]:
-        labels = pc.utf8_normalize(pa.array(self._variable.categories), form="NFC")
-        found = pc.fill_null(pc.index_in(text, value_set=labels), -1)
-        codes: npt.NDArray[np.int32] = found.to_numpy(zero_copy_only=False)
+        codes = self._reader.codes(text)
         if self._section.missing is not None:
             codes = np.where(empty, np.int32(self._variable.code(self._section.missing)), codes)
         self._unknown.add(codes < 0, start, text)

@@ -20,6 +20,7 @@ from owner_agent.table.encode import numbers, record_id_problems, rows_text
 from owner_agent.table.table import TextTable, read_table
 from pramana_core.errors import EmptyTable, PramanaError, TableError, UnknownCategory
 from pramana_core.mixed import CategoricalColumn, Column, NumericColumn
+from pramana_core.spellings import LabelReader
 
 Rows = npt.NDArray[np.bool_]
 
@@ -78,9 +79,7 @@ def read_categories(
     """
     text = table.columns[name]
     empty = _empty(text)
-    labels = pc.utf8_normalize(pa.array(listed), form="NFC")
-    found = pc.fill_null(pc.index_in(text, value_set=labels), -1)
-    codes = found.to_numpy(zero_copy_only=False).astype(np.intp)
+    codes = LabelReader(listed).codes(text).astype(np.intp)
     if missing is not None:
         codes[empty] = listed.index(missing)
         empty = np.zeros_like(empty)

@@ -42,6 +42,7 @@ from pramana_core.learn.learners import read_predictor
 from pramana_core.learn.prediction import Predictor, interval_cuts
 from pramana_core.marginals.counts import Codes, Tensor
 from pramana_core.progress import Progress
+from pramana_core.text_files import read_text
 from pramana_core.wire.parts import code_dtype
 
 # The owner's own records as a model's inputs: columns by name, cells as codes of its variables.
@@ -269,7 +270,7 @@ def read_model(path: Path) -> ReadModel:
         InputError: the file cannot be read, or holds no model that predicts.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path)
         document = json.loads(text)
     except (OSError, ValueError, RecursionError):
         raise _no_model(path) from None

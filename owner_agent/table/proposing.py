@@ -30,11 +30,17 @@ from owner_agent.site.site import site_from
 from owner_agent.state.private_files import write_durably
 from owner_agent.table.discretizing import FEWEST_RECORDS
 from owner_agent.table.encode import inspect, numbers
-from owner_agent.table.table import column_names, read_table
+from owner_agent.table.table import (
+    begins_with_record,
+    column_names,
+    read_table,
+    unusable_columns,
+)
 from pramana_core.alike import did_you_mean
-from pramana_core.discretize import equal_frequency, interval_labels
+from pramana_core.discretize import by_halves, equal_frequency, interval_labels
 from pramana_core.discretize.binnings import Floats
-from pramana_core.errors import MissingColumn, OptionError
+from pramana_core.errors import MissingColumn, OptionError, TableError
+from pramana_core.spellings import are_years, plainest, why_codes
 from pramana_core.wire.base import KEY_COLUMN
 
 MOST_LISTED = 50
@@ -42,6 +48,9 @@ MOST_LISTED = 50
 
 _FEW_NUMBERS = 12
 """A column of no more different numbers is taken for categories."""
+
+_FEW_YEARS = 20
+"""As many different years are labels; more are numbers, as years of birth are."""
 
 _GROUPS = 5
 _FINENESS = 20
@@ -117,32 +126,35 @@ class ProposedSite:
     left_out: Mapping[str, str]
 
 
-def propose_site(path: Path, record_id: str | None = None) -> ProposedSite:
+def propose_site(path: Path, record_id: str | None = None, *, header: bool = False) -> ProposedSite:
     """Read a table and propose what its site file says.
 
     Args:
         path: a CSV or Parquet file.
         record_id: the column that identifies records; None looks for one.
+        header: whether somebody said that the first row holds the names of the columns.
 
     Raises:
-        TableError: the table cannot be read.
+        TableError: the table cannot be read, or has no header as far as its first row shows.
         MissingColumn: it has no column of that name.
         OptionError: no column identifies records.
     """
-    if not path.is_file():
-        raise OptionError(
-            f"There is no table at {path}.",
-            where="table",
-            remedy="Name a file that ends in .csv, .csv.gz or .parquet.",
-        )
     names = column_names(path)
+    if not header and begins_with_record(path):
+        raise TableError(
+            f"The first row of {path} looks like a record and not like a header: its cells would"
+            " become public as the names of variables. Nothing was written.",
+            where=str(path),
+            remedy="Put the names of the columns into a row above it; or say --header if they are"
+            " names.",
+        )
     require_columns([] if record_id is None else [record_id], names)
-    table = read_table(path, [name for name in names if name])
+    left_out = unusable_columns(path)
+    table = read_table(path, [name for name in names if name not in left_out])
     counts = {name: pc.value_counts(column) for name, column in table.columns.items()}
     candidates = tuple(name for name in counts if _identifies(counts[name], table.rows))
     chosen = record_id or _likeliest(candidates)
     variables: list[ProposedVariable] = []
-    left_out: dict[str, str] = {} if "" not in names else {"": "it has no name"}
     for name, counted in counts.items():
         if name == chosen:
             continue
@@ -178,7 +190,14 @@ def _identifies(counted: pa.StructArray, rows: int) -> bool:
 def _likeliest(candidates: Sequence[str]) -> str:
     named = [name for name in candidates if _IDENTIFIES.search(name)]
     for name in (*named, *candidates):
-        return name
+        if name:
+            return name
+    if candidates:
+        raise OptionError(
+            "The column that identifies the records has no name: its cell in the header is empty.",
+            where="record-id",
+            remedy="Write a name there, such as id.",
+        )
     raise OptionError(
         "No column identifies the records: none has another value in each row.",
         where="record-id",
@@ -194,6 +213,8 @@ def _proposed(
     """Return a column as a variable, or why it is left out."""
     if name == KEY_COLUMN:
         return "no variable may be called so"
+    if not name:
+        return "it has no name"
     found = dict(
         zip(counted.field("values").to_pylist(), counted.field("counts").to_pylist(), strict=True)
     )
@@ -205,18 +226,26 @@ def _proposed(
     read = numbers(column)
     numeric = np.isfinite(read).sum() == rows - found.get("", 0) - sum(found[w] for w in words)
     distinct = len(texts) - len(words)
-    if _IDENTIFIES.search(name) and distinct == rows:
+    if distinct == rows and (_IDENTIFIES.search(name) or _is_numbering(read)):
         return "it identifies records"
+    numbered = [text for text in texts if text not in words] if numeric else []
+    codes = why_codes(name, numbered) if numeric else ""
+    many = _FEW_YEARS if are_years(numbered) else _FEW_NUMBERS
     # Empty cells, and a word for missing ones, are one category.
     missing = words[0] if words else "?" if empty else None
     lacking = found.get("", 0) + sum(found[word] for word in words)
     few_missing = int(0 < lacking < FEWEST_RECORDS)
-    if numeric and distinct > _FEW_NUMBERS and len(words) < 2:
+    if numeric and not codes and distinct > many and len(words) < 2:
         if cuts := _cuts(read[np.isfinite(read)]):
             return ProposedVariable(name, cuts=cuts, missing=missing, rare=few_missing)
         return "no round cuts part its numbers into groups of enough records"
     if distinct > MOST_LISTED or (2 * distinct > rows and rows >= _FEW_ROWS):
-        return "it has too many different texts for a public list"
+        holds = f": it holds {codes}" if codes else ""
+        return f"it has too many different texts for a public list{holds}"
+    if numeric and not codes and len({*map(plainest, texts)}) == len(texts):
+        # Files write 1 as 1.0 beside gaps.
+        found = {plainest(text): count for text, count in found.items()}
+        texts = [*map(plainest, texts)]
     ordered = sorted(texts, key=lambda text: (_number(text), text) if numeric else (0.0, text))
     if empty and missing not in ordered:
         ordered.append(str(missing))
@@ -225,6 +254,11 @@ def _proposed(
         counted[str(missing)] = counted.get(str(missing), 0) + found[""]
     rare = sum(number < FEWEST_RECORDS for number in counted.values())
     return ProposedVariable(name, tuple(ordered), missing=missing if empty else None, rare=rare)
+
+
+def _is_numbering(values: Floats) -> bool:
+    """Return whether different numbers are those from one to another, without gaps."""
+    return bool(np.isfinite(values).all() and np.ptp(values) == len(values) - 1)
 
 
 def _number(text: str) -> float:
@@ -247,7 +281,7 @@ def _cuts(values: Floats) -> tuple[float, ...]:
             made = equal_frequency(values + grid / 2, groups, minimum_count=fewest, grid=grid)
         except OptionError:
             continue
-        return tuple(float(f"{cut - grid / 2:.12g}") for cut in made.cuts)
+        return by_halves(tuple(float(f"{cut - grid / 2:.12g}") for cut in made.cuts), values)
     return ()
 
 

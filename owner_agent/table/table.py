@@ -1,34 +1,38 @@
 """Reads the needed columns of a table as text; nothing is guessed about what the text means.
 
-Cells lose the spaces around them and are put into Unicode NFC, so that tables written by different
-tools agree; for the same reason 7.0 and 7.00 are written 7, and a midnight as its date. `NA` and
-`?` are ordinary text; only an empty cell is missing. Rows are counted from 1, the header not
-counted. No message quotes a cell.
+How the text of a cell is written, `pramana_core.cells` says. `NA` and `?` are ordinary text; only
+an empty cell is missing. Names of columns lose the spaces around them, as cells do. Rows are
+counted from 1, the header not counted. No message quotes a cell.
 """
 
 from __future__ import annotations
 
+import gzip
+import re
+import unicodedata
+import zlib
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, cast
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
 from pramana_core.alike import did_you_mean
-from pramana_core.errors import EmptyTable, MissingColumn, TableUnreadable
+from pramana_core.cells import clean_cells
+from pramana_core.errors import EmptyTable, MissingColumn, TableError, TableUnreadable
+from pramana_core.spellings import looks_like_record
+from pramana_core.text_files import encoding_of
 
 CHUNK_ROWS = 1 << 17
 """So many rows are read at a time where a table is not held whole."""
 
 _SHOWN_NAMES = 20
 _PAGE_BYTES = 1 << 20
-_ASCII_END = 128
 _BATCH_ROWS = 1 << 16
+_FAILURES = (pa.ArrowException, OSError, UnicodeDecodeError, EOFError, zlib.error)
 
 
 @dataclass(frozen=True)
@@ -79,12 +83,7 @@ def read_chunks(
     Raises the same; what is wrong with a row is found when it is read, and rows of another length
     than the header's are counted to the end.
     """
-    if not path.is_file():
-        raise TableUnreadable(
-            f"There is no table at {path}.",
-            where=str(path),
-            remedy="Correct `table` in the site file; it is relative to that file.",
-        )
+    _require_file(path)
     read = 0
     try:
         opened = _open_parquet if path.name.endswith(".parquet") else _open_csv
@@ -92,9 +91,9 @@ def read_chunks(
         others = tuple(name for name in present if name not in names)
         for table in cut(batches, rows):
             read += table.num_rows
-            cleaned = {name: clean_cells(table.column(name)) for name in names}
+            cleaned = {name: clean_cells(table.column(called)) for name, called in names.items()}
             yield TextTable(cleaned, table.num_rows, others, done(read))
-    except (pa.ArrowException, OSError, UnicodeDecodeError):
+    except _FAILURES:
         # What the reader says may quote a row: it goes neither into the message nor its cause.
         raise _unreadable(path) from None
     if read == 0:
@@ -122,31 +121,123 @@ def cut(batches: Iterator[pa.RecordBatch], rows: int) -> Iterator[pa.Table]:
 
 def column_names(path: Path) -> list[str]:
     """Return the names of a table's columns. Raises TableUnreadable and EmptyTable."""
+    _require_file(path)
     try:
         if path.name.endswith(".parquet"):
-            return list(pa.parquet.ParquetFile(path).schema_arrow.names)
-        return _header(path, pa.csv.ParseOptions(newlines_in_values=True))
-    except (pa.ArrowException, OSError, UnicodeDecodeError):
+            return list(map(_clean, pa.parquet.ParquetFile(path).schema_arrow.names))
+        return list(map(_clean, _header(path)))
+    except _FAILURES:
         raise _unreadable(path) from None
 
 
+def _require_file(path: Path) -> None:
+    if not path.is_file():
+        raise TableUnreadable(
+            f"There is no table at {path}.",
+            where=str(path),
+            remedy="Name a file that ends in .csv, .csv.gz or .parquet; `table` in a site file is"
+            " relative to that file.",
+        )
+
+
+def unusable_columns(path: Path) -> dict[str, str]:
+    """Return the columns that hold no single values, each with what they hold."""
+    if not path.name.endswith(".parquet"):
+        return {}
+    schema = pa.parquet.ParquetFile(path).schema_arrow
+    return {_clean(f.name): f"it holds {_kind(f.type)}" for f in schema if _kind(f.type)}
+
+
+def begins_with_record(path: Path) -> bool:
+    """Return whether a CSV file probably has no header: its first row looks like a record."""
+    if path.name.endswith(".parquet"):
+        return False
+    block: list[pa.RecordBatch] = []
+    try:
+        names = len(_header(path))
+        kinds = {f"f{place}": pa.string() for place in range(names)}
+        options = pa.csv.ReadOptions(autogenerate_column_names=True, encoding=_encoding(path))
+        converted = pa.csv.ConvertOptions(column_types=kinds, strings_can_be_null=False)
+        with pa.csv.open_csv(path, options, _lenient(), converted) as reader:
+            block.append(reader.read_next_batch())
+    except (*_FAILURES, StopIteration):
+        return False  # What is wrong with it is said by whoever reads it.
+    columns = [clean_cells(pa.chunked_array([column])).to_pylist() for column in block[0].columns]
+    return looks_like_record([c[0] for c in columns], [c[1:] for c in columns])
+
+
+def _kind(kind: pa.DataType) -> str:
+    """Return what cells of a type are, where they are no single values."""
+    if pa.types.is_struct(kind) or pa.types.is_map(kind):
+        return "records"
+    return "lists" if pa.types.is_nested(kind) else ""
+
+
+def _clean(name: str) -> str:
+    """Return a column's name as cells are read: without spaces around it, in NFC."""
+    return unicodedata.normalize("NFC", name).strip()
+
+
 def _unreadable(path: Path) -> TableUnreadable:
+    """Return why a table cannot be read: the line that is not UTF-8, or the format at all."""
+    if not path.name.endswith(".parquet") and (line := _line_not_utf8(path)):
+        return TableUnreadable(
+            f"Line {line} of the table {path} is not in UTF-8.",
+            where=str(path),
+            remedy='Export it again in UTF-8; spreadsheets call that "CSV UTF-8".',
+        )
     return TableUnreadable(
         f"The table {path} cannot be read as {_format(path)}.",
         where=str(path),
-        remedy="Open it with the tool that wrote it and export it again, in UTF-8.",
+        remedy="Open it with the tool that wrote it and export it again. In CSV a quotation mark"
+        " that is never closed takes in all that follows it.",
     )
 
 
 def _format(path: Path) -> str:
-    return "Parquet" if path.name.endswith(".parquet") else "CSV in UTF-8"
+    return "Parquet" if path.name.endswith(".parquet") else "CSV"
 
 
-_Opened = tuple[list[str], list[str], Iterator[pa.RecordBatch], Callable[[int], tuple[int, int]]]
-"""The columns that are read, the names of all, the rows, and how far so many rows are."""
+def _opened(path: Path) -> BinaryIO:
+    return cast("BinaryIO", gzip.open(path) if path.name.endswith(".gz") else path.open("rb"))
 
 
-def _open_csv(path: Path, columns: Sequence[str], optional: Collection[str]) -> _Opened:
+def _line_not_utf8(path: Path) -> int:
+    """Return the number of the first line of a file that is not UTF-8; 0 where all are."""
+    try:
+        with _opened(path) as file:
+            if encoding_of(file.read(4)).startswith("utf-8"):
+                file.seek(0)
+                for number, line in enumerate(file, 1):
+                    try:
+                        line.decode()
+                    except UnicodeDecodeError:
+                        return number
+    except (OSError, EOFError, zlib.error):
+        pass  # A damaged archive.
+    return 0
+
+
+def _encoding(path: Path) -> str:
+    """Return a CSV file's encoding as Arrow calls it, which takes UTF-8's mark by itself."""
+    with _opened(path) as file:
+        found = encoding_of(file.read(4))
+    return "utf8" if found.startswith("utf-8") else found
+
+
+def _lenient() -> Any:
+    """Return options of a reader that skips rows of another length than the first."""
+    return pa.csv.ParseOptions(newlines_in_values=True, invalid_row_handler=lambda _row: "skip")
+
+
+_Reading = tuple[
+    dict[str, str], list[str], Iterator[pa.RecordBatch], Callable[[int], tuple[int, int]]
+]
+"""What the columns that are read are called in the file, the names of all, the rows, and how far
+so many rows are."""
+
+
+def _open_csv(path: Path, columns: Sequence[str], optional: Collection[str]) -> _Reading:
     ragged: list[tuple[int | None, int, int]] = []
 
     def note(row: Any) -> str:
@@ -154,25 +245,27 @@ def _open_csv(path: Path, columns: Sequence[str], optional: Collection[str]) -> 
         return "skip"
 
     parse = pa.csv.ParseOptions(newlines_in_values=True, invalid_row_handler=note)
-    present = _header(path, parse)
+    written = _header(path)
+    present = list(map(_clean, written))
+    called = dict(zip(present, written, strict=True))
     columns = _present(path, present, columns, optional)
-    ragged.clear()
 
     size = path.stat().st_size
     file = pa.OSFile(str(path))
 
     def batches() -> Iterator[pa.RecordBatch]:
         packed = path.name.endswith(".gz")
+        wanted = [called[name] for name in columns]
         with (
             file,
             pa.csv.open_csv(
                 pa.CompressedInputStream(file, "gzip") if packed else file,
                 # One thread, or the reader could not number the rows it finds ragged.
-                read_options=pa.csv.ReadOptions(use_threads=False),
+                read_options=pa.csv.ReadOptions(use_threads=False, encoding=_encoding(path)),
                 parse_options=parse,
                 convert_options=pa.csv.ConvertOptions(
-                    column_types=dict.fromkeys(columns, pa.string()),
-                    include_columns=list(columns),
+                    column_types=dict.fromkeys(wanted, pa.string()),
+                    include_columns=wanted,
                     strings_can_be_null=False,
                 ),
             ) as reader,
@@ -184,16 +277,20 @@ def _open_csv(path: Path, columns: Sequence[str], optional: Collection[str]) -> 
                 f"{len(ragged)} rows of {path} do not have the {expected} cells of the header; the"
                 f" first is line {number}, with {actual}.",
                 where=str(path),
-                remedy="Cells that hold commas must be quoted.",
+                remedy="Cells that hold commas must be quoted, the header must not end with a"
+                " comma more than the rows, and totals or notes below the table must go.",
             )
 
-    return columns, present, batches(), lambda _rows: (size if file.closed else file.tell(), size)
+    names = {name: called[name] for name in columns}
+    return names, present, batches(), lambda _rows: (size if file.closed else file.tell(), size)
 
 
-def _header(path: Path, parse: Any) -> list[str]:
-    """Return the column names; an empty file has none."""
+def _header(path: Path) -> list[str]:
+    """Return the column names as they are written. Raises EmptyTable, TableUnreadable."""
+    _require_commas(path)
     try:
-        with pa.csv.open_csv(path, parse_options=parse) as reader:
+        options = pa.csv.ReadOptions(encoding=_encoding(path))
+        with pa.csv.open_csv(path, options, _lenient()) as reader:
             names: list[str] = reader.schema.names
             return names
     except pa.ArrowInvalid as error:
@@ -206,13 +303,41 @@ def _header(path: Path, parse: Any) -> list[str]:
         raise
 
 
-def _open_parquet(path: Path, columns: Sequence[str], optional: Collection[str]) -> _Opened:
+_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+_START = 1 << 16
+
+
+def _require_commas(path: Path) -> None:
+    """Refuse a table whose cells are separated by something else, as its header shows."""
+    with _opened(path) as file:
+        start = file.read(_START)
+    header = start.decode(encoding_of(start), errors="replace").lstrip().splitlines()[:1]
+    plain = re.sub(r'"[^"]*"', "", "".join(header))
+    mark = max(_SEPARATORS, key=plain.count)
+    if plain.count(mark) > plain.count(","):
+        raise TableUnreadable(
+            f"The cells of the table {path} are separated by {_SEPARATORS[mark]}, not by commas.",
+            where=str(path),
+            remedy="Export it again with commas between cells and points in numbers.",
+        )
+
+
+def _open_parquet(path: Path, columns: Sequence[str], optional: Collection[str]) -> _Reading:
     # Pages are read as they are needed, or a row group would be held whole.
     file = pa.parquet.ParquetFile(path, buffer_size=_PAGE_BYTES)
-    present = list(file.schema_arrow.names)
+    written = list(file.schema_arrow.names)
+    present = list(map(_clean, written))
     columns = _present(path, present, columns, optional)
-    batches = file.iter_batches(_BATCH_ROWS, columns=columns, use_threads=False)
-    return columns, present, batches, lambda rows: (rows, file.metadata.num_rows)
+    names = {name: written[present.index(name)] for name in columns}
+    for name in columns:
+        if kind := _kind(file.schema_arrow.field(names[name]).type):
+            raise TableError(
+                f"Column {name!r} of the table {path} holds {kind} and no single values.",
+                where=name,
+                remedy="Leave it out, or export a column for each value.",
+            )
+    batches = file.iter_batches(_BATCH_ROWS, columns=list(names.values()), use_threads=False)
+    return names, present, batches, lambda rows: (rows, file.metadata.num_rows)
 
 
 def _present(
@@ -243,49 +368,3 @@ def _require_columns(path: Path, present: Sequence[str], wanted: Sequence[str]) 
             where=", ".join(twice),
             remedy="Give each column a name of its own.",
         )
-
-
-def clean_cells(column: pa.ChunkedArray) -> pa.Array:
-    """Return cells as text without spaces around it, in NFC; missing ones are empty."""
-    text = _text(column)
-    flat = text.combine_chunks() if isinstance(text, pa.ChunkedArray) else text
-    if flat.null_count:
-        flat = pc.fill_null(flat, "")
-    least, most = _range_of_bytes(flat)
-    if most >= _ASCII_END or least <= ord(" "):
-        flat = pc.utf8_trim_whitespace(flat)
-    return pc.utf8_normalize(flat, form="NFC") if most >= _ASCII_END else flat
-
-
-def _range_of_bytes(text: pa.Array) -> tuple[int, int]:
-    """Return the least and the largest byte: of plain words there is nothing to clean."""
-    _, places, octets = text.buffers()
-    ends = np.frombuffer(places, dtype=np.int32)[text.offset : text.offset + len(text) + 1]
-    used = np.frombuffer(octets, dtype=np.uint8)[ends[0] : ends[-1]] if octets else ends[:0]
-    return (int(used.min()), int(used.max())) if len(used) else (_ASCII_END - 1, 0)
-
-
-def _text(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    kind = column.type
-    if pa.types.is_dictionary(kind):
-        column = column.cast(kind.value_type)
-        kind = column.type
-    if pa.types.is_floating(kind):
-        # A tool that allows missing integers often stores them as floats: 45.0 is written 45.
-        values = column.to_pylist()
-        return pa.chunked_array([pa.array([_number(v) for v in values], type=pa.string())])
-    text = column.cast(pa.string())
-    if pa.types.is_decimal(kind) or pa.types.is_timestamp(kind) or pa.types.is_time(kind):
-        # How many digits follow the point is a column's, and a cell must read the same in others.
-        text = pc.replace_substring_regex(text, r"(\.[0-9]*[1-9])0+($|Z|[+-])", r"\1\2")
-        text = pc.replace_substring_regex(text, r"\.0+($|Z|[+-])", r"\1")
-    if pa.types.is_timestamp(kind):
-        text = pc.replace_substring_regex(text, r" 00:00:00$", "")
-    return text
-
-
-def _number(value: float | None) -> str | None:
-    if value is None or value != value:
-        return None
-    # An infinite one stays as it is written: whoever reads the column refuses it by row.
-    return str(int(value)) if value.is_integer() else repr(value)

@@ -22,6 +22,7 @@ from pramana.frames.sentences import options_told
 from pramana.frames.tables import shown
 from pramana_core.alike import did_you_mean
 from pramana_core.errors import KeyFileError, NotFound, OptionError, Unauthenticated
+from pramana_core.text_files import read_text
 from pramana_core.wire.privacy import AccessFile
 from pramana_core.wire.privacy import Study as StudyMessage
 from pramana_core.wire.services import error_of, require_address
@@ -115,7 +116,7 @@ def _read(token_file: object, url: object) -> Token:
         )
     _require_private(path)
     try:
-        text = path.read_text(encoding="utf-8").strip()
+        text = read_text(path).strip()
     except (OSError, ValueError):
         text = ""
     if text.startswith("{"):

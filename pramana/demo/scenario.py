@@ -22,6 +22,7 @@ from pramana import setups
 from pramana_core.errors import ConfigError, OptionError
 from pramana_core.learn.networks.network import BayesNet
 from pramana_core.learn.networks.structure import Structure
+from pramana_core.text_files import read_text
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
@@ -146,7 +147,7 @@ def from_table(table: Path, sites: Path, structure: Path) -> Scenario:
 
 def _read_sites(path: Path) -> dict[str, Any]:
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = tomllib.loads(read_text(path))
     except (OSError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(
             f"The sites file {path} cannot be read: {error}.", where=str(path)
@@ -187,7 +188,7 @@ def _read_sites(path: Path) -> dict[str, Any]:
 
 def _read_structure(path: Path) -> Structure:
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(read_text(path))
     except (OSError, ValueError) as error:
         raise ConfigError(
             f"The structure {path} cannot be read: {error}.", where=str(path)

@@ -20,13 +20,15 @@ from pydantic import ValidationError
 from owner_agent.site.mistakes import mistake, own_mistakes
 from owner_agent.site.planning import categories_of
 from owner_agent.site.site import VariableSection, read_toml
-from pramana.frames.codes import EMPTY, encode, label_of
+from pramana.frames.codes import EMPTY, distinct_texts, encode
 from pramana.frames.sentences import one_sentence, options_told, quoted
 from pramana.frames.tables import Frame, as_frame, names_of, require_columns, shown
 from pramana_core.alike import did_you_mean
+from pramana_core.cells import text_of
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import ConfigError, DomainError, OptionError, TableError
 from pramana_core.learn.prediction import interval_cuts
+from pramana_core.text_files import read_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -69,7 +71,8 @@ def observed_categories(
         columns: which columns; if None, all but those that are constant, or name or number the
             records.
         intervals: into how many intervals of one width, at rounded cuts, such columns are cut,
-            2 to 64. None cuts columns of more than 8 into 3 to 8 intervals of nearly equal numbers
+            2 to 64. None cuts columns of more than 8 fractions, 12 whole numbers or 20 years (but
+            no codes that consist of digits) into 3 to 8 intervals of nearly equal numbers
             of records, fewer where records are few.
 
     Returns:
@@ -100,8 +103,14 @@ def observed_categories(
             where="intervals",
         )
     done = ColumnChanges(len(table), intervals)
-    found = [made(_texts(table[n]), n, done, asked=columns is not None) for n in names]
-    variables = [one[0] for one in found if one is not None]
+    variables = []
+    for name in names:
+        try:
+            found = made(_texts(table[name]), name, done, asked=columns is not None)
+        except TableError:
+            done.left_out[name] = "cells that are no text, number or date"
+        else:
+            variables += [] if found is None else [found[0]]
     if done.left_out and (columns is not None or not variables):
         raise TableError(
             f"Columns of frame cannot be categories: {listed(done.left_out)}.",
@@ -114,9 +123,8 @@ def _texts(column: pd.Series) -> pd.Series[str]:
     """Return a column's cells as text, empty ones as empty text."""
     import pandas as pd
 
-    places, values = pd.factorize(column, use_na_sentinel=True)
-    texts = np.array([*(label_of(value).strip() for value in values), ""], dtype=object)
-    return pd.Series(texts[places], index=column.index, dtype=object)
+    places, texts = distinct_texts(column, f"Column {column.name!r} of frame")
+    return pd.Series(np.array(texts, dtype=object)[places], index=column.index, dtype=object)
 
 
 def _as_listed(variable: Variable, intervals: int | None) -> list[str] | dict[str, Any]:
@@ -296,7 +304,7 @@ def _read(path: Path) -> dict[str, Any]:
                 where="categories",
             )
         try:
-            content = json.loads(path.read_text(encoding="utf-8"))
+            content = json.loads(read_text(path))
         except OSError as error:
             raise ConfigError(
                 f"The categories file {path} cannot be read: {error.strerror}.", where=str(path)
@@ -398,7 +406,7 @@ def _labels(name: str, given: object) -> list[str]:
             f" empty cells {EMPTY!r}.",
             where=name,
         )
-    return [label_of(value) for value in values]
+    return [text_of(value, f"categories of {name!r}") for value in values]
 
 
 # Columns that tell whose record it is.

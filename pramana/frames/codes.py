@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -12,6 +13,7 @@ import numpy.typing as npt
 from pramana.frames.sentences import quoted, warn_caller
 from pramana.frames.tables import Frame, as_frame, shown
 from pramana_core.alike import alike, did_you_mean
+from pramana_core.cells import series_cells
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import MissingColumn, OptionError, TableError, UnknownCategory
 from pramana_core.learn.prediction import CategoryReader
@@ -94,6 +96,7 @@ EMPTY, OTHER = "(empty)", "(other)"
 _UNKNOWN, _NOTHING = -1, -2
 
 _SHOWN = 3
+_SINGLE = ("float32", "float16")
 
 
 def encode(
@@ -165,26 +168,26 @@ def plain(value: object) -> object:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def texts_of(value: object) -> tuple[str | int | float, ...]:
-    """Return what a value may be written as: numbers and text as they are, others as text.
+def distinct_texts(column: pd.Series, what: str) -> tuple[npt.NDArray[np.intp], list[str]]:
+    """Return the distinct texts of a column's cells, and of each cell which it has.
 
-    True is `True`, `true` or 1; 1.0 is also `1.0`; a moment at midnight may be a date alone.
+    The last text is the empty one, which gaps have.
+
+    Raises:
+        TableError: a cell is no text, number or date.
     """
-    value = plain(value)
-    if isinstance(value, bool):
-        return str(value), str(value).lower(), int(value)
-    if isinstance(value, float):
-        return value, repr(value)
-    if isinstance(value, str | int):
-        return (value,)
-    text = str(value)
-    return (text, text.removesuffix(" 00:00:00"))
+    import pandas as pd
 
-
-def label_of(value: object) -> str:
-    """Return the label that a value is written as: 1.0 as 1, a midnight as its date."""
-    text = texts_of(value)[-1 if hasattr(value, "isoformat") else 0]
-    return str(int(text)) if isinstance(text, float) and text.is_integer() else str(text)
+    try:
+        places, values = pd.factorize(column, use_na_sentinel=True)
+    except TypeError:
+        found = next((v for v in column if not isinstance(v, Hashable)), None)
+        raise TableError(
+            f"{what} must hold a text, a number or a date in each row, not a"
+            f" {type(found).__name__}.",
+            where=str(column.name),
+        ) from None
+    return places, [*series_cells(pd.Series(values), what).to_pylist(), ""]
 
 
 @dataclass(frozen=True)
@@ -212,11 +215,10 @@ class _Cells:
         kind = code_dtype(variable.size + missing)
         return cls(variable, reader, empty, other, kind, reported)
 
-    def code(self, value: object) -> int:
-        for text in texts_of(value):
-            if (code := self.reader.code(text)) is not None:
-                return code
-        return self.empty if isinstance(value, str) and not value.strip() else self.other
+    def code(self, text: str) -> int:
+        if (code := self.reader.code(text)) is not None:
+            return code
+        return self.other if text else self.empty
 
 
 def _codes(column: pd.Series, cells: _Cells, argument: str) -> Codes:
@@ -224,15 +226,16 @@ def _codes(column: pd.Series, cells: _Cells, argument: str) -> Codes:
 
     kind = column.dtype
     numeric = pd.api.types.is_float_dtype(kind) or pd.api.types.is_integer_dtype(kind)
-    if cells.reader.cuts is not None and numeric:
+    if cells.reader.cuts is not None and numeric and str(kind).lower() not in _SINGLE:
         numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
         codes = np.searchsorted(cells.reader.cuts, numbers, side="right").astype(np.int64)
-        codes[np.isinf(numbers)] = cells.other
+        for infinite in (math.inf, -math.inf):
+            codes[numbers == infinite] = cells.code(str(infinite))
         codes[np.isnan(numbers)] = cells.empty
     else:
-        places, values = pd.factorize(column, use_na_sentinel=True)
-        known = np.array([*map(cells.code, values), cells.empty], dtype=np.int64)
-        codes = known[places]
+        # The digits of a float32 are those that other readers see, and not those of its float64.
+        places, texts = distinct_texts(column, f"Column {cells.variable.name!r} of {argument}")
+        codes = np.array([*map(cells.code, texts)], dtype=np.int64)[places]
     if len(codes) and codes.min() < 0:
         _refuse(column, codes, cells, argument)
     return codes.astype(cells.type)

@@ -10,14 +10,10 @@ import json
 import math
 import re
 from collections.abc import Collection, Iterable, Mapping
-from datetime import date, time
-from decimal import Decimal
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
-from uuid import UUID
 
-import numpy as np
 import pyarrow as pa
 from pydantic import ValidationError
 
@@ -25,14 +21,15 @@ from owner_agent.randomize.draws import draw_id, pseudonyms
 from owner_agent.randomize.reports import randomize as draw
 from owner_agent.release.single_record import kept_report, permanent_report
 from owner_agent.table.encode import record_id_problems
-from owner_agent.table.table import clean_cells
 from pramana.frames.codes import encode
 from pramana.frames.sentences import one_sentence, options_told
-from pramana.frames.tables import Frame, as_frame, shown
+from pramana.frames.tables import Frame, as_frame, names_of, shown
 from pramana.owner.keys import Keys
 from pramana.reporting.reports import PSEUDONYM, Reports, require_plan
 from pramana.reporting.tabulating import BlockDraw
 from pramana_core.alike import did_you_mean
+from pramana_core.cells import series_cells
+from pramana_core.determined import PairCounts
 from pramana_core.errors import (
     BudgetExceeded,
     InputError,
@@ -43,6 +40,7 @@ from pramana_core.errors import (
     PlanError,
     StateError,
     TableError,
+    UnprotectedVariable,
 )
 from pramana_core.learn.prediction import encode_records
 from pramana_core.marginals.counts import Codes
@@ -56,9 +54,6 @@ if TYPE_CHECKING:
 
 RecordId: TypeAlias = Any
 """A column's name (or the index's), several columns' names, or the ids themselves."""
-
-_SCALARS = (str, bytes, int, float, bool, np.generic, Decimal, date, time)
-"""What an id may be; a moment is a date. Anything else may be printed otherwise another time."""
 
 
 def record_ids(table: pd.DataFrame, record_id: RecordId) -> list[str]:
@@ -84,11 +79,14 @@ def record_ids(table: pd.DataFrame, record_id: RecordId) -> list[str]:
         )
     named = _named(table, record_id)
     if named is None:
-        name, ids = "record_id", _as_text(_given(table, record_id))
+        name, ids = "record_id", series_cells(_given(table, record_id), "record_id")
     elif len(named) == 1:
-        name, ids = next(iter(named)), _as_text(next(iter(named.values())))
+        name, ids = next(iter(named)), series_cells(next(iter(named.values())), "record_id")
     else:
-        name, ids = ", ".join(named), _joined({n: _as_text(c) for n, c in named.items()})
+        name, ids = (
+            ", ".join(named),
+            _joined({n: series_cells(c, "record_id") for n, c in named.items()}),
+        )
     _require_usable(ids, name)
     found: list[str] = ids.to_pylist()
     return found
@@ -149,61 +147,6 @@ def _given(table: pd.DataFrame, record_id: RecordId) -> Any:
     return values
 
 
-def _as_text(column: Any) -> pa.Array:
-    """Return cells as text in the form of the owner's agent; 7, 7.0 and "7" are one id.
-
-    Of any cell it is the same whatever other cells the column has.
-    """
-    import pandas as pd
-
-    if not isinstance(column, pd.Series):
-        column = pd.Series(column, dtype=None if hasattr(column, "dtype") else object)
-    # Arrow writes spans of time as bare numbers, whose unit is the column's.
-    span = isinstance(column.dtype, pd.PeriodDtype) or column.dtype.kind == "m"
-    if column.dtype != object and not span:
-        try:
-            return _cleaned(column)
-        except (pa.ArrowException, TypeError, ValueError):
-            pass
-    return _of_objects(column.astype(object))
-
-
-def _cleaned(series: pd.Series) -> pa.Array:
-    return clean_cells(pa.chunked_array([pa.Array.from_pandas(series)]))
-
-
-def _of_objects(series: pd.Series) -> pa.Array:
-    """Return cells of any types as text, those of each type in one go. Raises TableError."""
-    texts = np.empty(len(series), dtype=object)
-    kinds: dict[type, int] = {}
-    kind_of = np.array([kinds.setdefault(type(value), len(kinds)) for value in series])
-    for kind, number in kinds.items():
-        where = kind_of == number
-        texts[where] = _of_type(kind, series[where]).to_pylist()
-    return pa.array(texts.tolist(), type=pa.string())
-
-
-def _of_type(kind: type, cells: pd.Series) -> pa.Array:
-    """Return cells of one type as text. Raises TableError for what has no text of its own."""
-    import pandas as pd
-
-    whole = issubclass(kind, int) and kind is not bool
-    if whole or issubclass(kind, UUID | pd.Period):
-        cells = cells.map(str)
-    elif not issubclass(kind, _SCALARS) and not cells.isna().all():
-        raise TableError(
-            f"record_id must hold a text, a number or a date in each row, not a {kind.__name__}.",
-            where="record_id",
-        )
-    try:
-        return _cleaned(cells)
-    except (pa.ArrowException, TypeError, ValueError):
-        raise TableError(
-            f"record_id holds a {kind.__name__} that cannot be written as text in UTF-8.",
-            where="record_id",
-        ) from None
-
-
 def _joined(columns: dict[str, pa.Array]) -> pa.Array:
     for name, column in columns.items():
         _require_usable(column, name, repeated=True)
@@ -231,6 +174,7 @@ def randomize(
     *,
     record_id: RecordId = None,
     study: str = "study",
+    reveals: Collection[str] = (),
 ) -> Reports:
     """Randomize an owner's records under a plan: the one place where true values become reports.
 
@@ -251,6 +195,7 @@ def randomize(
             Several columns are one id as a JSON list of texts.
         study: the study the reports are for: letters, digits and `. _ -`, at most 64. From the
             reports of two studies nobody can tell which records are the same.
+        reveals: public columns that may be reported although they give randomized ones away.
 
     Returns:
         the reports, in the order of their pseudonyms, which hides that of the rows.
@@ -260,6 +205,8 @@ def randomize(
         MissingRecordId, DuplicateRecordId: ids that are not there, empty, or there twice.
         PlanError, OptionError: `plan` is no plan, `study` no name.
         TableError, MissingColumn, UnknownCategory: the frame does not fit the plan.
+        UnprotectedVariable: a randomized column's value is guessed right for more than 99 % of the
+            records from a public column that `reveals` does not name.
 
     Examples:
         >>> import pramana as pm
@@ -291,6 +238,7 @@ def randomize(
         )
     ids = record_ids(table, record_id)
     codes = encode(table, plan.domain, "frame")
+    _require_hidden(plan, codes, reveals)
     secrets = keys.secrets
     with progress_bar("randomizing") as bar:
         known = pseudonyms(secrets, study, ids, bar)
@@ -300,6 +248,24 @@ def randomize(
     people = hashlib.sha256(made.keys.tobytes()).hexdigest()
     draws = tuple(BlockDraw(owner, b, draw_id(secrets, study, b), people) for b in plan.blocks)
     return Reports(plan, made.columns, made.keys, draws, study)
+
+
+def _require_hidden(plan: Plan, codes: Mapping[str, Codes], reveals: Collection[str]) -> None:
+    """Check that no public column gives a randomized one away. Raises UnprotectedVariable."""
+    public = [n for b in plan.blocks if b.channel.is_identity for n in b.names]
+    allowed = names_of(reveals if isinstance(reveals, str) else list(reveals), "reveals")
+    hidden = [name for name in plan.domain.names if name not in public]
+    givers = [name for name in public if name not in allowed]
+    pairs = PairCounts({v.name: v.size for v in plan.domain}, givers, hidden)
+    pairs.add(codes)
+    for one in pairs.giveaways():
+        raise UnprotectedVariable(
+            f"Column {one.column!r} of frame would be reported as it is and gives {one.of!r} away:"
+            f" from it the value of {one.of!r} is guessed right for {one.share:.1%} of the records;"
+            " randomize it, leave it out of the plan, or write"
+            f" reveals=[{one.column!r}] if everybody may know.",
+            where=one.column,
+        )
 
 
 def _require_study(study: object) -> None:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from pramana.simulate.tables import read_text
+from pramana.simulate.tables import read_cells
 from pramana_core.errors import EmptyTable, MissingColumn, OptionError, PramanaError, TableError
 from pramana_core.mixed import CategoricalColumn, Floats, MixedTable, read_mixed
 from pramana_core.model_sharing.attributes import TreeSchema
@@ -30,6 +30,7 @@ from pramana_core.model_sharing.global_models.learning import (
 )
 from pramana_core.model_sharing.global_models.model import GlobalModel
 from pramana_core.model_sharing.requirements import Hierarchy, generalized, hierarchies_of
+from pramana_core.text_files import read_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,7 +78,7 @@ def read_sharing_table(path: Path, target: str) -> SharingTable:
         TableError: the target has one value, or nearly as many as there are records; or no other
             column can be used.
     """
-    return sharing_table(read_text(path), target, path.name)
+    return sharing_table(read_cells(path), target, path.name)
 
 
 def sharing_table(frame: pd.DataFrame, target: str, name: str) -> SharingTable:
@@ -148,7 +149,7 @@ def read_taxonomies(path: Path, table: str) -> dict[str, Groups]:
             neither a list of categories nor one of groups.
     """
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = tomllib.loads(read_text(path))
     except OSError:
         raise OptionError(f"{path} cannot be read.", where=_OPTION) from None
     except ValueError as error:

@@ -15,6 +15,7 @@ from pramana_core.learn.networks.bif import read_bif
 from pramana_core.learn.networks.network import BayesNet
 from pramana_core.learn.networks.structure import Structure
 from pramana_core.marginals.counts import Codes
+from pramana_core.text_files import read_text
 from pramana_core.wire.parts import code_dtype
 
 DEFAULT_RECORDS = 10_000
@@ -82,7 +83,7 @@ class NetworkSource:
             InputError: it is no BIF, or describes no network (see `read_bif`).
         """
         try:
-            text = path.read_text(encoding="utf-8")
+            text = read_text(path)
         except (OSError, UnicodeDecodeError) as error:
             raise OptionError(
                 f"The network {path} cannot be read:"

@@ -11,14 +11,21 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from owner_agent.table.table import column_names, read_table
 from pramana.simulate.sources import TableSource
-from pramana_core.discretize import Discretization, equal_width, given_cuts
+from pramana_core.discretize import Discretization, by_halves, equal_width, given_cuts
 from pramana_core.domain import Domain, Variable
-from pramana_core.errors import EmptyTable, MissingColumn, OptionError, TableError, TableUnreadable
+from pramana_core.errors import MissingColumn, OptionError, TableError
+from pramana_core.spellings import are_years, why_codes
 from pramana_core.wire.parts import code_dtype
 
 INTERVALS = 8
 """A column of more different numbers is cut, into so many intervals where records are many."""
+
+FEW_WHOLE = 12
+"""As many different whole numbers, such as counts, are categories; so are as many years:"""
+
+FEW_YEARS = 20
 
 _FEWEST_INTERVALS = 3
 
@@ -104,7 +111,7 @@ def made(
         asked: whether it was asked for by its name, so that it is a number even where each record
             has its own.
     """
-    parts = _numbers(column)
+    parts = _numbers(column, name)
     reason = _unusable(column, parts, name, asked=asked, cut=done.intervals)
     if reason:
         done.left_out[name] = reason
@@ -169,11 +176,11 @@ def _unusable(
     return ""
 
 
-def _numbers(column: pd.Series[str]) -> _Numbers | None:
+def _numbers(column: pd.Series[str], name: str) -> _Numbers | None:
     """Return the numbers of a column and which cells have one.
 
     All but one label must be numbers: what is empty or called, say, "?" in a column of numbers.
-    None of any other column.
+    None of any other column, and of codes that consist of digits.
     """
     # Each text is read once, however many records have it.
     codes, texts = pd.factorize(column)
@@ -182,17 +189,23 @@ def _numbers(column: pd.Series[str]) -> _Numbers | None:
     there = np.isfinite(numbers)
     if not there.any() or column[~there].nunique() > 1:
         return None
+    if why_codes(name, list(np.asarray(texts, dtype=object)[np.isfinite(each)])):
+        return None
     return numbers[there], there
 
 
 def _many(numbers: npt.NDArray[np.float64], intervals: int | None) -> bool:
-    return len(np.unique(numbers)) > (intervals or INTERVALS)
+    values = np.unique(numbers)
+    few = INTERVALS if (values % 1).any() else FEW_WHOLE
+    if intervals is None and are_years([f"{value:g}" for value in values[: FEW_YEARS + 1]]):
+        few = FEW_YEARS
+    return len(values) > (intervals or few)
 
 
 def _cut(numbers: npt.NDArray[np.float64], intervals: int | None) -> Discretization:
     if intervals is not None:
         return equal_width(numbers, intervals, float(numbers.min()), float(numbers.max()))
-    cuts = _quantiles(numbers)
+    cuts = by_halves(tuple(_quantiles(numbers)), numbers)
     codes = np.searchsorted(np.array(cuts), numbers, side="right")
     inside = [numbers[codes == code] for code in range(len(cuts) + 1)]
     # The mean of equal numbers may be rounded out of their interval.
@@ -285,7 +298,7 @@ def read_source(
             f"intervals must be between {_FEWEST} and {MOST_INTERVALS}, not {intervals}.",
             where="--intervals",
         )
-    frame = read_text(path)
+    frame = read_cells(path)
     names = _wanted(path, frame, variables)
     done = ColumnChanges(len(frame), intervals)
     found: list[Variable] = []
@@ -325,56 +338,15 @@ def _require_usable(
         )
 
 
-def read_text(path: Path) -> pd.DataFrame:
+def read_cells(path: Path) -> pd.DataFrame:
     """Return the cells of a CSV or Parquet file as text, without blanks around; empty ones as "".
 
     Raises:
         TableUnreadable: absent, not the format its name says, or with two columns of one name.
         EmptyTable: no rows.
     """
-    if not path.is_file():
-        raise TableUnreadable(
-            f"There is no table at {path}.", where="--table", remedy="Name a CSV or Parquet file."
-        )
-    try:
-        if path.name.endswith(".parquet"):
-            frame = pd.read_parquet(path).astype("string").fillna("")
-        else:
-            frame = _headed(
-                pd.read_csv(
-                    path, header=None, dtype=str, keep_default_na=False, encoding="utf-8-sig"
-                ).fillna("")
-            )
-    except (ValueError, OSError) as error:
-        # What the reader says may quote a row; only the kind of the failure is passed on.
-        raise TableUnreadable(
-            f"The table {path} cannot be read ({type(error).__name__}).",
-            where="--table",
-            remedy="Export it again as CSV in UTF-8 with a header, or as Parquet.",
-        ) from None
-    if frame.empty:
-        raise EmptyTable(f"The table {path} has no rows.", where="--table")
-    cleaned: pd.DataFrame = frame.apply(lambda column: column.str.strip())
-    cleaned.columns = cleaned.columns.map(lambda name: str(name).strip())
-    _require_each_once(path, list(cleaned.columns))
-    return cleaned
-
-
-def _require_each_once(path: Path, present: Sequence[str]) -> None:
-    twice = sorted({name for name in present if present.count(name) > 1})
-    if twice:
-        raise TableUnreadable(
-            f"{path.name} has two columns called {', '.join(map(repr, twice))}.",
-            where="--table",
-            remedy="Give each column a name of its own.",
-        )
-
-
-def _headed(rows: pd.DataFrame) -> pd.DataFrame:
-    """Take the first row as the names: the reader would rename one that is there twice."""
-    frame = rows.iloc[1:].reset_index(drop=True)
-    frame.columns = pd.Index(rows.iloc[0])
-    return frame
+    columns = read_table(path, column_names(path)).columns
+    return pd.DataFrame({n: cells.to_pylist() for n, cells in columns.items()}, dtype=object)
 
 
 def _wanted(path: Path, frame: pd.DataFrame, variables: Sequence[str] | None) -> list[str]:

@@ -297,10 +297,14 @@ def _of_frame(frame: pd.DataFrame) -> MixedTable:
 def _of_series(name: str, series: pd.Series[Any]) -> Column:
     import pandas as pd
 
+    from pramana_core.cells import series_cells
+
     kind = pd.api.types
     if kind.is_numeric_dtype(series.dtype) and not kind.is_bool_dtype(series.dtype):
         if kind.is_complex_dtype(series.dtype):
             raise TableError(f"Column {name!r} holds complex numbers.", where=name)
+        if series.dtype == np.float32:  # The digits that other readers see: 0.7, not 0.699999988.
+            series = series.astype(str)
         return NumericColumn(name, series.to_numpy(dtype=np.float64, na_value=np.nan))
     if kind.is_datetime64_any_dtype(series.dtype) or kind.is_timedelta64_dtype(series.dtype):
         raise TableError(
@@ -308,10 +312,10 @@ def _of_series(name: str, series: pd.Series[Any]) -> Column:
         )
     known = isinstance(series.dtype, pd.CategoricalDtype)
     if known:
-        labels = [str(label) for label in series.cat.categories]
+        labels = series_cells(series.cat.categories, f"Column {name!r}").to_pylist()
         return CategoricalColumn(name, np.asarray(series.cat.codes, dtype=np.intp), tuple(labels))
-    text = series.astype("string")
-    found = tuple(sorted(text.dropna().unique()))
+    text = np.array(series_cells(series, f"Column {name!r}").to_pylist(), dtype=object)
+    found = tuple(sorted({*text} - {""}))
     codes = pd.Categorical(text, categories=list(found)).codes
     return CategoricalColumn(name, np.asarray(codes), found)
 

@@ -7,6 +7,7 @@ Exit codes of every command: 0 done; 1 unforeseen failure; 2 bad usage, configur
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import sys
@@ -59,7 +60,8 @@ def at_terminal() -> bool:
 
 def print_json(value: Any) -> None:
     """Write one JSON document to standard output, for scripts."""
-    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+    plain = not (sys.stdout.encoding or "utf-8").lower().startswith("utf")
+    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=plain, allow_nan=False) + "\n")
 
 
 def report_error(error: PramanaError) -> None:
@@ -286,6 +288,10 @@ def run(app: typer.Typer, extra: str = "all") -> NoReturn:
         extra: the optional dependencies that have all that its commands need.
     """
     command: Callable[..., Any] = typer.main.get_command(app)
+    for stream in (sys.stdout, sys.stderr):
+        # A console of another encoding shows names that it lacks by their numbers.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         command()
     except PramanaError as error:

@@ -310,7 +310,7 @@ def table_of(rows: int, start: int = 0) -> str:
     lines = ["patient_id,smokes,age,region,diary"]
     lines += [
         f"PATIENT-{i:05d},{'yes' if i % 3 else 'no'},{20 + i % 60 if i % 7 else ''},"
-        f"{('north', 'south', 'east')[i % 3]},private note {i}"
+        f"{('north', 'south', 'east')[i // 5 % 3]},private note {i}"
         for i in range(start, start + rows)
     ]
     return "\n".join(lines) + "\n"

@@ -1,7 +1,10 @@
 """The bar that every command shows to people who wait."""
 
 import io
+import json
 import os
+import subprocess
+import sys
 
 import nbformat
 import pytest
@@ -150,3 +153,44 @@ def test_a_module_of_ours_that_is_absent_is_a_fault_and_no_extra(monkeypatch):
     monkeypatch.setattr("sys.argv", ["absent"])
     with pytest.raises(ModuleNotFoundError):
         terminal.run(app)
+
+
+SPEAKS = """
+import typer
+from pramana_core.errors import OptionError
+from pramana_core.terminal import application, console, print_json, run
+
+app = application("speaks")
+
+@app.command()
+def say(how: str) -> None:
+    if how == "json":
+        print_json({"咳嗽": "é 😀"})
+    elif how == "text":
+        console().print("咳嗽 é 😀")
+    else:
+        raise OptionError("咳嗽 é 😀", where="x")
+
+@app.command()
+def other() -> None: ...
+
+run(app)
+"""
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "ascii", "latin-1", "utf-8"])
+@pytest.mark.parametrize("how", ["json", "text", "error"])
+def test_a_console_of_any_encoding_shows_every_name(encoding, how):
+    done = subprocess.run(
+        [sys.executable, "-c", SPEAKS, "say", how],
+        env={**os.environ, "PYTHONIOENCODING": encoding},
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == (2 if how == "error" else 0)
+    said = (done.stderr if how == "error" else done.stdout).decode(encoding)
+    assert "Traceback" not in done.stderr.decode(encoding)
+    if how == "json":
+        assert json.loads(said) == {"咳嗽": "é 😀"}
+    else:
+        assert ("咳嗽" if encoding == "utf-8" else "\\u54b3\\u55fd") in said

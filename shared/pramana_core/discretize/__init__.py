@@ -8,6 +8,7 @@ stands for each. What its figures reveal is said by the function that makes it.
 
 from pramana_core.discretize.binnings import (
     Discretization,
+    by_halves,
     equal_frequency,
     equal_width,
     given_cuts,
@@ -29,6 +30,7 @@ __all__ = [
     "CentredGroups",
     "Discretization",
     "JointDiscretization",
+    "by_halves",
     "equal_frequency",
     "equal_width",
     "given_cuts",

@@ -94,6 +94,16 @@ def interval_labels(cuts: tuple[float, ...]) -> tuple[str, ...]:
     return (f"<{texts[0]}", *between, f">={texts[-1]}")
 
 
+def by_halves(cuts: tuple[float, ...], values: Floats) -> tuple[float, ...]:
+    """Return cuts of whole numbers half a step lower, where an interval holds one number only.
+
+    The groups stay. Counts between 1 and 2 would be written 1-2, which nobody reads as 1 alone.
+    """
+    whole = not (values % 1).any() and not any(cut % 1 for cut in cuts)
+    single = any(right - left == 1 for left, right in itertools.pairwise(cuts))
+    return tuple(cut - 0.5 for cut in cuts) if whole and single else cuts
+
+
 def finite(values: npt.ArrayLike) -> Floats:
     """Return values as a vector of floats.
 

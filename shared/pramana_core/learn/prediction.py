@@ -20,6 +20,7 @@ from pramana_core.alike import did_you_mean
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import InputError, UnknownCategory, UnknownVariable
 from pramana_core.marginals.counts import Codes, Tensor
+from pramana_core.spellings import LabelReader
 
 _NUMBER = re.compile(r"[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?")
 """A number as the cells of an owner's table have it."""
@@ -130,16 +131,14 @@ class CategoryReader:
     """Reads values as codes of one variable, as `encode_records` says."""
 
     def __init__(self, variable: Variable):
-        # Of two labels that only their Unicode form tells apart, the first.
-        ordered = reversed(list(enumerate(variable.categories)))
-        self._labels = {unicodedata.normalize("NFC", label): code for code, label in ordered}
+        self._labels = LabelReader(variable.categories)
         self.cuts = interval_cuts(variable)
 
     def code(self, value: Value) -> int | None:
         """Return a value's code; None where it is none of the variable's."""
         for label in _written(value):
-            if label in self._labels:
-                return self._labels[label]
+            if (code := self._labels.code(label)) is not None:
+                return code
         if self.cuts is not None:
             number = _number(value)
             if math.isfinite(number):

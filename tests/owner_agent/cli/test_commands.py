@@ -210,24 +210,45 @@ def test_check_and_ledger_know_a_column_under_another_name(bench, command, site_
     assert json.loads(command("check", "--json").out)["warnings"] == []
 
 
-@pytest.mark.parametrize(
-    ("kind", "says"),
-    [
-        ("true", "Columns 'smokes' and 'copy' have the same values under two names"),
-        ("false", "Column 'smokes' has the values of column 'copy', which is not randomized"),
-    ],
-)
-def test_check_tells_of_copies_with_or_without_keys(bench, command, site_text, kind, says):
+def _with_copy(bench, site_text, entry):
+    """Add a column that has the values of `smokes` under other labels, at two records others."""
     lines = (bench.folder / "patients.csv").read_text().splitlines()
-    head, rows = lines[0] + ",copy", [f"{line},{line.split(',')[1]}" for line in lines[1:]]
-    channel = 'channel = { kind = "symmetric", p = 0.4 }' if kind == "true" else ""
-    copy = f'[[variables]]\nname = "copy"\ncategories = ["no", "yes"]\nsensitive = {kind}\n'
-    bench.write(f"{site_text}{copy}{channel}\n", table="\n".join([head, *rows]) + "\n")
-    for _ in range(2):
-        warnings = json.loads(command("check", "--json").out)["warnings"]
-        assert [w for w in warnings if says in w] == warnings[-1:]
-        for key in (bench.state / "keys").iterdir():
-            key.unlink()
+    labels = {"no": "0", "yes": "1"}
+    rows = [f"{line},{labels[line.split(',')[1]]}" for line in lines[1:]]
+    copy = f'[[variables]]\nname = "copy"\ncategories = ["0", "1"]\n{entry}\n'
+    bench.write(f"{site_text}{copy}", table="\n".join([f"{lines[0]},copy", *rows]) + "\n")
+
+
+OPEN = "sensitive = false"
+HIDDEN = 'sensitive = true\nchannel = { kind = "symmetric", p = 0.4 }'
+
+
+def test_a_copy_that_leaves_as_it_is_is_refused_before_anything_is_asked(bench, command, site_text):
+    _with_copy(bench, site_text, OPEN)
+    for words in (["check"], ["plan", "--no-report"], ["publish", "--yes"], ["publish"]):
+        ended = command(*words)
+        assert (ended.exit_code, "sensitive-without-channel" in ended.err) == (2, True), words
+        assert "'copy'" in ended.err
+    assert not [f for f in bench.files() if f.endswith(".arrow")]
+    site = (bench.folder / "site.toml").read_text()
+    bench.write(f'{site}reveals = ["smoker"]\n')
+    assert command("check").exit_code == 0
+    assert command("publish", "--yes").exit_code == 0
+
+
+def test_the_losses_of_two_copies_add_before_anything_is_asked(bench, command, site_text):
+    _with_copy(bench, site_text, HIDDEN)
+    for key in (bench.state / "keys").iterdir():
+        key.unlink()
+    said = json.loads(command("check", "--json").out)["warnings"]
+    assert sum("one secret" in warning for warning in said) == 1
+    shown = json.loads(command("plan", "--json").out)
+    after = {c["column"]: c["epsilon_after"] for c in shown["ledger"]["columns"]}
+    alone = {v["column"]: math.log(v["gamma"]) for v in shown["variables"] if v["sensitive"]}
+    both = alone["smokes"] + alone["copy"]
+    assert after["smokes"] == after["copy"] == pytest.approx(both)
+    assert both > max(alone.values())
+    assert sum("one secret" in warning for warning in shown["warnings"]) == 1
 
 
 def test_an_empty_ledger_says_so(bench, command):

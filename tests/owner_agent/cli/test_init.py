@@ -1,6 +1,7 @@
 """`owner-agent init`: what it proposes of a table, what it asks, and what it never tells."""
 
 import io
+import itertools
 import json
 import re
 import stat
@@ -23,7 +24,7 @@ def children(rows=60, *, rare=False):
         diagnosis = "SECRET-DIAGNOSIS" if rare and i == 7 else ("well", "ill")[i % 2]
         age = "" if i % 9 == 0 else 18 + i
         lines.append(
-            f"CHILD-{i:04d},{NAMES[i % 3]},{age},{i % 4 + 1},{diagnosis},remark of person {i}"
+            f"CHILD-{i:04d},{NAMES[i % 3]},{age},{i // 3 % 4 + 1},{diagnosis},remark of person {i}"
         )
     return "\n".join(lines) + "\n"
 
@@ -242,3 +243,88 @@ def test_names_and_categories_with_markup_and_quotes(fresh, init, command):
     read = tomllib.loads((fresh.folder / "site.toml").read_text(encoding="utf-8"))
     assert [v["name"] for v in read["variables"]] == ['[red]na"me', "ⅷ = 1"]
     assert command("check").exit_code == 0
+
+
+def _proposed(fresh, command, head, rows, *words):
+    """Call `init` on another table; return how it ended and its variables by name."""
+    table = fresh.folder / "other.csv"
+    table.write_text("\n".join([head, *rows]) + "\n")
+    ended = command("init", str(table), "--owner", "family", "--yes", *words)
+    if ended.exit_code:
+        return ended, {}
+    return ended, {v.name: v for v in load_site(fresh.folder / "site.toml").file.variables}
+
+
+RECORDS = [
+    f"K{i:04d},{'fm'[i % 2]},{50 + i % 40}.{i % 7},{('renal', 'none')[i % 3 > 0]}"
+    for i in range(90)
+]
+
+
+@pytest.mark.parametrize("first", [RECORDS[0], "K9000,m,61.5,none", "P0001,f,70.0,renal"])
+def test_a_first_row_that_is_a_record_becomes_no_names(fresh, command, first):
+    ended, _ = _proposed(fresh, command, first, RECORDS[1:])
+    assert ended.exit_code == 2
+    assert "error (table-invalid)" in ended.err
+    assert "--header" in ended.err
+    assert not [
+        cell for cell in first.split(",") if len(cell) > 1 and cell in ended.out + ended.err
+    ]
+    assert not list(fresh.folder.glob("*.public.toml"))
+    assert not (fresh.folder / "site.toml").exists()
+    assert _proposed(fresh, command, "id,sex,weight,ill", RECORDS)[0].exit_code == 0
+
+
+def test_names_that_look_like_values_are_taken_where_somebody_says_so(fresh, command):
+    rows = [f"{i},{i % 5},{i % 4}" for i in range(60)]
+    assert _proposed(fresh, command, "id,2019,2020", rows)[0].exit_code == 2
+    ended, found = _proposed(fresh, command, "id,2019,2020", rows, "--header")
+    assert (ended.exit_code, list(found)) == (0, ["2019", "2020"])
+
+
+CODES = {
+    "place": [f"{n:05d}" for n in range(1, 95_000, 6_400)],
+    "gene": [f"{n}E{n}" for n in range(1, 15)],
+    "telephone": [str(n) for n in range(30_000, 44_000, 1_000)],
+    "seen": [f"20{n:02d}0131" for n in range(1, 15)],
+    "account": [str(1_000_000 + 77_777 * n) for n in range(14)],
+    "year": [str(2005 + n) for n in range(14)],
+    "children": [str(n) for n in range(10)],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CODES)
+def test_codes_of_digits_years_and_counts_are_categories(fresh, command, name):
+    values = CODES[name]
+    rows = [f"P{i:03d},{values[i % len(values)]},{'ny'[i % 5 > 1]}" for i in range(280)]
+    ended, found = _proposed(fresh, command, f"pid,{name},ill", rows)
+    assert ended.exit_code == 0, ended.err
+    assert set(found[name].categories) == set(values)
+
+
+def test_numbers_of_many_values_are_cut_and_no_cell_of_one_is_written_as_two(fresh, command):
+    rows = [f"P{i:03d},{(i * i) % 23 % 16},{(i * 37) % 300 + 900}" for i in range(400)]
+    ended, found = _proposed(fresh, command, "pid,visits,income", rows)
+    assert ended.exit_code == 0, ended.err
+    visits, income = found["visits"].cuts, found["income"].cuts
+    assert len(visits) > 1
+    assert len(income) > 1
+    ones = [b - a == 1 for a, b in itertools.pairwise(visits)]
+    assert not any(ones) or all(cut % 1 == 0.5 for cut in visits)
+
+
+def test_numbers_that_count_the_records_and_columns_without_a_name_stay_at_home(fresh, command):
+    rows = [f"{'ab'[i % 2]},{i},x{i}" for i in range(40)]
+    ended, found = _proposed(fresh, command, "kind,row,", rows)
+    assert ended.exit_code == 0, ended.err
+    assert list(found) == ["kind"]
+    (fresh.folder / "site.toml").unlink()
+    nameless, _ = _proposed(fresh, command, ",kind", [f"x{i},{'ab'[i % 2]}" for i in range(40)])
+    assert nameless.exit_code == 2
+    assert "has no name" in nameless.err
+
+
+def test_numbers_with_gaps_have_the_categories_that_other_files_have(fresh, command):
+    rows = [f"P{i:03d},{('1.0', '2.0', '')[i % 3]}" for i in range(60)]
+    _, found = _proposed(fresh, command, "pid,grade", rows)
+    assert found["grade"].categories == ("1", "2", "?")

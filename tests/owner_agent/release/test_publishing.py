@@ -450,7 +450,10 @@ def test_a_copy_that_comes_later_is_refused(bench, site_text):
     published(bench)
     lines = (bench.folder / "patients.csv").read_text().splitlines()
     head, rows = lines[0] + ",copy", [f"{line},{line.split(',')[1]}" for line in lines[1:]]
-    public = '[[variables]]\nname = "copy"\ncategories = ["no", "yes"]\nsensitive = false\n'
+    public = (
+        '[[variables]]\nname = "copy"\ncategories = ["no", "yes"]\nsensitive = false\n'
+        'reveals = ["smoker"]\n'
+    )
     bench.write(site_text + public, table="\n".join([head, *rows]) + "\n")
     with pytest.raises(PlanConflict, match="'copy' has the values of column 'smokes' .* inf"):
         published(bench)

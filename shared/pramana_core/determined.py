@@ -1,0 +1,141 @@
+"""Which columns of a table give a sensitive one away: counted as the table is read, pair by pair.
+
+A column gives another away where the best guess of the other's value from it is right for more than
+99 % of the records and wrong at most half as often as the guess of the most frequent value, which a
+rare value alone makes good. The guess for a record is made from the other records of its category,
+and records that are alone in theirs are not judged: so ids, whose every value is one record's, give
+nothing away. A refinement of a column gives it away; a coarsening does not.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from pramana_core.marginals.counts import Codes
+
+SHARE = 0.99
+"""A column gives another away if guesses from it are right for more of the records than this."""
+
+OF_BASE = 0.5
+"""And wrong at most so often, as a share of the errors of guessing the most frequent value."""
+
+LEAST_RECORDS = 20
+"""In fewer records columns agree by chance."""
+
+DENSE_CELLS = 1 << 16
+MOST_PAIRS = 1 << 22
+"""A column that gives another away has few pairs of values; with more it is counted no further."""
+
+EXACT = 400
+"""All records are counted for so many pairs of columns; of more pairs evenly as many fewer."""
+
+_Counts = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Giveaway:
+    """A column, one that it gives away, and for which share of the records a guess is right."""
+
+    column: str
+    of: str
+    share: float
+
+
+class _Pair:
+    """How often each pair of codes of two columns is there, as `code * size + code`."""
+
+    def __init__(self, size: int, other: int):
+        self.size = other
+        self._cells = size * other
+        dense = self._cells <= DENSE_CELLS
+        self.keys = np.arange(self._cells if dense else 0, dtype=np.int64)
+        self.counts = np.zeros(len(self.keys), dtype=np.int64)
+
+    def add(self, giver: _Counts, sensitive: _Counts) -> None:
+        keys = giver * self.size + sensitive
+        if len(self.keys) == self._cells:
+            self.counts += np.bincount(keys, minlength=self._cells)
+            return
+        found, made = np.unique(keys, return_counts=True)
+        together = np.concatenate([self.keys, found])
+        self.keys, places = np.unique(together, return_inverse=True)
+        weights = np.concatenate([self.counts, made])
+        self.counts = np.bincount(places, weights, len(self.keys)).astype(np.int64)
+
+    def errors(self) -> int:
+        """Return how often the most frequent value of its category is not a record's."""
+        starts = np.flatnonzero(np.diff(self.keys // self.size, prepend=-1))
+        return int(self.counts.sum() - np.maximum.reduceat(self.counts, starts).sum())
+
+
+class PairCounts:
+    """Counts of the pairs of values of some columns with others, chunk by chunk.
+
+    In memory are the pairs of values that are there. Two columns are counted no more once it is
+    certain that the one does not give the other away.
+    """
+
+    def __init__(
+        self, sizes: Mapping[str, int], givers: Collection[str], sensitive: Collection[str]
+    ):
+        """Take columns; nothing is counted yet.
+
+        Args:
+            sizes: of each column the number of its categories.
+            givers: the columns that may give others away.
+            sensitive: the columns that may be given away.
+        """
+        both = [(a, b) for a in givers for b in sensitive if a != b]
+        self._pairs = {(a, b): _Pair(sizes[a], sizes[b]) for a, b in both}
+        self._step = -(-len(both) // EXACT) or 1
+
+    def add(self, columns: Mapping[str, Codes], most: float = math.inf) -> None:
+        """Count the next records.
+
+        Args:
+            columns: codes by column, n of each.
+            most: at most so many records are in the whole table, if that is known.
+        """
+        names = {name for pair in self._pairs for name in pair}
+        wide = {name: columns[name][:: self._step].astype(np.int64) for name in names}
+        for both, pair in list(self._pairs.items()):
+            pair.add(*(wide[name] for name in both))
+            allowed = (1 - SHARE) * most / self._step
+            if len(pair.keys) > MOST_PAIRS or pair.errors() > allowed + 1:
+                del self._pairs[both]
+
+    def giveaways(self) -> list[Giveaway]:
+        """Return what gives what away."""
+        shares = {names: _given_away(pair) for names, pair in self._pairs.items()}
+        return [Giveaway(*names, share) for names, share in shares.items() if share is not None]
+
+
+def _given_away(pair: _Pair) -> float | None:
+    """Return the share of right guesses where a column gives the other away, else None."""
+    there = pair.counts > 0
+    if not there.any():
+        return None
+    counts = pair.counts[there]
+    group, value = np.divmod(pair.keys[there], pair.size)
+    # In each group the largest count first: keys are sorted, so that groups are runs.
+    order = np.lexsort((-counts, group))
+    group, value, counts = group[order], value[order], counts[order]
+    first = np.r_[True, group[1:] != group[:-1]]
+    best = np.flatnonzero(first)
+    # The others of a group guess right if its most frequent value is so without the record, too.
+    following = np.r_[counts[1:], 0] * ~np.r_[first[1:], True]
+    right = int(counts[best][counts[best] - 1 > following[best]].sum())
+    judged = np.repeat(np.add.reduceat(counts, best) > 1, np.diff(np.r_[best, len(group)]))
+    records = int(counts[judged].sum())
+    if records < LEAST_RECORDS:
+        return None
+    base = records - int(np.bincount(value[judged], counts[judged]).max())
+    errors = records - right
+    if base == 0 or errors > (1 - SHARE) * records or errors > OF_BASE * base:
+        return None
+    return 1 - errors / records

@@ -1,0 +1,145 @@
+"""What the text of a cell means: the category that it spells, a number, or a code of digits.
+
+A category is found by its label, or by another spelling of the same value.
+
+Also here:
+
+* Numbers that count or measure, and codes that consist of digits.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_DECIMALS = re.compile(r"([+-]?(?:0|[1-9][0-9]*))(?:\.0*|(\.[0-9]*[1-9])0+)")
+_MIDNIGHT = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[ T]00:00:00(?:\.0+)?")
+_CLOCK = re.compile(r"(.*[0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.0+|(\.[0-9]*[1-9])0+)")
+_TRUTH = {"true": "1", "false": "0"}
+
+
+def plainest(text: str) -> str:
+    """Return the plainest spelling of a cell's value: 7.50 as 7.5, a midnight as its date."""
+    for pattern in (_DECIMALS, _MIDNIGHT, _CLOCK):
+        if found := pattern.fullmatch(text):
+            return "".join(part or "" for part in found.groups())
+    return text.lower() if text.lower() in _TRUTH else text
+
+
+class LabelReader:
+    """Finds the category that a text spells.
+
+    A label itself comes first; then another spelling of its value, where no second category has it
+    too: files write 1 as 1.0 beside gaps, and True as true or 1.
+    """
+
+    def __init__(self, categories: Sequence[str]):
+        # Of two labels that only their Unicode form tells apart, the first.
+        ordered = list(reversed([*enumerate(categories)]))
+        self._labels = {unicodedata.normalize("NFC", label): code for code, label in ordered}
+        spellings = {label: plainest(label) for label in self._labels}
+        times = Counter(spellings.values())
+        self._spelled = {
+            spelling: self._labels[label]
+            for label, spelling in spellings.items()
+            if times[spelling] == 1
+        }
+
+    def code(self, text: str) -> int | None:
+        """Return the code of a cell's text; None where it is no category."""
+        code = self._labels.get(text)
+        if code is None:
+            plain = plainest(text)
+            code = self._spelled.get(plain)
+            if code is None and plain in _TRUTH:
+                code = self._labels.get(_TRUTH[plain])
+        return code
+
+    def codes(self, texts: pa.Array) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
+        """Return the code of each text, -1 where it is no category."""
+        distinct = texts.dictionary_encode()
+        known = [self.code(text) for text in distinct.dictionary.to_pylist()]
+        found = np.array([-1 if code is None else code for code in known], dtype=np.int32)
+        codes: np.ndarray[tuple[int], np.dtype[np.int32]] = found[distinct.indices.to_numpy()]
+        return codes
+
+
+# Numbers that count or measure, and codes that consist of digits.
+
+_WRITTEN = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_NAMED_CODE = re.compile(
+    r"(?i:(?:^|[\W_])(?:zip|postal|post|plz|phone|telephone|tel|mobile|fax|code|icd|ssn|iban)"
+    r"(?:code)?s?(?:[\W_]|$))|[a-z](?:Zip|Code|Phone)$"
+)
+_DAY = re.compile(r"(?:18|19|20|21)[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])")
+_LONGEST_NUMBER = 15
+_LEAST_ALIKE = 7
+
+
+def why_codes(name: str, texts: Collection[str]) -> str:
+    """Return why the digits of a column are codes and no numbers; nothing where they are numbers.
+
+    A number is not written 02116, 1E5 or +49301234, and a date is not cut as a number is.
+
+    Args:
+        name: the column's name, which may say that it holds codes.
+        texts: its different texts, each written as a number.
+    """
+    if any(re.match(r"[+-]?0[0-9]", text) for text in texts):
+        return "numbers with zeros before them"
+    if any(re.fullmatch(r"[+-]?[0-9]+[eE][0-9]+", text) for text in texts):
+        return "codes with an E"
+    if any(re.fullmatch(r"\+[0-9]+", text) for text in texts):
+        return "digits after a plus, as telephone numbers have"
+    if not all(re.fullmatch(r"[0-9]+", plainest(text)) for text in texts):
+        return ""
+    if _NAMED_CODE.search(name):
+        return "codes, by its name"
+    whole = [plainest(text) for text in texts]
+    if len(whole) > 1 and all(map(_DAY.fullmatch, whole)):
+        return "dates written as YYYYMMDD"
+    if max(map(len, whole)) > _LONGEST_NUMBER:
+        return "more digits than a number has"
+    lengths = set(map(len, whole))
+    if len(whole) > 1 and len(lengths) == 1 and lengths.pop() >= _LEAST_ALIKE:
+        return "numbers that all have as many digits, as identifiers do"
+    return ""
+
+
+def are_years(texts: Collection[str]) -> bool:
+    """Return whether all texts are years from 1800 to 2199."""
+    return bool(texts) and all(re.fullmatch(r"(?:18|19|20|21)[0-9]{2}", plainest(t)) for t in texts)
+
+
+def looks_like_record(header: Sequence[str], columns: Sequence[Sequence[str]]) -> bool:
+    """Return whether the first row of a table is probably a record and no header.
+
+    More than half of its cells look like the cells below them: a value that is there too, a number
+    above numbers, or digits in the same places.
+
+    Args:
+        header: the first row's cells.
+        columns: for each, cells of its column.
+    """
+    alike = 0
+    for name, cells in zip(header, columns, strict=True):
+        found = [cell for cell in cells if cell]
+        if name and found:
+            numeric = _WRITTEN.fullmatch(name) and all(map(_WRITTEN.fullmatch, found))
+            shaped = re.search("[0-9]", name) and 2 * sum(
+                _shape(cell) == _shape(name) for cell in found
+            ) > len(found)
+            alike += bool(name in found or numeric or shaped)
+    return 2 * alike > len(header)
+
+
+def _shape(text: str) -> str:
+    return re.sub("[A-Za-z]", "a", re.sub("[0-9]", "9", text))

@@ -1,0 +1,170 @@
+"""One table through CSV, Parquet, pandas and Arrow: the same texts, codes and release."""
+
+import datetime as dt
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.csv
+import pytest
+
+import pramana as pm
+from owner_agent.table.table import column_names, read_table
+from pramana.frames.codes import distinct_texts
+from pramana_core.errors import EmptyTable, TableError, TableUnreadable
+from pramana_core.spellings import plainest
+
+ROWS = 60
+DAYS = [dt.date(2020, 1, 31), dt.date(1987, 12, 1), None]
+TYPED = {
+    "whole": pd.array([1, 20, None] * 20, dtype="Int64"),
+    "gaps": [1.0, 20.0, np.nan] * 20,
+    "fraction": [0.1, 7.5, np.nan] * 20,
+    "single": np.array([0.7, 1e-3, 3.0] * 20, dtype=np.float32),
+    "small": pd.array([3, 255, None] * 20, dtype="UInt8"),
+    "exact": [Decimal("7.50"), Decimal("7.00"), None] * 20,
+    "truth": [True, False, True] * 20,
+    "gappy": pd.array([True, None, False] * 20, dtype="boolean"),
+    "day": DAYS * 20,
+    "moment": pd.to_datetime(["2020-01-31", "2020-01-31 12:30", None] * 20, format="mixed"),
+    "midnight": pd.to_datetime(["2020-01-31", "1987-12-01", None] * 20),
+    "clock": [dt.time(12, 30), dt.time(0, 0), None] * 20,
+    "named": pd.Categorical(["é", "b", "e\u0301"] * 20),
+    "text": [" 007 ", "1E5", "1.0"] * 20,
+}  # fmt: skip
+TEXTS = {
+    "whole": ["1", "20", ""], "gaps": ["1", "20", ""], "fraction": ["0.1", "7.5", ""],
+    "single": ["0.7", "0.001", "3"], "small": ["3", "255", ""], "exact": ["7.5", "7", ""],
+    "truth": ["True", "False", "True"], "gappy": ["True", "", "False"],
+    "day": ["2020-01-31", "1987-12-01", ""],
+    "moment": ["2020-01-31", "2020-01-31 12:30:00", ""],
+    "midnight": ["2020-01-31", "1987-12-01", ""], "clock": ["12:30:00", "00:00:00", ""],
+    "named": ["é", "b", "é"], "text": ["007", "1E5", "1.0"],
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def frame():
+    return pd.DataFrame({"id": range(ROWS), **TYPED})
+
+
+@pytest.fixture(scope="module")
+def readers(frame, tmp_path_factory):
+    """The same table as each reader gives it to `pm`."""
+    folder = tmp_path_factory.mktemp("readers")
+    frame.to_parquet(folder / "t.parquet", index=False)
+    frame.to_csv(folder / "pandas.csv", index=False)
+    arrow = pa.Table.from_pandas(frame.assign(named=frame["named"].astype(str)))
+    pa.csv.write_csv(arrow, folder / "arrow.csv")
+    read = {
+        name: {
+            c: cells.to_pylist()
+            for c, cells in read_table(folder / name, list(frame)).columns.items()
+        }
+        for name in ("t.parquet", "pandas.csv", "arrow.csv")
+    }
+    return {"pandas": frame, "Arrow": arrow, **read}
+
+
+@pytest.mark.parametrize("name", TYPED)
+def test_a_value_has_one_text_in_every_reader(readers, name):
+    expected = TEXTS[name]
+    places, texts = distinct_texts(readers["pandas"][name], "it")
+    assert [texts[place] for place in places[:3]] == expected
+    arrow = pm.domain(
+        readers["Arrow"], pm.observed_categories(readers["Arrow"], [name]), columns=[name]
+    )
+    assert set(arrow[name].categories) == {text or "(empty)" for text in expected}
+    assert readers["t.parquet"][name][:3] == expected
+    for csv in ("pandas.csv", "arrow.csv"):
+        # A CSV file holds text already: of a number it may have other zeros, of a truth other case.
+        assert [plainest(text).lower() for text in readers[csv][name][:3]] == [
+            plainest(text).lower() for text in expected
+        ]
+
+
+def test_one_release_comes_of_every_reader(readers):
+    listed = {
+        name: list(dict.fromkeys(text or "(empty)" for text in texts))
+        for name, texts in TEXTS.items()
+    }
+    domain = pm.domain(readers["pandas"], listed, columns=list(listed))
+    plan, keys = pm.plan(domain, p=0.2), pm.Keys.for_experiments(1)
+    digests = {
+        name: pm.randomize(table, plan, keys, record_id="id").digest
+        for name, table in ((n, pm_table(t)) for n, t in readers.items())
+    }
+    assert len(set(digests.values())) == 1, digests
+
+
+def pm_table(table):
+    return table.to_pandas() if isinstance(table, pa.Table) else table
+
+
+def test_a_float32_is_cut_by_the_digits_that_files_have():
+    keys, digests = pm.Keys.for_experiments(1), set()
+    for kind in (np.float32, np.float64, str):
+        table = pd.DataFrame({"x": np.array([0.7, 0.6] * 20).astype(kind)})
+        plan = pm.plan(pm.domain(table, {"x": {"cuts": [0.7]}}), p=0.2)
+        digests.add(pm.randomize(table, plan, keys, record_id=table.index).digest)
+    assert len(digests) == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("id;a;b\n1;2,5;x\n", "semicolons"), ("id\ta\tb\n1\t2\tx\n", "tabs"),
+        ('id|"a,b"|c\n1|2|x\n', "vertical bars"),
+        ("id;sex, coded;b\n1;2;3\n", "semicolons"),
+        ("id,a,\n1,2\n2,3\n", "line 2, with 2"),
+        ("id,a\n1,2\nTotal: 1\n", "line 3, with 1"),
+        ("id,a\n1,\xe9\n".encode("latin-1"), "Line 2"),
+        ("id,a\n1,x\n2,\xe9\n".encode("cp1252"), "Line 3"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_a_file_is_said_with_its_place(tmp_path, content, says):
+    path = tmp_path / "t.csv"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(TableUnreadable) as raised:
+        read_table(path, [name for name in column_names(path) if name])
+    assert says in raised.value.message
+    assert raised.value.where == str(path)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_a_csv_of_any_marked_encoding_and_line_end_is_one_table(tmp_path, encoding, end):
+    path = tmp_path / "t.csv"
+    path.write_bytes(f'id, größe ,b{end}1, é ,"x, y"{end}2,z,{end}'.encode(encoding))
+    assert column_names(path) == ["id", "größe", "b"]
+    read = read_table(path, ["größe", "b"])
+    assert {name: cells.to_pylist() for name, cells in read.columns.items()} == {
+        "größe": ["é", "z"], "b": ["x, y", ""],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind"), [([["a"], ["b"]], "lists"), ([{"a": 1}, {"a": 2}], "records")]
+)
+def test_a_column_without_single_values_is_called_by_its_name(tmp_path, cells, kind):
+    frame = pd.DataFrame({"id": range(40), "sex": ["f", "m"] * 20, "drugs": cells * 20})
+    frame.to_parquet(tmp_path / "t.parquet", index=False)
+    with pytest.raises(TableError) as raised:
+        read_table(tmp_path / "t.parquet", ["id", "drugs"])
+    assert (raised.value.where, kind in raised.value.message) == ("drugs", True)
+    for table in (frame, pa.Table.from_pandas(frame)):
+        with pytest.raises(pm.TableError) as refused:
+            pm.domain(table, {"drugs": ["a", "b"]}, columns=["drugs"])
+        assert "drugs" in str(refused.value)
+        found = pm.observed_categories(table)
+        assert list(found) == ["sex"]
+        assert "drugs" in found.left_out
+
+
+def test_a_table_that_is_not_there_or_empty_is_said_to_be(tmp_path):
+    with pytest.raises(TableUnreadable):
+        column_names(tmp_path / "none.csv")
+    (tmp_path / "t.csv").write_text("")
+    with pytest.raises(EmptyTable):
+        column_names(tmp_path / "t.csv")
