@@ -56,7 +56,7 @@ from miner_service.store.segments import (
     sync_directory,
 )
 from miner_service.store.sqlite import SqliteStore
-from pramana_core.audit.verifying import LONGEST
+from pramana_core.audit import LONGEST
 from pramana_core.errors import Conflict, NotReady, OptionError, StorageFull, StoreCorrupt
 
 _AT_ONCE = 500

@@ -23,7 +23,6 @@ from miner_service.store.people import find_study
 from miner_service.store.queue import UNFINISHED
 from miner_service.store.releases import content_of, miscounted, release_exists
 from miner_service.store.schema import JobRow, ModelRow, ReleaseRow
-from pramana_core.audit.verifying import Broken, verify
 from pramana_core.errors import NotReady, PramanaError, StoreCorrupt
 from pramana_core.wire.jobs import read_job_spec
 
@@ -72,7 +71,6 @@ def check(services: Services, progress: Progress) -> CheckResult:
         findings += _of_file(services, file)
     for name in orphans(services):
         findings.append(Finding("orphan", name, "No release needs it; the next start removes it."))
-    findings += _of_audit(services)
     return CheckResult(len(releases), len(files), len(jobs), models, tuple(findings))
 
 
@@ -118,16 +116,6 @@ def _of_model(model: ModelRow, jobs: set[str]) -> Iterator[Finding]:
     kind = MODEL_KINDS.get(model.kind)
     if kind is None or not _readable(kind.message.model_validate_json, model.body):
         yield Finding("model", model.id, "It cannot be read.")
-
-
-def _of_audit(services: Services) -> Iterator[Finding]:
-    if not services.audit.path.exists():
-        return
-    found = verify(services.audit.path)
-    if isinstance(found, Broken) and found.kind == "torn":
-        found = verify(services.audit.path)  # a line was just being written
-    if isinstance(found, Broken):
-        yield Finding("audit", services.audit.path.name, f"Line {found.line}: {found.why}.")
 
 
 def _readable(read: Callable[[str], object], text: str) -> bool:

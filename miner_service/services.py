@@ -25,7 +25,7 @@ from miner_service.store.people import GroupedCommits
 from miner_service.store.schema import ReleaseRow
 from miner_service.store.segments import Segments, load_columns, load_keys
 from miner_service.store.sqlite import open_database
-from pramana_core.audit.log import AuditLog
+from pramana_core.audit import AuditLog
 from pramana_core.opening import require_own_folder
 from pramana_core.wire.jobs import JobSpec
 from pramana_core.wire.parts import Values

@@ -1,6 +1,6 @@
 """The `pramana` command: the demonstration and the papers' experiments, and what is mounted beside.
 
-That is `simulate`, `study` (an analyst's way to a miner) and `audit`, each from its own module.
+That is `simulate` and `study` (an analyst's way to a miner), each from its own module.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from rich.table import Table
 
 from pramana.simulate.commands.cli import app as simulate
 from pramana.study_command import app as study
-from pramana_core.audit.command import audit_commands
 from pramana_core.errors import OptionError
 from pramana_core.terminal import (
     application,
@@ -108,7 +107,6 @@ def reproduce(
 
 app.add_typer(simulate, name="simulate")
 app.add_typer(study, name="study")
-app.add_typer(audit_commands(), name="audit")
 
 compose = typer.Typer(help="The demonstration's steps around containers (docker-compose.yml).")
 app.add_typer(compose, name="compose")
@@ -259,7 +257,6 @@ EXAMPLES = {
     "study cancel": "study cancel j-35bca85286a7",
     "study jobs": "study jobs",
     "study models": "study models --json",
-    "audit verify": "audit verify audit.jsonl --anchors .pramana",
     "compose organize": "compose organize --root /study --miner http://miner:8000"
     " --admin-token-file admin.token",
     "compose conclude": "compose conclude --root /study --miner http://miner:8000"

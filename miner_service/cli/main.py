@@ -22,7 +22,6 @@ from miner_service.cli.operations import (
     write_secret,
 )
 from miner_service.cli.study import study_commands
-from pramana_core.audit.command import audit_commands
 from pramana_core.errors import Conflict, NotReady, OptionError
 from pramana_core.terminal import application, console, run, with_examples
 
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
 app = application("Pramana's miner: collects randomized releases and learns models from them.")
 
 app.add_typer(study_commands(), name="study")
-app.add_typer(audit_commands(), name="audit")
 add_operations(app)
 app.add_typer(release_commands(), name="releases")
 Workers = Annotated[
@@ -367,7 +365,6 @@ EXAMPLES = {
     "backup": "backup backups/monday",
     "restore": "restore backups/monday --data new-data",
     "check": "check --json",
-    "audit verify": "audit verify miner-data/audit.jsonl",
     "releases expire": "releases expire --days 30",
 }
 """What `--help` shows of each command; that of the program shows the first."""

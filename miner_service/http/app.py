@@ -125,7 +125,6 @@ def _routes() -> list[BaseRoute]:
     for router in (
         releases.router,
         releases.report_router,
-        health.audit_router,
         studies.router,
         studies.owner_router,
         studies.plan_router,

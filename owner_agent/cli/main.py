@@ -10,7 +10,6 @@ import typer
 
 from owner_agent.cli import design, init, keys, peer, reading, releasing, study
 from owner_agent.state.environment import Environment
-from pramana_core.audit.command import audit_commands
 from pramana_core.terminal import application, run, with_examples
 
 COMMANDS = (
@@ -60,8 +59,6 @@ EXAMPLES = {
     "keys export": "keys export linkage linkage.key",
     "keys show": "keys show",
     "keys identity": "keys identity --certificate north.pem",
-    "audit verify": "audit verify .pramana/audit.jsonl",
-    "audit anchors": "audit anchors --json",
     "token rotate": "token rotate",
     "study-plan fetch": "study-plan fetch study-plan.json",
     "study-plan show": "study-plan show --miner",
@@ -84,9 +81,6 @@ def build(environment: Environment) -> typer.Typer:
     for command in COMMANDS:
         app.command()(command)
     app.add_typer(keys.app, name="keys")
-    audit = audit_commands()
-    audit.command()(reading.anchors)
-    app.add_typer(audit, name="audit")
     app.add_typer(study.token, name="token")
     app.add_typer(study.app, name="study-plan")
     return with_examples(app, "owner-agent", EXAMPLES)

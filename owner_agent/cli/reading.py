@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -306,25 +306,6 @@ def ledger(site: SiteOption = SITE, json: JsonOption = False) -> None:
     show_told(console(), disclosures, None if peer is None else peer.groupings)
     if lost is not None:
         show_lost(console(), lost)
-
-
-def anchors(site: SiteOption = SITE, json: JsonOption = False) -> None:
-    """Print the states of miners' audit logs that were seen. Exit code 4 if one was rewritten.
-
-    Compare them with what other owners have: `pramana audit verify` and `--anchor` take them.
-    """
-    from owner_agent.cli.releases_shown import show_anchors
-    from owner_agent.release.left import all_anchors, require_unbroken, wrong_with
-    from owner_agent.site.site import load_site
-
-    seen = all_anchors(load_site(site).state)
-    if json:
-        answer = {miner: [asdict(anchor) for anchor in known] for miner, known in seen.items()}
-        wrong = {miner: wrong_with(known) for miner, known in seen.items()}
-        print_json({"anchors": answer, "rewritten": {k: v for k, v in wrong.items() if v}})
-    else:
-        show_anchors(console(), seen)
-    require_unbroken(seen)
 
 
 PREDICTIONS = "predictions"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,6 @@ from owner_agent.report.releases import LedgerSummary
 if TYPE_CHECKING:
     from owner_agent.release.ledger import Entry
     from owner_agent.release.memory import NewEpoch
-    from pramana_core.audit.verifying import Anchor
 
 
 def show_lines(console: Console, lines: Sequence[str]) -> None:
@@ -50,16 +49,6 @@ def show_new_epoch(console: Console, begun: NewEpoch) -> None:
     )
     for line in lines:
         console.print(line, markup=False, soft_wrap=True)
-
-
-def show_anchors(console: Console, seen: Mapping[str, Sequence[Anchor]]) -> None:
-    """Print what miners told of their audit logs."""
-    if not seen:
-        console.print("No miner has told the state of its audit log yet.")
-    for miner, known in seen.items():
-        console.print(miner, markup=False, style="bold")
-        for anchor in known:
-            console.print(f"  {anchor.at}  {anchor}", markup=False, soft_wrap=True)
 
 
 def show_ledger(console: Console, entries: Sequence[Entry]) -> None:

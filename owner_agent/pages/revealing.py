@@ -17,7 +17,6 @@ from owner_agent.peer.exact import DisclosedColumn, recalled, told_columns
 from owner_agent.peer.session import SessionResult, all_kept
 from owner_agent.release.approval import Approval
 from owner_agent.release.ledger import Entry, Ledger
-from owner_agent.release.left import all_anchors, wrong_with
 from owner_agent.report.plan_shown import PLAN
 from owner_agent.report.releases import ColumnSpent, LedgerSummary
 from owner_agent.report.report import others_apart, site_report
@@ -92,7 +91,6 @@ def read_report(agent: AgentDep, site: SiteDep) -> Response:
 def show_left(request: Request, site: SiteDep) -> Response:
     """Show what left and when, to whom, and what each column has lost by it."""
     summary = LedgerSummary.of(Ledger(site.state).entries())
-    seen = all_anchors(site.state)
     return page(
         request,
         "left.html.j2",
@@ -101,8 +99,6 @@ def show_left(request: Request, site: SiteDep) -> Response:
         told=summary,
         bars=_bars(summary.columns),
         scale=_scale(summary.columns),
-        anchors={miner: known[-1] for miner, known in seen.items() if known},
-        rewritten={miner: why for miner, known in seen.items() if (why := wrong_with(known))},
     )
 
 

@@ -8,13 +8,13 @@ Also here:
 from __future__ import annotations
 
 from collections.abc import Collection
+from contextlib import suppress
 from http import HTTPStatus
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from owner_agent.release.client import Miner
-from owner_agent.release.left import remember
 from owner_agent.site.adopting import FETCH, AdoptedPlan, short
 from owner_agent.site.site import Site
 from owner_agent.state.environment import Environment
@@ -213,8 +213,9 @@ def rotate(site: Site, environment: Environment) -> TokenIssued:
         with Miner.of(site, tokens.load(study), environment) as miner:
             issued = miner.rotate_token()
         tokens.save(study, issued.token)
-    with Miner.of(site, issued.token, environment) as miner:
-        remember(site.state, miner, environment)
+    # The new token is used once, which ends the old one.
+    with Miner.of(site, issued.token, environment) as miner, suppress(TransportError):
+        miner.study(study)
     return issued
 
 

@@ -47,7 +47,6 @@ from pramana_core.wire.services import (
     IDEMPOTENCY_HEADER,
     PROTOCOL,
     PROTOCOL_HEADER,
-    AuditAnchor,
     ProblemDetail,
     is_loopback,
     read_problem,
@@ -287,10 +286,6 @@ class Miner:
     def url(self) -> str:
         """The miner's address."""
         return self._calls.url
-
-    def audit(self) -> AuditAnchor:
-        """Return the state of the miner's audit log."""
-        return self._calls.call(AuditAnchor, "GET", "/v1/audit")
 
     def accept(self, secret: str, key: str) -> TokenIssued:
         """Take up an invitation, or get the token again that it was taken up for.

@@ -358,7 +358,8 @@ class Correction:
 
 
 EXCHANGED_SHARE, EXCHANGED_FEWEST = 0.02, 5
-"""From how many of the last release's records on an exchange is large, by share and by number."""
+"""From how many of the last release's records on an exchange is large, by share and by number;
+fewer new ones need no question."""
 
 GROWN_SHARE = 0.5
 """New records are many where they are so large a share of the last release's, or a larger one."""
@@ -385,7 +386,7 @@ class Exchange:
     def is_large(self) -> bool:
         """Whether it needs a yes of its own."""
         exchanged = min(self.gone, self.new)
-        return (
+        return self.new >= EXCHANGED_FEWEST and (
             exchanged >= max(EXCHANGED_FEWEST, EXCHANGED_SHARE * self.earlier)
             or self.new >= GROWN_SHARE * self.earlier
         )

@@ -18,7 +18,6 @@ from owner_agent.release.client import Miner
 from owner_agent.release.delivery import Delivery, withdrawn
 from owner_agent.release.leaving import Leaving
 from owner_agent.release.ledger import Entry, Ledger
-from owner_agent.release.left import remember
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.outbox import OUTBOX, discard, prepare, reopen
 from owner_agent.site.site import Site
@@ -41,8 +40,6 @@ class PublishOutcome:
     Attributes:
         asked: false where the miner could not be asked whether it still has a release that it
             sealed before, because the release's folder was removed from the outbox.
-        log_warning: what is wrong with the state of the miner's audit log, compared with what it
-            was before.
         consistency: what the miner says of randomized reports against the plan.
         repeated: what it says of them against earlier reports by the same draws.
     """
@@ -55,7 +52,6 @@ class PublishOutcome:
     digest: str
     already: bool
     asked: bool = True
-    log_warning: str | None = None
     method: str = ""
     dropped: int = 0
     leaves: int = 0
@@ -140,8 +136,7 @@ def publish(
             already = release.state == entry.state == "sealed" and release.id == entry.release_id
             if not already:
                 release = delivery.complete(release, partial(watch, "parts"))
-            outcome = _outcome(now, entry, release.id, release, already=already)
-            return replace(outcome, log_warning=remember(site.state, miner, environment))
+            return _outcome(now, entry, release.id, release, already=already)
 
 
 def _outcome(
@@ -195,7 +190,6 @@ def withdraw(site: Site, name: str, environment: Environment) -> Entry:
         with Miner.of(site, token, environment) as miner:
             miner.withdraw(entry.release_id)
             ledger.mark(entry, "withdrawn", environment.now())
-            remember(site.state, miner, environment)
         return entry
 
 

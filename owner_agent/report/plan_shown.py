@@ -304,6 +304,5 @@ def changes(outcome: PublishOutcome) -> list[str]:
 
 
 def found_wrong(outcome: PublishOutcome) -> list[str]:
-    """Return what a publication ends with: words on the release, and on the miner's log."""
-    log_warning = [outcome.log_warning] if outcome.log_warning else []
-    return inconsistency(outcome) + changes(outcome) + log_warning
+    """Return what the miner found wrong with a release."""
+    return inconsistency(outcome) + changes(outcome)

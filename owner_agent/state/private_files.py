@@ -24,7 +24,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import IO, Any
 
-from pramana_core.audit.log import AuditLog
+from pramana_core.audit import AuditLog
 from pramana_core.errors import Conflict, HistoryLost, KeyFileError, StoreCorrupt, Unauthenticated
 from pramana_core.full_disks import no_room, storing
 
@@ -192,7 +192,6 @@ TRACES = (
     "outbox",
     "reported",
     "private-trees",
-    "anchors",
     "sessions",
     "peer-requests",
     "disclosures.json",

@@ -53,7 +53,6 @@ CONTRACT = {
     "/v1/models/{model}/queries": {"post"},
     "/v1/models/{model}/samples": {"get"},
     "/v1/models/{model}/pseudo-data": {"get"},
-    "/v1/audit": {"get"},
     "/v1/dashboard": {"get"},
 }
 

@@ -367,7 +367,6 @@ ACCESS: Mapping[str, Rule] = MappingProxyType(
         "ask_model": _MODEL,
         "sample_model": _MODEL,
         "read_dashboard": _ALL,
-        "read_audit": _ALL,
     }
 )
 """The rule of each route, by the name of its function. A page has that of what it shows."""

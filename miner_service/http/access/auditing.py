@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from miner_service.http.access.problems import problem_response
 from miner_service.store.people import Batcher, without_secrets
-from pramana_core.audit.log import AuditLog
+from pramana_core.audit import AuditLog
 from pramana_core.errors import PramanaError
 from pramana_core.wire.services import problem_of
 

@@ -1,9 +1,4 @@
-"""Is the service alive, is it ready, and how does it fare?
-
-Also here:
-
-* The state of the audit log, for whoever wants to remember it.
-"""
+"""Is the service alive, is it ready, and how does it fare?"""
 
 from __future__ import annotations
 
@@ -14,7 +9,6 @@ from fastapi import Request, Response
 from miner_service.alignment.cluster import require_scheduler
 from miner_service.http.access.access import RuledRouter
 from miner_service.http.access.deps import (
-    CallerDep,
     Check,
     CrewDep,
     ProbesDep,
@@ -24,10 +18,8 @@ from miner_service.http.access.deps import (
 from miner_service.http.access.figures import MEDIA_TYPE, Figures
 from miner_service.http.access.problems import problem_responses
 from miner_service.jobs.runner import WorkerPool
-from miner_service.store.people import ADMIN
 from pramana_core.errors import NotInstalled, NotReady
 from pramana_core.wire.base import Message
-from pramana_core.wire.services import AuditAnchor
 
 router = RuledRouter(tags=["health"])
 
@@ -90,17 +82,3 @@ def read_metrics(request: Request) -> Response:
 def _require_alive(crew: WorkerPool) -> None:
     if not crew.alive:
         raise NotReady("Jobs are not being run.", where="jobs")
-
-
-audit_router = RuledRouter(tags=["audit"])
-
-
-@audit_router.get("/audit", responses=problem_responses(507))
-def read_audit(services: ServicesDep, caller: CallerDep) -> AuditAnchor:
-    """Tell how many lines the audit log has, and the hash of the last.
-
-    The admin is told its present state, all others that at the last full hour: from how the number
-    of lines grows one could tell when others send how much.
-    """
-    hour = services.now().replace(minute=0, second=0, microsecond=0)
-    return AuditAnchor.of(services.audit.anchor(None if caller.role == ADMIN else hour))

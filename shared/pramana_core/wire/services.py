@@ -1,17 +1,12 @@
-"""What services have alike: addresses, the protocol's version, problems (RFC 9457), audit."""
+"""What services have alike: addresses, the protocol's version, problems (RFC 9457)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
-from typing import Annotated
 from urllib.parse import urlsplit
 
-from pydantic import Field
-
-from pramana_core.audit.verifying import Anchor
 from pramana_core.errors import InputError, NotFound, PramanaError, Refused, error_classes
-from pramana_core.wire.base import Message, Sha256
+from pramana_core.wire.base import Message
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 """This machine itself, where plain http tells nobody the token."""
@@ -180,30 +175,3 @@ def _http_problem(code: str, detail: str, **more: str | None) -> ProblemDetail:
     return ProblemDetail(
         type=_TYPE_PREFIX + code, title=title, status=status, detail=detail, code=code, **more
     )
-
-
-class AuditAnchor(Message):
-    """A state of an audit log, on disk when it is told.
-
-    Whoever remembers it can show later that the log still holds every line that it held then. `log`
-    is the hash of its first line; null while it has none. `head` is that of the last.
-    """
-
-    log: Sha256 | None
-    entries: Annotated[int, Field(ge=0)]
-    head: Sha256
-    at: datetime
-
-    @classmethod
-    def of(cls, anchor: Anchor) -> AuditAnchor:
-        """Return the message of an anchor."""
-        return cls(
-            log=anchor.log,
-            entries=anchor.entries,
-            head=anchor.head,
-            at=datetime.fromisoformat(anchor.at),
-        )
-
-    def to_anchor(self) -> Anchor:
-        """Return the anchor."""
-        return Anchor(self.log, self.entries, self.head, self.at.isoformat())

@@ -237,9 +237,6 @@ def _damage(kind, data, sealed, opened):
         case "waiting job":
             values = {"state": "queued", "model": None, "releases": json.dumps([opened])}
             _write(data, text("DELETE FROM models"), update(JobRow).values(**values))
-        case "audit":
-            log = data / "audit.jsonl"
-            log.write_bytes(log.read_bytes().replace(b"create_study", b"create_stody"))
         case "row":
             _write(data, update(PartRow).where(PartRow.release == opened).values(sha256="0" * 64))
 
@@ -255,7 +252,6 @@ DAMAGE = {
     "job": "job",
     "job without model": "job",
     "waiting job": "job",
-    "audit": "audit",
     "row": "file",
 }
 """Each kind of damage, and the code of what is found."""

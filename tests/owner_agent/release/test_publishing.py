@@ -78,7 +78,7 @@ def test_a_sealed_release_is_exactly_what_was_announced(bench):
     assert plan.domain.names == ("smoker", "age", "region")
     assert plan.domain["age"].categories == ("<30", "30-45", "45-60", ">=60", "?")
     assert _states(bench) == [(manifest.name, "sealed")]
-    assert len(bench.miner.lines) == REQUESTS + 1  # the last asks for the state of its log
+    assert len(bench.miner.lines) == REQUESTS
 
 
 def test_the_outbox_holds_what_is_sent_before_it_is_sent(bench, killed):
@@ -184,8 +184,8 @@ def test_publishing_again_sends_nothing(bench):
     assert again.already
     assert again.asked
     assert (again.name, again.digest) == (first.name, first.digest)
-    # Only asked what it has, whether this is there still, and for the state of its log.
-    assert bench.miner.lines == [*lines, lines[0], lines[3], "GET /v1/audit"]
+    # Only asked what it has, and whether this is there still.
+    assert bench.miner.lines == [*lines, lines[0], lines[3]]
     assert bench.files() == before
 
 

@@ -1,0 +1,125 @@
+"""The append-only log: crashes leave no line unread, nobody loses one, and room comes first."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from contextlib import suppress
+from datetime import UTC, datetime
+
+import pytest
+
+from pramana_core.audit import LONGEST, AuditLog
+from pramana_core.errors import LimitExceeded, StorageFull
+from tests.full_disk import files_no_longer_than
+
+NOW = datetime(2031, 5, 6, 7, 8, 9, tzinfo=UTC)
+
+
+@pytest.fixture
+def log(tmp_path) -> AuditLog:
+    made = AuditLog(tmp_path / "audit.jsonl", lambda: NOW)
+    made.write({"action": "create_study"})
+    return made
+
+
+def actions(log):
+    return [json.loads(line)["action"] for line in log.path.read_bytes().splitlines()]
+
+
+def test_a_line_is_json_with_its_time(log):
+    assert json.loads(log.path.read_text()) == {"time": NOW.isoformat(), "action": "create_study"}
+    assert log.path.stat().st_mode & 0o777 == 0o600
+
+
+def test_half_a_line_stays_and_the_next_begins_below_it(log):
+    with log.path.open("ab") as file:
+        file.write(b'{"half')
+    log.write({"action": "seal_release"})
+    assert log.path.read_bytes().splitlines()[1] == b'{"half'
+    assert json.loads(log.path.read_bytes().splitlines()[2])["action"] == "seal_release"
+
+
+def test_an_entry_is_bounded(log):
+    with pytest.raises(LimitExceeded):
+        log.write({"action": "x" * LONGEST})
+    assert actions(log) == ["create_study"]
+
+
+def test_room_is_kept_before_a_change_and_seen_by_no_reader(log):
+    size = log.path.stat().st_size
+    with log.room():
+        assert log.path.stat().st_size == size
+        assert log.path.stat().st_blocks * 512 >= size + 2 * LONGEST
+        log.write({"action": "seal_release"})
+    assert actions(log) == ["create_study", "seal_release"]
+
+
+def test_without_room_the_promise_is_refused_and_the_log_stays_whole(log):
+    size = log.path.stat().st_size
+    with files_no_longer_than(size + 30):
+        with pytest.raises(StorageFull):
+            log.promise()
+        with pytest.raises(StorageFull):
+            log.write({"action": "seal_release"})
+    assert log.path.stat().st_size == size
+    log.promise()
+    log.write({"action": "seal_release"})
+    assert actions(log) == ["create_study", "seal_release"]
+
+
+def test_each_change_in_flight_has_room_of_its_own(log):
+    """As many lines as were promised can be written, however long, and not one promise more."""
+    size = log.path.stat().st_size
+    promised = 0
+    with files_no_longer_than(size + 20 * LONGEST):
+        with suppress(StorageFull):
+            while promised < 100:
+                log.promise_at_once() or log.promise()
+                promised += 1
+        assert promised == 4
+        for _ in range(promised):
+            log.write({"action": "x" * (LONGEST - 400)})
+            log.release()
+
+
+def test_beside_other_promises_room_is_kept_without_waiting_for_the_file(log):
+    assert not log.promise_at_once()  # nobody knows whether there is room
+    with log.room():
+        with log.appending() as append:
+            assert log.promise_at_once()
+            append({"action": "create_owner"})
+            append({"action": "create_job"})
+        log.release()
+    assert not log.promise_at_once()  # other processes may have used it up meanwhile
+    assert actions(log) == ["create_study", "create_owner", "create_job"]
+
+
+WRITER = """
+import sys, threading
+from datetime import UTC, datetime
+from pathlib import Path
+from pramana_core.audit import AuditLog
+log = AuditLog(Path(sys.argv[1]), lambda: datetime.now(UTC))
+def write(thread):
+    for number in range(25):
+        with log.room():
+            log.write({"action": f"{sys.argv[2]}-{thread}-{number}"})
+threads = [threading.Thread(target=write, args=(i,)) for i in range(3)]
+for t in threads: t.start()
+for t in threads: t.join()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.end_to_end
+def test_threads_of_several_processes_append_to_one_file(tmp_path):
+    path = tmp_path / "audit.jsonl"
+    command = [sys.executable, "-c", WRITER, str(path)]
+    writers = [subprocess.Popen([*command, str(i)], env=os.environ) for i in range(3)]
+    assert [writer.wait(60) for writer in writers] == [0, 0, 0]
+    told = [json.loads(line)["action"] for line in path.read_bytes().splitlines()]
+    assert len(told) == 225
+    assert set(told) == {f"{p}-{t}-{n}" for p in range(3) for t in range(3) for n in range(25)}
