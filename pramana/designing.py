@@ -380,7 +380,7 @@ def _designed(needs: Requirements, wanted: Goal, records: object, family: object
         problem = Problem(needs, wanted, reference(needs.domain), many)
         comparison = compare(problem, bar.stage)
     chosen = comparison.best if family == AUTO else _named(comparison, family)
-    return Design(ComparedDesigns(problem, comparison, chosen, None, {}, None, ""))
+    return Design(ComparedDesigns(comparison.problem, comparison, chosen, None, {}, None, ""))
 
 
 def _gamma(gamma: object, epsilon: object, breach: object) -> float:
