@@ -83,7 +83,11 @@ class ComparedDesigns:
 
     @property
     def advice(self) -> str:
-        """A warning that it is too noisy, for all or some variables; else ""."""
+        """A warning of what is not served, or too noisy, for all or some variables; else ""."""
+        return " ".join(part for part in (self.comparison.unserved, self._noisy) if part)
+
+    @property
+    def _noisy(self) -> str:
         chosen = self.chosen
         if not useful(chosen):
             return not_useful(chosen.prediction.kept, records_enough(chosen, self.problem))
@@ -130,6 +134,7 @@ class ComparedDesigns:
             "kept_of_moderate_association": self.chosen.prediction.kept,
             "records_enough": records_enough(self.chosen, self.problem),
             "little_told": list(little_told(self.chosen)),
+            "unserved": self.comparison.unserved or None,
             "study_plan": None if self.study_plan is None else _study(self.study_plan),
             "note": NOTE,
         }

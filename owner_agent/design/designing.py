@@ -222,6 +222,7 @@ def design(
             name, or a bad target.
     """
     comparison = compare(problem, progress)
+    problem = comparison.problem
     chosen = comparison.best if family is None else _named(comparison, family)
     able = [o for o in comparison.options if math.isfinite(o.prediction.score)]
     needed, strongest, unreached = dict[str, int](), None, ""

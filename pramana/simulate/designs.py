@@ -25,8 +25,10 @@ from pramana_core.design import (
     goal,
     not_useful,
     option,
+    poolable,
     records_enough,
     reference,
+    unserved,
     useful,
 )
 from pramana_core.design.goal import CELLS
@@ -52,7 +54,8 @@ class DesignedPlan:
 
     `useful` is whether a moderate association can be seen in the tables wanted, `records_enough`
     with how many records it could (None: with no number). `study` is the plan of the owners where
-    there are several, and `plan` that of all their reports.
+    there are several, and `plan` that of all their reports. `unserved` says which tables are too
+    large for it.
     """
 
     name: str
@@ -62,6 +65,7 @@ class DesignedPlan:
     kept: float = 1.0
     records_enough: int | None = None
     study: StudyPlan | None = None
+    unserved: str = ""
 
     @property
     def drawn(self) -> Plan:
@@ -74,7 +78,8 @@ class DesignedPlan:
     @property
     def note(self) -> str:
         """What is to be said before anything is learned; "" if nothing."""
-        return "" if self.useful else not_useful(self.kept, self.records_enough)
+        noisy = "" if self.useful else not_useful(self.kept, self.records_enough)
+        return " ".join(part for part in (self.unserved, noisy) if part)
 
     def as_dict(self) -> dict[str, Any]:
         """Return what the designer did, as JSON."""
@@ -83,6 +88,7 @@ class DesignedPlan:
             "useful": self.useful,
             "kept_of_moderate_association": self.kept,
             "records_enough": self.records_enough,
+            "unserved": self.unserved or None,
             "study_plan": None if self.study is None else self.study.digest,
         }
 
@@ -163,10 +169,15 @@ def designed(
     """
     needs = Requirements(domain, dict.fromkeys(domain.names, gamma), gamma, owners=owners)
     problem = Problem(needs, wanted, reference(domain), records)
+    left_out = ""
     if family == "auto":
-        best = compare(problem, lambda _, done, total: on_step(done / total)).best
+        compared = compare(problem, lambda _, done, total: on_step(done / total))
+        best, problem, left_out = compared.best, compared.problem, compared.unserved
     else:
-        best = _best_of(problem, family)
+        best, small = _best_of(problem, family), poolable(problem)
+        if math.isinf(best.prediction.score) and small is not problem:
+            best, problem = _best_of(small, family), small
+            left_out = unserved(wanted, small.goal)
     if best.plan is None:
         raise OptionError(
             f"No plan of the family {family} can be made: {best.reason}",
@@ -183,6 +194,7 @@ def designed(
         best.prediction.kept,
         records_enough(best, problem),
         study,
+        left_out,
     )
 
 

@@ -14,9 +14,11 @@ from pramana_core.design.choose import (
     little_told,
     not_useful,
     option,
+    poolable,
     records_enough,
     records_needed,
     strongest_privacy,
+    unserved,
     useful,
 )
 from pramana_core.design.families import (
@@ -56,9 +58,11 @@ __all__ = [
     "little_told",
     "not_useful",
     "option",
+    "poolable",
     "records_enough",
     "records_needed",
     "reference",
     "strongest_privacy",
+    "unserved",
     "useful",
 ]

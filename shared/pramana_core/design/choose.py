@@ -23,6 +23,7 @@ from pramana_core.design.predict import (
     told_by_moments,
 )
 from pramana_core.errors import ChannelError, LimitExceeded, OptionError, PlanError
+from pramana_core.estimation.curvature import INFORMATION_CELLS
 from pramana_core.marginals.counts import Tensor
 from pramana_core.plan import Plan
 from pramana_core.progress import StagedProgress
@@ -56,9 +57,18 @@ class Problem:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All options, the most accurate first; the last ones cannot do what is asked."""
+    """All options, the most accurate first; the last ones cannot do what is asked.
+
+    Attributes:
+        options: the options.
+        problem: what they were compared for: the goal is less than was wanted where `unserved`.
+        unserved: which tables are too large to be estimated from sampled sets, in words; "" where
+            all are served.
+    """
 
     options: tuple[Option, ...]
+    problem: Problem
+    unserved: str = ""
 
     @property
     def best(self) -> Option:
@@ -85,9 +95,58 @@ def compare(problem: Problem, progress: StagedProgress = unwatched) -> Compariso
     where sets of different sizes win, and a plainer family has almost as small a loss, not twice as
     many sets, and an estimator of all its reports at once, that comes first.
 
+    Where tables are too large for sampled sets and no family serves all tables as well as the best
+    for the others serves those, the others are the goal, and `Comparison.unserved` says so.
+
     Raises:
         OptionError: no family tells what is asked; the message says which interactions are wanted.
     """
+    small = poolable(problem)
+    if small is problem:
+        return _compared(problem, progress)
+    lesser = _compared(small, progress)
+    try:
+        whole = _compared(problem, progress)
+    except OptionError:
+        whole = None
+    # A table that is left out tells nothing of an association.
+    kept = math.fsum(problem.goal.shares[names] for names in small.goal.sets)
+    lost = 1 - kept * (1 - lesser.best.prediction.loss)
+    if whole is not None and not ties.exceeds(whole.best.prediction.loss, lost):
+        return whole
+    return replace(lesser, unserved=unserved(problem.goal, small.goal))
+
+
+def poolable(problem: Problem) -> Problem:
+    """Return the problem without tables too large for sampled sets.
+
+    It is the problem itself where there are no such tables or no others of several variables, and
+    where a structure is searched for, which takes every pair.
+    """
+    goal, domain = problem.goal, problem.needs.domain
+    sets = tuple(s for s in goal.sets if domain.project(s).size <= INFORMATION_CELLS)
+    few = goal.searched or max(map(len, sets), default=0) < 2
+    if few or len(sets) == len(goal.sets):
+        return problem
+    weights = tuple(goal.shares[s] for s in sets) if goal.weights else ()
+    omitted = goal.omitted + len(goal.sets) - len(sets)
+    small = replace(goal, sets=sets, weights=weights, omitted=omitted)
+    return replace(problem, goal=small)
+
+
+def unserved(wanted: Goal, served: Goal) -> str:
+    """Say in words which tables a design does not serve; itemsets over them are made of pairs."""
+    kept = set(served.sets)
+    left = [len(names) for names in wanted.sets if names not in kept]
+    return (
+        f"No design serves all that is wanted: {len(left):,} of {len(wanted.sets):,} tables, of"
+        f" {min(left)} variables or more, have more than {INFORMATION_CELLS:,} cells. This design"
+        " is the best for the others; itemsets of three items and more that no record reports"
+        " together are made of their pairs."
+    )
+
+
+def _compared(problem: Problem, progress: StagedProgress) -> Comparison:
     found = builds(problem)
     options = []
     for index, (name, build) in enumerate(found.items()):
@@ -108,7 +167,7 @@ def compare(problem: Problem, progress: StagedProgress = unwatched) -> Compariso
             + " ".join(f"{o.family}: {o.reason}" for o in ordered),
             remedy="Ask for shorter tables or a lower order of interaction, or allow more.",
         )
-    return Comparison(ordered)
+    return Comparison(ordered, problem)
 
 
 def bounded(made: Option, problem: Problem) -> Option:
