@@ -175,8 +175,9 @@ class Estimates(ABC):
         """Return the table as a data frame: a row per cell, in C order of `domain`.
 
         Columns: one of category labels per variable, `count`, the raw one, `se_records` (the error
-        given the records), `se_population`, and `low` and `high`, the interval against the population. A
-        variable that is called as a column of numbers has another name here: see `column_of`.
+        given the records), `se_population`, and `low` and `high`, the interval against the
+        population. A variable that is called as a column of numbers has another name here: see
+        `column_of`.
         """
         import pandas as pd
 
