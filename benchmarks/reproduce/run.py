@@ -10,6 +10,7 @@ Also here:
 from __future__ import annotations
 
 import base64
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -153,7 +154,7 @@ def _write(experiment: Experiment, setting: Setting, result: Result, out: Path) 
     tables = []
     for name, table in result.tables.items():
         tables.append(f"{experiment.name}.csv" if single else f"{experiment.name}-{name}.csv")
-        rows = (map(_rounded, row) for row in table.itertuples(index=False))
+        rows = map(_rounded, table.itertuples(index=False))
         (out / tables[-1]).write_text(csv_text(table.columns, rows), encoding="utf-8")
     files = (picture, *tables, f"{experiment.name}.json")
     content = ExperimentOutcome(experiment, result.findings, files).as_dict()
@@ -163,7 +164,8 @@ def _write(experiment: Experiment, setting: Setting, result: Result, out: Path) 
 
 
 def _rounded(row: Sequence[Any]) -> list[Any]:
-    return [float(f"{value:.10g}") if isinstance(value, float) else value for value in row]
+    finite = [isinstance(value, float) and math.isfinite(value) for value in row]
+    return [f"{value:.10g}" if one else value for value, one in zip(row, finite, strict=True)]
 
 
 def _write_json(path: Path, value: Any) -> None:

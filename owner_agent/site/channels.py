@@ -318,8 +318,8 @@ class GroupedSpec(Replacing):
         if twice or missed or not all(self.groups):
             raise ChannelError(
                 "The groups must hold each category exactly once and none may be empty; they"
-                f" repeat {len(twice)} categories ({first_few(map(repr, twice), _SHOWN)}) and"
-                f" miss {len(missed)} ({first_few(map(repr, missed), _SHOWN)}).",
+                f" repeat {len(twice)} categories [{first_few(map(repr, twice), _SHOWN)}] and"
+                f" miss {len(missed)} [{first_few(map(repr, missed), _SHOWN)}].",
                 where="groups",
                 remedy="Put every category into one group.",
             )

@@ -316,7 +316,7 @@ class StudyPlan:
 
 
 def _shown(block: Block) -> str:
-    return first_few(map(repr, block.names), _NAMED)
+    return f"[{first_few(map(repr, block.names), _NAMED)}]"
 
 
 def _require_once(what: str, names: Sequence[str]) -> None:

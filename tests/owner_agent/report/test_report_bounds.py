@@ -314,4 +314,4 @@ def test_blocks_of_public_and_sensitive_variables_are_warned_of():
     names = [f"n{i}" for i in range(8)]
     wide = block(names, [2] * 8, Symmetric.from_gamma(256, 5))
     (said,) = warnings(plan_of(wide, sensitive={"n7"}))
-    assert "n0, n1, n2, n3, n4 and 2 more are public" in said
+    assert "n0, n1, n2, n3, n4, n5 and 1 more are public" in said

@@ -34,7 +34,7 @@ from pramana_core.model_sharing.global_models.learning import (
 )
 from pramana_core.model_sharing.global_models.model import TreeModel, path_match
 from pramana_core.model_sharing.pruning import JOINS, MERGES
-from pramana_core.model_sharing.requirements import TELLS, Requirement
+from pramana_core.model_sharing.requirements import Requirement, Tell
 from pramana_core.wire.jobs import ModelSharingSpec
 from tests.places import DATA
 
@@ -65,7 +65,7 @@ def test_the_names_are_those_of_the_packages_below():
     assert get_args(combining.Method) == COMBINING
     assert set(get_args(named.Merge)) == set(MERGES)
     assert set(get_args(named.Counts)) == set(JOINS)
-    assert get_args(named.Tell) == TELLS
+    assert named.Tell == Tell
     assert get_args(named.Weights) == get_args(votes.Weights)
     for name in ("Numeric", "Absent", "Misses", "Spread"):
         assert get_args(getattr(named, name)) == get_args(getattr(generation, name))
