@@ -462,7 +462,6 @@ class _Grower:
             table.counts[None],
             covariance[None],
             self.records,
-            moments=table.moments_given_cell(),
             counted=table.counted,
         )
         return self._node(lambda: everything, attributes, classes, 0, 1.0)
@@ -519,6 +518,5 @@ class _Grower:
             self.records,
             parent.probabilities,
             self.options.shrinkage,
-            best.table.moments_given_cell(),
             counted=best.table.counted,
         )
