@@ -28,7 +28,13 @@ from miner_service.services import Services
 from miner_service.settings import MEBIBYTE, Limits, Quotas
 from miner_service.store.database import ContentCache
 from miner_service.store.people import find_study, no_such, study_message
-from miner_service.store.releases import content_of, find_release, kind_of_release, linkages_now
+from miner_service.store.releases import (
+    content_of,
+    find_release,
+    kind_of_release,
+    linkages_now,
+    linkages_of_joined,
+)
 from miner_service.store.schema import PartRow, ReleaseRow
 from miner_service.store.segments import storing
 from pramana_core.errors import (
@@ -62,9 +68,18 @@ from pramana_core.wire.releases import LinkageCheck, PartReceipt
 # whose; nothing of any record. Whoever announced first may be the one with the wrong secret: once
 # that release is withdrawn it does not count.
 def check_linkage(session: Session, study: str, owner: str, linkage: str | None) -> LinkageCheck:
-    """Compare an owner's fingerprint with those of the other owners' newest releases."""
+    """Compare an owner's fingerprint with those of the other owners' newest releases.
+
+    Of an owner without releases it is compared with the one that the owner last asked about; a
+    release is refused by releases alone.
+    """
     people = study_message(find_study(session, study)).people
-    known = {o: told for o, told in linkages_now(session, study).items() if o != owner}
+    released = {o: told for o, told in linkages_now(session, study).items() if o != owner}
+    known = released | {
+        o: told
+        for o, told in linkages_of_joined(session, study).items()
+        if o != owner and released.get(o) is None
+    }
     others = [o for o, told in known.items() if linkage and told is not None and told != linkage]
     agree = LinkageSecrets.of([(owner, linkage), *known.items()]).state if known else "unknown"
     return LinkageCheck(
@@ -73,7 +88,7 @@ def check_linkage(session: Session, study: str, owner: str, linkage: str | None)
         # The others may differ among themselves: the question is about this one.
         secrets="different" if others else "unknown" if agree == "different" else agree,
         others=others,
-        refused=bool(others) and people != "different",
+        refused=people != "different" and any(released.get(o) is not None for o in others),
     )
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from pydantic import TypeAdapter
-from sqlalchemy import Select, delete, exists, func, insert, select, text
+from sqlalchemy import Select, delete, exists, func, insert, select, text, update
 from sqlalchemy.orm import Session
 
 from miner_service.store.database import ContentCache
@@ -337,6 +337,18 @@ def linkages_now(session: Session, study: str) -> dict[str, str | None]:
     )
     newest = {row.owner: row.linkage for row in session.execute(query.order_by(ReleaseRow.seq))}
     return {owner: newest[owner] for owner in active_owners(session, study) if owner in newest}
+
+
+def linkages_of_joined(session: Session, study: str) -> dict[str, str]:
+    """Return, per active owner that asked about it, the fingerprint of its linkage secret."""
+    query = select(OwnerRow).where(OwnerRow.study == study, OwnerRow.active.is_(True))
+    return {row.name: row.linkage for row in session.scalars(query) if row.linkage is not None}
+
+
+def note_linkage(session: Session, study: str, owner: str, linkage: str) -> None:
+    """Write down the fingerprint of an owner's linkage secret, before it releases anything."""
+    named = (OwnerRow.study == study, OwnerRow.name == owner)
+    session.execute(update(OwnerRow).where(*named).values(linkage=linkage))
 
 
 def active_owners(session: Session, study: str) -> Sequence[str]:

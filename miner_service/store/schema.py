@@ -116,7 +116,7 @@ class InvitationRow(Base):
 
 
 class OwnerRow(Base):
-    """An owner that joined a study."""
+    """An owner that joined a study; `linkage` is the fingerprint that it last asked about."""
 
     __tablename__ = "owners"
     __table_args__ = (UniqueConstraint("study", "name"),)
@@ -125,6 +125,7 @@ class OwnerRow(Base):
     study: Mapped[str] = mapped_column(ForeignKey("studies.name"))
     name: Mapped[str]
     joined: Mapped[datetime]
+    linkage: Mapped[str | None]
     active: Mapped[bool] = mapped_column(default=True)
 
 

@@ -53,6 +53,16 @@ class Page(Message, Generic[Item]):
     next: str | None = None
 
 
+Records = Literal["identical", "common", "any"]
+"""Which records a job uses: those of all owners, which must be the same; those at every owner; or
+all."""
+
+
+def default_records(people: People) -> Records:
+    """Return which records a job uses that does not say, by what the study says of its people."""
+    return "any" if people == "different" else "identical"
+
+
 def holding(people: People) -> str:
     """Say what a study's owners hold, by what the study says of them."""
     return {
