@@ -125,7 +125,7 @@ def observed_categories(
 
 def _as_ordered(variable: Variable, column: pd.Series) -> Variable:
     """Return a variable with the categories of an ordered type: in its order, unused ones too."""
-    cells = series_cells(column.dtype.categories, f"Column {variable.name!r} of frame")
+    cells = series_cells(column.cat.categories, f"Column {variable.name!r} of frame")
     gaps = [label for label in variable.categories if label == EMPTY]
     return Variable(variable.name, (*cells.to_pylist(), *gaps))
 
