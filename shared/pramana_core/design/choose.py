@@ -130,7 +130,9 @@ def poolable(problem: Problem) -> Problem:
         return problem
     weights = tuple(goal.shares[s] for s in sets) if goal.weights else ()
     omitted = goal.omitted + len(goal.sets) - len(sets)
-    small = replace(goal, sets=sets, weights=weights, omitted=omitted)
+    # Learners ask for the others, too: moments that do not tell them come last.
+    wider = max(goal.wider, *map(len, goal.sets))
+    small = replace(goal, sets=sets, weights=weights, omitted=omitted, wider=wider)
     return replace(problem, goal=small)
 
 

@@ -26,7 +26,7 @@ def problem(sizes: Sequence[int], learn: Learn, length: int = 2) -> Problem:
 @pytest.mark.parametrize(
     ("sizes", "learn", "length", "left_out"),
     [
-        ([16, 16, 17], "itemsets", 3, 1),
+        ([30, 30, 30, 2], "itemsets", 3, 1),
         ([70, 70, 2, 3], "pairs", 2, 1),
         ([70, 70, 2, 3], "tree", 2, 1),
         ([40, 2, 120, 3], "itemsets", 2, 1),
@@ -61,7 +61,7 @@ def test_else_all_tables_are_the_goal(sizes: Sequence[int], learn: Learn, length
 
 @pytest.mark.parametrize("family", ["auto", "sampled"])
 def test_a_simulation_says_what_its_design_does_not_serve(family: str):
-    domain = domain_of([16, 16, 17])
+    domain = domain_of([30, 30, 30])
     made = designed(domain, family, 19.0, for_itemsets(domain, 0.01), 45_000)
     assert made.name.startswith("sampled")
     assert made.estimator != "moment"
