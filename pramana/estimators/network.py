@@ -177,9 +177,11 @@ class BayesNet(NetworkAnswers, NetworkForms, Estimator):
 
         Columns: `parent`, `child`; `gain`, what the link is worth given the child's other parents,
         in nats above the penalty; `inflation`, how many times randomization multiplies the chance
-        part of it; `confidence`, the probability that the link is there; and `compelled`, whether
-        all structures that say the same direct it so. The last four are missing where the structure
-        was given.
+        part of it; `confidence`, the probability that the link is there given the child's other
+        parents, which does not ask whether another structure explains the reports as well (in
+        simulations up to one in seven above .9 was not there; see docs/learning-structure.md); and
+        `compelled`, whether all structures that say the same direct it so. The last four are
+        missing where the structure was given.
         """
         import pandas as pd
 
