@@ -335,7 +335,7 @@ def test_a_token_for_another_study_is_not_lost(bench, join):
 def test_serving_to_the_world_is_refused(bench, command):
     ended = command("serve", "--host", "0.0.0.0")
     assert ended.exit_code == 2
-    assert "--allow-remote" in ended.err
+    assert "this one alone" in ended.err
 
 
 def test_publish_warns_of_a_release_that_does_not_fit_its_plan(bench, command):
