@@ -39,5 +39,4 @@ else
     code=$?
     [ "$code" -eq 5 ] && [ -e "$home/published" ] || exit "$code"
 fi
-exec owner-agent serve --site "$site" --host "${PRAMANA_HOST:-0.0.0.0}" \
-    --port "${PRAMANA_PORT:-8100}" --allow-remote
+exec owner-agent serve --site "$site" --port "${PRAMANA_PORT:-8100}"

@@ -1,63 +1,54 @@
-"""The local agent over HTTP: status, plan, ledger, publications one at a time.
+"""The process that serves the owner's pages on this machine, and the publications they start.
 
 Also here:
 
 * What an unforeseen error leaves at the terminal: its kind and its place.
-* Publications that the local agent runs on request: one at a time, each in its own thread.
+* Publications that the pages start: one at a time, each in its own thread.
 * Every error of the agent becomes an answer with a problem document here.
 """
 
 from __future__ import annotations
 
-import hmac
 import ipaddress
 import json
 import os
-import secrets
 import signal
 import socket
 import threading
 import traceback
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
-from http import HTTPStatus
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import uvicorn
-from fastapi import APIRouter, Depends, FastAPI, Query, Request, Response
+from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
-from pydantic import Field
 from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.types import Message as WireMessage
 
 from owner_agent.release.approval import Approval
-from owner_agent.release.ledger import Ledger
-from owner_agent.release.options import PART_RECORDS, PublishOptions
+from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import PublishOutcome, publish
 from owner_agent.release.randomized import PreparedRecords
 from owner_agent.report.plan_shown import found_wrong, outcome_lines
-from owner_agent.report.report import forecast_of, require_accepted, site_report
-from owner_agent.report.whole_study import PeopleStatement, ledger_json, people_told
-from owner_agent.site.mistakes import CorrectionChoice
+from owner_agent.report.report import forecast_of, require_accepted
+from owner_agent.report.whole_study import PeopleStatement, people_told
 from owner_agent.site.planning import planned
 from owner_agent.site.site import load_site
 from owner_agent.state.environment import Environment
 from owner_agent.state.private_files import (
-    private_directory,
-    read_secret,
-    write_new,
     write_replacing,
 )
-from pramana_core.errors import Conflict, NotFound, OptionError, PramanaError, Unauthenticated
+from pramana_core.errors import Conflict, NotFound, OptionError, PramanaError
 from pramana_core.progress import StagedProgress
 from pramana_core.terminal import console
-from pramana_core.wire.base import MAX_RECORDS, Message
+from pramana_core.wire.base import Message
 from pramana_core.wire.services import (
     PROBLEM_MEDIA_TYPE,
     ProblemDetail,
@@ -106,7 +97,7 @@ class FailureMiddleware:
                 await PlainTextResponse("Internal Server Error", 500)(scope, receive, watched)
 
 
-# Publications that the local agent runs on request: one at a time, each in its own thread.
+# Publications that the pages start: one at a time, each in its own thread.
 
 
 _UNFORESEEN = (
@@ -114,15 +105,6 @@ _UNFORESEEN = (
 )
 
 PublicationState = Literal["running", "succeeded", "failed"]
-
-
-class PublicationCreate(Message):
-    """A request to publish the table as it is now."""
-
-    part_records: Annotated[int, Field(ge=1)] = PART_RECORDS
-    accept_added_loss: bool = False
-    corrections: CorrectionChoice | None = None
-    accept_new_people: bool = False
 
 
 class Publication(Message):
@@ -150,9 +132,7 @@ class Publications:
     def __init__(
         self,
         people: Callable[[], str | None],
-        publish_once: Callable[
-            [PublicationCreate, Approval | None, StagedProgress], PublishOutcome
-        ],
+        publish_once: Callable[[PublishOptions, Approval, StagedProgress], PublishOutcome],
     ):
         """Take what asks for what is said of the people, and what publishes as it was shown."""
         self._people = people
@@ -160,13 +140,12 @@ class Publications:
         self._all: dict[str, Publication] = {}
         self._changing = threading.Lock()
 
-    def start(self, request: PublicationCreate, shown: Approval | None = None) -> Publication:
+    def start(self, options: PublishOptions, shown: Approval) -> Publication:
         """Start a publication.
 
         Args:
-            request: how to publish.
-            shown: what somebody said yes to; nothing else leaves. None where nobody was shown
-                anything.
+            options: how to publish.
+            shown: what somebody said yes to; nothing else leaves.
 
         Raises:
             Conflict: one is running.
@@ -177,7 +156,7 @@ class Publications:
                 raise Conflict(
                     "A publication is running.",
                     where=running[0],
-                    remedy=f"Follow it at /v1/publications/{running[0]}.",
+                    remedy="Follow it on the page of the last publication.",
                 )
             made = Publication(
                 id=uuid.uuid4().hex,
@@ -188,7 +167,7 @@ class Publications:
                 problem=None,
             )
             self._all[made.id] = made
-        threading.Thread(target=self._run, args=(made.id, request, shown), daemon=True).start()
+        threading.Thread(target=self._run, args=(made.id, options, shown), daemon=True).start()
         return made
 
     def get(self, identity: str) -> Publication:
@@ -202,7 +181,7 @@ class Publications:
         """Return the newest publication since the agent started."""
         return next(reversed(self._all.values()), None)
 
-    def _run(self, identity: str, request: PublicationCreate, shown: Approval | None) -> None:
+    def _run(self, identity: str, options: PublishOptions, shown: Approval) -> None:
         def watch(stage: str, done: int, total: int) -> None:
             now: dict[str, Any] = {"stage": stage}
             if stage == "parts":
@@ -212,7 +191,7 @@ class Publications:
         try:
             # Whoever follows the publication can read it before anything leaves.
             self._update(identity, people=self._people())
-            outcome = self._publish_once(request, shown, watch)
+            outcome = self._publish_once(options, shown, watch)
         except PramanaError as error:
             self._update(identity, state="failed", problem=problem_of(error))
         except Exception as error:  # noqa: BLE001 - what it says may quote a record
@@ -267,63 +246,37 @@ def _respond(problem: ProblemDetail, headers: Mapping[str, str] | None = None) -
 
 @dataclass(frozen=True)
 class Agent:
-    """What the routes need: the site file (read anew each time), the token and publications."""
+    """What the pages need: the site file (read anew each time) and the publications."""
 
     site: Path
-    token: str
     publications: Publications
     environment: Environment
 
 
-def create_app(site: Path, token: str, environment: Environment) -> FastAPI:
-    """Return the agent's application for a site file."""
+def create_app(site: Path, environment: Environment) -> FastAPI:
+    """Return the agent's application for a site file; the pages are added to it."""
 
     def people() -> str | None:
         told = people_told(load_site(site), environment)
         return told.sentence if isinstance(told, PeopleStatement) else told
 
     def publish_once(
-        request: PublicationCreate, shown: Approval | None, watch: StagedProgress
+        options: PublishOptions, shown: Approval, watch: StagedProgress
     ) -> PublishOutcome:
-        options = PublishOptions(
-            request.part_records,
-            request.accept_added_loss,
-            request.corrections,
-            request.accept_new_people,
-        )
         opened = load_site(site)
         plan = planned(opened)
-        forecast = forecast_of(opened, plan, environment, request.corrections)
+        forecast = forecast_of(opened, plan, environment, options.corrections)
         require_accepted(opened, plan, environment, forecast)
         return publish(PreparedRecords, opened, environment, options, watch, approval=shown)
 
-    app = FastAPI(title="Pramana owner agent", docs_url=None, redoc_url=None)
-    app.state.agent = Agent(site, token, Publications(people, publish_once), environment)
+    app = FastAPI(title="Pramana owner agent", docs_url=None, redoc_url=None, openapi_url=None)
+    app.state.agent = Agent(site, Publications(people, publish_once), environment)
     add_handlers(app)
     app.include_router(_health)
-    app.include_router(_routes)
     return app
 
 
-def _agent(request: Request) -> Agent:
-    agent: Agent = request.app.state.agent
-    return agent
-
-
-AgentDependency = Annotated[Agent, Depends(_agent)]
-
-
-def _authenticate(request: Request, agent: AgentDependency) -> None:
-    given = request.headers.get("Authorization", "")
-    if not hmac.compare_digest(given.encode(), f"Bearer {agent.token}".encode()):
-        raise Unauthenticated(
-            "A valid token is needed.",
-            remedy="Send the content of agent.token in the state directory as a bearer token.",
-        )
-
-
 _health = APIRouter()
-_routes = APIRouter(prefix="/v1", dependencies=[Depends(_authenticate)])
 
 
 @_health.get("/healthz")
@@ -332,50 +285,6 @@ def healthz() -> dict[str, str]:
     return {"status": "ok"}
 
 
-@_routes.get("/status")
-def status(agent: AgentDependency) -> dict[str, Any]:
-    """Return the owner, the study and the newest publication."""
-    site = load_site(agent.site)
-    last = agent.publications.last()
-    return {
-        "owner": site.owner,
-        "study": site.file.miner.study if site.file.miner else None,
-        "publication": last.model_dump(mode="json") if last else None,
-    }
-
-
-@_routes.get("/plan")
-def plan(
-    agent: AgentDependency,
-    records: Annotated[int | None, Query(ge=1, le=MAX_RECORDS)] = None,
-) -> Any:
-    """Return what publishing would reveal, at the table's number of records or another."""
-    return site_report(load_site(agent.site), agent.environment, records).as_dict()
-
-
-@_routes.get("/ledger")
-def ledger(agent: AgentDependency) -> Any:
-    """Return everything that ever left."""
-    return ledger_json(Ledger(load_site(agent.site).state).entries())
-
-
-@_routes.post("/publications", status_code=HTTPStatus.ACCEPTED)
-def create_publication(
-    agent: AgentDependency, response: Response, wanted: PublicationCreate | None = None
-) -> Publication:
-    """Start a publication of the table as it is now."""
-    made = agent.publications.start(wanted or PublicationCreate())
-    response.headers["Location"] = f"/v1/publications/{made.id}"
-    return made
-
-
-@_routes.get("/publications/{identity}")
-def read_publication(agent: AgentDependency, identity: str) -> Publication:
-    """Return how far a publication is."""
-    return agent.publications.get(identity)
-
-
-_TOKEN_BYTES = 32
 _LAST_SECONDS = 5
 """So long a request that is being answered may take when the server ends."""
 
@@ -385,20 +294,19 @@ class ListenAddress:
     """Where to listen.
 
     Raises:
-        OptionError: an address other than loopback without `allow_remote`.
+        OptionError: an address other than loopback.
     """
 
     host: str = "127.0.0.1"
     port: int = 8100
-    allow_remote: bool = False
     ready_file: Path | None = None
 
     def __post_init__(self) -> None:
-        if not self.allow_remote and not is_loopback(self.host):
+        if not is_loopback(self.host):
             raise OptionError(
-                f"{self.host} is reachable from other machines, and the agent speaks plain http.",
+                f"{self.host} is reachable from other machines; the pages are for this one alone.",
                 where="host",
-                remedy="Use 127.0.0.1, or --allow-remote behind something that encrypts.",
+                remedy="Use 127.0.0.1.",
             )
 
 
@@ -412,24 +320,12 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def agent_token(state: Path) -> str:
-    """Return the agent's bearer token, made at its first start.
-
-    Raises:
-        KeyFileError: others may read it, or it cannot be read.
-    """
-    path = private_directory(state) / "agent.token"
-    with suppress(FileExistsError):
-        write_new(path, secrets.token_urlsafe(_TOKEN_BYTES).encode() + b"\n")
-    return read_secret(path)
-
-
 AddPages = Callable[[FastAPI, str], str]
-"""Puts pages beside the agent's JSON at an address, and returns the link that opens them."""
+"""Adds the pages to an application at an address, and returns the link that opens them."""
 
 
 def serve_agent(
-    site: Path, environment: Environment, listen: ListenAddress, add_pages: AddPages | None = None
+    site: Path, environment: Environment, listen: ListenAddress, add_pages: AddPages
 ) -> None:
     """Serve until SIGTERM or Ctrl-C, both of which are the regular end.
 
@@ -437,20 +333,18 @@ def serve_agent(
         site: the site file.
         environment: how the miner is reached.
         listen: where to listen.
-        add_pages: adds the pages for a browser, on loopback alone.
+        add_pages: adds the pages for a browser.
 
     Raises:
         ConfigError: the site file is wrong.
         OptionError: the address cannot be listened on.
     """
-    state = load_site(site).state
-    app = create_app(site, agent_token(state), environment)
+    load_site(site)  # What is wrong with it is said before anything listens.
+    app = create_app(site, environment)
     with _bind(listen) as bound:
         host = f"[{listen.host}]" if ":" in listen.host else listen.host
         url = f"http://{host}:{bound.getsockname()[1]}"
-        link = None
-        if add_pages is not None and is_loopback(listen.host):
-            link = add_pages(app, url)
+        link = add_pages(app, url)
         config = uvicorn.Config(
             FailureMiddleware(app),
             http="h11",
@@ -460,7 +354,7 @@ def serve_agent(
             server_header=False,
             timeout_graceful_shutdown=_LAST_SECONDS,
         )
-        server = _Announcing(config, url, state, listen.ready_file, link)
+        server = _Announcing(config, url, listen.ready_file, link)
         with _ended_by_signals(server):
             server.run(sockets=[bound])
 
@@ -488,14 +382,12 @@ class _Announcing(uvicorn.Server):
         self,
         config: uvicorn.Config,
         url: str,
-        state: Path,
         ready_file: Path | None,
-        link: str | None,
+        link: str,
     ):
         super().__init__(config)
         self._link = link
         self._url = url
-        self._state = state
         self._ready_file = ready_file
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -503,17 +395,11 @@ class _Announcing(uvicorn.Server):
         if not self.started:
             return
         console(stderr=True).print(
-            f"The agent listens on {self._url}; its token is in {self._state / 'agent.token'}.",
+            f"Open this in your browser; it works once: {self._link}",
             markup=False,
+            highlight=False,
             soft_wrap=True,
         )
-        if self._link is not None:
-            console(stderr=True).print(
-                f"Open this in your browser; it works once: {self._link}",
-                markup=False,
-                highlight=False,
-                soft_wrap=True,
-            )
         if self._ready_file is not None:
             ready = json.dumps({"url": self._url, "pid": os.getpid()})
             write_replacing(self._ready_file, ready.encode())

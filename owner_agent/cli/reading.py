@@ -90,7 +90,6 @@ def _add_new(problems: list[PramanaError], found: PramanaError | None) -> None:
 
 def _checked_plan(site: Site) -> tuple[dict[str, Any], list[str], list[PramanaError]]:
     """Return what is shown of the variables of a site, and what is wrong with the table."""
-    from owner_agent.report.contents import lookalikes
     from owner_agent.report.report import secrets_said, warnings
     from owner_agent.site.planning import awaiting_plan, planned, without_protection
     from owner_agent.table.encode import inspect
@@ -105,8 +104,7 @@ def _checked_plan(site: Site) -> tuple[dict[str, Any], list[str], list[PramanaEr
         "plan_digest": plan.plan.digest,
         "warnings": [
             *warnings(plan),
-            *lookalikes(site, plan, found.encoded),
-            *secrets_said(found.one_secret),
+            *secrets_said(found.encoded.one_secret),
         ],
     }
     return answer, [_counted(found, plan, len(plan.sensitive))], list(found.problems)

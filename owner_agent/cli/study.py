@@ -54,21 +54,16 @@ def serve(
     ready_file: Annotated[
         Path | None, typer.Option(help="A file for url and pid once it accepts requests.")
     ] = None,
-    allow_remote: Annotated[
-        bool, typer.Option("--allow-remote", help="Listen on other than loopback addresses.")
-    ] = False,
 ) -> None:
-    """Open your pages in a browser, and serve the agent's JSON, until Ctrl-C.
+    """Serve your pages to a browser on this machine alone, until Ctrl-C.
 
-    The pages are served to this machine alone, by a link that works once. With --allow-remote
-    there are none.
+    The link that it prints works once.
     """
     from owner_agent.http import ListenAddress, serve_agent
     from owner_agent.pages.app import add_pages
 
-    listen = ListenAddress(host, port, allow_remote=allow_remote, ready_file=ready_file)
-    pages = None if allow_remote else add_pages
-    serve_agent(site, environment_of(context), listen, pages)
+    listen = ListenAddress(host, port, ready_file=ready_file)
+    serve_agent(site, environment_of(context), listen, add_pages)
 
 
 # `owner-agent study-plan`: the plan of the whole study, from the miner or from a file.

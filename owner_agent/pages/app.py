@@ -158,7 +158,7 @@ _files = APIRouter()
 
 
 def add_pages(app: FastAPI, url: str) -> str:
-    """Serve the pages beside the agent's JSON; return the link that opens them, once.
+    """Serve the pages; return the link that opens them, once.
 
     Args:
         app: the agent's application.

@@ -7,10 +7,10 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import JSONResponse, RedirectResponse
 
-from owner_agent.http import Agent, Publication, PublicationCreate
+from owner_agent.http import Agent, Publication
 from owner_agent.pages.rendering import AgentDep, SentDep, SiteDep, page
 from owner_agent.release.approval import Approval
-from owner_agent.release.options import STAGES
+from owner_agent.release.options import STAGES, PublishOptions
 from owner_agent.report.corrected import corrected_of
 from owner_agent.report.losses import losses_of
 from owner_agent.report.report import warnings
@@ -53,7 +53,7 @@ def publish(request: Request, agent: AgentDep, site: SiteDep, sent: SentDep) -> 
                 remedy="Choose below what happens to them.",
             )
         started = agent.publications.start(
-            PublicationCreate(
+            PublishOptions(
                 accept_added_loss=sent.text("accept_added_loss") == "on",
                 accept_new_people=sent.text("accept_new_people") == "on",
                 corrections=chosen,

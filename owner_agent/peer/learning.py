@@ -34,7 +34,6 @@ from owner_agent.peer.protocol.messages import Package, Proposal
 from owner_agent.peer.protocol.steps import Peer
 from owner_agent.peer.session import Session, SessionResult, StagedFiles, keep, kept_of
 from owner_agent.release.composition import known_entries, population_of, refuse_conflicts
-from owner_agent.release.fingerprints import recognized
 from owner_agent.release.ledger import Draw, Entry, EntryState, Ledger
 from owner_agent.release.outbox import PreparedRelease
 from owner_agent.state.environment import Environment
@@ -168,8 +167,7 @@ def enter_package(session: Session, peer: str, environment: Environment, consent
         return
     with _publishing(session.holding.site.state, environment):
         entries = ledger.entries()
-        populated = [_drawn_now(draw, session.holding, entries) for draw in entry.draws]
-        draws = recognized(populated, session.holding.values, entries)
+        draws = tuple(_drawn_now(draw, session.holding, entries) for draw in entry.draws)
         if not consent.added_loss:
             # What other peers got in this session was looked at when all of it was announced.
             earlier = [e for e in entries if e.release_id != session.proposal.session]

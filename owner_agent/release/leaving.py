@@ -14,7 +14,6 @@ from typing import ClassVar, Self
 
 from owner_agent.release.composition import refuse_conflicts, sketch_of
 from owner_agent.release.delivery import Delivery
-from owner_agent.release.fingerprints import Values, fingerprint_of
 from owner_agent.release.ledger import Draw, Entry
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.outbox import Outgoing
@@ -52,7 +51,6 @@ class Leaving(ABC):
         identity: of its content: the same content leaves once.
         draws: its columns as the ledger writes them, with those that have the same values.
         entries: the ledger's.
-        values: by what the ledger knows the columns again.
         records: how many records it is made of.
         keys: their pseudonyms, ascending, where they leave with any.
         method: how columns are masked, or what a tree is bound to.
@@ -73,7 +71,6 @@ class Leaving(ABC):
     identity: str
     draws: tuple[Draw, ...]
     entries: tuple[Entry, ...]
-    values: Values
     records: int
     keys: Column | None = None
     method: str = ""
@@ -134,7 +131,6 @@ class Leaving(ABC):
             release_id=None,
             draws=self.draws,
             sketch=b"" if self.keys is None else sketch_of(self.keys),
-            fingerprint=fingerprint_of(self.values, [draw.column for draw in self.draws]),
             kind=self.kind,
             method=self.method,
             beginning=self.beginning,

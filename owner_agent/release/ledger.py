@@ -59,7 +59,7 @@ class Draw:
     """One column's part in a release: which draws it was randomized by and at what loss.
 
     `population` names the records the draws were made for; it is empty where nothing was drawn.
-    `same_as` names other columns that held the same values when this one left (see `fingerprints`).
+    `same_as` names other columns that told the values of this one when it left.
     A column that leaves masked has no bound on what its values tell: its epsilon is infinite. Of
     one in a tree it is that of the whole tree, which all columns of the tree have in common, or
     infinite. `epoch` is the one of its draws.
@@ -104,8 +104,7 @@ class Draw:
 class Entry:
     """One release as the ledger has it; `content` is the same however it is cut into parts.
 
-    `sketch` is a sample of its pseudonyms (see `refusals`), `fingerprint` one of its columns'
-    values, encrypted (see `fingerprints`): empty where nothing was drawn from. `kind` is what was
+    `sketch` is a sample of its pseudonyms: empty where nothing was drawn from. `kind` is what was
     released; `method` how columns were masked or what a tree was bound to, if any were, and
     `plan_digest` then the digest of what the miner receives. `beginning` is the epoch from
     which on everything was drawn when it was made: not 0 after a loss (see `Ledger.begin_anew`).
@@ -125,7 +124,6 @@ class Entry:
     release_id: str | None
     draws: tuple[Draw, ...]
     sketch: bytes = b""
-    fingerprint: bytes = b""
     kind: str = RANDOMIZED
     method: str = ""
     beginning: int = 0
@@ -162,13 +160,10 @@ class Ledger:
             return ()
         with closing(self._connect()) as connection:
             draws = _all(connection, file.DRAWS)
-            samples: dict[int, dict[str, Any]] = {}
-            for table, name in ((file.SKETCHES, "sketch"), (file.FINGERPRINTS, "fingerprint")):
-                for kept in _all(connection, table):
-                    samples.setdefault(kept["release"], {})[name] = kept[name]
+            sketches = {one["release"]: one["sketch"] for one in _all(connection, file.SKETCHES)}
             oldest_first = file.RELEASES.select().order_by(file.RELEASES.c.id)
             rows = connection.execute(oldest_first).mappings()
-            return tuple(_entry(dict(row), draws, samples.get(row["id"], {})) for row in rows)
+            return tuple(_entry(dict(row), draws, sketches.get(row["id"], b"")) for row in rows)
 
     def begin(self) -> None:
         """Make the ledger's tables if they are not there."""
@@ -343,9 +338,6 @@ def _insert(connection: sa.Connection, entry: Entry) -> None:
     for draw in entry.draws:
         connection.execute(file.DRAWS.insert().values(release=number, **_draw_row(draw)))
     connection.execute(file.SKETCHES.insert().values(release=number, sketch=entry.sketch))
-    connection.execute(
-        file.FINGERPRINTS.insert().values(release=number, fingerprint=entry.fingerprint)
-    )
 
 
 def _draw_row(draw: Draw) -> dict[str, Any]:
@@ -387,12 +379,12 @@ def _is(entry: Entry) -> sa.ColumnElement[bool]:
     return (known.miner == entry.miner) & (known.study == entry.study) & (known.name == entry.name)
 
 
-def _entry(row: dict[str, Any], draws: Sequence[dict[str, Any]], samples: dict[str, Any]) -> Entry:
+def _entry(row: dict[str, Any], draws: Sequence[dict[str, Any]], sketch: bytes) -> Entry:
     number = row.pop("id")
     row["prepared"] = row["prepared"].replace(tzinfo=UTC)
     row["changed"] = row["changed"].replace(tzinfo=UTC)
     mine = tuple(_draw(draw) for draw in draws if draw["release"] == number)
-    return Entry(**row, draws=mine, **samples)
+    return Entry(**row, draws=mine, sketch=sketch)
 
 
 def _naive(moment: datetime) -> datetime:

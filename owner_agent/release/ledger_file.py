@@ -64,12 +64,6 @@ SKETCHES = sa.Table(
     sa.Column("release", sa.ForeignKey("releases.id"), primary_key=True),
     sa.Column("sketch", sa.LargeBinary, nullable=False),
 )
-FINGERPRINTS = sa.Table(
-    "fingerprints",
-    _METADATA,
-    sa.Column("release", sa.ForeignKey("releases.id"), primary_key=True),
-    sa.Column("fingerprint", sa.LargeBinary, nullable=False),
-)
 BEGINNINGS = sa.Table(
     "beginnings",
     _METADATA,

@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, is_dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -25,7 +25,6 @@ from pydantic import ValidationError
 from owner_agent.randomize.draws import pseudonyms
 from owner_agent.randomize.noise import keyed_digest, masking_randomness
 from owner_agent.release.composition import known_entries
-from owner_agent.release.fingerprints import Values, groups_of, recognized, values_of
 from owner_agent.release.leaving import Leaving, drawn_by
 from owner_agent.release.ledger import Draw, Form
 from owner_agent.release.options import PublishOptions
@@ -281,14 +280,6 @@ class MaskPlan:
             for name in self.table.confidential.names
         )
 
-    @cached_property
-    def values(self) -> Values:
-        """By what the ledger knows the columns again."""
-        both = self.table.told.beside(self.table.confidential)
-        codes = {column.name: groups_of(column) for column in both.columns}
-        names = {name: name for name in both.names}
-        return values_of(self.secrets.draw, self.table.record_ids, codes, names)
-
 
 def choose(site: Site, secrets: Secrets, watch: StagedProgress) -> MaskPlan:
     """Read a site's table and settle how it is masked.
@@ -483,9 +474,8 @@ class PreparedMask(Leaving):
         chosen = choose(site, secrets, watch)
         return cls(
             identity=chosen.identity,
-            draws=recognized(chosen.draws, chosen.values, entries),
+            draws=chosen.draws,
             entries=entries,
-            values=chosen.values,
             records=len(chosen.keys),
             keys=chosen.keys,
             method=chosen.choice.method.name,

@@ -32,7 +32,6 @@ from owner_agent.release.composition import (
 )
 from owner_agent.release.corrections import CorrectedRelease, ReleaseHistory, SortedRuns, settle
 from owner_agent.release.delivery import Delivery
-from owner_agent.release.fingerprints import Names, Values, known_names, recognized, values_of
 from owner_agent.release.leaving import Leaving
 from owner_agent.release.ledger import Draw
 from owner_agent.release.options import PublishOptions
@@ -81,7 +80,6 @@ class TableRecords:
     """The records of a site's table in a study.
 
     Attributes:
-        values: by what the ledger knows the table's columns again, once they were drawn.
         one_secret: by column, the other randomized columns that tell its values.
     """
 
@@ -93,7 +91,6 @@ class TableRecords:
         secrets: Secrets,
         watch: StagedProgress,
         rows: int,
-        known: Names | None = None,
     ):
         """Take the table; nothing is read yet.
 
@@ -104,17 +101,13 @@ class TableRecords:
             secrets: the owner's secrets.
             watch: told of the progress.
             rows: so many are read at a time.
-            known: names of records that are in the ledger's samples.
         """
         self.secrets = secrets
         self.study = study
-        none = {name: np.empty(0, dtype=np.uint8) for name in plan.variables}
-        self.values = self._none = values_of(secrets.draw, (), none, plan.columns)
         self.one_secret: Mapping[str, tuple[str, ...]] = {}
         self._site = site
         self._plan = plan
         self._watch = watch
-        self._known = np.empty(0, dtype=np.uint64) if known is None else known
         self._rows = rows
         self._first_reading: bytes | None = None
 
@@ -135,13 +128,12 @@ class TableRecords:
             StorageFull: there is no room for the reports.
         """
         encoder, missing = TableEncoder(self._site, self._plan), FoundRows()
-        runs, sampled = SortedRuns(self._site.state, plan), self._none
+        runs = SortedRuns(self._site.state, plan)
         randomizer = Randomizer(plan, self.secrets, self.study, epochs)
         wrong, reading = False, hashlib.sha256()
         named = ahead(self._named(ahead(self._encoded(encoder, missing))))
         with closing(named):
-            for chunk, keys, values in named:
-                sampled = sampled.joined(values).sampled(self._known)
+            for chunk, keys in named:
                 made: Mapping[str, Codes] = {}
                 for column in (keys, *chunk.columns.values()):
                     reading.update(column.tobytes())
@@ -167,7 +159,6 @@ class TableRecords:
                 self._first_reading = self._first_reading or reading.digest()
                 if reading.digest() != self._first_reading:
                     raise table_changed()
-                self.values = sampled
                 return merged
         raise_together(self._id_problems(runs, missing) + encoder.problems(records_text))
         raise table_changed()
@@ -183,14 +174,12 @@ class TableRecords:
             codes = encoder.add(text)
             yield _Chunk(ids, codes, bool(missing) or not encoder.well, text.read)
 
-    def _named(self, chunks: Generator[_Chunk]) -> Iterator[tuple[_Chunk, Pseudonyms, Values]]:
-        """Give the records their pseudonyms, and the names by which the ledger samples them."""
+    def _named(self, chunks: Generator[_Chunk]) -> Iterator[tuple[_Chunk, Pseudonyms]]:
+        """Give the records their pseudonyms."""
         with closing(chunks):
             for chunk in chunks:
                 ids: list[str] = chunk.ids.to_pylist()
-                keys = pseudonyms(self.secrets, self.study, ids)
-                values = values_of(self.secrets.draw, ids, chunk.columns, self._plan.columns)
-                yield chunk, keys, values.sampled(self._known)
+                yield chunk, pseudonyms(self.secrets, self.study, ids)
 
     def _id_problems(self, runs: SortedRuns, missing: FoundRows) -> list[PramanaError]:
         """Return what is wrong with the record ids; rows of repeated ones are looked up again."""
@@ -238,22 +227,20 @@ class PreparedRecords(Leaving):
         plan = planned(site)
         secrets, study = KeyStore(site.state).load(), site.miner.study
         entries = known_entries(site.state)
-        known = known_names(secrets.draw, entries)
-        records = TableRecords(site, study, plan, secrets, watch, CHUNK_ROWS, known)
+        records = TableRecords(site, study, plan, secrets, watch, CHUNK_ROWS)
         past = ReleaseHistory.of(site.state, entries, secrets, study)
         choice = options.corrections or site.file.corrections
         epoch = random_epoch(environment.random_bytes)
         settled = settle(plan.plan, records, past, choice, epoch)
-        keys, values = settled.randomized.keys, records.values
+        keys = settled.randomized.keys
         among = partial(population_of, keys, entries=entries)
         draws = planned_draws(
             plan.plan.blocks, plan.columns, settled.identities, among, settled.epochs
         )
         return cls(
             identity=settled.randomized.digest,
-            draws=joined(recognized(draws, values, entries), records.one_secret),
+            draws=joined(draws, records.one_secret),
             entries=entries,
-            values=values,
             records=len(keys),
             keys=keys,
             beginning=past.beginning,

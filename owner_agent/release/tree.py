@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Self
@@ -21,7 +21,6 @@ from pydantic import ValidationError
 
 from owner_agent.randomize.noise import keyed_digest
 from owner_agent.release.composition import known_entries, left_draws, losses
-from owner_agent.release.fingerprints import Values, groups_of, recognized, values_of
 from owner_agent.release.leaving import Leaving, drawn_by
 from owner_agent.release.ledger import Draw, Form
 from owner_agent.release.options import PublishOptions
@@ -143,7 +142,6 @@ class TreePlan:
         section: how the tree is made.
         openly: columns that are no secret here: other releases hold them as they are.
         identity: what is learned from and how, 64 digits.
-        draw_key: the owner's. No tree has pseudonyms, so that none needs the linkage secret.
     """
 
     columns: TreeColumns
@@ -153,7 +151,6 @@ class TreePlan:
     section: ShareModelSection
     openly: frozenset[str]
     identity: str
-    draw_key: bytes = field(repr=False)
 
     @property
     def records(self) -> int:
@@ -179,14 +176,6 @@ class TreePlan:
             for name in self.columns.table.names
         )
 
-    @cached_property
-    def values(self) -> Values:
-        """By what the ledger knows the columns again."""
-        table = self.columns.table
-        codes = {column.name: groups_of(column) for column in table.columns}
-        names = {name: name for name in table.names}
-        return values_of(self.draw_key, self.columns.record_ids, codes, names)
-
 
 def choose(site: Site, draw_key: bytes) -> TreePlan:
     """Read a site's table and settle what tree is learned from it.
@@ -210,9 +199,7 @@ def choose(site: Site, draw_key: bytes) -> TreePlan:
     )
     how = section.model_dump_json(exclude={"missing": True, "private": {"max_epsilon"}})
     identity = keyed_digest(draw_key, FORM.encode(), how.encode(), *_content(columns))
-    return TreePlan(
-        columns, schema, attributes, classes, section, _openly(site), identity, draw_key
-    )
+    return TreePlan(columns, schema, attributes, classes, section, _openly(site), identity)
 
 
 def _taxonomies(section: ShareModelSection) -> dict[str, Taxonomy]:
@@ -499,7 +486,7 @@ class PreparedTree(Leaving):
         else:
             draw_key = store.load_draw()
         chosen = choose(site, draw_key)
-        draws = recognized(chosen.draws, chosen.values, entries)
+        draws = chosen.draws
         made = make(chosen, site.state, watch)
         digest = made.message.digest
         if any(
@@ -515,7 +502,6 @@ class PreparedTree(Leaving):
             identity=chosen.identity,
             draws=draws,
             entries=entries,
-            values=chosen.values,
             records=chosen.records,
             method=made.method,
             dropped=chosen.columns.dropped,

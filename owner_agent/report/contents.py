@@ -3,7 +3,6 @@
 Also here:
 
 * Thousands of sampled sets in a few lines: how many of each size, and how often each is chosen.
-* Columns of a table that left before under another name.
 """
 
 from __future__ import annotations
@@ -13,18 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from owner_agent.release.fingerprints import recognized, values_of
-from owner_agent.release.ledger import Ledger
 from owner_agent.report.curves import Priors, Z, joint_se, share_reported, variable_se
-from owner_agent.report.losses import Attack, Bounds, Reasons, attack, attempt, finite, new_draws
+from owner_agent.report.losses import Attack, Bounds, Reasons, attack, attempt, finite
 from owner_agent.report.thresholds import THRESHOLD
 from owner_agent.report.within_blocks import joint_prior, seen
 from owner_agent.site.planning import PlannedSite
-from owner_agent.site.site import Site
-from owner_agent.state.keys import KEY_LENGTH, KeyStore
-from owner_agent.table.encode import Encoded
 from pramana_core.channels import RESOLUTION, Choice, RandomSymmetric
-from pramana_core.errors import KeyFileError, OptionError, PramanaError
+from pramana_core.errors import OptionError, PramanaError
 from pramana_core.plan import Block
 from pramana_core.privacy import PRIOR, gamma, posterior_range
 
@@ -316,38 +310,3 @@ def _choices(block: Block) -> tuple[ChoiceReport, ...]:
 def holds_sensitive(plan: PlannedSite, block: Block) -> bool:
     """Whether some variable of a block is sensitive."""
     return any(name in plan.sensitive for name in block.names)
-
-
-# Columns of a table that left before under another name.
-
-
-def lookalikes(site: Site, plan: PlannedSite, table: Encoded) -> tuple[str, ...]:
-    """Return a sentence for each column that has the values of one that left under another name.
-
-    For the owner's own eyes: that two columns agree is learned from the table. Nothing is said of a
-    table with columns that could not be read, nor without the draw key.
-
-    Raises:
-        StoreCorrupt: the ledger cannot be read, or is lost.
-    """
-    draws = new_draws(plan)
-    if not all(draw.variable in table.columns for draw in draws):
-        return ()
-    values = values_of(_draw_key(site), table.record_ids, table.columns, plan.columns)
-    here = {draw.column for draw in draws}
-    return tuple(
-        f"Column {draw.column!r} has the values of column {other!r} that left before under another"
-        " name: they are one secret, and their losses add."
-        for draw in recognized(draws, values, Ledger(site.state).entries())
-        for other in draw.same_as
-        if other not in here
-    )
-
-
-def _draw_key(site: Site) -> bytes:
-    """Return the draw key, or zeros, which no sample in a ledger was made with."""
-    store = KeyStore(site.state)
-    try:
-        return store.read("draw") if store.path("draw").exists() else bytes(KEY_LENGTH)
-    except KeyFileError:
-        return bytes(KEY_LENGTH)

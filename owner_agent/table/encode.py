@@ -45,10 +45,14 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Encoded:
-    """A table as record ids and true codes, in the table's order."""
+    """A table as record ids and true codes, in the table's order.
+
+    `one_secret` has for a column those that it gives away or that give it away.
+    """
 
     record_ids: list[str]
     columns: dict[str, Codes]
+    one_secret: Mapping[str, tuple[str, ...]]
 
     @property
     def rows(self) -> int:
@@ -110,7 +114,6 @@ class Inspection:
     rows: int
     encoded: Encoded
     problems: tuple[PramanaError, ...]
-    one_secret: Mapping[str, tuple[str, ...]]
 
 
 def inspect(site: Site, plan: PlannedSite) -> Inspection:
@@ -135,9 +138,8 @@ def _inspected(site: Site, plan: PlannedSite, tell: Callable[[FoundRows], str]) 
     usable = {name: codes for name, codes in columns.items() if encoder.is_readable(name)}
     return Inspection(
         table.rows,
-        Encoded(ids.to_pylist(), usable),
+        Encoded(ids.to_pylist(), usable, encoder.one_secret()),
         (*problems, *encoder.given_away()),
-        encoder.one_secret(),
     )
 
 
@@ -239,13 +241,12 @@ class TableEncoder:
         ]
 
     def one_secret(self) -> dict[str, tuple[str, ...]]:
-        """Return for a column those that it gives away or that give it away, all randomized."""
+        """Return for a column those that it gives away or that give it away."""
         found: dict[str, set[str]] = {}
         for one in self._giveaways:
-            if one.column not in self._allowed:
-                pair = [self._plan.columns[name] for name in (one.column, one.of)]
-                for column, other in (pair, reversed(pair)):
-                    found.setdefault(column, set()).add(other)
+            pair = [self._plan.columns[name] for name in (one.column, one.of)]
+            for column, other in (pair, reversed(pair)):
+                found.setdefault(column, set()).add(other)
         return {column: tuple(sorted(others)) for column, others in found.items()}
 
     @cached_property

@@ -192,12 +192,6 @@ def open_study(admin: RestClient, study: str, title: str, owners: list[str]) -> 
     }
 
 
-def publish(agent: RestClient) -> dict[str, Any]:
-    """Have an owner's agent publish, and wait until its release is sealed."""
-    started = agent.post("/v1/publications")
-    return agent.wait(f"/v1/publications/{started['id']}")
-
-
 def learn(analyst: RestClient, study: str, structure: dict[str, list[str]]) -> BayesNetMessage:
     """Run the job and fetch its model."""
     spec = {"kind": "bayes-net-parameters", "structure": structure}
@@ -215,7 +209,7 @@ Say = Callable[[str, float], None]
 def demonstrate(
     scenario: Scenario, out: Path, *, seed: int | None, say: Say
 ) -> tuple[DemoOutcome, Folder]:
-    """Run a scenario with one miner process and one agent process per owner.
+    """Run a scenario with a miner process and the commands of each owner's agent.
 
     Args:
         scenario: what to run.
@@ -245,14 +239,11 @@ def demonstrate(
         _keys(folder, list(sites.values()), seed)
         for owner, secret in open_study(admin, STUDY, scenario.title, owners(scenario)).items():
             write_secret(folder.invitation(owner), secret)
-        agents = {}
         for i, (owner, site) in enumerate(sites.items()):
-            say(f"starting the agent of {owner}", 0.2 + 0.3 * i / len(sites))
-            agent = _start_agent(processes, owner, site, folder.invitation(owner))
-            agents[owner] = callers.enter_context(agent)
-        for i, (owner, agent) in enumerate(agents.items()):
-            say(f"{owner} randomizes and publishes", 0.5 + 0.3 * i / len(agents))
-            publish(agent)
+            say(f"{owner} joins, randomizes and publishes", 0.2 + 0.6 * i / len(sites))
+            invitation = str(folder.invitation(owner))
+            run("owner_agent", "join", "--secret-file", invitation, "--site", str(site))
+            run("owner_agent", "publish", "--yes", "--no-report", "--site", str(site))
         outcome = conclude(
             folder, scenario, admin, list(sites.values()), seed=seed, began=began, say=say
         )
@@ -301,13 +292,6 @@ def conclude(
     (folder.root / "model.bif").write_text(bif, encoding="utf-8")
     write_report(folder.report, sites, scenario, outcome, model)
     return outcome
-
-
-def _start_agent(processes: Processes, owner: str, site: Path, invitation: Path) -> RestClient:
-    run("owner_agent", "join", "--secret-file", str(invitation), "--site", str(site))
-    url = processes.serve(f"agent-{owner}", "owner_agent", "serve", "--site", str(site))
-    token = (site.parent / ".pramana" / "agent.token").read_text(encoding="utf-8").strip()
-    return RestClient(url, token)
 
 
 def _keys(folder: Folder, sites: list[Path], seed: int | None) -> None:

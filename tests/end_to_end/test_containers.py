@@ -108,7 +108,6 @@ class Machine:
             **os.environ,
             "PATH": self.path,
             "PRAMANA_ROOT": str(self.inside(service, "/")),
-            "PRAMANA_HOST": "127.0.0.1",
             "PRAMANA_PORT": str(self.ports.get(service, 0)),
         }
 
@@ -171,8 +170,8 @@ def secrets_of(machine: Machine, owner: str) -> dict[str, bytes]:
     home = machine.volume(owner)
     state = home / ".pramana"
     table = (home / "table.csv").read_bytes()
-    tokens = [state / "agent.token", *sorted((state / "tokens").iterdir())]
-    assert len(tokens) == 2
+    tokens = sorted((state / "tokens").iterdir())
+    assert len(tokens) == 1
     return {
         "draw": (state / "keys" / "draw.key").read_bytes().strip(),
         "linkage": (state / "keys" / "linkage.key").read_bytes().strip(),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import signal
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,15 +14,13 @@ from owner_agent.release.agreement import join
 from owner_agent.site.site import Site, load_site
 from owner_agent.state.environment import Environment, TlsFiles
 from owner_agent.state.keys import KeyStore
-from pramana.demo.run import RestClient
 from pramana_core.errors import Refused, Unreachable
 from tests.certificates import Authority
 from tests.end_to_end.conftest import served
-from tests.forked import Forked
+from tests.forked import Forked, run_command
 
 pytestmark = pytest.mark.end_to_end
 
-PARTS = {"part_records": 10}
 ONCE = Environment(attempts=1)
 
 KILLED = """
@@ -115,7 +112,7 @@ def killed(script: str, *words: str) -> None:
     assert Forked(KILLED + script, *words).wait() == -signal.SIGKILL
 
 
-def test_certificates_open_the_door_and_what_was_killed_goes_on(secured: Secured, until):
+def test_certificates_open_the_door_and_what_was_killed_goes_on(secured: Secured):
     invited = secured.admin.post("/v1/studies/trial/invitations", json={"owner": "north"})
     secret = invited.raise_for_status().json()["secret"]
     with pytest.raises(Unreachable):
@@ -136,29 +133,11 @@ def test_certificates_open_the_door_and_what_was_killed_goes_on(secured: Secured
     with pytest.raises(Refused):
         join(site, secret, ONCE)
 
-    ready = secured.root / "killed.ready"
-    words = ["serve", "--site", path, "--port", "0", "--ready-file", str(ready)]
-    agent = Forked(KILLED + IN_MID_UPLOAD, *words)
-    try:
-        until(ready.exists, agent)
-        with told(site, json.loads(ready.read_text())["url"]) as caller:
-            caller.post("/v1/publications", PARTS)
-        assert agent.wait() == -signal.SIGKILL
-    finally:
-        agent.kill()
+    publish = ["publish", "--yes", "--part-records", "10", "--site", path]
+    killed(IN_MID_UPLOAD, *publish)
     (release,) = secured.releases()
     assert (release["state"], release["parts_received"]) == ("open", [0, 1, 2, 3, 4])
-    with (
-        served(secured.root, "agent", "owner_agent", "--site", path) as url,
-        told(site, url) as caller,
-    ):
-        started = caller.post("/v1/publications", PARTS)
-        caller.wait(f"/v1/publications/{started['id']}")
+    assert run_command("owner_agent", *publish).returncode == 0
     (sealed,) = secured.releases()
     assert (sealed["state"], sealed["digest"]) == ("sealed", release["digest"])
     assert sealed["parts_received"] == list(range(20))
-
-
-def told(site: Site, url: str) -> RestClient:
-    """Return the agent that serves a site, as its custodian speaks to it."""
-    return RestClient(url, (site.state / "agent.token").read_text().strip(), seconds=None)

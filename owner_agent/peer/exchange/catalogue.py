@@ -39,7 +39,6 @@ from owner_agent.peer.protocol.messages import (
 )
 from owner_agent.peer.protocol.steps import Holdings, cross_parents, preceding
 from owner_agent.randomize.draws import pseudonyms
-from owner_agent.release.fingerprints import Values, values_of
 from owner_agent.site.planning import PlannedSite, planned
 from owner_agent.site.site import Site
 from owner_agent.state.keys import KeyStore, Secrets
@@ -167,8 +166,8 @@ def require_distinct(names: Sequence[str], where: str) -> None:
 class LocalRecords:
     """This owner's records: never sent, and exact for its own learning.
 
-    `keys` ascend and `columns` follow them; `names` are the session's variables that it has.
-    `values` is the table as the ledger knows its columns again.
+    `keys` ascend and `columns` follow them; `names` are the session's variables that it has, and
+    `one_secret` is that of `Encoded`.
     """
 
     site: Site
@@ -177,7 +176,7 @@ class LocalRecords:
     keys: Pseudonyms
     columns: dict[str, Codes]
     names: tuple[str, ...]
-    values: Values
+    one_secret: Mapping[str, tuple[str, ...]]
 
     @property
     def domain(self) -> Domain:
@@ -212,8 +211,7 @@ def hold(
     keys = pseudonyms(secrets, proposal.study, table.record_ids, progress)
     order = key_order(keys)
     columns = {name: codes[order] for name, codes in table.columns.items()}
-    values = values_of(secrets.draw, table.record_ids, table.columns, plan.columns)
-    return LocalRecords(site, plan, secrets, keys[order], columns, names, values)
+    return LocalRecords(site, plan, secrets, keys[order], columns, names, table.one_secret)
 
 
 def offer(

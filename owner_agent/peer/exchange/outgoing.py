@@ -25,6 +25,7 @@ from owner_agent.peer.exchange.incoming import Bodies, packed, session_entry
 from owner_agent.peer.protocol.messages import Announcement, BlockCost, Package, Proposal
 from owner_agent.randomize.reports import Randomized, SortedReports
 from owner_agent.release.composition import (
+    joined,
     known_entries,
     planned_draws,
     population_of,
@@ -32,7 +33,6 @@ from owner_agent.release.composition import (
     sketch_of,
 )
 from owner_agent.release.corrections import CorrectedRelease, OwnRecords, ReleaseHistory, settle
-from owner_agent.release.fingerprints import fingerprint_of, recognized
 from owner_agent.release.ledger import Draw, Entry, Ledger
 from owner_agent.release.outbox import PreparedRelease, discard
 from owner_agent.report.whole_study import grown, number_of
@@ -128,7 +128,7 @@ def draws_of(
         lambda identity: population_of(holding.keys, identity, entries),
         settled.epochs,
     )
-    return recognized(draws, holding.values, entries)
+    return joined(draws, holding.one_secret)
 
 
 def outgoing(
@@ -191,7 +191,6 @@ def outgoing(
         state="sending",
         draws=draws,
         sketch=sketch_of(holding.keys),
-        fingerprint=fingerprint_of(holding.values, [draw.column for draw in draws]),
         beginning=past.beginning,
     )
     return Outgoing(package, entry, bodies, settled)

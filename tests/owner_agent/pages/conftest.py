@@ -12,7 +12,6 @@ from owner_agent.pages.app import add_pages
 from tests.miner_service.http.pages.browsers import Browser
 
 URL = "http://127.0.0.1:8100"
-TOKEN = "agent-token-for-tests"
 
 
 class OwnersBrowser(Browser):
@@ -41,7 +40,7 @@ class OwnersBrowser(Browser):
 @pytest.fixture
 def served(bench):
     """The agent's application with its pages, and their link."""
-    app = create_app(bench.folder / "site.toml", TOKEN, bench.environment)
+    app = create_app(bench.folder / "site.toml", bench.environment)
     link = add_pages(app, URL)
     return SimpleNamespace(app=app, link=link)
 

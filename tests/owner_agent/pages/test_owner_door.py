@@ -13,7 +13,7 @@ import uvicorn
 
 from owner_agent.http import create_app
 from owner_agent.pages.app import add_pages
-from tests.owner_agent.pages.conftest import TOKEN, URL, OwnersBrowser
+from tests.owner_agent.pages.conftest import URL, OwnersBrowser
 
 PAGES = ("", "plan", "plan/report", "publish", "left", "corrections", "peers", "publications/x")
 
@@ -53,13 +53,6 @@ def test_nobody_else_sees_a_page(served, browser, stranger):
     for page in PAGES:
         assert browser.get(f"/pages/{page}").status_code in (200, 404), page
         assert stranger.get(f"/pages/{page}").status_code == 401, page
-        # The agent's token is for programs, and opens no page.
-        bearer = {"Authorization": f"Bearer {TOKEN}"}
-        assert stranger.get(f"/pages/{page}", headers=bearer).status_code == 401, page
-
-
-def test_a_cookie_opens_no_api(browser):
-    assert browser.get("/v1/ledger").status_code == 401
 
 
 @pytest.mark.parametrize(
@@ -169,7 +162,7 @@ def test_a_page_that_fails_says_nothing_of_what_it_met(bench, monkeypatch, capfd
         raise ValueError("PATIENT-00001 smokes")
 
     monkeypatch.setattr("owner_agent.pages.revealing.LedgerSummary.of", fails)
-    app = create_app(bench.folder / "site.toml", TOKEN, bench.environment)
+    app = create_app(bench.folder / "site.toml", bench.environment)
     with socket.create_server(("127.0.0.1", 0)) as sock:
         url = f"http://127.0.0.1:{sock.getsockname()[1]}"
         link = add_pages(app, url)

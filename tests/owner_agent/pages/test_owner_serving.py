@@ -12,8 +12,6 @@ from contextlib import contextmanager
 import httpx
 import pytest
 
-from owner_agent.http import ListenAddress, serve_agent
-from pramana_core.errors import OptionError
 from tests.forked import Forked
 
 LINK = re.compile(r"it works once: (http://127\.0\.0\.1:(\d+)/pages/enter\?key=\S+)")
@@ -43,12 +41,8 @@ def test_the_command_opens_by_its_link_and_ends_well(bench):
         assert told["pid"] == process.pid
         found = LINK.search(log.read_text())
         assert found is not None, log.read_text()
-        token = (bench.state / "agent.token").read_text().strip()
         with httpx.Client(timeout=None) as client:
             assert client.get(told["url"] + "/healthz").json() == {"status": "ok"}
-            bearer = {"Authorization": f"Bearer {token}"}
-            status = client.get(told["url"] + "/v1/status", headers=bearer)
-            assert status.json()["owner"] == "clinic-north"
             assert client.get(told["url"] + "/pages/").status_code == 401
             assert client.get(found[1]).status_code == 200
             for page in ("", "plan", "publish", "left", "corrections", "peers"):
@@ -61,17 +55,8 @@ def test_the_command_opens_by_its_link_and_ends_well(bench):
         # No other address of this machine has it.
         with socket.socket() as other:
             assert other.connect_ex(("127.0.0.2", int(found[2]))) != 0
-    for never in ("Traceback", "PATIENT", token):
+    for never in ("Traceback", "PATIENT"):
         assert never not in log.read_text()
-
-
-@pytest.mark.end_to_end
-def test_for_other_machines_there_are_no_pages(bench):
-    with serving(bench, signal.SIGTERM, "--allow-remote") as (_, told, log):
-        assert httpx.get(told["url"] + "/healthz", timeout=None).status_code == 200
-        assert httpx.get(told["url"] + "/pages/", timeout=None).status_code == 404
-        assert httpx.get(told["url"] + "/", timeout=None).status_code == 404
-    assert "/pages/" not in log.read_text()
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org"])
@@ -79,17 +64,3 @@ def test_other_addresses_are_refused(command, host):
     done = command("serve", "--host", host)
     assert done.exit_code == 2
     assert "reachable from other machines" in done.err
-
-
-def test_an_address_of_others_gets_no_pages_though_they_are_asked_for(bench, monkeypatch):
-    """However it is called: `add_pages` is for loopback alone."""
-    monkeypatch.setattr("owner_agent.http._Announcing.run", lambda *_a, **_k: None)
-    asked = []
-    listen = ListenAddress("0.0.0.0", 0, allow_remote=True)
-    serve_agent(
-        bench.folder / "site.toml", bench.environment, listen,
-        lambda _app, url: asked.append(url) or url,
-    )  # fmt: skip
-    assert asked == []
-    with pytest.raises(OptionError):
-        ListenAddress("0.0.0.0", 0)

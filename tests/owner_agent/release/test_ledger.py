@@ -31,7 +31,7 @@ def _draw(
     return Draw(column, variable, draw_id, epsilon, form, population, same_as)
 
 
-def _entry(name="r-1", state="sealed", draws=None, sketch=b"", fingerprint=b""):
+def _entry(name="r-1", state="sealed", draws=None, sketch=b""):
     return Entry(
         "http://m",
         "asia",
@@ -47,7 +47,6 @@ def _entry(name="r-1", state="sealed", draws=None, sketch=b"", fingerprint=b""):
         None,
         tuple(draws or [_draw()]),
         sketch,
-        fingerprint,
     )
 
 
@@ -57,7 +56,7 @@ def test_what_is_written_is_read_again(tmp_path):
     assert not (tmp_path / "state").exists()
     public = _draw("b", "2", math.inf, randomized=False, same_as=("a", "c"))
     draws = [_draw(population="p"), public]
-    entry = _entry(draws=draws, sketch=bytes(range(32)), fingerprint=b"sealed")
+    entry = _entry(draws=draws, sketch=bytes(range(32)))
     ledger.add(entry)
     assert Ledger(tmp_path / "state").entries() == (entry,)
     later = MOMENT.astimezone(timezone(timedelta(hours=5))) + timedelta(hours=1)

@@ -4,13 +4,10 @@ import hashlib
 import json
 import math
 import shutil
-import sqlite3
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import httpx
-import numpy as np
 import pytest
 
 from owner_agent.release.composition import spent
@@ -19,7 +16,7 @@ from owner_agent.release.outbox import MANIFEST, prepare
 from owner_agent.release.publish import withdraw
 from owner_agent.site.planning import planned
 from owner_agent.state import private_files
-from owner_agent.state.private_files import TokenStore, publishing_alone
+from owner_agent.state.private_files import publishing_alone
 from pramana_core.channels import Identity
 from pramana_core.errors import (
     Conflict,
@@ -371,62 +368,11 @@ UNDER_OTHER_NAMES = (
 )
 
 
-def _under_other_names(bench, site_text, table):
-    """Rename the column and the variable of what smokers are, relabel it, and swap two columns."""
-    for old, new in UNDER_OTHER_NAMES:
-        site_text = site_text.replace(old, new)
-    lines = [line.split(",") for line in table.splitlines()]
-    lines[0][1] = "tobacco"
-    for line in lines[1:]:
-        line[1] = {"yes": "Y", "no": "N"}[line[1]]
-    swapped = "".join(f"{a},{d},{c},{b},{e}\n" for a, b, c, d, e in lines)
-    bench.write(site_text, table=swapped)
-
-
-@pytest.mark.parametrize("study", ["asia", "europe"])
-def test_renaming_column_and_variable_together_hides_nothing(bench, site_text, table_text, study):
-    """In another study the pseudonyms are others too: the records are known by their ids."""
-    published(bench)
-    TokenStore(bench.state).save("europe", TokenStore(bench.state).load("asia"))
-    site_text = site_text.replace('study = "asia"', f'study = "{study}"')
-    _under_other_names(bench, site_text, table_text(60))
-    before = bench.files()
-    with pytest.raises(PlanConflict) as raised:
-        published(bench)
-    old, new = math.log(7.5), math.log(7.5) + math.log(3.75)
-    assert (
-        "column 'tobacco' has the values of column 'smokes' that left before under another name:"
-        f" epsilon {old:.4g} would become {new:.4g}"
-    ) in raised.value.message
-    assert "--accept-added-loss" in raised.value.remedy
-    assert bench.files() == before
-    published(bench, accept_added_loss=True)
-    # No key is needed to read it off the ledger from now on.
-    shutil.rmtree(bench.state / "keys")
-    spent_so_far = spent(Ledger(bench.state).entries())
-    assert spent_so_far["smokes"] == spent_so_far["tobacco"] == pytest.approx(new)
-
-
-def test_a_ledger_without_fingerprints_knows_names_alone(bench, site_text, table_text):
-    """As one of version 1 is, in which columns left before any were kept."""
-    published(bench)
-    with closing(sqlite3.connect(bench.state / "ledger.sqlite")) as connection, connection:
-        connection.execute("DELETE FROM fingerprints")
-    _under_other_names(bench, site_text, table_text(50))
-    published(bench)
-    spent_so_far = spent(Ledger(bench.state).entries())
-    assert spent_so_far["tobacco"] == pytest.approx(math.log(3.75))
-    assert spent_so_far["smokes"] == pytest.approx(math.log(7.5))
-
-
 def test_the_ledger_holds_no_value_of_a_column(bench, table_text):
     published(bench)
     content = (bench.state / "ledger.sqlite").read_bytes()
     for line in table_text(50).splitlines()[1:]:
         assert line.split(",")[0].encode() not in content
-    (entry,) = Ledger(bench.state).entries()
-    values = np.array([i % 3 != 0 for i in range(50)], dtype="<u2")
-    assert values.tobytes()[:16] not in entry.fingerprint
 
 
 def test_a_copy_of_a_column_is_not_refused_at_first_and_its_losses_add(bench, site_text):

@@ -16,7 +16,6 @@ from owner_agent.randomize.draws import pseudonyms
 from owner_agent.randomize.reports import randomize
 from owner_agent.release import memory, outbox, randomized
 from owner_agent.release.corrections import SortedRuns
-from owner_agent.release.fingerprints import SAMPLED, fingerprint_of, values_of
 from owner_agent.release.randomized import TableRecords
 from owner_agent.site.planning import planned
 from owner_agent.state.keys import KeyStore
@@ -27,20 +26,19 @@ from tests.owner_agent.release.publishing import published
 HEAD = "patient_id,smokes,age,region,diary\n"
 
 
-def records_of(bench, rows, watch=lambda *_: None, known=None):
+def records_of(bench, rows, watch=lambda *_: None):
     """Return the bench's records, read so many rows at a time."""
     plan = planned(bench.site)
     secrets = KeyStore(bench.state).load()
-    return TableRecords(bench.site, "asia", plan, secrets, watch, rows, known)
+    return TableRecords(bench.site, "asia", plan, secrets, watch, rows)
 
 
 def in_memory(bench):
-    """Return the reports and the values of the bench's table by way of the whole table."""
+    """Return the reports of the bench's table by way of the whole table."""
     plan, secrets = planned(bench.site), KeyStore(bench.state).load()
     table = encode(bench.site, plan)
     keys = pseudonyms(secrets, "asia", table.record_ids)
-    values = values_of(secrets.draw, table.record_ids, table.columns, plan.columns)
-    return randomize(plan.plan, secrets, "asia", keys, table.columns), values
+    return randomize(plan.plan, secrets, "asia", keys, table.columns)
 
 
 def shuffled(text, seed=3):
@@ -62,7 +60,7 @@ def in_chunks(request, monkeypatch):
 def test_chunks_of_any_length_give_what_the_whole_table_gives(bench, table_text, rows):
     count = 50 if rows < 50 else 1_300
     bench.write(table=shuffled(table_text(count)))
-    whole, values = in_memory(bench)
+    whole = in_memory(bench)
     records = records_of(bench, rows)
     made = records.drawn(planned(bench.site).plan, {})
     assert made.keys[:].tobytes() == whole.keys.tobytes()
@@ -70,19 +68,6 @@ def test_chunks_of_any_length_give_what_the_whole_table_gives(bench, table_text,
         assert made.columns[name][:].tobytes() == column.tobytes()
         assert made.columns[name].dtype == column.dtype
     assert made.digest == whole.digest
-    columns = list(values.columns)
-    assert fingerprint_of(records.values, columns) == fingerprint_of(values, columns)
-    assert len(records.values.names) == min(count, SAMPLED)
-
-
-def test_records_that_the_ledger_sampled_are_kept_beside_the_smallest(bench, table_text):
-    bench.write(table=table_text(1_300))
-    _, values = in_memory(bench)
-    known = np.sort(values.names)[-5:]
-    records = records_of(bench, 100, known=known)
-    records.drawn(planned(bench.site).plan, {})
-    assert set(known) <= set(records.values.names)
-    assert len(records.values.names) == SAMPLED + 5
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".parquet"])
@@ -101,7 +86,7 @@ def test_formats_are_read_in_chunks_alike(bench, site_text, table_text, suffix):
         with pa.output_stream(path) as out:  # compresses by the name
             pa.csv.write_csv(table, out)
     bench.write(site_text.replace("patients.csv", path.name))
-    whole, _ = in_memory(bench)
+    whole = in_memory(bench)
     seen = []
     records = records_of(bench, 8, lambda *step: seen.append(step))
     assert records.drawn(planned(bench.site).plan, {}).digest == whole.digest
@@ -115,7 +100,7 @@ def test_formats_are_read_in_chunks_alike(bench, site_text, table_text, suffix):
 def test_what_is_published_hangs_neither_on_chunks_nor_on_the_order_of_rows(
     bench, table_text, site_text
 ):
-    whole = in_memory(bench)[0]
+    whole = in_memory(bench)
     bench.write(site_text, shuffled(table_text(50)))
     published(bench)
     (release,) = bench.miner.sealed()
@@ -197,7 +182,7 @@ def test_killed_between_runs_and_their_merge(bench, monkeypatch, killed):
     assert not bench.miner.requests
     published(bench)
     (release,) = bench.miner.sealed()
-    whole = outbox.Outgoing.of(in_memory(bench)[0])
+    whole = outbox.Outgoing.of(in_memory(bench))
     expected = outbox.prepare(bench.folder / "expected", whole, 20).manifest
     assert release["manifest"].parts == expected.parts
 

@@ -224,20 +224,6 @@ channel = { kind = "symmetric", p = 0.5 }
     assert {draw.epsilon for draw in tree.draws} == {2}
 
 
-def test_two_columns_that_are_one_secret_count_a_tree_once(private, private_text, rows, written):
-    twice = [f"{row},{row.split(',')[2]}" for row in rows]
-    again = """
-[[share_model.attributes]]
-column = "house"
-categories = ["north", "south", "east", "west"]
-"""
-    private.write(private_text + again, written(twice).replace("diagnosis\n", "diagnosis,house\n"))
-    shared(private)
-    (entry,) = Ledger(private.state).entries()
-    assert {draw.column: draw.same_as for draw in entry.draws}["house"] == ("ward",)
-    assert set(losses(entry.draws).values()) == {2}
-
-
 def test_a_second_tree_is_refused_unless_the_file_or_the_custodian_allows_it(
     private, private_text, rows, written
 ):
