@@ -27,7 +27,6 @@ from pramana_core.marginals.counts import ReportedCounts, Tensor, tabulate
 from pramana_core.pictures import plots as style
 from pramana_core.plan import Block, Plan
 from pramana_core.privacy import Amplification, conditional_entropy, gamma, gamma_within_groups
-from pramana_core.privacy.posterior import kl_divergence, predicted_log_odds_se
 from pramana_core.ties import first_largest
 
 # Ma figure 3.1: privacy on average, as conditional entropy, against the parameter p.
@@ -363,8 +362,19 @@ def dependence_score(counts: Tensor, covariance: Tensor) -> float:
 def _predicted(plan: Plan) -> tuple[float, float]:
     """Return the standard errors of ln r and of ln r^ that are expected before any data."""
     a, b = (block.channel for block in plan.blocks)
-    clean = predicted_log_odds_se(_FAIR, Identity(2), Identity(2), RECORDS)
-    return clean, predicted_log_odds_se(_FAIR, a, b, RECORDS)
+    clean = predicted_log_odds_se(Identity(2), Identity(2))
+    return clean, predicted_log_odds_se(a, b)
+
+
+def predicted_log_odds_se(a: Transition, b: Transition) -> float:
+    """Return the error of the log odds ratio of two independent fair bits through some channels.
+
+    To first order the estimate is a mean over the records of a function of the report.
+    """
+    reported = b.apply(a.apply(_FAIR, 0), 1)
+    slopes = np.array([[1.0, -1.0], [-1.0, 1.0]]) / _FAIR
+    of_report = b.solve_adjoint(a.solve_adjoint(slopes, 0), 1)
+    return math.sqrt(float((reported * np.square(of_report)).sum()) / RECORDS)
 
 
 def _frame(clean: Tensor, estimated: Tensor, scores: Tensor) -> pd.DataFrame:
@@ -571,7 +581,7 @@ def divergence(pmf: Tensor, counts: Tensor, share: float = _MIXED) -> float:
         share: of the uniform distribution in the mixture.
     """
     estimate = (1 - share) * counts / counts.sum() + share / counts.size
-    return kl_divergence(pmf, estimate)
+    return float(stats.entropy(pmf, estimate, base=2))
 
 
 def half_a_record(cells: int, records: int) -> float:

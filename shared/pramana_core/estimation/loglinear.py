@@ -586,64 +586,6 @@ class FactoredModel:
         return tuple(axis for axis in range(len(self.shape)) if axis not in axes)
 
 
-class Effects:
-    """How the logarithms of a model's cells follow those of its conditional probabilities.
-
-    Nothing is listed: a cell has one probability of each factor, and places of these are all that
-    is kept. A move of the parameters is a share of themselves by which they grow; from each row of
-    probabilities its mean is taken off, so that the row still sums to 1.
-    """
-
-    def __init__(self, model: FactoredModel):
-        self._shape = model.shape
-        codes = np.indices(model.shape).reshape(len(model.shape), -1)
-        places, rows = [], []
-        first, row = 0, 0
-        for own, given in model.every:
-            sizes = [model.shape[axis] for axis in (*given, *own)]
-            number, width = math.prod(sizes), math.prod(model.shape[axis] for axis in own)
-            places.append(first + np.ravel_multi_index([codes[a] for a in (*given, *own)], sizes))
-            rows.append(row + np.arange(number) // width)
-            first, row = first + number, row + number // width
-        self.factors = len(places)
-        self._places, self._rows, self._parameters = np.stack(places), np.concatenate(rows), first
-
-    def shares(self, theta: Tensor) -> tuple[Tensor, Tensor]:
-        """Return of a distribution, (cells), the share each parameter has in its row, and its mass.
-
-        The mass is the probability of what the parameter is of.
-        """
-        mass = self._summed(np.broadcast_to(theta, self._places.shape))
-        return _share(mass, self._of_rows(mass), 0.0), mass
-
-    def along(self, share: Tensor, move: Tensor) -> Tensor:
-        """Return by what share of itself each factor of each cell grows: (factors, cells)."""
-        grown: Tensor = (move - self._of_rows(share * move))[self._places]
-        return grown
-
-    def slopes(self, share: Tensor, of_cells: Tensor) -> Tensor:
-        """Return slopes by the parameters, of those by the factors of each cell."""
-        summed = self._summed(of_cells)
-        return summed - share * self._of_rows(summed)
-
-    def moved(self, theta: Tensor, share: Tensor, move: Tensor) -> Tensor:
-        """Return the cells, in their shape, when each probability grows by a share of itself.
-
-        What would be negative, or near 0, is put well inside; what has no bound gets one.
-        """
-        grown = np.clip(1 + self.along(share, move), _INSIDE, _FAR)
-        moved: Tensor = (theta * grown.prod(axis=0)).reshape(self._shape)
-        return moved
-
-    def _summed(self, of_cells: Tensor) -> Tensor:
-        summed = np.bincount(self._places.ravel(), of_cells.ravel(), self._parameters)
-        return np.asarray(summed, dtype=np.float64)
-
-    def _of_rows(self, parameters: Tensor) -> Tensor:
-        total: Tensor = np.bincount(self._rows, parameters).astype(np.float64)[self._rows]
-        return total
-
-
 def _share(part: Tensor, whole: Tensor, otherwise: float) -> Tensor:
     """Return part / whole, and another value where the whole is 0."""
     share: Tensor = np.full(part.shape, otherwise)

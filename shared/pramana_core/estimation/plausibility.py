@@ -4,25 +4,24 @@ Under the declared channels the reports of any true table are spread as P' of th
 true table gives speaks against the declaration, and is weighed by bets whose error rate holds for
 any number of records and any true values, without an approximation.
 
-Also here:
-
-* Evidence against declared channels from one table of reports, as what fair bets against them
-  win.
+Odds w(report) >= 0 are fair if their mean is 1 at most under every truth: (P w)_l <= 1 for each
+l. The product of fair odds over independent reports then has a mean of 1 at most, whatever the
+true values of the records are and however many there are (an e-value): it is 1/p or more with
+probability p at most (Markov). So is a mean of such products, however they depend on each other.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
-from pramana_core.channels import CONDITION_LIMIT, RESOLUTION, Listed, StructuralZeros, Transition
+from pramana_core.channels import CONDITION_LIMIT, Listed, StructuralZeros, Transition
 from pramana_core.estimation.axes import Axis, Stratum, axes_of, moment
 from pramana_core.estimation.likelihood import climb, start
 from pramana_core.estimation.loglinear import FactoredModel
@@ -30,125 +29,14 @@ from pramana_core.marginals.counts import Codes, ReportedCounts, Tensor
 from pramana_core.plan import Plan
 from pramana_core.ties import first_largest, reaches
 
-# Evidence against declared channels from one table of reports, as what fair bets against them win.
-#
-# Odds w(report) >= 0 are fair if their mean is 1 at most under every truth: (P w)_l <= 1 for each
-# l. The product of fair odds over independent reports then has a mean of 1 at most, whatever the
-# true values of the records are and however many there are (an e-value): it is 1/p or more with
-# probability p at most (Markov). So is a mean of such products, however they depend on each other.
+RATE = 0.001
+"""A release is called inconsistent at a p-value of at most this: honest ones at most so often."""
 
 SHARES = (0.0, 1 / 8, 1 / 4, 1 / 2, 1.0)
 """Where records are cut into pieces: on each is bet what was learned from those before it."""
 
-_ROUNDING = 1e-12
-_LISTED = 1 << 16
-
-
-@dataclass(frozen=True)
-class BettingStrategy:
-    """How odds are found; that they are fair does not depend on it.
-
-    Bets are made where what was seen is `hint` standard deviations beyond what chance explains.
-    """
-
-    tolerance: float = 0.5
-    steps: int = 300
-    boldest: float = 0.9
-    hint: float = 1.0
-
-
-def evidence(
-    pieces: Sequence[Tensor], channels: tuple[Transition, ...], betting: BettingStrategy
-) -> float:
-    """Return the logarithm of what is won by betting on each piece what those before it tell.
-
-    Args:
-        pieces: reported counts of parts of the records, cut at `SHARES` without looking at them; an
-            axis per channel.
-        channels: what is declared.
-        betting: how odds are found.
-    """
-    channels = tuple(map(_listed, channels))
-    won = 0.0
-    learned = np.zeros_like(pieces[0])
-    for piece in pieces:
-        odds = _odds(Stratum(learned, channels), betting)
-        if odds is not None:
-            won += _won(Stratum(piece, channels), odds)
-        learned = learned + piece
-    return won
-
-
-def _listed(channel: Transition) -> Transition:
-    if channel.mixture is not None or math.prod(channel.shape) > _LISTED:
-        return channel
-    return Listed(channel.matrix())
-
-
-def _won(reported: Stratum, odds: Tensor) -> float:
-    """Return the logarithm of what odds win on reports; they are made fair if they are not."""
-    fair = max(1.0, float(reported.adjoint(odds.reshape(-1, 1)).max()) * (1 + _ROUNDING))
-    return float((reported.reported * np.log(odds / fair)).sum())
-
-
-def _odds(learned: Stratum, betting: BettingStrategy) -> Tensor | None:
-    """Return the odds to bet at, or None where nothing speaks against the channels so far.
-
-    With n the reports learned from and t the most likely true table, n / P't is fair and grows
-    fastest (the reverse information projection: Gruenwald, de Heide and Koolen 2024, Safe testing);
-    that it is fair is what certifies the maximum in `pramana_core.estimation.likelihood`. The
-    odds are drawn towards 1 by the share of the distance from the image that chance alone explains
-    (James and Stein 1961).
-    """
-    reported = learned.reported
-    records = float(reported.sum())
-    if records == 0:
-        return None
-    seen = reported[reported > 0]
-    saturated = float((seen * np.log(seen / records)).sum())
-    chance = _chance(learned)
-    enough = saturated - (chance + betting.hint * math.sqrt(2 * chance)) / 2
-    best = climb(
-        [learned],
-        FactoredModel(learned.shape),
-        start([learned])[0],
-        tolerance=betting.tolerance,
-        steps=betting.steps,
-        enough=enough,
-    )
-    reached = float(best.log_likelihood[0])
-    if reached >= enough:
-        return None
-    free = reported.size - int((best.table * records > 1).sum())
-    distance = 2 * (saturated - reached)
-    boldness = min(betting.boldest, 1 - max(free, 1) / distance)
-    if boldness <= 0:
-        return None
-    expected = learned.expected(best.probabilities).reshape(reported.shape) * records
-    ratio = np.divide(reported, expected, out=np.zeros(reported.shape), where=expected > 0)
-    odds: Tensor = 1 - boldness + boldness * ratio
-    return odds
-
-
-def _chance(learned: Stratum) -> float:
-    """Return about how far from the image (twice the log-likelihood) chance alone brings reports.
-
-    It is the number of directions in which the image ends or does not extend.
-    """
-    true = math.prod(learned.shape)
-    if learned.reported.size == true and all(
-        c.condition_number <= CONDITION_LIMIT for c in learned.channels
-    ):
-        true = int((moment([learned]) > 0).sum())
-    return float(max(learned.reported.size - true, 1))
-
-
-RATE = 0.001
-"""A release is called inconsistent at a p-value of at most this: honest ones at most so often."""
-
 PAIRS = 128
-"""At most this many pairs of variables are examined: those that are reported together most, of
-equal ones neighbours in the plan first."""
+"""At most this many pairs of variables are examined, neighbours in the plan first."""
 
 PAIRS_TRIED = 8 * PAIRS
 """After so many pairs the search for small ones ends: joint blocks can make each of them large."""
@@ -165,9 +53,16 @@ RECORDS = 10_000_000
 LISTED_ROWS = 1024
 """Variables whose channel must be listed in a larger matrix are not examined."""
 
+HINT = 1.0
+"""Bets are made where reports are so many standard deviations beyond what chance explains."""
+
+STEPS = 300
+"""The most steps of a climb to the likeliest table; bets are fair wherever it ends."""
+
+_BOLDEST, _TOLERANCE = 0.9, 0.5
+_ROUNDING = 1e-12
+_LISTED = 1 << 16
 _LOUDEST = 700.0
-_SHARE_DIGITS = 7
-_TILE_CELLS = 128
 
 
 @dataclass(frozen=True)
@@ -216,11 +111,7 @@ class Plausibility:
         return self.tables[first_largest(evidence, scale=1.0)].variables
 
 
-def examine(
-    columns: Mapping[str, Codes],
-    plan: Plan,
-    betting: BettingStrategy = BettingStrategy(),
-) -> Plausibility:
+def examine(columns: Mapping[str, Codes], plan: Plan) -> Plausibility:
     """Weigh the evidence that reports were not made by the channels that a plan declares.
 
     All single variables are examined and up to `PAIRS` pairs, chosen by the plan alone.
@@ -229,75 +120,51 @@ def examine(
         columns: reported codes by variable, in an order that has nothing to do with the draws, as
             that of pseudonyms.
         plan: what is declared.
-        betting: how odds are found.
     """
-    tables, left_out = _tables(plan)
-    reports = _Pieces(columns, plan)
-    found = [TableEvidence(_names(axes), _evidence(reports, axes, betting)) for axes in tables]
+    chosen, left_out = _tables(plan)
+    names = list(map(_names, chosen))
+    records = min(len(next(iter(columns.values()))), RECORDS)
+    pieces = []
+    for begin, end in pairwise(sorted({int(share * records) for share in SHARES})):
+        part = {name: columns[name][begin:end] for name in plan.reported_sizes}
+        pieces.append(ReportedCounts(part, plan.reported_sizes).tables(names))
+    found = [
+        TableEvidence(own, _evidence(counts, axes))
+        for own, axes, *counts in zip(names, chosen, *pieces, strict=True)
+    ]
     return Plausibility(tuple(found), left_out)
 
 
-class _Pieces:
-    """Counts of reports in each piece of the records.
-
-    Neighbouring variables with few categories form tiles; what is counted is two tiles at once, of
-    which many pairs are sums.
-    """
-
-    def __init__(self, columns: Mapping[str, Codes], plan: Plan) -> None:
-        self._columns = columns
-        self._sizes = plan.reported_sizes
-        self._tile: dict[str, tuple[str, ...]] = {}
-        for tile in _tiles(self._sizes):
-            self._tile |= dict.fromkeys(tile, tile)
-        records = min(len(next(iter(columns.values()))), RECORDS)
-        self._cuts = sorted({int(share * records) for share in SHARES})
-        self._counted: dict[tuple[str, ...], list[ReportedCounts]] = {}
-
-    def tables(self, names: Sequence[str]) -> list[npt.NDArray[np.int64]]:
-        """Return the counts over some variables, axes in that order, of each piece."""
-        held = tuple(dict.fromkeys(n for name in names for n in self._tile[name]))
-        if math.prod(self._sizes[name] for name in held) > _TILE_CELLS**2:
-            return [piece.table(names) for piece in self._pieces(tuple(names))]
-        if held not in self._counted:
-            self._counted[held] = self._pieces(held)
-        return [piece.table(names) for piece in self._counted[held]]
-
-    def _pieces(self, names: tuple[str, ...]) -> list[ReportedCounts]:
-        sizes = {name: self._sizes[name] for name in names}
-        return [
-            ReportedCounts({name: self._columns[name][start:stop] for name in names}, sizes)
-            for start, stop in pairwise(self._cuts)
-        ]
-
-
-def _tiles(sizes: Mapping[str, int]) -> list[tuple[str, ...]]:
-    """Return runs of variables that have few cells together, or are alone."""
-    tiles: list[tuple[str, ...]] = []
-    cells = _TILE_CELLS
-    for name, size in sizes.items():
-        if tiles and cells * size <= _TILE_CELLS:
-            tiles[-1] += (name,)
-            cells *= size
-        else:
-            tiles.append((name,))
-            cells = size
-    return tiles
-
-
 def _tables(plan: Plan) -> tuple[list[list[Axis]], int]:
-    """Return the tables to examine, and how many are left out for their size or number."""
-    singles, pairs, count = _candidates(plan)
+    """Return the tables to examine, and how many are left out for their size or number.
+
+    They are those of randomized variables, and of pairs with one, of which some records report
+    both.
+    """
+    blocks = [block for block in plan.blocks if not block.channel.withheld]
+    names = [name for block in blocks for name in block.names]
+    exact = {name for block in blocks if block.channel.is_identity for name in block.names}
+    listed = {n for b in blocks if b.channel.listed_rows > LISTED_ROWS for n in b.names}
+    small = [name for name in names if name not in listed]
     chosen: dict[tuple[str, ...], list[Axis]] = {}
-    there = 0
-    for asked in singles:
-        there += _choose(plan, asked, COLUMN_CELLS, chosen)
+    there = sum(_choose(plan, (n,), COLUMN_CELLS, chosen) for n in small if n not in exact)
     alone = len(chosen)
-    for asked in itertools.islice(pairs, PAIRS_TRIED):
-        if len(chosen) - alone >= PAIRS:
-            break
-        there += _choose(plan, asked, PAIR_CELLS, chosen)
-    return list(chosen.values()), count - there
+    for pair in itertools.islice(_pairs(plan, small, exact), PAIRS_TRIED):
+        if len(chosen) - alone < PAIRS:
+            there += _choose(plan, pair, PAIR_CELLS, chosen)
+    count = len(names) - len(exact) + math.comb(len(names), 2) - math.comb(len(exact), 2)
+    apart = sum(_apart(block.channel) for block in blocks)
+    return list(chosen.values()), count - apart - there
+
+
+def _pairs(plan: Plan, names: Sequence[str], exact: set[str]) -> Iterator[tuple[str, str]]:
+    """Yield pairs with a randomized variable that are not surely too large, near ones first."""
+    sizes = {v.name: max(v.size, plan.reported_sizes[v.name]) for v in plan.domain}
+    for distance in range(1, len(names)):
+        for one, other in zip(names, names[distance:], strict=False):
+            small = sizes[one] * sizes[other] <= PAIR_CELLS and not {one, other} <= exact
+            if small and plan.reports_together((one, other)):
+                yield one, other
 
 
 def _choose(
@@ -310,80 +177,6 @@ def _choose(
         return False
     chosen.setdefault(_names(axes), axes)
     return True
-
-
-def _candidates(plan: Plan) -> tuple[list[tuple[str, ...]], Iterator[tuple[str, ...]], int]:
-    """Return what may be examined: single variables, then pairs, the most telling first.
-
-    Those that are surely too large are not among them, but in how many there are in all. Variables
-    that no record reports together are no pair.
-    """
-    plain = {
-        name: block.channel.is_identity
-        for block in plan.blocks
-        if not block.channel.withheld
-        for name in block.names
-    }
-    randomized = [name for name in plain if not plain[name]]
-    apart = sum(_apart(block.channel) for block in plan.blocks)
-    count = len(randomized) + math.comb(len(plain), 2) - math.comb(len(plain) - len(randomized), 2)
-    count -= apart
-    listed = {n for b in plan.blocks if b.channel.listed_rows > LISTED_ROWS for n in b.names}
-    singles: list[tuple[str, ...]] = [(name,) for name in randomized if name not in listed]
-    names = [name for name in plain if name not in listed]
-    return singles, _small_pairs(plan, names, plain), count
-
-
-def _small_pairs(
-    plan: Plan, names: Sequence[str], plain: Mapping[str, bool]
-) -> Iterator[tuple[str, ...]]:
-    """Yield pairs that are not both told as they are nor surely too large.
-
-    Those that more records report together come first, of equal ones those near in the plan.
-    """
-    if any(block.channel.choices for block in plan.blocks):
-        share = _together(plan)
-        shares = {pair: share(pair) for pair in _small_pairs_nearby(plan, names, plain)}
-        # Equal shares are multiples of 2^-32 that may differ by one.
-        pairs = [pair for pair in shares if shares[pair] > 0]
-        yield from sorted(pairs, key=lambda p: round(shares[p], _SHARE_DIGITS), reverse=True)
-    else:
-        yield from _small_pairs_nearby(plan, names, plain)
-
-
-def _small_pairs_nearby(
-    plan: Plan, names: Sequence[str], plain: Mapping[str, bool]
-) -> Iterator[tuple[str, ...]]:
-    reported, true = plan.reported_sizes, {v.name: v.size for v in plan.domain}
-    sizes = np.array([(reported[name], true[name]) for name in names]).reshape(-1, 2)
-    open_to_all = np.array([plain[name] for name in names], dtype=bool)
-    for distance in range(1, len(names)):
-        cells = (sizes[:-distance] * sizes[distance:]).max(axis=1)
-        wanted = (cells <= PAIR_CELLS) & ~(open_to_all[:-distance] & open_to_all[distance:])
-        for place in np.flatnonzero(wanted).tolist():
-            yield names[place], names[place + distance]
-
-
-def _together(plan: Plan) -> Callable[[tuple[str, ...]], float]:
-    """Return a function of two variables: the share of the records that report both."""
-    block_of = {name: block for block in plan.blocks for name in block.names}
-    alone = {
-        name: block.channel.share_reported(axis)
-        for block in plan.blocks
-        for axis, name in enumerate(block.names)
-    }
-    shared: Counter[tuple[str, ...]] = Counter()
-    for block in plan.blocks:
-        for choice in block.channel.choices:
-            for pair in itertools.combinations(choice.axes, 2):
-                shared[tuple(block.names[axis] for axis in pair)] += choice.weight
-
-    def share(pair: tuple[str, ...]) -> float:
-        first, second = pair
-        inside = block_of[first] is block_of[second] and block_of[first].channel.choices
-        return shared[pair] / RESOLUTION if inside else alone[first] * alone[second]
-
-    return share
 
 
 def _apart(channel: Transition) -> int:
@@ -399,15 +192,15 @@ def _names(axes: list[Axis]) -> tuple[str, ...]:
     return tuple(v.name for axis in axes for v in axis.variables)
 
 
-def _evidence(reports: _Pieces, axes: list[Axis], betting: BettingStrategy) -> float:
+def _evidence(counts: Sequence[npt.NDArray[np.int64]], axes: list[Axis]) -> float:
     """Return the logarithm of a table's evidence."""
     pieces = []
-    for counts in reports.tables(_names(axes)):
-        piece, impossible = _possible_reports(counts, axes)
+    for count in counts:
+        piece, impossible = _possible_reports(count, axes)
         if impossible:
             return math.inf
         pieces.append(piece)
-    return evidence(pieces, tuple(_possible_channel(axis.channel) for axis in axes), betting)
+    return evidence(pieces, tuple(_possible_channel(axis.channel) for axis in axes))
 
 
 def _possible_channel(channel: Transition) -> Transition:
@@ -425,3 +218,86 @@ def _possible_reports(counts: npt.NDArray[np.int64], axes: list[Axis]) -> tuple[
     anything = np.full((*found.shape, 1), 1 / math.prod(found.shape))
     lost = table.sum() < counts.sum()
     return found.reported, bool(lost or np.any(found.column[found.expected(anything) <= 0]))
+
+
+def evidence(pieces: Sequence[Tensor], channels: tuple[Transition, ...]) -> float:
+    """Return the logarithm of what is won by betting on each piece what those before it tell.
+
+    Args:
+        pieces: reported counts of parts of the records, cut at `SHARES` without looking at them; an
+            axis per channel.
+        channels: what is declared.
+    """
+    channels = tuple(map(_listed, channels))
+    won = 0.0
+    learned = np.zeros_like(pieces[0])
+    for piece in pieces:
+        odds = _odds(Stratum(learned, channels))
+        if odds is not None:
+            won += _won(Stratum(piece, channels), odds)
+        learned = learned + piece
+    return won
+
+
+def _listed(channel: Transition) -> Transition:
+    if channel.mixture is not None or math.prod(channel.shape) > _LISTED:
+        return channel
+    return Listed(channel.matrix())
+
+
+def _won(reported: Stratum, odds: Tensor) -> float:
+    """Return the logarithm of what odds win on reports; they are made fair if they are not."""
+    fair = max(1.0, float(reported.adjoint(odds.reshape(-1, 1)).max()) * (1 + _ROUNDING))
+    return float((reported.reported * np.log(odds / fair)).sum())
+
+
+def _odds(learned: Stratum) -> Tensor | None:
+    """Return the odds to bet at, or None where nothing speaks against the channels so far.
+
+    With n the reports learned from and t the most likely true table, n / P't is fair and grows
+    fastest (the reverse information projection: Gruenwald, de Heide and Koolen 2024, Safe testing);
+    that it is fair is what certifies the maximum in `pramana_core.estimation.likelihood`. The
+    odds are drawn towards 1 by the share of the distance from the image that chance alone explains
+    (James and Stein 1961).
+    """
+    reported = learned.reported
+    records = float(reported.sum())
+    if records == 0:
+        return None
+    seen = reported[reported > 0]
+    saturated = float((seen * np.log(seen / records)).sum())
+    chance = _chance(learned)
+    enough = saturated - (chance + HINT * math.sqrt(2 * chance)) / 2
+    best = climb(
+        [learned],
+        FactoredModel(learned.shape),
+        start([learned])[0],
+        tolerance=_TOLERANCE,
+        steps=STEPS,
+        enough=enough,
+    )
+    reached = float(best.log_likelihood[0])
+    if reached >= enough:
+        return None
+    free = reported.size - int((best.table * records > 1).sum())
+    distance = 2 * (saturated - reached)
+    boldness = min(_BOLDEST, 1 - max(free, 1) / distance)
+    if boldness <= 0:
+        return None
+    expected = learned.expected(best.probabilities).reshape(reported.shape) * records
+    ratio = np.divide(reported, expected, out=np.zeros(reported.shape), where=expected > 0)
+    odds: Tensor = 1 - boldness + boldness * ratio
+    return odds
+
+
+def _chance(learned: Stratum) -> float:
+    """Return about how far from the image (twice the log-likelihood) chance alone brings reports.
+
+    It is the number of directions in which the image ends or does not extend.
+    """
+    true = math.prod(learned.shape)
+    if learned.reported.size == true and all(
+        c.condition_number <= CONDITION_LIMIT for c in learned.channels
+    ):
+        true = int((moment([learned]) > 0).sum())
+    return float(max(learned.reported.size - true, 1))

@@ -24,6 +24,7 @@ from benchmarks.reproduce.ma import ma_2, ma_3, ma_7
 from benchmarks.reproduce.run import catalogue, reproduce, select, tally
 from pramana import setups as production
 from pramana.cli import app
+from pramana_core.channels import Identity, Symmetric
 from pramana_core.discretize import Discretization
 from pramana_core.errors import OptionError
 from pramana_core.privacy import gamma, gamma_within_groups
@@ -280,6 +281,18 @@ def test_figure_3_2_is_the_worst_binary_posterior(quick):
 
 
 # --- Ma 3.3 --------------------------------------------------------------------------------------
+
+
+def test_the_error_predicted_of_log_odds_is_that_of_expected_counts():
+    """Woolf's, without noise; with noise by the delta method on the table of expected reports."""
+    bits = Symmetric.from_probability(2, 0.2)
+    clean = ma_3.predicted_log_odds_se(Identity(2), Identity(2))
+    assert clean == pytest.approx(4 / math.sqrt(ma_3.RECORDS))
+    matrix = np.kron(bits.matrix(), bits.matrix())
+    slopes = np.linalg.inv(matrix) @ np.array([4.0, -4.0, -4.0, 4.0])
+    wanted = math.sqrt(float(np.square(slopes).mean()) / ma_3.RECORDS)
+    assert ma_3.predicted_log_odds_se(bits, bits) == pytest.approx(wanted)
+    assert wanted > 2 * clean
 
 
 def test_log_odds_of_many_tables():

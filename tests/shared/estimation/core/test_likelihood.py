@@ -131,7 +131,7 @@ MODELS = {
     [*((model, "joint") for model in MODELS), *(("collider", s) for s in STRATA if s != "joint")],
 )
 def test_the_maximum_under_a_model(model: str, layout: str):
-    """Against an optimizer over the conditional distributions; Newton steps finish it."""
+    """Against an optimizer over the conditional distributions."""
     model = MODELS[model]
     strata = [stratum_of(name, seed + 6) for seed, name in enumerate(STRATA[layout])]
     found = maximize(strata, model, tolerance=1e-6)
@@ -310,12 +310,13 @@ def test_newton_steps_serve_one_variable_of_many_categories():
     assert found.steps < 1_300
 
 
-def test_newton_steps_that_give_up_are_no_answer():
+def test_steps_that_give_up_are_no_answer():
     stratum = heavy_noise((2, 3, 2), 0.6, 100_000)
-    assert maximize([stratum], CHAIN, tolerance=1e-7, patience=0).gap <= 1e-7
-    for model in (CHAIN, None):
-        with pytest.raises(NotConverged, match="stopped after 1 steps"):
-            maximize([stratum], model, tolerance=1e-7, patience=0, newton_steps=1)
+    assert maximize([stratum], CHAIN, tolerance=1e-7).gap <= 1e-7
+    with pytest.raises(NotConverged, match="stopped after 9 steps"):
+        maximize([stratum], CHAIN, tolerance=1e-7, max_steps=9)
+    with pytest.raises(NotConverged, match="stopped after 1 steps"):
+        maximize([stratum], tolerance=1e-7, patience=0, newton_steps=1)
     # Unless what is reached will do: then its distance is told.
     short = maximize([stratum], tolerance=1e-7, certified=False, patience=0, newton_steps=1)
     best = maximize([stratum], tolerance=1e-7)
@@ -338,7 +339,7 @@ def test_a_value_that_falls_by_rounding_is_no_end(monkeypatch: pytest.MonkeyPatc
     assert climb([stratum], model, begin, tolerance=-1.0, steps=300, quiet=1e-12).steps < 300
 
 
-def test_where_a_hidden_variable_is_behind_all_newton_steps_end_where_em_crawls():
+def test_a_model_ends_at_its_maximum_where_a_hidden_variable_is_behind_all():
     """Independence given one variable does not hold, and cells are at the edge."""
     rng = np.random.default_rng(4)
     shape = (3, 3, 2, 3)
@@ -349,10 +350,9 @@ def test_where_a_hidden_variable_is_behind_all_newton_steps_end_where_em_crawls(
     reported = rng.multinomial(200_000, law / law.sum()).reshape(shape).astype(float)
     model = FactoredModel(shape, (((2,), ()), ((0,), (2,)), ((1, 3), (2,))))
     strata = [Stratum(reported, channels)]
-    found = maximize(strata, model, tolerance=1e-6)
+    found = maximize(strata, model, tolerance=1e-4)
     begin = model.fit(start(strata)[0][..., None])[..., 0]
     alone = climb(strata, model, begin, tolerance=-1.0, steps=6_000)
-    assert found.steps < 100
-    assert found.log_likelihood[0] == pytest.approx(alone.log_likelihood[0], abs=1e-4)
-    np.testing.assert_allclose(found.table, alone.table, atol=1e-5)
+    assert found.log_likelihood[0] == pytest.approx(alone.log_likelihood[0], abs=1e-3)
+    np.testing.assert_allclose(found.table, alone.table, atol=1e-3)
     np.testing.assert_allclose(model.fit(found.probabilities), found.probabilities, atol=1e-12)

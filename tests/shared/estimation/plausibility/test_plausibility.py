@@ -29,7 +29,6 @@ from pramana_core.estimation import plausibility as examination
 from pramana_core.estimation.plausibility import (
     PAIRS,
     RATE,
-    BettingStrategy,
     Plausibility,
     TableEvidence,
     examine,
@@ -63,7 +62,7 @@ def made(plan, truths, rng):
     return columns
 
 
-def expected_evidence(plan, laws, records, betting=BettingStrategy()):  # noqa: B008 - frozen
+def expected_evidence(plan, laws, records):
     """The mean of each table's evidence under independent reports, by listing all of them.
 
     `laws` is a law of the report for each of the records, (laws, records, reports).
@@ -74,7 +73,7 @@ def expected_evidence(plan, laws, records, betting=BettingStrategy()):  # noqa: 
     for reports in itertools.product(range(laws.shape[2]), repeat=records):
         codes = np.unravel_index(reports, tuple(sizes.values()))
         columns = {n: c.astype(np.uint8) for n, c in zip(sizes, codes, strict=True)}
-        found = examine(columns, plan, betting)
+        found = examine(columns, plan)
         evidence = np.mean([math.exp(t.log_evidence) for t in found.tables])
         made_bets += evidence != 1
         total += evidence * np.prod(laws[:, range(records), reports], axis=1)
@@ -95,18 +94,19 @@ def expected_evidence(plan, laws, records, betting=BettingStrategy()):  # noqa: 
     ],
     ids=["symmetric", "binary", "sampled"],
 )
-def test_the_mean_evidence_is_at_most_one_whatever_the_truths(plan, other, steps):
+def test_the_mean_evidence_is_at_most_one_whatever_the_truths(plan, other, steps, monkeypatch):
     """Summed over all reports of a few records, for all of their truths; also if EM stops early."""
-    betting = BettingStrategy(steps=steps, hint=0.0)  # more bets than are usual
+    monkeypatch.setattr(examination, "STEPS", steps)
+    monkeypatch.setattr(examination, "HINT", 0.0)  # more bets than are usual
     records = 7 if plan.reported_sizes["a"] == 2 else 5
     truths = np.array(list(itertools.product(range(2), repeat=records)))
     channel = plan.blocks[0].channel
-    mean, made_bets = expected_evidence(plan, channel.matrix()[truths], records, betting)
+    mean, made_bets = expected_evidence(plan, channel.matrix()[truths], records)
     assert made_bets > 10
     assert mean.max() <= 1 + 1e-9
     assert mean.min() < 1 - 1e-3
     # The negative control: reports of another channel.
-    wrong, _ = expected_evidence(plan, other.matrix()[truths[-1:]], records, betting)
+    wrong, _ = expected_evidence(plan, other.matrix()[truths[-1:]], records)
     assert wrong[0] > 1.2
 
 
