@@ -73,7 +73,11 @@ def run_methods(setting: Setting) -> Result:
     for name in setting.steps(chosen):
         s, x = tables(setting, name)
         for version in versions(s, x, setting, f"compare {name}"):
-            row = {"table": name, "method": version.method, "failure": version.refusal}
+            row: dict[str, Any] = {
+                "table": name,
+                "method": version.method,
+                "failure": version.refusal,
+            }
             if version.masked is not None:
                 rng = setting.rng("alahmadi", "compare", name, version.method)
                 row |= _numbers(s, measure_all(s, x, version.masked, rng=rng))

@@ -202,7 +202,7 @@ def _gain(place: int, true: Floats, alone: Floats, both: Floats) -> Gain:
     return Gain(place, 1 - float(first.sum()) / total, together, gain, error, p)
 
 
-# Canonical correlations of X with Y given S: the most sensitive test of whether Y tells anything.
+# Canonical correlations of X with Y given S. Their test is the most sensitive to what Y tells.
 
 
 @dataclass(frozen=True)
