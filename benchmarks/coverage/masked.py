@@ -163,5 +163,4 @@ SETTINGS: tuple[Setting, ...] = (
     _setting("gadp", "GADP", "linear", 200, 5, 1601, 100),
     _setting("nmegadp", "NMEGADP", "linear", 200, 1, 1602, 40),
     _setting("nmegadp", "NMEGADP", "bent", 200, 1, 1603, 40),
-    _setting("synthetic-copula", "a synthetic copula", "linear", 200, 5, 1604, 100),
 )

@@ -259,8 +259,6 @@ _EXPERIMENTS = (
     "alahmadi.pilot:SIX",
     "alahmadi.pilot:PILOT",
     "alahmadi.methods:MADE",
-    "alahmadi.methods:REAL",
-    "alahmadi.methods:ADULT",
     "sharkey.figures:FIGURE_5",
     "sharkey.figures:FIGURE_6",
     "sharkey.figures:FIGURE_7",

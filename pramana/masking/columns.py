@@ -142,7 +142,7 @@ AUTO = "auto"
 
 
 def methods() -> Mapping[str, Method]:
-    """Return every method by its name: those of the paper, then the synthetic baselines."""
+    """Return every method by its name."""
     from pramana_core.mask import METHODS
 
     return METHODS

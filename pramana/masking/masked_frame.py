@@ -18,8 +18,7 @@ from pydantic import Field, ValidationError
 
 from pramana.frames.sentences import listed, one_sentence, options_told
 from pramana.frames.tables import shown
-from pramana.masking.columns import methods
-from pramana.masking.measuring import Origin, compared, measured
+from pramana.masking.measuring import Origin, measured
 from pramana.reporting.files import require_path, require_version, write_whole
 from pramana.showing import card, plotted
 from pramana_core.errors import OptionError, StoreCorrupt, TableUnreadable
@@ -55,8 +54,7 @@ class MaskedFrame:
         details: what was chosen on the way, by name; nothing of it is about one record.
         origin: the true records; None of what was loaded.
         influence: what of masked values is their records' own (`exposure`); None of what was
-            loaded, and of methods that predict nothing: `sadp` and `cadp` put noise on the true
-            values, `synthetic-trees` draws true ones of people alike.
+            loaded, and of `sadp` and `cadp`, which put noise on the true values.
 
     Examples:
         >>> import pramana as pm
@@ -125,8 +123,8 @@ class MaskedFrame:
         w^2 / (w^2 + noise^2). `named`: whether that is above a quarter, which is warned of.
 
         Raises:
-            OptionError: these were loaded from a file, or the method predicts nothing: it puts
-                noise on the true values, or draws true ones of people alike.
+            OptionError: these were loaded from a file, or the method puts noise on the true values
+                and predicts nothing.
 
         Examples:
             >>> import pramana as pm
@@ -140,7 +138,8 @@ class MaskedFrame:
         found = self.influence
         if found is None:
             raise OptionError(
-                f"exposure is of methods that predict; {self.method} {_instead(self.method)}",
+                f"exposure is of methods that predict; {self.method} puts noise on the true"
+                " values themselves.",
                 where="exposure",
             )
         order = found.order
@@ -155,18 +154,6 @@ class MaskedFrame:
             index=origin.columns.table.index,
         )
         return frame.iloc[order]
-
-    def compare(self) -> pd.DataFrame:
-        """Mask the true records by every method and return all of them side by side.
-
-        A row per method, with its utility and security measures. The noise of additive methods is
-        such that their disclosure risk equals that of the others. It takes a while.
-
-        Raises:
-            OptionError: these were loaded from a file, which has no true records.
-        """
-        origin = self._origin("compare")
-        return compared(origin.columns, origin.seed)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw relationships among the true records above, among the masked ones below.
@@ -263,13 +250,6 @@ class MaskedFrame:
             picture = self._picture().svg()
         with one_sentence():
             return card("MaskedFrame", facts, picture, self.frame, "frame has all")
-
-
-def _instead(method: str) -> str:
-    """Say what a method does that predicts nothing."""
-    if methods()[method].released_values:
-        return "draws true values of people alike in the told columns, at times a record's own."
-    return "puts noise on the true values themselves, which are released but for that."
 
 
 def _counted(warnings: Sequence[str]) -> str:

@@ -335,9 +335,8 @@ def mask(
         method: `egadp` keeps linear relationships exactly, `cgadp` and `shuffle` monotonic ones,
             `nmegadp` and its other forms (`nmegadp-shuffle`, `nmegadp-copula`,
             `nmegadp-copula-shuffle`) those of any shape; `gadp`, `ipso`, and `shuffle-parametric`
-            are relatives; `sadp` and `cadp` (additive noise), `synthetic-copula` and
-            `synthetic-trees` are what to compare with. `auto` takes what `pm.recommend_masking`
-            says.
+            are relatives; `sadp` and `cadp` (additive noise) are what to compare with. `auto` takes
+            what `pm.recommend_masking` says.
         rng: None draws from the operating system's randomness. A seed or a generator makes the same
             records again, and whoever guesses it may undo the noise: it is for experiments. For
             releases there are the owner's keys (`owner-agent mask`).

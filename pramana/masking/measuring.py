@@ -11,14 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from pramana.frames.sentences import one_sentence, options_told, quoted
-from pramana.frames.tables import Frame, as_frame, names_of, require_columns
+from pramana.frames.tables import Frame, as_frame, names_of
 from pramana.masking.columns import Columns, columns_of
-from pramana.owner.keys import Keys
-from pramana.owner.randomizing import RecordId, record_ids
-from pramana.reporting.reports import Reports
-from pramana_core.errors import KeyFileError, MissingColumn, TableError
+from pramana_core.errors import MissingColumn, TableError
 from pramana_core.mixed import MixedTable, read_mixed
-from pramana_core.wire.parts import key_order
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,29 +30,22 @@ SEED = 1
 @options_told
 def masking_measures(
     original: Frame,
-    released: Frame | Reports,
+    released: Frame,
     confidential: str | Sequence[str],
     *,
     tell: str | Sequence[str] | None = None,
-    keys: Keys | None = None,
-    record_id: RecordId = None,
 ) -> pd.DataFrame:
     """Measure what released records keep of the true ones, and what they give away.
 
     The records may have been masked by any program. Both tables have the same records in the same
-    order, which is checked on the columns that are told. Of `Reports` of a randomized release the
-    raw reports are measured as if they were values: averages that stand beside those of masked
-    records, while what one record tells at most is the plan's gamma.
+    order, which is checked on the columns that are told.
 
     Args:
         original: the true records, n rows.
         released: what is released of them, n rows: the told columns as they are, the confidential
             ones masked.
         confidential: the masked columns.
-        tell: the columns that were released as they are; None for all others that `released` has,
-            and beside reports for those that its plan has not.
-        keys: the owner's keys, by which the records of reports are found.
-        record_id: what identified them, as in `pm.randomize`.
+        tell: the columns that were released as they are; None for all others that `released` has.
 
     Returns:
         A row per measure: `group` (utility or security), `measure`, `about` (the columns),
@@ -65,7 +54,6 @@ def masking_measures(
     Raises:
         TableError: the tables do not have the same records in the same order, or cells are missing.
         MissingColumn: a column that one of them lacks.
-        KeyFileError: reports in the order of their pseudonyms, and no keys.
 
     Examples:
         >>> import pramana as pm
@@ -75,10 +63,6 @@ def masking_measures(
         >>> sorted(found["group"].unique())
         ['security', 'utility']
     """
-    if isinstance(released, Reports):
-        table = as_frame(original, "original")
-        found = measured_reports(table, released, confidential, tell, keys, record_id, SEED)
-        return measures_frame(found)
     other = as_frame(released, "released")
     if tell is None:
         names = list(as_frame(original, "original").columns)
@@ -152,90 +136,6 @@ def _same(true: pd.Series, told: pd.Series) -> bool:
     if kind.is_numeric_dtype(true.dtype) and kind.is_numeric_dtype(told.dtype):
         return bool(np.allclose(true.to_numpy(float), told.to_numpy(float), rtol=1e-9))
     return true.astype(str).tolist() == told.astype(str).tolist()
-
-
-def compared(columns: Columns, seed: int) -> pd.DataFrame:
-    """Mask a table by every method and return a row for each (`pramana_core.mask.comparing`)."""
-    import numpy as np
-
-    from pramana_core.mask.comparing import compare
-    from pramana_core.terminal import progress_bar
-
-    with progress_bar("masking by every method") as bar, one_sentence("frame"):
-        found = compare(columns.s, columns.x, np.random.default_rng(seed), on_step=bar)
-    return found.frame()
-
-
-def measured_reports(
-    table: pd.DataFrame,
-    reports: Reports,
-    confidential: str | Sequence[str],
-    tell: str | Sequence[str] | None,
-    keys: Keys | None,
-    record_id: RecordId,
-    seed: int,
-) -> Measures:
-    """Return the measures of reports beside the true records they were made of.
-
-    Raises:
-        KeyFileError: the reports have pseudonyms and there are no keys to find the records by.
-        TableError: the reports are of other records; MissingColumn is of this kind.
-    """
-    import numpy as np
-
-    from pramana_core.mask.comparing import measure_reports
-
-    hidden = names_of(confidential, "confidential")
-    require_columns(table, hidden, "confidential")
-    planned = set(reports.plan.domain.names)
-    told = (
-        [name for name in table.columns if name not in {*hidden, *planned}]
-        if tell is None
-        else names_of(tell, "tell")
-    )
-    require_columns(table, told, "tell")
-    frame = _in_their_order(table, reports, keys, record_id)
-    from pramana_core.terminal import progress_bar
-
-    with progress_bar("measuring") as bar, one_sentence():
-        return measure_reports(
-            read_mixed(frame[told], "original") if told else None,
-            frame[hidden],
-            reports.plan,
-            {name: reports.codes[name] for name in hidden if name in reports.codes},
-            rng=np.random.default_rng(seed),
-            on_step=bar,
-        )
-
-
-def _in_their_order(
-    table: pd.DataFrame, reports: Reports, keys: Keys | None, record_id: RecordId
-) -> pd.DataFrame:
-    """Return the true records in the order of their reports."""
-    if len(table) != len(reports):
-        raise TableError(
-            f"released has {len(reports):,} reports and original has {len(table):,} rows; they must"
-            " be of the same records.",
-            where="released",
-        )
-    if reports.pseudonyms is None:
-        return table
-    if not isinstance(keys, Keys) or reports.study is None:
-        raise KeyFileError(
-            "keys must be the owner's Keys, and record_id what identified the records, for these"
-            " reports are in the order of their pseudonyms.",
-            where="keys",
-        )
-    from owner_agent.randomize.draws import pseudonyms
-
-    known = pseudonyms(keys.secrets, reports.study, record_ids(table, record_id))
-    order = key_order(known)
-    if known[order].tobytes() != reports.pseudonyms.tobytes():
-        raise TableError(
-            "released must be reports of the records of original; their pseudonyms are others.",
-            where="released",
-        )
-    return table.iloc[order]
 
 
 # Which method a table calls for.

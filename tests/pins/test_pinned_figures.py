@@ -30,8 +30,9 @@ ALIKE = {"ma-5.10": "ma-5.9", "ma-7.4": "ma-7.5", "ma-7.8": "ma-7.9"}
 """Each runs the program of the other, which is quicker, with another table or score."""
 NEVER = ["frapp-9-health", "frapp-health"]
 """Their table is not public."""
-CHOSEN = ["alahmadi-4", "alahmadi-draws", "alahmadi-31", "alahmadi-48", "alahmadi-methods",
-          "alahmadi-real", "alahmadi-adult"]  # fmt: skip
+CHOSEN = [
+    "alahmadi-4", "alahmadi-draws", "alahmadi-31", "alahmadi-48", "alahmadi-methods",
+]  # fmt: skip
 """Their kernels are chosen by leave-one-out errors: where two are as good, another processor's
 rounding may choose the other. tests/benchmarks/reproduce/alahmadi holds what they find."""
 SLOWEST = ["sharkey-7", "sharkey-choice"]

@@ -1,16 +1,16 @@
-"""What each method makes of a hump, and all of them side by side at equal disclosure risk.
+"""What each method makes of a hump, and all of them side by side.
 
 Also here:
 
 * AlAhmadi figures 2 and 4: the hump of expenditure over age, and what each method makes of it.
 * The store drawn and masked twenty times: does the hump stay, and what does a snooper gain?  One
   table may be lucky.
-* All methods at equal disclosure risk: on made tables, on public ones, on adult.
+* All methods side by side on the store and its companions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,106 +20,36 @@ from scipy import stats
 from benchmarks.reproduce.alahmadi.pilot import (
     CONFIDENTIAL,
     EXISTING,
-    QUICK_RECORDS,
     STORE,
     Relation,
     colour_of,
     kept,
-    names,
     store_tables,
     tables,
     versions,
 )
 from benchmarks.reproduce.engine import Axes, Experiment, Figure, Finding, Result, Setting
 from pramana.setups import DATASETS
-from pramana_core.errors import NotInstalled
-from pramana_core.mask.comparing import compare
-from pramana_core.mask.measures import Measures
+from pramana_core.mask.measures import Measures, measure_all
 from pramana_core.mask.measures.snooper import snooper_gains
 from pramana_core.mask.pictures import share, trend
-from pramana_core.mixed import MixedTable, design_of, read_mixed
+from pramana_core.mixed import MixedTable, design_of
 from pramana_core.pictures import plots
 from pramana_core.ties import FITTED_TIE, first_largest
 
-ADULT_FILE = "adult-train.csv.gz"
-ADULT_RECORDS = 4_000
-
-CHOSEN = {
-    "diabetes": (["age", "sex", "s5"], ["bmi", "bp", "target"]),
-    "wine": (["class", "color_intensity"], ["alcohol", "proline", "flavanoids"]),
-    "breast cancer": (["class", "mean texture"], ["mean radius", "mean concavity"]),
-}
-"""Which columns are told and which are taken for confidential, by table."""
-
-WORDS = (
-    "Of diabetes body mass, blood pressure and progress are masked, given age, sex and s5; of wine"
-    " alcohol, proline and flavanoids, given class and colour; of breast cancer mean radius and"
-    " concavity, given class and texture."
-)
-
-ADULT_WORDS = (
-    f"Masked are age and hours per week, given years of education, sex and income class;"
-    f" {ADULT_RECORDS:,} records drawn from the training file."
-)
-
-
-def scikit_learn_tables(setting: Setting) -> dict[str, tuple[MixedTable, MixedTable]]:
-    """Return S and X of three tables that come with scikit-learn.
-
-    Raises:
-        NotInstalled: scikit-learn is not there.
-    """
-    try:
-        from sklearn import datasets
-    except ImportError as error:
-        raise NotInstalled(
-            "scikit-learn is not installed, which these tables come with.",
-            where="alahmadi-real",
-            remedy="Install the extra: pip install 'pramana[models]'.",
-        ) from error
-    diabetes = datasets.load_diabetes(as_frame=True, scaled=False).frame
-    diabetes["sex"] = diabetes["sex"].map({1.0: "1", 2.0: "2"})
-    frames = {"diabetes": diabetes}
-    for name, loaded in (
-        ("wine", datasets.load_wine(as_frame=True)),
-        ("breast cancer", datasets.load_breast_cancer(as_frame=True)),
-    ):
-        labels = np.asarray(loaded.target_names)[loaded.target]
-        frames[name] = loaded.data.assign(**{"class": labels})
-    chosen = list(CHOSEN)[:1] if setting.quick else list(CHOSEN)
-    return {name: _split(frames[name], *CHOSEN[name]) for name in chosen}
-
-
-def adult_tables(setting: Setting) -> dict[str, tuple[MixedTable, MixedTable]]:
-    """Return S and X of adult's numeric columns. Raises OptionError where the file is not there."""
-    frame = pd.read_csv(setting.file(ADULT_FILE), skipinitialspace=True)
-    records = QUICK_RECORDS if setting.quick else ADULT_RECORDS
-    rows = setting.rng("alahmadi", "adult").permutation(len(frame))[:records]
-    frame = frame.iloc[np.sort(rows)]
-    told = ["education-num", "sex", "income"]
-    return {"adult": _split(frame, told, ["age", "hours-per-week"])}
-
-
-def _split(
-    frame: pd.DataFrame, told: list[str], confidential: list[str]
-) -> tuple[MixedTable, MixedTable]:
-    return read_mixed(frame[told]), read_mixed(frame[confidential])
-
-
-Source = Callable[[Setting], Mapping[str, tuple[MixedTable, MixedTable]]]
+_GAIN = "snooper-gain-kernel"
 
 SHOWN = (
-    ("curve slope", "kept", "slope of curves over S (1)"),
-    ("curve R2", "kept", "R² of curves over S (1)"),
-    ("line slope", "kept", "slope of lines over S (1)"),
-    ("error given all others", "error", "error given all others (1)"),
-    ("correlation moved", "moved", "correlation moved (0)"),
-    ("kernel gain", "gain", "snooper's gain (0)"),
+    ("relationship-slope-kernel", "kept", "slope of curves over S (1)"),
+    ("relationship-r2-kernel", "kept", "R² of curves over S (1)"),
+    ("relationship-slope-linear", "kept", "slope of lines over S (1)"),
+    (_GAIN, "gain", "snooper's gain (0)"),
 )
-"""What the picture shows of each method: the comparison's column, its scale, and words."""
+"""What the picture shows of each method: the measure, its scale, and words."""
 
-_SCALES = {"kept": (0.0, 1.0), "error": (1.0, 3.0), "moved": (0.0, 0.5), "gain": (0.0, 0.25)}
-_BEST = {"kept": 1.0, "error": 1.0, "moved": 0.0, "gain": 0.0}
+_ACROSS = 2
+_SCALES = {"kept": (0.0, 1.0), "gain": (0.0, 0.25)}
+_BEST = {"kept": 1.0, "gain": 0.0}
 
 _DATA = (
     STORE,
@@ -136,46 +66,43 @@ _CONTROL = "sadp"
 """Is tuned to give something away, which the test of the gain must find."""
 
 
-def _made(setting: Setting) -> dict[str, tuple[MixedTable, MixedTable]]:
+def run_methods(setting: Setting) -> Result:
+    """Mask each table by every method and measure what is kept and given away."""
     chosen = _QUICK_DATA if setting.quick else _DATA
-    return {name: tables(setting, name) for name in chosen}
+    rows = []
+    for name in setting.steps(chosen):
+        s, x = tables(setting, name)
+        for version in versions(s, x, setting, f"compare {name}"):
+            row: dict[str, Any] = {
+                "table": name,
+                "method": version.method,
+                "failure": version.refusal,
+            }
+            if version.masked is not None:
+                rng = setting.rng("alahmadi", "compare", name, version.method)
+                row |= _numbers(s, measure_all(s, x, version.masked, rng=rng))
+            rows.append(row)
+    found = pd.DataFrame(rows)
+    return Result(
+        {"methods": found},
+        _findings(found),
+        lambda figure: _draw_methods(figure, found),
+        height=2.1 + 0.25 * found["method"].nunique() * len(SHOWN) / _ACROSS,
+    )
 
 
-def runner(source: Source) -> Callable[[Setting], Result]:
-    """Return the run of an experiment on the tables of a source."""
-
-    def run(setting: Setting) -> Result:
-        found = compared(setting, source(setting))
-        return Result(
-            {"methods": found},
-            _findings(found),
-            lambda figure: _draw_methods(figure, found),
-            height=2.1 + 0.25 * found["method"].nunique() * len(SHOWN) / _across(found),
-        )
-
-    return run
-
-
-def compared(
-    setting: Setting, sources: Mapping[str, tuple[MixedTable, MixedTable]]
-) -> pd.DataFrame:
-    """Return a row for each table and method: what it keeps, and what it gives away."""
-    parts = []
-    for done, (name, (s, x)) in enumerate(sources.items()):
-        found = compare(
-            s,
-            x,
-            setting.rng("alahmadi", "compare", name),
-            methods=names(setting),
-            on_step=lambda k, n, at=done: setting.progress((at + k / n) / len(sources)),
-        )
-        frame = found.frame().reset_index()
-        frame.insert(0, "table", name)
-        gains = [_largest_gain(row.measures) for row in found.rows]
-        frame[["gain", "gain error"]] = np.array(gains, dtype=float).reshape(-1, 2)
-        parts.append(frame)
-    setting.progress(1.0)
-    return pd.concat(parts, ignore_index=True)
+def _numbers(s: MixedTable, measures: Measures) -> dict[str, float]:
+    """Return what is shown of a masked table: means over its columns, and the clearest gain."""
+    by_s = f"given {', '.join(s.names)}"
+    found = {
+        name: [m.value for m in measures.named(name) if m.about.endswith(by_s) or name == _GAIN]
+        for name, _, _ in SHOWN
+    }
+    gain, error = _largest_gain([measures])
+    return {name: float(np.mean(values)) for name, values in found.items()} | {
+        "gain": gain,
+        "gain error": error,
+    }
 
 
 def _largest_gain(runs: Sequence[Measures]) -> tuple[float, float]:
@@ -251,26 +178,21 @@ def _lines(found: pd.DataFrame) -> list[Finding]:
     """Report of each table what is kept by whom, for there is no number in the file to hold."""
     lines = []
     for table, rows in found.groupby("table", sort=False):
-        best = rows.loc[(rows["curve slope"] - 1).abs().sort_values().index]
-        pairs = zip(best["method"], best["curve slope"].to_numpy(dtype=float), strict=True)
+        slopes = rows["relationship-slope-kernel"]
+        best = rows.loc[(slopes - 1).abs().sort_values().index]
+        pairs = zip(best["method"], slopes[best.index].to_numpy(dtype=float), strict=True)
         words = ", ".join(f"{name} {slope:.2f}" for name, slope in pairs if np.isfinite(slope))
         lines.append(Finding(None, f"{table}: slope of fitted curves over S: {words}."))
     return lines
 
 
 def _draw_methods(figure: Figure, found: pd.DataFrame) -> None:
-    across = _across(found)
-    shape = len(SHOWN) // across, across
+    shape = len(SHOWN) // _ACROSS, _ACROSS
     axes = figure.subplots(*shape, sharex=True, sharey=True, squeeze=False).ravel()
     methods, sources = list(found["method"].unique()), list(found["table"].unique())
     for axis, (column, scale, words) in zip(axes, SHOWN, strict=True):
         _heat(axis, found.pivot(index="method", columns="table", values=column)
               .reindex(index=methods, columns=sources), scale, words)  # fmt: skip
-
-
-def _across(found: pd.DataFrame) -> int:
-    """Return how many panels stand beside each other: of a single table all of them."""
-    return len(SHOWN) if found["table"].nunique() == 1 else 3
 
 
 def _heat(axis: Axes, numbers: pd.DataFrame, scale: str, words: str) -> None:
@@ -286,10 +208,7 @@ def _heat(axis: Axes, numbers: pd.DataFrame, scale: str, words: str) -> None:
                       color="white" if off[row, column] > 0.55 else plots.BLACK)  # fmt: skip
         else:
             axis.text(column, row, "–", ha="center", va="center", fontsize=small)
-    if len(numbers.columns) == 1:
-        axis.set_title(_broken(words), fontsize=8.5)
-    else:
-        axis.set_title(words, fontsize=9.5)
+    axis.set_title(words, fontsize=9.5)
     axis.set_yticks(range(len(numbers)), list(numbers.index), fontsize=8)
     many = len(numbers.columns) > 3
     turned: dict[str, Any] = {"rotation": 60, "ha": "right"} if many else {}
@@ -299,13 +218,6 @@ def _heat(axis: Axes, numbers: pd.DataFrame, scale: str, words: str) -> None:
     axis.spines[:].set_visible(False)
 
 
-def _broken(words: str) -> str:
-    """Return words on two lines, for a narrow panel."""
-    parts = words.split()
-    half = len(parts) // 2
-    return " ".join(parts[:half]) + "\n" + " ".join(parts[half:])
-
-
 def _number(value: float) -> str:
     if value > 9:
         return ">9"
@@ -313,42 +225,16 @@ def _number(value: float) -> str:
     return text.replace("0.", ".", 1) if text.lstrip("-").startswith("0.") else text
 
 
-def _choices(of: str) -> Sequence[str]:
-    return (
-        of,
-        (
-            "The noise of SADP and CADP is such that a kernel snooper gains 5 % of the variance by"
-            " their release (half of what S leaves, if that is less); the others have no such dial."
-        ),
-        "In brackets: what is right. The darker a cell, the farther from it.",
-    )
-
-
 MADE = Experiment(
     name="alahmadi-methods",
     title="All methods on the store and its companions",
     source="AlAhmadi (2006), tables 21 to 38, appendices",
-    run=runner(_made),
-    choices=tuple(_choices("The data sets are drawn in the likeness of their names.")),
+    run=run_methods,
+    choices=(
+        "The data sets are drawn in the likeness of their names.",
+        "In brackets: what is right. The darker a cell, the farther from it.",
+    ),
 )
-
-REAL = Experiment(
-    name="alahmadi-real",
-    title="All methods on three public tables",
-    source="AlAhmadi (2006), measures; tables of scikit-learn",
-    run=runner(scikit_learn_tables),
-    choices=tuple(_choices(WORDS)),
-)
-
-ADULT = Experiment(
-    name="alahmadi-adult",
-    title="All methods on the numbers of the adult table",
-    source="AlAhmadi (2006), measures; adult table",
-    run=runner(adult_tables),
-    needs_data=(ADULT_FILE,),
-    choices=tuple(_choices(ADULT_WORDS)),
-)
-
 
 # AlAhmadi figures 2 and 4: the hump of expenditure over age, and what each method makes of it.
 

@@ -240,7 +240,7 @@ def grid(
             if row == 0:
                 axis.set_title(title, fontsize=9, loc="center", parse_math=False)
             if column == 0:
-                label = name.replace("nmegadp-", "nmegadp-\n").replace("synthetic-", "synthetic-\n")
+                label = name.replace("nmegadp-", "nmegadp-\n")
                 axis.set_ylabel(label, fontsize=9, rotation=0, ha="right", va="center")
             if row < len(rows) - 1:
                 axis.set_xticklabels([])
@@ -431,11 +431,9 @@ def draw_all(
 
 
 def colour_of(method: str) -> str:
-    """Return the colour of a method's family: existing, proposed, synthetic."""
+    """Return the colour of a method's family: existing or proposed."""
     if method.startswith("nmegadp"):
         return plots.BLUE
-    if method.startswith("synthetic"):
-        return plots.GREEN
     return plots.PURPLE if method in ("sadp", "cadp") else plots.RED
 
 

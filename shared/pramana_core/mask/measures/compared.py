@@ -10,9 +10,9 @@ Also here:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -35,26 +35,6 @@ from pramana_core.mixed import (
 )
 from pramana_core.ties import descending
 
-Found = TypeVar("Found")
-
-
-class TrueFits:
-    """Keeps what was fitted to S and X alone, for all tables that are released in the place of X.
-
-    Such fits are the same whatever Y is; a comparison of methods makes them once. An instance is
-    for one S and one X.
-    """
-
-    def __init__(self) -> None:
-        self._kept: dict[object, Any] = {}
-
-    def of(self, key: object, make: Callable[[], Found]) -> Found:
-        """Return what is kept by a key, made now if it is the first time."""
-        if key not in self._kept:
-            self._kept[key] = make()
-        found: Found = self._kept[key]
-        return found
-
 
 @dataclass(frozen=True, eq=False)
 class ComparedTables:
@@ -65,16 +45,12 @@ class ComparedTables:
         x: the confidential columns, true.
         y: what is released in their place, record by record.
         alike: whether Y has the columns of X, so that its usefulness can be measured, too.
-        brief: whether models are of all of S and of all other columns alone.
-        fits: keeps what was fitted to S and X alone.
     """
 
     s: MixedTable
     x: MixedTable
     y: MixedTable
     alike: bool
-    brief: bool = False
-    fits: TrueFits = field(default_factory=TrueFits)
 
     @property
     def records(self) -> int:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from pramana_core.mask.core.masked import Influence
 from pramana_core.mask.core.noise import Randomness
-from pramana_core.mask.measures.compared import LANDMARKS, MOST_FITTED, Measures, TrueFits, compared
+from pramana_core.mask.measures.compared import LANDMARKS, MOST_FITTED, Measures, compared
 from pramana_core.mask.measures.security_rows import security_rows, security_steps
 from pramana_core.mask.measures.snooper import MOST
 from pramana_core.mask.measures.utility_rows import utility_rows, utility_steps
@@ -21,8 +20,6 @@ def measure_all(
     *,
     rng: Randomness,
     on_step: Progress = unwatched,
-    brief: bool = False,
-    fits: TrueFits | None = None,
     influence: Influence | None = None,
 ) -> Measures:
     """Measure what a masked table is good for and what it gives away.
@@ -31,8 +28,6 @@ def measure_all(
         S, X, Y: as of `compared`. If Y does not have the columns of X, security alone is measured.
         rng: draws folds, ties and the records that kernels are made of; nothing of Y depends on it.
         on_step: told of each step; may raise to stop.
-        brief: measure models of each column given all of S and given all others alone.
-        fits: keeps what is fitted to S and X alone, for the next table in the place of the same X.
         influence: what of Y is its records' own, as the method says it (`Masked.influence`).
 
     Returns:
@@ -40,7 +35,7 @@ def measure_all(
 
     Raises: as `compared`.
     """
-    data = replace(compared(S, X, Y), brief=brief, fits=fits or TrueFits())
+    data = compared(S, X, Y)
     total = security_steps() + (utility_steps(data) if data.alike else 0)
     done = 0
 

@@ -3,7 +3,6 @@
 Also here:
 
 * Self-influence: how far a record's masked value is made of its own true one.
-* Security indices: the share of what is confidential that a snooper does not know.
 * What of masked values is their records' own, as rows: by the method, which no measure can see.
 """
 
@@ -17,7 +16,6 @@ import numpy.typing as npt
 from scipy import stats
 
 from pramana_core.kernel_regression.options import KernelOptions
-from pramana_core.mask.core.inputs import normal_scores
 from pramana_core.mask.core.masked import Influence
 from pramana_core.mask.core.noise import Randomness
 from pramana_core.mask.measures.compared import (
@@ -28,23 +26,13 @@ from pramana_core.mask.measures.compared import (
     pieces_of,
 )
 from pramana_core.mask.measures.snooper import (
-    ALIKE,
     FOLDS,
     MOST,
     Canonical,
     Gain,
-    Linkage,
-    Piecewise,
     Snooper,
     by_s_alone,
     canonical,
-    linkage,
-    linkage_among_alike,
-    linkage_by_matching,
-    mean_rank,
-    nearest,
-    piecewise,
-    redrawn,
     snooper_gains,
 )
 from pramana_core.mixed import Floats, leverages
@@ -134,48 +122,6 @@ def _alike(expected: Floats) -> list[npt.NDArray[np.intp]]:
     return [np.flatnonzero(group == which) for which in np.unique(group)]
 
 
-# Security indices: the share of what is confidential that a snooper does not know.
-
-
-@dataclass(frozen=True)
-class SecurityIndex:
-    """The share of variability that is not known, of the combination of columns best known.
-
-    1 - the largest squared canonical correlation of X with (S, Y) (Muralidhar, Parsa and Sarathy
-    1999; AlAhmadi, list of symbols): of all linear combinations of the columns of X the one that
-    a snooper with S and Y tells best.
-
-    Attributes:
-        value: with S and Y; 1 is nothing known, 0 all.
-        without: with S alone, which no masking of X changes.
-        error: the standard error of `value`.
-    """
-
-    value: float
-    without: float
-    error: float
-
-
-def security_index(told: Floats, true: Floats, masked: Floats) -> SecurityIndex:
-    """Return the security index of X (n x q) by S (n x p) and Y (n x k), all relations linear."""
-    nothing = np.empty((len(true), 0))
-    both = canonical(true, np.column_stack([told, masked]), nothing)
-    alone = canonical(true, told, nothing)
-    return SecurityIndex(
-        1 - both.largest**2, 1 - alone.largest**2, 2 * both.largest * float(both.error)
-    )
-
-
-def variance_index(true: Floats, masked: Floats) -> Floats:
-    """Return Var(X - Y) / Var(X) of each column: q numbers.
-
-    The older index, for additive noise. It knows neither S nor that Y could be wrong by a constant
-    factor: Y = 3 X has index 4 and tells everything.
-    """
-    found: Floats = np.var(true - masked, axis=0) / np.var(true, axis=0)
-    return found
-
-
 # What of masked values is their records' own, as rows: by the method, which no measure can see.
 
 NAMES = ("told-largest", "told-mean", "own-weight-largest", "own-weight-mean", "noise-least")
@@ -217,29 +163,17 @@ SNOOPERS: tuple[Snooper, ...] = ("kernel", "linear", "lines-only")
 ORDER = (
     "snooper-gain-kernel",
     "snooper-gain-linear",
-    "linkage-among-alike",
-    "linkage-y-alone",
-    "linkage-by-matching",
-    "linkage-mean-rank",
     "near-true-values",
     *NAMES,
-    "linkage",
-    "linkage-s-alone",
     "leverage-largest-kernel",
     "leverage-mean-kernel",
     "leverage-largest-linear",
     "leverage-mean-linear",
-    "security-index",
-    "security-index-without",
     "canonical-correlation",
-    "canonical-correlation-piecewise",
-    "security-index-variance",
     "snooper-gain-lines-only",
-    "security-index-lines-only",
-    "canonical-correlation-lines-only",
 )
-"""As a custodian reads: what Y tells beyond S, who is found, what S tells anyway, the papers'
-measures, and last what straight lines alone would say."""
+"""As a custodian reads: what Y tells beyond S, whose values are known, and last what straight lines
+alone would say."""
 UNLIKELY = 1e-6
 """Coincidences are few, so they are judged by a Poisson law; they are none below this chance."""
 NOTHING_LEFT = (
@@ -267,22 +201,14 @@ def security_rows(
     Where the method's own weights are not known, leverages of a line and of a kernel stand for
     them.
     """
-    by_s = data.fits.of("by S", lambda: _by_s(data, data.true, rng))
-    masked_by_s = _by_s(data, data.masked, rng)
+    by_s, masked_by_s = _by_s(data, data.true, rng), _by_s(data, data.masked, rng)
     on_step()
-    curves = np.column_stack([by_s.fitted, masked_by_s.fitted])
-    both = np.column_stack([data.told, curves])
-    rows = [
-        _canonical_row(canonical(data.true, data.masked, both), lines=False),
-        _piecewise_row(piecewise(data.told, data.true, data.masked, given=curves)),
-        _canonical_row(canonical(data.true, data.masked, data.told), lines=True),
-        *_index_rows(data, curves),
-    ]
+    curves = np.column_stack([data.told, by_s.fitted, masked_by_s.fitted])
+    rows = [_canonical_row(canonical(data.true, data.masked, curves))]
     rows += _gain_rows(data, masked_by_s.fitted, rng, on_step)
     rows += _leverage_rows(data, by_s) if influence is None else own_weight_rows(influence, ALL)
     if data.alike:
         rows += _coincidence_rows(data, masked_by_s)
-        rows += _linkage_rows(data, rng)
     on_step()
     return sorted(rows, key=lambda row: ORDER.index(row.name))
 
@@ -296,7 +222,7 @@ def _gain_rows(
     data: ComparedTables, curves: Floats, rng: Randomness, on_step: Callable[[], None]
 ) -> Iterator[Measure]:
     told, true = data.told, data.true
-    learned = data.fits.of("snooper", lambda: by_s_alone("kernel", told, true, rng))
+    learned = by_s_alone("kernel", told, true, rng)
     for snooper in SNOOPERS:
         lines = snooper == "lines-only"
         gains = snooper_gains(
@@ -319,59 +245,17 @@ def _row(
     return Measure(name, "security", of, value, error, said, alarm)
 
 
-def _canonical_row(found: Canonical, *, lines: bool) -> Measure:
-    name = "canonical-correlation" + ("-lines-only" if lines else "")
+def _canonical_row(found: Canonical) -> Measure:
+    name = "canonical-correlation"
     if not found.freedom:
         return _row(name, 0.0, None, NOTHING_LEFT)
     said = (
-        f"Beyond {'straight lines' if lines else 'curves'} in S, the combination of columns that Y"
-        f" tells best correlates {found.largest:.3f} with Y; chance exceeds {found.chance:.3f} once"
-        f" in twenty. {_hint(found.p) if lines else _verdict(found.p, found.largest**2)}"
+        "Beyond curves in S, the combination of columns that Y tells best correlates"
+        f" {found.largest:.3f} with Y; chance exceeds {found.chance:.3f} once in twenty."
+        f" {_verdict(found.p, found.largest**2)}"
     )
-    alarm = found.p < SIGNIFICANT and not lines and found.largest**2 > SMALLEST
+    alarm = found.p < SIGNIFICANT and found.largest**2 > SMALLEST
     return _row(name, found.largest, found.error, said, alarm=alarm)
-
-
-def _piecewise_row(found: Piecewise) -> Measure:
-    name, worst = "canonical-correlation-piecewise", found.largest
-    if not worst.freedom:
-        return _row(name, 0.0, None, NOTHING_LEFT)
-    said = (
-        f"Among records alike in S ({len(found.pieces)} groups), the largest correlation of X with"
-        f" Y is {worst.largest:.3f}; chance exceeds {worst.chance:.3f} once in twenty."
-        f" {_verdict(found.p)}"
-    )
-    return _row(name, worst.largest, worst.error, said, alarm=found.p < SIGNIFICANT)
-
-
-def _index_rows(data: ComparedTables, curves: Floats) -> Iterator[Measure]:
-    best = security_index(np.column_stack([data.told, curves]), data.true, data.masked)
-    lines = security_index(data.told, data.true, data.masked)
-    said = (
-        "Of the combination of confidential columns that is told best,"
-        f" {_share(best.value)} of the variance stays unknown to a snooper with Y and the curves"
-        f" over S; without Y it is {_share(best.without)}."
-    )
-    yield _row("security-index", best.value, best.error, said)
-    said = (
-        f"The curves over S alone, which are released on purpose, leave {_share(best.without)} of"
-        " it unknown."
-    )
-    yield _row("security-index-without", best.without, None, said)
-    said = (
-        f"With straight lines over S and Y and no curves, {_share(lines.value)} stays unknown; with"
-        f" lines over S alone, {_share(lines.without)}. Curves over S that Y shows count here,"
-        " though S alone tells them."
-    )
-    yield _row("security-index-lines-only", lines.value, lines.error, said)
-    if not data.alike:
-        return
-    for label, value in zip(data.labels, variance_index(data.true, data.masked), strict=True):
-        said = (
-            f"Masked and true {label} differ with {value:.3f} times the variance of {label} (the"
-            " older index Var(X - Y) / Var(X), which says nothing of snoopers)."
-        )
-        yield _row("security-index-variance", float(value), None, said, of=label)
 
 
 GAINS: dict[Snooper, str] = {
@@ -424,68 +308,6 @@ def _coincidence_rows(data: ComparedTables, masked_by_s: Expectation) -> Iterato
         yield _row("near-true-values", count, found.error, said, alarm=alarm, of=label)
 
 
-def _scored(data: ComparedTables) -> tuple[Floats, Floats]:
-    """Return X and Y in the scale that linking is done in.
-
-    Numbers are normal scores of their ranks among those of X and Y together, so that no outlier
-    decides what is near; indicators of categories count by their standard deviation.
-    """
-    both = np.concatenate([data.true, data.masked]) / np.tile(data.scales, (2 * data.records, 1))
-    numeric = list(data.numeric)
-    both[:, numeric] = normal_scores(both[:, numeric])
-    return both[: data.records], both[data.records :]
-
-
-def _linkage_rows(data: ComparedTables, rng: Randomness) -> Iterator[Measure]:
-    true, masked = _scored(data)
-    numeric = np.isin(np.arange(true.shape[1]), data.numeric)
-    # Indicators stay indicators: a category is taken from another record as it is.
-    by_s = expectation("kernel", data.told, masked, rng, most=MOST)
-    expected = np.where(numeric, by_s.fitted, 0.0)
-    instead = redrawn(data.told, masked, expected, rng)
-    alike = linkage_among_alike(data.told, true, masked, expected, rng)
-    said = (
-        f"Among {min(ALIKE, data.records)} records alike in S, Y points to the right person"
-        f" {_share(alike.rate)} of the time; guessing does {_share(alike.chance)} of the time."
-    )
-    yield _linkage_row("linkage-among-alike", alike, said)
-    alone = linkage(true, masked, instead)
-    said = (
-        f"The masked values nearest to a person's true ones are that person's for"
-        f" {_share(alone.rate, 2)} of all; if Y told only what S tells, {_share(alone.chance, 2)}."
-    )
-    yield _linkage_row("linkage-y-alone", alone, said)
-    matched = linkage_by_matching(true, masked, instead, rng)
-    said = (
-        f"Pairing all of {matched.records} true and masked records at best, a snooper pairs"
-        f" {_share(matched.rate)} rightly; {_share(matched.chance)} if Y told only what S tells."
-    )
-    yield _linkage_row("linkage-by-matching", matched, said)
-    rank = mean_rank(true, masked, instead, rng)
-    said = (
-        f"A person's own masked values are nearer than those of {_share(rank.rate)} of all; if"
-        f" Y told only what S tells, than those of {_share(rank.chance)}."
-    )
-    yield _linkage_row("linkage-mean-rank", rank, said)
-    everyone = np.arange(data.records)
-    full = np.column_stack([data.told, masked])
-    both = float(nearest(np.column_stack([data.told, true]), full, everyone).mean())
-    alone_s = float(nearest(data.told, data.told, everyone).mean())
-    error = float(np.sqrt(both * (1 - both) / data.records))
-    said = (
-        f"Whoever knows S and X of a person finds the right record by S and Y for {_share(both)} of"
-        f" all; by S alone, which is released as it is, for {_share(alone_s)}."
-    )
-    yield _row("linkage", both, error, said)
-    said = f"S alone identifies {_share(alone_s)} of the records, whatever is done to X."
-    yield _row("linkage-s-alone", alone_s, None, said)
-
-
-def _linkage_row(name: str, found: Linkage, words: str) -> Measure:
-    said = f"{words} {_verdict(found.p)}"
-    return _row(name, found.rate, found.error, said, alarm=found.p < SIGNIFICANT)
-
-
 def _hint(p: float) -> str:
     """Return the verdict of straight lines, to which a curve over S is news."""
     if p < SIGNIFICANT:
@@ -506,5 +328,5 @@ def _verdict(p: float, share: float = 1.0) -> str:
     return "That is no more than chance."
 
 
-def _share(value: float, digits: int = 1) -> str:
-    return f"{100 * value + 0.0:.{digits}f} per cent"
+def _share(value: float) -> str:
+    return f"{100 * value + 0.0:.1f} per cent"

@@ -89,7 +89,7 @@ def test_of_more_records_than_are_shown_the_rest_is_stated(masked, monkeypatch):
     assert _report(made).as_dict()["named"] == 2
 
 
-@pytest.mark.parametrize("method", ["egadp", "shuffle", "synthetic-copula", "nmegadp", "auto"])
+@pytest.mark.parametrize("method", ["egadp", "shuffle", "nmegadp", "auto"])
 @pytest.mark.slow
 def test_a_bound_on_what_is_told_is_kept_or_refused_by_whichever_method(masked, method):
     influence = masked("max_told = 0.05\n", method=method).copies[0].influence

@@ -162,6 +162,4 @@ def test_too_many_copies_are_refused_where_noise_is_orthogonal(name):
 
 def test_the_methods_whose_noise_is_orthogonal_say_so():
     said = {name for name, method in METHODS.items() if method.orthogonal}
-    assert said == set(METHODS) - {
-        "sadp", "cadp", "gadp", "ipso", "synthetic-copula", "synthetic-trees"
-    }  # fmt: skip
+    assert said == set(METHODS) - {"sadp", "cadp", "gadp", "ipso"}

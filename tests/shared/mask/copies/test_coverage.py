@@ -40,7 +40,6 @@ def too_few(found: Coverage, each: float = 0.93) -> np.ndarray:
         ("egadp", 1),
         pytest.param("egadp", 3, marks=pytest.mark.campaign),
         ("gadp", 5),
-        ("synthetic-copula", 5),
     ],
 )
 def test_linear_regressions_are_covered(name, m):

@@ -29,16 +29,12 @@ def rng():
 def test_y_equal_to_x_is_perfectly_useful_and_hides_nothing(humped):
     s, x = humped(1, 120)
     found = measure_all(s, x, x, rng=rng())
-    for name in ("relationship-slope-kernel", "relationship-r2-linear", "spread-ratio"):
+    for name in ("relationship-slope-kernel", "relationship-r2-linear"):
         values = [row.value for row in found.named(name) if not math.isnan(row.value)]
         assert values == pytest.approx([1] * len(values))
         assert values
-    assert found.of("spearman-largest").value == 0
-    assert found.of("canonical-correlation-piecewise").value == pytest.approx(1)
-    assert found.of("security-index").value == pytest.approx(0, abs=1e-9)
-    for name in ("linkage-y-alone", "linkage-among-alike", "linkage-by-matching"):
-        assert found.of(name).value == 1
-        assert "gives something away" in found.of(name).sentence
+    for label in ("X1", "X2"):
+        assert "gives something away" in found.of("snooper-gain-kernel", label).sentence
     assert found.of("near-true-values", "X1").value == 120
     assert "more than coincidence" in found.of("near-true-values", "X1").sentence
 
@@ -47,9 +43,8 @@ def test_y_equal_to_x_is_perfectly_useful_and_hides_nothing(humped):
 def test_exact_noise_keeps_lines_and_gives_nothing_away(humped):
     s, x = humped(2, 300)
     found = measure_all(s, x, egadp(s, x, rng()).matrix, rng=rng())
-    assert found.of("pearson-largest").value < 1e-9
     assert found.of("relationship-slope-linear", "X1 given S1, S2").value == pytest.approx(1)
-    assert found.of("relationship-slope-kernel", "X1 given S1").value < 0.3
+    assert found.of("relationship-slope-kernel", "X1 given S1, S2").value < 0.9
     for label in ("X1", "X2"):
         assert -0.1 < found.of("snooper-gain-kernel", label).value < 0.03
     assert found.alarms == ()
@@ -86,15 +81,11 @@ def test_a_curve_that_s_tells_raises_no_alarm_and_noise_on_x_does(humped, indepe
     assert abs(kept.of("snooper-gain-linear", "X1").value) < 0.02
     assert kept.of("snooper-gain-lines-only", "X1").value > 0.1
     assert "though S alone tells them" in kept.of("snooper-gain-lines-only", "X1").sentence
-    index = kept.of("security-index").value
-    assert index == pytest.approx(kept.of("security-index-without").value, abs=0.03)
-    assert index < kept.of("security-index-lines-only").value
     order = [row.name for row in kept if row.group == "security"]
     assert order[0] == "snooper-gain-kernel"
-    assert all(name.endswith("lines-only") for name in order[-4:])
+    assert all(name.endswith("lines-only") for name in order[-2:])
     names = {row.name for row in measure_all(*table, noisy(table, 13), rng=rng()).alarms}
     assert names >= {"snooper-gain-kernel", "snooper-gain-linear", "canonical-correlation"}
-    assert "linkage-among-alike" in names
     assert not any("lines-only" in name for name in names)
 
 
@@ -103,15 +94,15 @@ def test_a_curve_that_s_tells_raises_no_alarm_and_noise_on_x_does(humped, indepe
 def test_skewed_columns_and_outliers_raise_no_false_alarm_and_hide_no_true_one(humped, turned):
     s, x = humped(14, 200)
     other = turned(x[rng().permutation(200)])
-    assert "linkage" not in {word for name in alarms(None, turned(x), other) for word in name}
+    assert alarms(None, turned(x), other) <= {"near-true-values"}
     near = turned(x + 0.1 * np.random.default_rng(15).standard_normal(x.shape))
-    assert ["linkage", "among", "alike"] in alarms(s, turned(x), near)
+    assert alarms(s, turned(x), near)
 
 
 def alarms(s, x, y):
-    """The words of the names of security measures that raise an alarm."""
+    """The names of security measures that raise an alarm."""
     rows = security_rows(compared(s, x, y), rng(), lambda: None)
-    return [row.name.split("-") for row in rows if row.alarm]
+    return {row.name for row in rows if row.alarm}
 
 
 def randomized(keep):
@@ -130,7 +121,6 @@ def test_randomized_categories_have_measures_too():
     assert none.of("snooper-gain-linear", "x=b").value < 0.03
     assert some.of("snooper-gain-linear", "x=b").value > 0.1
     assert none.of("canonical-correlation").value < 0.25 < some.of("canonical-correlation").value
-    assert none.of("linkage-among-alike").value < 0.14 < some.of("linkage-among-alike").value
     assert none.named("near-true-values") == ()
     assert not math.isnan(some.of("relationship-slope-linear", "x=b given s").value)
 
@@ -150,7 +140,7 @@ def test_without_s_and_with_one_column(humped):
     _, x = humped(8, 60)
     found = measure_all(None, x[:, 0], x[::-1, 0], rng=rng())
     assert found.named("relationship-slope-linear") == ()
-    assert found.of("linkage-s-alone").value == pytest.approx(1 / 60)
+    assert found.of("snooper-gain-kernel").value < 0.1
 
 
 @pytest.mark.slow
@@ -175,12 +165,11 @@ OTHER = {
     "nmegadp-shuffle": "NM.03",
     "shuffle": "MNL.02",
     "cgadp": "MNL.03",
-    "synthetic-copula": "NM.01",
 }
 SHORT = ("nmegadp-shuffle",)
 """In every run one that adds no noise of its own, beside NMEGADP on the store."""
 
-TESTS = 12
+TESTS = 8
 """Rows of a report that can raise an alarm, with two columns of X."""
 
 RECORDS = 300

@@ -1,4 +1,4 @@
-"""Canonical correlations: known values, the test's false alarms, and what only pieces show."""
+"""Canonical correlations: known values, and the test's false alarms."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pramana_core.mask.measures.security_rows import security_index, variance_index
-from pramana_core.mask.measures.snooper import canonical, piecewise
+from pramana_core.mask.measures.snooper import canonical
 
 NOTHING = np.empty((200, 0))
 
@@ -74,31 +73,6 @@ def test_chance_is_exceeded_once_in_twenty():
     assert stats.binomtest(beyond, 1000, 0.05).pvalue > 1e-6
 
 
-def sign_turned(rng, records=400):
-    """AlAhmadi's two-variable dataset in kind: Y is X for small S, and -X for large S."""
-    s = np.sort(rng.uniform(-1, 1, records))
-    half = rng.standard_normal(records // 2)
-    x = np.concatenate([half, half])
-    return s[:, None], x[:, None], (np.sign(np.arange(records) - records / 2 + 0.5) * x)[:, None]
-
-
-def test_pieces_show_what_the_whole_hides():
-    s, x, y = sign_turned(np.random.default_rng(8))
-    assert canonical(x, y, np.empty((400, 0))).p > 0.9
-    found = piecewise(s, x, y)
-    assert found.largest.largest == pytest.approx(1, abs=1e-9)
-    assert found.p == 0
-    assert len(found.pieces) > 2
-
-
-@pytest.mark.slow
-def test_pieces_are_silent_where_y_tells_nothing():
-    """Bonferroni's p-value is below 0.01 at most once in a hundred times."""
-    rng = np.random.default_rng(9)
-    low = sum(piecewise(*rng.standard_normal((3, 400, 1))).p < 0.01 for _ in range(150))
-    assert stats.binomtest(low, 150, 0.01, alternative="greater").pvalue > 1e-6
-
-
 def test_a_shared_curve_is_left_out_when_it_is_given(humped, independent):
     table = humped(10)
     told, true = table
@@ -106,12 +80,6 @@ def test_a_shared_curve_is_left_out_when_it_is_given(humped, independent):
     assert canonical(true, y, told).largest > 0.5
     curve = np.column_stack([told, told[:, :1] ** 2])
     assert canonical(true, y, curve).p > 0.01
-    assert piecewise(told, true, y, given=curve).p > 0.01
-
-
-def test_with_too_few_records_for_pieces_there_is_one():
-    rng = np.random.default_rng(12)
-    assert len(piecewise(*rng.standard_normal((3, 40, 1))).pieces) == 1
 
 
 def test_with_too_few_records_nothing_is_said():
@@ -120,38 +88,3 @@ def test_with_too_few_records_nothing_is_said():
     s, x, y = rng.standard_normal((6, 4)), *rng.standard_normal((2, 6, 1))
     assert canonical(x, y, s).correlations == ()
     assert canonical(x, y, s[:, :1]).correlations != ()
-
-
-# Security indices: what a snooper with S, and with S and Y, does not know.
-
-
-def test_nothing_stays_unknown_if_y_is_x():
-    s, x = np.random.default_rng(1).standard_normal((2, 100, 2))
-    found = security_index(s, x, 3 * x)
-    assert found.value == pytest.approx(0, abs=1e-9)
-    assert found.without > 0.8
-
-
-def test_one_column_is_one_less_r2():
-    rng = np.random.default_rng(2)
-    s, y = rng.standard_normal((2, 200, 1))
-    x = s + y + rng.standard_normal((200, 1))
-    for columns, found in ((s, "without"), (np.column_stack([s, y]), "value")):
-        design = np.column_stack([np.ones(200), columns])
-        rest = x - design @ np.linalg.lstsq(design, x)[0]
-        expected = float(np.sum(rest**2) / np.sum((x - x.mean()) ** 2))
-        assert getattr(security_index(s, x, y), found) == pytest.approx(expected)
-
-
-def test_exact_noise_leaves_what_s_leaves(humped):
-    from pramana_core.mask.methods.gadp import egadp
-
-    s, x = humped(3)
-    found = security_index(s, x, egadp(s, x, np.random.default_rng(4)).matrix)
-    assert found.value == pytest.approx(found.without, abs=1e-9)
-
-
-def test_the_older_index_does_not_see_a_factor():
-    x = np.random.default_rng(5).standard_normal((50, 2))
-    assert variance_index(x, x) == pytest.approx([0, 0])
-    assert variance_index(x, 3 * x) == pytest.approx([4, 4])
