@@ -111,15 +111,6 @@ whole-record-peers: $(STAMP) ## what other tools reach at the same epsilon, in a
 	$(PEERS)/bin/python $(PEERS_AT)/peers.py $(PEERS)/tables.npz $(PEERS_AT)/peers.json
 	$(BIN)/python -m $(subst /,.,$(PEERS_AT)).tables margins $(PEERS_AT)/peers.json
 
-PUBLISHING := .venv-publishing
-PUBLISHING_FLAGS ?=  # such as --tables car --folds 1 --check
-
-.PHONY: publishing-peer
-publishing-peer: $(STAMP) ## l-diversity publishing by anjana, in an environment of its own (docs/reproduce.md)
-	$(PYTHON) -m venv $(PUBLISHING)
-	$(PUBLISHING)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r benchmarks/reproduce/sharkey/peer.lock
-	$(BIN)/python -m benchmarks.reproduce.sharkey.publishing $(PUBLISHING)/bin/python $(PUBLISHING_FLAGS)
-
 BENCH_PEERS := .venv-bench
 BENCH_AT := benchmarks/bench
 BENCH_STAMP := $(BENCH_PEERS)/.installed
@@ -165,4 +156,4 @@ lock: ## pin the dependencies again (needs uv on the PATH)
 
 .PHONY: clean
 clean: ## remove what the targets above made
-	rm -rf $(VENV) .venv-floors .venv-bench .venv-peers .venv-publishing bench-out demo-out build site .cache *.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) .venv-floors .venv-bench .venv-peers bench-out demo-out build site .cache *.egg-info .pytest_cache .mypy_cache .ruff_cache

@@ -9,7 +9,7 @@ import itertools
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from pydantic import ValidationError
@@ -188,8 +188,7 @@ def designed(
     return DesignedPlan(
         best.family,
         best.plan if study is None else study.together,
-        # As `pm.estimate` chooses for such a plan.
-        "pooled" if any(block.channel.choices for block in best.plan.blocks) else "moment",
+        cast(Estimator, best.estimator if math.isfinite(best.prediction.score) else "moment"),
         useful(best),
         best.prediction.kept,
         records_enough(best, problem),

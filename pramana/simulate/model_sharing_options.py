@@ -6,28 +6,23 @@ Commands show these options in their help: so nothing heavy is loaded here, and 
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, cast
 
 from annotated_types import Ge, Le, Lt
 
-from pramana_core.errors import NotInstalled, OptionError, RequirementUnmet
-from pramana_core.learn.common.options import require_limit
+from pramana_core.errors import OptionError, RequirementUnmet
+from pramana_core.learn.common.options import NotNegative, Positive, require_limits
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
     from pramana_core.mixed import MixedTable
-    from pramana_core.model_sharing.attributes import Groups, Taxonomy, TreeSchema
+    from pramana_core.model_sharing.attributes import TreeSchema
     from pramana_core.model_sharing.generating import GenerationOptions
-    from pramana_core.model_sharing.requirements import Cells, Requirement
+    from pramana_core.model_sharing.requirements import Requirement
 
 Method = Literal["pgen", "basegen", "labelled", "votes", "product", "ldiversity", "pooled", "local"]
 By = Literal["pruning", "growing"]
@@ -76,7 +71,7 @@ class SimulationOptions:
         spread: whether values are drawn independently, or more evenly.
         weights: how trees are weighed in votes.
         taxonomies: of attributes, for `merge="taxonomy"` and for publishing.
-        publisher: who publishes records l-diverse (`publisher_of`); None for the environment's.
+        publisher: who publishes records l-diverse; None searches the hierarchies (`FullDomain`).
         folds: into how many parts the records are divided; each is held out once.
         runs: how often all of it is repeated with other folds.
         seed: decides folds, owners and pseudo-data.
@@ -85,31 +80,30 @@ class SimulationOptions:
         OptionError: one of them is out of its range, or two do not go together.
     """
 
-    owners: int = 5
+    owners: Annotated[int, Ge(1), Le(1000)] = 5
     method: Method = "pgen"
     model: Global = "tree"
-    requirement: Requirement | None = None
+    requirement: Any = None
     by: By = "pruning"
     merge: Merge = "all"
-    least_gain: float | None = None
+    least_gain: NotNegative | None = None
     counts: Counts = "exact"
     tell: Tell | None = None
-    scale: float = 1.0
-    epsilon: float | None = None
+    scale: Annotated[float, Ge(0.01), Le(100)] = 1.0
+    epsilon: Positive | None = None
     numeric: Numeric | None = None
     absent: Absent | None = None
     misses: Misses | None = None
     spread: Spread | None = None
     weights: Weights = "equal"
-    taxonomies: Mapping[str, Taxonomy | Groups] = field(default_factory=dict, hash=False)
-    publisher: Publisher | str | None = field(default=None, hash=False)
-    folds: int = 10
-    runs: int = 1
-    seed: int = 1
+    taxonomies: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    publisher: Any = field(default=None, hash=False)
+    folds: Annotated[int, Ge(2), Le(100)] = 10
+    runs: Annotated[int, Ge(1), Le(1000)] = 1
+    seed: Annotated[int, Ge(0), Lt(2**63)] = 1
 
     def __post_init__(self) -> None:
-        for name, kind in _LIMITS.items():
-            require_limit(getattr(self, name), kind, name)
+        require_limits(self)
         if self.by == "growing" and self.requirement is None:
             raise OptionError(
                 "Trees can be grown with a requirement only where there is one.",
@@ -150,9 +144,8 @@ class SimulationOptions:
     @property
     def judged(self) -> Requirement | None:
         """The requirement as it decides: who publishes records has the counts of all classes."""
-        if self.requirement is None or self.method != "ldiversity":
-            return self.requirement
-        return replace(self.requirement, exact=True)
+        asked: Requirement | None = self.requirement
+        return replace(asked, exact=True) if asked and self.method == "ldiversity" else asked
 
     @property
     def generation(self) -> GenerationOptions:
@@ -197,46 +190,12 @@ class SimulationOptions:
             "misses": drawn.misses,
             "spread": drawn.spread,
             "weights": self.weights,
-            "publisher": getattr(self.publisher, "name", self.publisher),
+            "publisher": None if self.publisher is None else self.publisher.name,
             "folds": self.folds,
             "runs": self.runs,
             "seed": self.seed,
         }
 
-
-_LIMITS: Mapping[str, Any] = {
-    "method": Method,
-    "model": Global,
-    "by": By,
-    "merge": Merge,
-    "counts": Counts,
-    "tell": Tell | None,
-    "numeric": Numeric | None,
-    "absent": Absent | None,
-    "misses": Misses | None,
-    "spread": Spread | None,
-    "weights": Weights,
-    "owners": Annotated[int, Ge(1), Le(1000)],
-    "folds": Annotated[int, Ge(2), Le(100)],
-    "runs": Annotated[int, Ge(1), Le(1000)],
-    "scale": Annotated[float, Ge(0.01), Le(100)],
-    "seed": Annotated[int, Ge(0), Lt(2**63)],
-}
-
-
-WORKER = Path(__file__).with_name("anjana_worker.py")
-
-PUBLISHER = "PRAMANA_PUBLISHER"
-"""The environment variable that names the Python that has anjana."""
-
-_REMEDY = (
-    "Run `make publishing-peer`, which makes one, and name its Python with --publisher"
-    f" (.venv-publishing/bin/python) or in {PUBLISHER}. Without anjana, --publisher full-domain"
-    " searches the hierarchies itself."
-)
-
-PATIENCE = 3600.0
-"""Seconds until a publisher that does not answer is ended."""
 
 Levels = dict[str, int]
 
@@ -289,128 +248,3 @@ class FullDomain:
             except RequirementUnmet:
                 found.append(None)
         return found
-
-
-@dataclass(frozen=True)
-class Process:
-    """A publisher in an environment of its own: anjana, or what answers as its worker does.
-
-    Args:
-        python: the Python that runs the worker.
-        worker: the worker's file.
-    """
-
-    python: str
-    worker: Path = WORKER
-    name: str = "anjana"
-
-    def publish(
-        self,
-        schema: TreeSchema,
-        table: MixedTable,
-        classes: npt.NDArray[np.intp],
-        requirements: Sequence[Requirement],
-    ) -> list[Levels | None]:
-        """See `Publisher`; what the process answers is checked here.
-
-        Raises:
-            NotInstalled: there is no such Python, or it has not got what the worker needs.
-            OptionError: it ended with an error, or answered what is no valid publication.
-        """
-        from pramana_core.model_sharing.requirements import Cells, hierarchies_of
-
-        hierarchies = hierarchies_of(schema)
-        records = schema.read(table)
-        request = {
-            "codes": {
-                h.attribute.name: h.base(records[h.attribute.name]).tolist() for h in hierarchies
-            },
-            "classes": classes.tolist(),
-            "levels": {
-                h.attribute.name: [
-                    [f"{place} {name}" for name in level] for place, level in enumerate(h.levels)
-                ]
-                for h in hierarchies
-            },
-            "requirements": [{"k": r.k, "c": r.c, "l": r.l} for r in requirements],
-        }
-        found = self._answer(request).get("published")
-        if not isinstance(found, list) or len(found) != len(requirements):
-            raise _failed("did not answer one publication for each requirement")
-        cells = Cells.of(hierarchies, records, classes, schema.classes)
-        for levels, requirement in zip(found, requirements, strict=True):
-            _check(levels, requirement, cells)
-        return found
-
-    @cached_property
-    def version(self) -> str:
-        """The version of what publishes."""
-        empty: dict[str, Any] = {"codes": {}, "classes": [], "levels": {}, "requirements": []}
-        return str(self._answer(empty).get("version"))
-
-    def _answer(self, request: dict[str, Any]) -> dict[str, Any]:
-        try:
-            # What runs is a Python that the user names and our own file: no shell, no input.
-            done = subprocess.run(
-                [self.python, "-I", str(self.worker)],
-                input=json.dumps(request),
-                capture_output=True,
-                text=True,
-                timeout=PATIENCE,
-                check=False,
-            )
-        except OSError:
-            raise NotInstalled(
-                f"There is no Python for publishing at {self.python}.", remedy=_REMEDY
-            ) from None
-        except subprocess.TimeoutExpired:
-            raise _failed(f"did not answer within {PATIENCE:g} seconds") from None
-        if "ModuleNotFoundError" in done.stderr:
-            raise NotInstalled(f"{self.python} has no anjana.", remedy=_REMEDY)
-        if done.returncode:
-            raise _failed(f"ended with code {done.returncode}")
-        try:
-            answer = json.loads(done.stdout)
-        except ValueError:
-            answer = None
-        if not isinstance(answer, dict):
-            raise _failed("did not answer with a JSON object")
-        return answer
-
-
-def _check(levels: Any, requirement: Requirement, cells: Cells) -> None:
-    """Check levels that a process answered: all there, none beyond its hierarchy, and enough."""
-    if levels is None:
-        return
-    heights = {h.attribute.name: h.height for h in cells.hierarchies}
-    known = isinstance(levels, dict) and set(levels) == set(heights)
-    if not known or not all(type(v) is int and 0 <= v <= heights[n] for n, v in levels.items()):
-        raise _failed("answered levels that are not those of the attributes")
-    if not cells.groups([levels[name] for name in heights]).meet(requirement):
-        raise _failed("chose levels at which the table does not meet the requirement")
-
-
-def _failed(what: str) -> OptionError:
-    return OptionError(
-        f"The process that publishes {what}.",
-        where="--publisher",
-        remedy="Name a Python that has anjana 1.2.3, as `make publishing-peer` installs it.",
-    )
-
-
-def publisher_of(named: Publisher | str | None = None) -> Publisher:
-    """Return a publisher by name: `full-domain`, our own search, or the path of a Python.
-
-    Where none is named the environment variable `PRAMANA_PUBLISHER` decides.
-
-    Raises:
-        NotInstalled: there is no such Python.
-    """
-    if named is not None and not isinstance(named, str):
-        return named
-    chosen = named or os.environ.get(PUBLISHER, "")
-    if chosen == FullDomain.name:
-        return FullDomain()
-    if not chosen:
-        raise NotInstalled("Publishing needs anjana, in an environment of its own.", remedy=_REMEDY)
-    return Process(chosen)

@@ -18,7 +18,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from pramana.simulate.model_sharing_options import COMBINING, SimulationOptions, publisher_of
+from pramana.simulate.model_sharing_options import COMBINING, FullDomain, SimulationOptions
 from pramana.simulate.model_sharing_tables import SharingTable, learn_published
 from pramana.simulate.study import Series, spread
 from pramana_core.alike import did_you_mean
@@ -191,13 +191,12 @@ def ldiversity(kept: PreparedTable, fold: Fold, options: SimulationOptions) -> F
     All training records are at one publisher, whatever the number of owners (section 4.2).
 
     Raises:
-        NotInstalled: there is no publisher.
-        OptionError: nothing is required, or the publisher failed.
+        OptionError: nothing is required.
     """
     asked = options.judged
     if asked is None:
         raise OptionError("Records are made l-diverse for a given c and l.", where="l")
-    publisher = publisher_of(options.publisher)
+    publisher = options.publisher or FullDomain()
     table, codes = kept.attributes.rows(fold.train), kept.codes[fold.train]
     (levels,) = publisher.publish(kept.schema, table, codes, [asked])
     if levels is None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 
@@ -26,47 +25,13 @@ MOST_RECORDS = 20_000_000
 """More would not fit the memory of a usual machine with a few dozen variables."""
 
 
-class Source(Protocol):
-    """Something that records are drawn from."""
-
-    @property
-    def kind(self) -> str:
-        """`bif` or `table`."""
-
-    @property
-    def name(self) -> str:
-        """The file's name."""
-
-    @property
-    def domain(self) -> Domain:
-        """The variables of the records."""
-
-    @property
-    def records(self) -> int:
-        """How many records a run takes unless told otherwise."""
-
-    @property
-    def note(self) -> str:
-        """What a reader must know of the source; empty if nothing."""
-
-    @property
-    def network(self) -> BayesNet | None:
-        """The network the records come from, if it is known."""
-
-    @property
-    def order(self) -> tuple[str, ...]:
-        """The order of the variables that the file gives."""
-
-    def same_records(self, records: int) -> bool:
-        """Whether every draw of that many records is the same."""
-
-    def draw(self, records: int, rng: np.random.Generator) -> dict[str, Codes]:
-        """Return the true codes of that many records, by variable."""
-
-
 @dataclass(frozen=True, eq=False)
 class NetworkSource:
-    """A Bayesian network; every run draws new records from it."""
+    """A Bayesian network; every run draws new records from it.
+
+    `name` is the file's; `records` are what a run takes unless told otherwise; `note` is what a
+    reader must know of the source.
+    """
 
     name: str
     network: BayesNet
@@ -148,6 +113,10 @@ class TableSource:
             return dict(self.codes)
         rows = rng.choice(self.records, size=records, replace=records > self.records)
         return {name: column[rows] for name, column in self.codes.items()}
+
+
+Source = NetworkSource | TableSource
+"""Something that records are drawn from."""
 
 
 def require_records(records: int | None, source: Source) -> int:

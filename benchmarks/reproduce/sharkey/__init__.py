@@ -2,5 +2,5 @@
 
 Folds, owners and methods are those of `pramana.simulate`; what trees and pseudo-data
 are is in `pramana_core.model_sharing`. Levels that another tool published the tables at are kept in
-`published.json`, which `make publishing-peer` writes.
+`published.json`.
 """

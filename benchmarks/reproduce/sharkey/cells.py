@@ -232,5 +232,5 @@ class RecordedLevels:
 
 
 def recorded(table: str) -> RecordedLevels:
-    """Return the levels at which anjana published a table (`make publishing-peer`)."""
+    """Return the levels at which anjana published a table."""
     return RecordedLevels.read(PUBLISHED, table)

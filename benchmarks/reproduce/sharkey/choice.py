@@ -18,7 +18,7 @@ from benchmarks.reproduce.sharkey.cells import SOURCES, Cell, folds, recorded, r
 from pramana.setups import SeededOwner
 from pramana.simulate.designs import designed
 from pramana.simulate.learners import simulate
-from pramana.simulate.model_sharing_options import SimulationOptions
+from pramana.simulate.model_sharing_options import FullDomain, SimulationOptions
 from pramana.simulate.model_sharing_simulation import Fold, PreparedTable
 from pramana.simulate.model_sharing_tables import SharingTable
 from pramana.simulate.sources import TableSource
@@ -172,7 +172,7 @@ def ways(table: str) -> Iterator[Way]:
     for c, classes in DIVERSITIES:
         asked = Requirement(c=c, l=classes)
         yield Way(BEST, f"({c:g}, {classes})", {"method": "ldiversity", "requirement": asked,
-                                                "publisher": "full-domain"})  # fmt: skip
+                                                "publisher": FullDomain()})  # fmt: skip
     for epsilon in EPSILONS:
         yield Way(PRIVATE, f"{epsilon:g}", {"method": "votes", "epsilon": epsilon})
 

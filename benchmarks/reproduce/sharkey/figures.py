@@ -21,6 +21,7 @@ from benchmarks.reproduce.sharkey.cells import (
     run_cells,
     value,
 )
+from pramana.simulate.model_sharing_options import FullDomain
 from pramana_core.model_sharing.requirements import Requirement
 from pramana_core.pictures import plots
 
@@ -397,7 +398,7 @@ def ways(table: str, asked: Requirement) -> Iterator[tuple[str, dict[str, Any]]]
     """Yield each curve's name and options under a requirement by the exact counts."""
     hits = Requirement(c=asked.c, l=asked.l, exact=False)
     yield LD, {"method": "ldiversity", "requirement": asked, "publisher": recorded(table)}
-    yield BEST, {"method": "ldiversity", "requirement": asked, "publisher": "full-domain"}
+    yield BEST, {"method": "ldiversity", "requirement": asked, "publisher": FullDomain()}
     yield PRUNED, {"method": "pgen", "requirement": hits, "counts": "propagated",
                    "merge": "fewest", "owners": MAIN}  # fmt: skip
     yield PGEN, {"method": "pgen", "requirement": hits, "by": "growing", "owners": MAIN}
@@ -555,7 +556,7 @@ FIGURE_7 = Experiment(
         (
             "LD is full-domain generalization of all training records at one place. By anjana"
             " 1.2.3 it is greedy, the attribute of most values first; its levels were found once"
-            " (make publishing-peer) and are checked on the records here. At the best levels, our"
+            " and are checked on the records here. At the best levels, our"
             " own search, it has the most records in the most frequent class of their group."
         ),
         "A model of published records is asked about test records generalized to the same levels.",

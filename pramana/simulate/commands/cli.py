@@ -6,8 +6,8 @@ Its commands `bayes-net`, `tree`, `linear`, `classifier` and `rules` are here;
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, replace
-from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -16,47 +16,20 @@ from pramana.simulate.commands import options as given
 from pramana.simulate.commands.model_sharing import model_sharing
 from pramana_core.learn.common.options import (
     BayesClassifierOptions,
-    BayesModel,
-    Criterion,
-    Decisions,
-    Encoding,
-    Keep,
     LinearOptions,
-    Loss,
     RuleOptions,
     TreeOptions,
     limits_of,
 )
-from pramana_core.learn.networks.structure import Draws, ScoreName, Scoring, Search, SearchName
+from pramana_core.learn.networks.structure import Draws, Scoring, Search
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from pramana_core.learn.prediction import Predictor
     from pramana_core.marginals.counts import Marginals
 
-_score, _search = partial(given.learner, Scoring), partial(given.learner, Search)
-Score = Annotated[
-    ScoreName, _score("name", "likelihood is of the randomized counts; the others Ma's, plain")
-]
 Order = Annotated[
     Literal["given", "none"],
     typer.Option(help="given: K2 along the file's order; none: as --search says."),
-]
-Method = Annotated[
-    SearchName,
-    typer.Option(
-        "--search",
-        help="chow-liu: from the tables of pairs; auto: that, or hill climbing where some records"
-        " report all variables.",
-    ),
-]
-SearchMaxParents = Annotated[int, _search("max_parents", "Most parents of a node")]
-Eta = Annotated[float, _score("eta", "Ma's threshold: a relative gain of 1 - eta is demanded")]
-CStar = Annotated[float, _score("c_star", "Ma's factor of the penalty of bic")]
-ScoreAlpha = Annotated[float, _score("alpha", "Dirichlet parameter per cell, of bayesian")]
-SampleSize = Annotated[
-    float, _score("equivalent_sample_size", "Weight of the prior of bdeu, in records")
 ]
 DrawsOption = Annotated[
     int,
@@ -68,25 +41,20 @@ Limit = Annotated[
     float | None,
     typer.Option(
         min=0,
-        help="End after so many seconds; what it will take is predicted before it starts.",
+        help="End after so many seconds.",
     ),
 ]
 Refine = Annotated[
-    bool, _search("refine", "With an order: also drop and exchange parents, as K2 does not")
+    bool, typer.Option(help="With an order: also drop and exchange parents, as K2 does not.")
 ]
 
 
-@given.with_setup
+@given.with_options(setup=given.Setup, scoring=Scoring, searching=Search)
 def bayes_net(
     setup: given.Setup,
-    score: Score = Scoring.name,
+    scoring: Callable[..., Scoring],
+    searching: Callable[..., Search],
     order: Order = "none",
-    search: Method = Search.method,
-    max_parents: SearchMaxParents = Search.max_parents,
-    eta: Eta = Scoring.eta,
-    c_star: CStar = Scoring.c_star,
-    alpha: ScoreAlpha = Scoring.alpha,
-    equivalent_sample_size: SampleSize = Scoring.equivalent_sample_size,
     draws: DrawsOption = 0,
     refine: Refine = Search.refine,
     runs: given.Runs = 10,
@@ -100,22 +68,23 @@ def bayes_net(
     Links are compared with the network of --bif, or with what the same search finds in the clean
     table. Exit codes: 0 done; 2 bad input; 4 too large; 6 the reports cannot support the estimate.
     """
-    from pramana.simulate.bayes_net import StructureOptions, ending, predicted_seconds, simulate
-    from pramana.simulate.commands.display import announce, show_bayes_net
+    from pramana.simulate.bayes_net import StructureOptions, ending, simulate
+    from pramana.simulate.commands.display import show_bayes_net
     from pramana.simulate.study import require_place
     from pramana_core.design import goal
 
     require_place(out)
     ordered = order == "given"
     with given.options_as_typed():
-        scoring = Scoring(score, eta, c_star, alpha, equivalent_sample_size)
-        options = StructureOptions(scoring, ordered, max_parents, draws, refine, method=search)
+        search = searching(order=() if ordered else None, refine=refine)
+        options = StructureOptions(
+            scoring(), ordered, search.max_parents, draws, refine, method=search.method
+        )
     with given.watched(f"{runs} runs") as watch:
         trials, chosen = setup.prepare(
             lambda domain: goal(domain, "structure"), runs, seed, on_step=watch
         )
         options = replace(options, estimator=chosen)
-        announce(predicted_seconds(trials, options), runs)
         outcome = simulate(trials, options, ending(watch, limit))
     given.tell(outcome, given.Answer(json, out), show_bayes_net)
 
@@ -123,52 +92,20 @@ def bayes_net(
 L2 = 1e-3
 """The weight of the squared weights unless told otherwise."""
 
-_tree = partial(given.learner, TreeOptions)
-_linear = partial(given.learner, LinearOptions)
-_bayes = partial(given.learner, BayesClassifierOptions)
-CriterionOption = Annotated[Criterion, _tree("criterion", "What chooses an attribute")]
-MaxDepth = Annotated[int | None, _tree("max_depth", "Most attributes on a path")]
-Significance = Annotated[
-    float, _tree("significance", "Split only if chance shows as much no more often; 1: no test")
-]
-LeastRecords = Annotated[
-    float, _tree("least_records", "Least effective records of a node to split")
-]
-Prune = Annotated[bool, _tree("prune", "Take splits back that do not pay")]
-Shrinkage = Annotated[
-    float,
-    _tree("shrinkage", "How far children usually are from their parent; 0: leaves as they are"),
-]
-LossOption = Annotated[Loss, _linear("loss", "What is minimized")]
 Penalty = Annotated[
     float | None,
-    _linear(
-        "l2",
-        f"Weight of the squared weights; default {L2}, so that weights stay finite where the"
-        " classes can be separated; not for the perceptron",
+    typer.Option(
+        help=f"Weight of the squared weights; default {L2}, so that weights stay finite where the"
+        " classes can be separated; not for the perceptron."
     ),
 ]
-EncodingOption = Annotated[
-    Encoding, _linear("encoding", "A column per category, or the categories' numbers 1 to K")
-]
-KeepOption = Annotated[Keep, _linear("keep", "Which of the perceptron's weights stay")]
-ModelOption = Annotated[
-    BayesModel,
-    _bayes("model", "On what attributes depend besides the class; auto: as the reports support"),
-]
-Alpha = Annotated[float, _bayes("alpha", "Records added to every cell")]
 
 
-@given.with_setup
+@given.with_options(setup=given.Setup, options=TreeOptions)
 def tree(
     target: given.Target,
     setup: given.Setup,
-    criterion: CriterionOption = TreeOptions.criterion,
-    max_depth: MaxDepth = TreeOptions.max_depth,
-    significance: Significance = TreeOptions.significance or 1.0,
-    least_records: LeastRecords = TreeOptions.least_records,
-    prune: Prune = TreeOptions.prune,
-    shrinkage: Shrinkage = TreeOptions.shrinkage or 0.0,
+    options: Callable[..., TreeOptions],
     holdout: given.Holdout = 0.3,
     runs: given.Runs = 10,
     seed: given.Seed = 1,
@@ -182,19 +119,16 @@ def tree(
     codes: 0 done; 2 bad input; 4 too large; 6 the reports cannot support the estimate.
     """
     with given.options_as_typed():
-        options = TreeOptions(criterion, max_depth, significance, least_records, prune, shrinkage)
-    answer = given.Answer(json, out)
-    _classify("tree", target, options, asdict(options), setup, (holdout, runs, seed), answer)
+        chosen = options()
+    _classify("tree", target, chosen, setup, (holdout, runs, seed), given.Answer(json, out))
 
 
-@given.with_setup
+@given.with_options(setup=given.Setup, options=LinearOptions)
 def linear(
     target: given.Target,
     setup: given.Setup,
-    loss: LossOption = LinearOptions.loss,
+    options: Callable[..., LinearOptions],
     l2: Penalty = None,
-    encoding: EncodingOption = LinearOptions.encoding,
-    keep: KeepOption = LinearOptions.keep,
     holdout: given.Holdout = 0.3,
     runs: given.Runs = 10,
     seed: given.Seed = 1,
@@ -207,10 +141,10 @@ def linear(
     the reports of the others is tested on it, and so is one learned from the others as they are.
     Exit codes: 0 done; 2 bad input; 4 too large; 6 the reports cannot support the estimate.
     """
-    pocket = loss == "perceptron"
     with given.options_as_typed():
-        penalty = l2 if l2 is not None else 0.0 if pocket else L2
-        options = LinearOptions(loss=loss, l2=penalty, encoding=encoding, keep=keep)
+        plain = options()
+        pocket = plain.loss == "perceptron"
+        chosen = replace(plain, l2=l2 if l2 is not None else 0.0 if pocket else L2)
     if pocket and setup.estimator is None and setup.design is None:
         # Of negative estimates, as moments have them, the pocket algorithm could make nothing.
         setup = replace(setup, estimator="ml")
@@ -221,26 +155,17 @@ def linear(
         The weights of naive Bayes take none.
         """
         together = marginals.can_estimate(marginals.domain.names)
-        return options if together or l2 is not None or pocket else replace(options, l2=0.0)
+        return chosen if together or l2 is not None or pocket else plain
 
-    _classify(
-        "linear",
-        target,
-        options,
-        {"loss": loss, "l2": penalty, "encoding": encoding, "keep": keep},
-        setup,
-        (holdout, runs, seed),
-        given.Answer(json, out),
-        fitting,
-    )
+    answer = given.Answer(json, out)
+    _classify("linear", target, chosen, setup, (holdout, runs, seed), answer, fitting)
 
 
-@given.with_setup
+@given.with_options(setup=given.Setup, options=BayesClassifierOptions)
 def classifier(
     target: given.Target,
     setup: given.Setup,
-    model: ModelOption = BayesClassifierOptions.model,
-    alpha: Alpha = BayesClassifierOptions.alpha,
+    options: Callable[..., BayesClassifierOptions],
     holdout: given.Holdout = 0.3,
     runs: given.Runs = 10,
     seed: given.Seed = 1,
@@ -254,22 +179,20 @@ def classifier(
     Exit codes: 0 done; 2 bad input; 4 too large; 6 the reports cannot support the estimate.
     """
     with given.options_as_typed():
-        options = BayesClassifierOptions(model, alpha)
-    answer = given.Answer(json, out)
-    _classify("classifier", target, options, asdict(options), setup, (holdout, runs, seed), answer)
+        chosen = options()
+    _classify("classifier", target, chosen, setup, (holdout, runs, seed), given.Answer(json, out))
 
 
 def _classify(
     called: str,
     target: str,
-    options: object,
-    told: dict[str, Any],
+    options: Any,
     setup: given.Setup,
     repeated: tuple[float, int, int],
     answer: given.Answer,
     fitting: Callable[[Marginals], object] | None = None,
 ) -> None:
-    """Simulate the learner of some options, and tell the outcome with some of them."""
+    """Simulate the learner of some options, and tell the outcome."""
     from pramana.simulate.commands.display import show_classifier
     from pramana.simulate.learners import simulate
     from pramana.simulate.study import require_place
@@ -294,31 +217,14 @@ def _classify(
             found: Predictor = learner.learn(marginals, target, None, chosen, seed=chance)
             return found
 
-        outcome = simulate(called, target, trials, learn, told, estimator, watch)
+        outcome = simulate(called, target, trials, learn, asdict(options), estimator, watch)
     given.tell(outcome, answer, show_classifier)
 
 
-_rules = partial(given.learner, RuleOptions)
-MinSupport = Annotated[
-    float, _rules("minimum_support", "The least share of the records of a frequent itemset")
-]
-MaxLength = Annotated[int | None, _rules("max_length", "Most items of an itemset")]
-DecisionsOption = Annotated[
-    Decisions,
-    _rules("decisions", "point: the estimate decides; controlled: few discoveries are false"),
-]
-FalseDiscovery = Annotated[
-    float, _rules("false_discovery", "The share of false discoveries allowed, of controlled")
-]
-
-
-@given.with_setup
+@given.with_options(setup=given.Setup, options=RuleOptions)
 def rules(
     setup: given.Setup,
-    min_support: MinSupport = 0.05,
-    max_length: MaxLength = RuleOptions.max_length,
-    decisions: DecisionsOption = RuleOptions.decisions,
-    false_discovery: FalseDiscovery = RuleOptions.false_discovery,
+    options: Callable[..., RuleOptions],
     runs: given.Runs = 10,
     seed: given.Seed = 1,
     json: given.Json = False,
@@ -337,10 +243,13 @@ def rules(
 
     require_place(out)
     with given.options_as_typed():
-        mining = RuleOptions(min_support, max_length, decisions, false_discovery=false_discovery)
+        mining = options()
     with given.watched(f"{runs} runs") as watch:
         trials, chosen = setup.prepare(
-            lambda domain: for_itemsets(domain, min_support, max_length), runs, seed, on_step=watch
+            lambda domain: for_itemsets(domain, mining.minimum_support, mining.max_length),
+            runs,
+            seed,
+            on_step=watch,
         )
         outcome = simulate_rules(trials, mining, chosen, watch)
     given.tell(outcome, given.Answer(json, out), show_rules)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,19 +10,8 @@ import typer
 
 from pramana.simulate.commands import options as given
 from pramana.simulate.model_sharing_options import (
-    PUBLISHER,
-    Absent,
-    By,
-    Counts,
-    Global,
-    Merge,
     Method,
-    Misses,
-    Numeric,
     SimulationOptions,
-    Spread,
-    Tell,
-    Weights,
 )
 from pramana_core.errors import OptionError
 
@@ -29,24 +19,11 @@ if TYPE_CHECKING:
     from pramana_core.model_sharing.requirements import Requirement
 
 Table = Annotated[Path, typer.Option(help="The records: a CSV or Parquet table.")]
-Owners = Annotated[int, typer.Option(help="Among how many owners they are divided, at random.")]
-MethodOption = Annotated[
-    Method,
-    typer.Option(
-        help="pgen, basegen: pseudo-data by paths, or labelled by each tree; labelled: by the votes"
-        " of all; votes, product: the trees themselves; ldiversity: records made l-diverse; pooled:"
-        " all records; local: each owner alone."
-    ),
-]
 K = Annotated[int | None, typer.Option("--k", help="The fewest records of a path.")]
 L = Annotated[int | None, typer.Option("--l", help="(c, l)-diversity: classes on a path.")]
 C = Annotated[
     float | None, typer.Option("--c", help="(c, l)-diversity: how far one class may outweigh.")
 ]
-GlobalOption = Annotated[Global, typer.Option("--global", help="What the miner learns.")]
-Folds = Annotated[int, typer.Option(help="Each of so many parts of the records is held out once.")]
-Runs = Annotated[int, typer.Option(help="How often all folds are drawn anew.")]
-Seed = Annotated[int, typer.Option(help="Decides folds, owners and pseudo-data.")]
 Exact = Annotated[
     bool | None,
     typer.Option(
@@ -55,12 +32,6 @@ Exact = Annotated[
         " by default by hits and misses, for ldiversity always by the counts.",
     ),
 ]
-ByOption = Annotated[
-    By, typer.Option(help="pruning: grow, then prune; growing: split only where parts can meet it.")
-]
-MergeOption = Annotated[
-    Merge, typer.Option(help="Which siblings are merged where one does not meet the requirement.")
-]
 Taxonomies = Annotated[
     Path | None,
     typer.Option(
@@ -68,90 +39,18 @@ Taxonomies = Annotated[
         " file with a section [TABLE.COLUMN] for each column, lists of categories by group."
     ),
 ]
-LeastGain = Annotated[
-    float | None,
-    typer.Option(
-        help="By pruning: how many more records each path must tell rightly, or it is cut; with"
-        " (c, l) try 3."
-    ),
-]
-CountsOption = Annotated[
-    Counts, typer.Option(help="Counts of merged nodes: exact, or the paper's equation 1.")
-]
-TellOption = Annotated[
-    Tell | None,
-    typer.Option(
-        help="What leaves tell: hits and misses (default for pgen and basegen), or all classes."
-    ),
-]
-Scale = Annotated[float, typer.Option(help="Pseudo-records for each record of a tree.")]
-Epsilon = Annotated[
-    float | None, typer.Option(help="Differentially private trees, in place of a requirement.")
-]
-NumericOption = Annotated[
-    Numeric | None,
-    typer.Option(
-        help="The number of an interval: drawn evenly, its middle, its end, ...; by default as the"
-        " method has it: evenly for pgen and basegen, marginal for labelled."
-    ),
-]
-AbsentOption = Annotated[
-    Absent | None,
-    typer.Option(
-        help="Where values of attributes come from that a path does not ask for; by default as for"
-        " --numeric."
-    ),
-]
-MissesOption = Annotated[
-    Misses | None, typer.Option(help="Which classes misses take where leaves tell hits alone.")
-]
-SpreadOption = Annotated[
-    Spread | None,
-    typer.Option(
-        help="Values drawn independently, or more evenly than by chance, the default of labelled."
-    ),
-]
-WeightsOption = Annotated[
-    Weights,
-    typer.Option(help="Votes of all trees alike, or by the records of the tree or of the leaf."),
-]
-
-PublisherOption = Annotated[
-    str | None,
-    typer.Option(
-        help="For ldiversity: the Python that has anjana, or full-domain for our own search; by"
-        f" default {PUBLISHER} of the environment."
-    ),
-]
 
 
+@given.with_options(options=SimulationOptions)
 def model_sharing(
     table: Table,
     target: given.Target,
-    owners: Owners = SimulationOptions.owners,
-    method: MethodOption = SimulationOptions.method,
+    options: partial[SimulationOptions],
     k: K = None,
     l: L = None,  # noqa: E741
     c: C = None,
-    model: GlobalOption = SimulationOptions.model,
     exact: Exact = None,
-    by: ByOption = SimulationOptions.by,
-    merge: MergeOption = SimulationOptions.merge,
     taxonomies: Taxonomies = None,
-    least_gain: LeastGain = SimulationOptions.least_gain,
-    counts: CountsOption = SimulationOptions.counts,
-    tell: TellOption = SimulationOptions.tell,
-    scale: Scale = SimulationOptions.scale,
-    epsilon: Epsilon = SimulationOptions.epsilon,
-    numeric: NumericOption = SimulationOptions.numeric,
-    absent: AbsentOption = SimulationOptions.absent,
-    misses: MissesOption = SimulationOptions.misses,
-    spread: SpreadOption = SimulationOptions.spread,
-    weights: WeightsOption = SimulationOptions.weights,
-    publisher: PublisherOption = None,
-    folds: Folds = SimulationOptions.folds,
-    runs: Runs = SimulationOptions.runs,
-    seed: Seed = SimulationOptions.seed,
     json: given.Json = False,
     out: given.Out = None,
 ) -> None:
@@ -163,29 +62,9 @@ def model_sharing(
     2 bad input; 4 too large.
     """
     with given.options_as_typed():
-        options = SimulationOptions(
-            owners=owners,
-            method=method,
-            model=model,
-            requirement=_requirement(k, c, l, exact, method),
-            by=by,
-            merge=merge,
-            least_gain=least_gain,
-            counts=counts,
-            tell=tell,
-            scale=scale,
-            epsilon=epsilon,
-            numeric=numeric,
-            absent=absent,
-            misses=misses,
-            spread=spread,
-            weights=weights,
-            publisher=publisher,
-            folds=folds,
-            runs=runs,
-            seed=seed,
-        )
-    _simulate(table, target, options, taxonomies, given.Answer(json, out))
+        asked = _requirement(k, c, l, exact, options.keywords["method"])
+        chosen = options(requirement=asked)
+    _simulate(table, target, chosen, taxonomies, given.Answer(json, out))
 
 
 def _requirement(

@@ -4,17 +4,30 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeVar
+from types import NoneType
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    Protocol,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+)
 
 import typer
 
+from pramana.simulate.model_sharing_options import SimulationOptions
 from pramana_core.errors import NotConverged, OptionError
-from pramana_core.learn.common.options import limits_of, types_of
+from pramana_core.learn.common.options import RuleOptions, limits_of, types_of
+from pramana_core.learn.networks.structure import Scoring, Search
 from pramana_core.progress import OnShare
 from pramana_core.terminal import console, progress_bar
 
@@ -97,12 +110,6 @@ class Answer:
 
     json: bool
     out: Path | None
-
-
-def learner(options: type, name: str, description: str) -> Any:
-    """Return a command's option for one of a learner's, with its limits after its help."""
-    limits = limits_of(types_of(options)[name])
-    return typer.Option(help=f"{description} ({limits})." if limits else f"{description}.")
 
 
 class Outcome(Protocol):
@@ -241,27 +248,83 @@ class Setup:
         return symmetric(source.domain, self.p or 0.0)
 
 
-def with_setup(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of `Setup`, in place of the parameter `setup` that takes them."""
-    names = [field.name for field in fields(Setup)]
+_FLAGS = {
+    (Scoring, "name"): "--score",
+    (Search, "method"): "--search",
+    (RuleOptions, "minimum_support"): "--min-support",
+    (SimulationOptions, "model"): "--global",
+}
+"""What options are called in commands, where they are not called the same."""
 
-    @wraps(command)
-    def called(**typed: Any) -> None:
-        command(setup=Setup(**{name: typed.pop(name) for name in names}), **typed)
+_DEFAULTS = {"minimum_support": 0.05}
+_NO_EFFECT: Mapping[type, set[str]] = {RuleOptions: {"confidence", "against", "consistent"}}
+"""Options that change nothing of what a simulation measures."""
 
-    own = inspect.signature(command, eval_str=True).parameters.values()
-    parameters = [
-        option.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-        for one in own
-        for option in (
-            inspect.signature(Setup, eval_str=True).parameters.values()
-            if one.name == "setup"
-            else [one]
+
+def _simple(kind: Any) -> Any:
+    """Return the type of an option without its limits; None where it is no number or word."""
+    parts = [get_args(p)[0] if get_origin(p) is Annotated else p for p in get_args(kind) or [kind]]
+    if get_origin(kind) is Annotated:
+        return get_args(kind)[0]
+    if get_origin(kind) is Literal or kind in (bool, int, float):
+        return kind
+    plain = all(p in (int, float, NoneType) or get_origin(p) is Literal for p in parts)
+    return Union[tuple(parts)] if NoneType in parts and plain else None  # noqa: UP007
+
+
+def _options(kind: type, own: Collection[str]) -> Iterator[inspect.Parameter]:
+    """Yield a command's options for those of a dataclass, with its docstring's words as help."""
+    if kind is Setup:
+        yield from inspect.signature(Setup, eval_str=True).parameters.values()
+        return
+    said = dict(re.findall(r"(?m)^    (\w+): (.*(?:\n        .*)*)", inspect.getdoc(kind) or ""))
+    for option in fields(kind):
+        limits, simple = types_of(kind)[option.name], _simple(types_of(kind)[option.name])
+        if simple is None or option.name in {*own, *_NO_EFFECT.get(kind, ())}:
+            continue
+        words = re.split(r"(?<=[.])\s", " ".join(said[option.name].replace("`", "").split()))[0]
+        bounds = f" ({limits_of(limits)})" if limits_of(limits) else ""
+        flags = [_FLAGS[kind, option.name]] if (kind, option.name) in _FLAGS else []
+        yield inspect.Parameter(
+            option.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=_DEFAULTS.get(option.name, option.default),
+            annotation=Annotated[
+                simple,
+                typer.Option(*flags, help=words[0].upper() + words[1:].rstrip(".") + bounds + "."),
+            ],
         )
-    ]
-    vars(called)["__signature__"] = inspect.Signature(parameters, return_annotation=None)
-    called.__annotations__ = {option.name: option.annotation for option in parameters}
-    return called
+
+
+def with_options(**kinds: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options of dataclasses, in place of the parameters that take them.
+
+    What the command gets makes such an object, of what was typed and what it adds; of `Setup` it
+    gets the object. An option that the command has itself, or that is no number or word, is left
+    to it.
+    """
+
+    def given(command: Callable[..., None]) -> Callable[..., None]:
+        own = inspect.signature(command, eval_str=True).parameters
+        made = {name: list(_options(kind, own)) for name, kind in kinds.items()}
+
+        @wraps(command)
+        def called(**typed: Any) -> None:
+            for name, kind in kinds.items():
+                chosen = {option.name: typed.pop(option.name) for option in made[name]}
+                typed[name] = kind(**chosen) if kind is Setup else partial(kind, **chosen)
+            command(**typed)
+
+        parameters = [
+            option.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+            for one in own.values()
+            for option in made.get(one.name, [one])
+        ]
+        vars(called)["__signature__"] = inspect.Signature(parameters, return_annotation=None)
+        called.__annotations__ = {option.name: option.annotation for option in parameters}
+        return called
+
+    return given
 
 
 def tell(outcome: OutcomeT, answer: Answer, show: Callable[[OutcomeT], None]) -> None:

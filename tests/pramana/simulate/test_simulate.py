@@ -704,7 +704,7 @@ def test_standard_output_holds_the_json_alone(bif: Path):
         (["--bif", "BIF", "--p", "0.1", "--runs", "0"], OptionError, "at least 1"),
         (["--bif", "BIF", "--p", "0.1", "--seed", "-1"], OptionError, "0 or more"),
         (["--bif", "BIF", "--p", "0.1", "--eta", "0.9"], OptionError, "--eta has no effect"),
-        (["--bif", "BIF", "--p", "0.1", "--c-star", "2"], OptionError, "--c-star does not"),
+        (["--bif", "BIF", "--p", "0.1", "--c-star", "2"], OptionError, "--c-star has no effect"),
         (
             ["--bif", "BIF", "--p", "0.1", "--score", "bdeu", "--equivalent-sample-size", "inf"],
             OptionError,

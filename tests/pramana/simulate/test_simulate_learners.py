@@ -417,7 +417,7 @@ def test_what_is_printed(table: Path, command: tuple[str, ...], says: list[str])
         (("linear", "--target", "v1", "--p", "0.1", "--l2", "-1"), "--l2"),
         (
             ("linear", "--target", "v1", "--p", "0.1", "--loss", "perceptron", "--l2", "1"),
-            "takes no",
+            "--l2 has no effect",
         ),
         (("rules", "--p", "0.1", "--intervals", "1"), "intervals"),
     ],

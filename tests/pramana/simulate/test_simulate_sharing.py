@@ -338,7 +338,7 @@ def test_taxonomies_are_of_the_columns_of_a_table(file: Path, tmp_path: Path):
         "a": (("low",), ("low",), ("high",))
     }
     assert called(Path("x/nursery.small.csv.gz")) == "nursery.small"
-    asked = "--target told --owners 2 --folds 2 --method ldiversity --publisher full-domain"
+    asked = "--target told --owners 2 --folds 2 --method ldiversity"
     limits = "--c 9 --l 2 --taxonomies"
     command = ["--table", str(file), *asked.split(), *limits.split(), str(groups)]
     code, said = run(*command, "--out", str(out))
