@@ -4,6 +4,7 @@ from .designing import design as design
 from .errors import AccessError as AccessError
 from .errors import AmbiguousRequest as AmbiguousRequest
 from .errors import BudgetExceeded as BudgetExceeded
+from .errors import ChangedSinceShown as ChangedSinceShown
 from .errors import ChannelError as ChannelError
 from .errors import CoinsDisagree as CoinsDisagree
 from .errors import ConfigError as ConfigError
@@ -44,6 +45,7 @@ from .errors import ProtocolUnsupported as ProtocolUnsupported
 from .errors import QuotaExceeded as QuotaExceeded
 from .errors import RecordsCorrected as RecordsCorrected
 from .errors import RecordsDoNotAlign as RecordsDoNotAlign
+from .errors import RecordsExchanged as RecordsExchanged
 from .errors import Refused as Refused
 from .errors import ReleaseIncomplete as ReleaseIncomplete
 from .errors import ReleaseNotOpen as ReleaseNotOpen

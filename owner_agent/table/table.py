@@ -274,8 +274,7 @@ def _open_csv(path: Path, columns: Sequence[str], optional: Collection[str]) -> 
                 ),
             ) as reader,
         ):
-            for batch in reader:
-                yield batch.rename_columns(list(map(unmarked, batch.schema.names)))
+            yield from reader
         if ragged:
             number, expected, actual = ragged[0]
             raise TableUnreadable(

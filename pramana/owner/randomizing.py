@@ -253,7 +253,8 @@ def randomize(
 def _require_hidden(plan: Plan, codes: Mapping[str, Codes], reveals: Collection[str]) -> None:
     """Check that no public column gives a randomized one away. Raises UnprotectedVariable."""
     public = [n for b in plan.blocks if b.channel.is_identity for n in b.names]
-    allowed = names_of(reveals if isinstance(reveals, str) else list(reveals), "reveals")
+    given = list(reveals) if isinstance(reveals, set | frozenset) else reveals
+    allowed = names_of(given, "reveals")
     hidden = [name for name in plan.domain.names if name not in public]
     givers = [name for name in public if name not in allowed]
     pairs = PairCounts({v.name: v.size for v in plan.domain}, givers, hidden)

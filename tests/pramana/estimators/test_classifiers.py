@@ -104,8 +104,8 @@ def test_a_column_that_no_question_asks_for_is_not_missed():
 
 
 def test_a_linear_classifier_says_what_was_meant():
-    frame = people().rename(columns={"age": "AGE "})
-    with pytest.raises(MissingColumn, match=r"'age' \(did you mean 'AGE '\?\)"):
+    frame = people().rename(columns={"age": "AGE"})
+    with pytest.raises(MissingColumn, match=r"'age' \(did you mean 'AGE'\?\)"):
         fitted("LinearClassifier").predict(frame)
 
 

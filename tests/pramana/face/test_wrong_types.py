@@ -31,8 +31,7 @@ WRONG: list[Any] = [
 
 ELSEWHERE = {
     "Account", "Design", "EstimatedCounts", "Keys",  # are returned, never made
-    "apriori", "association_rules",  # follow mlxtend
-    "accountant", "connect_async", "join", "report",  # take any number of things, or files
+    "accountant", "join", "report",  # take any number of things, or files
 }  # fmt: skip
 """Public names whose arguments are tested where they are described."""
 

@@ -260,8 +260,8 @@ def test_predictions_need_the_same_features():
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"bandwidth": 0.0}, "bandwidth must be a positive number, not 0"),
-        ({"bandwidth": float("inf")}, "bandwidth must be a positive number, not inf"),
+        ({"bandwidth": 0.0}, "bandwidth must be above 0"),
+        ({"bandwidth": float("inf")}, "bandwidth must be a finite number above 0"),
         ({"penalty": float("nan")}, "penalty must be a positive number, not nan"),
         ({"penalty": (0.1, 0.0)}, "penalty must be a positive number, not 0"),
         ({"landmarks": 3}, "landmarks must be at least 10, not 3"),

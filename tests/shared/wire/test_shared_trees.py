@@ -105,7 +105,9 @@ def test_records_are_those_that_the_paths_count():
 
 
 def test_the_options_of_a_job_are_those_of_the_library():
-    spec = ModelSharingSpec(kind="model-sharing", method="labelled", scale=2.5, trees=7, seed=3)
+    spec = ModelSharingSpec(
+        kind="model-sharing", method="labelled", scale=2.5, model="forest", trees=7, seed=3
+    )
     options = spec.options()
     assert (options.method, options.generation.scale, options.seed) == ("labelled", 2.5, 3)
     assert (options.learning.trees, options.learning.seed) == (7, 3)

@@ -176,7 +176,7 @@ MISTAKES: Mistakes = {
         ),
         "an option of a job that is out of its range": (
             lambda: _study().run(pm.BayesClassifier("survived", alpha=0)),
-            "alpha must be above 0 … 0",
+            "alpha must be greater than 0 … 0",
         ),
         "a table of no variables, at a miner": (
             lambda: _study().table([]),

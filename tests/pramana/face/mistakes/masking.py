@@ -86,7 +86,7 @@ MISTAKES: Mistakes = {
         ),
         "a bandwidth of zero": (
             lambda: _mask(method="nmegadp", bandwidth=0.0),
-            "bandwidth must be a positive number, not 0.0",
+            "bandwidth must be above 0 … 0.0",
         ),
         "bounds without a pair": (
             lambda: _mask(bounds={"debt": 0}),
