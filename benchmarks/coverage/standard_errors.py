@@ -65,7 +65,7 @@ _POOLED = tuple(
     Setting(
         "counts of pairs, 1.96 standard errors about them, pooled, given the records",
         f"{words}, pairs sampled at gamma {gamma:g}, N = {records:,}",
-        1440 + 2 * number + place,
+        1470 + 2 * number + place,
         _repeated([(sampled_pairs(domain, gamma), records)], law, "pooled", population=False),
         worst=0.9,
     )

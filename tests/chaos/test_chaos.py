@@ -152,12 +152,6 @@ def leave_a_job(after: Aftermath) -> str:
     return "is running with model"
 
 
-def tear_the_log(after: Aftermath) -> str:
-    path = after.data / "audit.jsonl"
-    path.write_bytes(path.read_bytes()[:-20])
-    return "the audit log is broken"
-
-
 def publish_again(after: Aftermath) -> str:
     """Enter a release into a ledger that never left."""
     owner = next(iter(after.owners.values()))[0]
@@ -168,7 +162,7 @@ def publish_again(after: Aftermath) -> str:
 
 BREAK = [
     *(count_a_part_twice, lose_a_record, leave_a_file, leave_a_part, change_a_model),
-    *(end_a_job_twice, leave_a_job, tear_the_log, publish_again),
+    *(end_a_job_twice, leave_a_job, publish_again),
 ]
 
 

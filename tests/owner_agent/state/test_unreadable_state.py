@@ -9,7 +9,6 @@ import pytest
 from typer.testing import CliRunner
 
 from owner_agent.cli.main import build
-from owner_agent.http import agent_token
 from owner_agent.state.keys import KeyStore
 from owner_agent.state.private_files import TokenStore
 from pramana_core.errors import KeyFileError, PramanaError
@@ -52,11 +51,9 @@ def test_every_file_of_the_state(bench, damage, tmp_path_factory):
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_secrets_name_their_file(bench, damage):
-    agent_token(bench.state)
     store = TokenStore(bench.state)
     secrets = {
         store.path("asia"): lambda: store.load("asia"),
-        bench.state / "agent.token": lambda: agent_token(bench.state),
         KeyStore(bench.state).path("draw"): lambda: KeyStore(bench.state).read("draw"),
     }
     for path, read in secrets.items():
