@@ -37,8 +37,8 @@ from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import PublishOutcome, publish
 from owner_agent.release.randomized import PreparedRecords
 from owner_agent.report.plan_shown import found_wrong, outcome_lines
-from owner_agent.report.report import forecast_of, require_accepted
-from owner_agent.report.whole_study import PeopleStatement, people_told
+from owner_agent.report.report import require_accepted
+from owner_agent.report.whole_study import PeopleStatement, outlook_of, people_told
 from owner_agent.site.planning import planned
 from owner_agent.site.site import load_site
 from owner_agent.state.environment import Environment
@@ -265,7 +265,7 @@ def create_app(site: Path, environment: Environment) -> FastAPI:
     ) -> PublishOutcome:
         opened = load_site(site)
         plan = planned(opened)
-        forecast = forecast_of(opened, plan, environment, options.corrections)
+        forecast = outlook_of(opened, plan, environment)
         require_accepted(opened, plan, environment, forecast)
         return publish(PreparedRecords, opened, environment, options, watch, approval=shown)
 

@@ -79,8 +79,8 @@ def publish(
     from owner_agent.release.randomized import PreparedRecords
     from owner_agent.report.page import show_warnings
     from owner_agent.report.plan_shown import found_wrong, outcome_lines, show_adopted
-    from owner_agent.report.report import forecast_of, others_apart, require_accepted, warnings
-    from owner_agent.report.whole_study import show_study_briefly, study_json
+    from owner_agent.report.report import others_apart, require_accepted, warnings
+    from owner_agent.report.whole_study import outlook_of, show_study_briefly, study_json
     from owner_agent.site.planning import planned
     from owner_agent.site.site import load_site
 
@@ -102,7 +102,7 @@ def publish(
         opened = load_site(site)
     plan = planned(opened)
     show_warnings(console(stderr=True), warnings(plan))
-    forecast = forecast_of(opened, plan, environment, corrections)
+    forecast = outlook_of(opened, plan, environment)
     if not json:
         show_adopted(console(), plan.adopted)
         show_study_briefly(console(), forecast)

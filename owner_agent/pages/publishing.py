@@ -117,7 +117,7 @@ def _form(
     approval = Approval.of(site)
     plan, miner = planned(site), site.miner
     found = corrected_of(site, plan, unwatched)
-    losses = losses_of(site, plan, () if found is None else found.renewed(chosen))
+    losses = losses_of(site, plan)
     last = agent.publications.last()
     return page(
         request,
@@ -140,13 +140,7 @@ def _form(
 
 
 def _choice(sent: SentForm) -> CorrectionChoice | None:
-    match sent.text("corrections"):
-        case "keep":
-            return "keep"
-        case "fresh":
-            return "fresh"
-        case _:
-            return None
+    return "keep" if sent.text("corrections") == "keep" else None
 
 
 def _doing(publication: Publication) -> str:

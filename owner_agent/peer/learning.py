@@ -171,7 +171,7 @@ def enter_package(session: Session, peer: str, environment: Environment, consent
         if not consent.added_loss:
             # What other peers got in this session was looked at when all of it was announced.
             earlier = [e for e in entries if e.release_id != session.proposal.session]
-            refuse_conflicts(draws, earlier, made.settled.renewed)
+            refuse_conflicts(draws, earlier)
         _enter(ledger, replace(entry, draws=draws), environment.now())
         if isinstance(made.bodies, PreparedRelease):
             made.bodies.mark_leaving()

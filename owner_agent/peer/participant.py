@@ -74,7 +74,6 @@ from owner_agent.peer.session import (
     remember_peers,
     require_remembered,
 )
-from owner_agent.randomize.draws import random_epoch
 from owner_agent.release.composition import known_entries
 from owner_agent.release.ledger import Ledger
 from owner_agent.release.left import not_known_by_miner
@@ -341,13 +340,12 @@ class Participant(Member):
 
     def _outgoing(self, mine: Session) -> Iterator[tuple[str, Outgoing]]:
         # No two peers see two randomizations of one value.
-        epoch = random_epoch(self.environment.random_bytes)
         for peer in mine.proposal.participants:
             names = entitled(mine.proposal, mine.holdings, self.name, peer)
             share = share_of(mine.holding.plan.plan, names)
             if share is not None:
                 now = self.environment.now()
-                of = (mine.holding, mine.proposal, peer, share, now, self.accepts, epoch)
+                of = (mine.holding, mine.proposal, peer, share, now, self.accepts)
                 yield peer, outgoing(*of)
 
     def _learn(self, mine: Session) -> None:

@@ -219,21 +219,18 @@ def secret_of_column(draws: Iterable[Draw]) -> dict[str, frozenset[str]]:
 _ACCEPT = "accept the added loss with --accept-added-loss"
 
 
-def refuse_conflicts(
-    draws: Sequence[Draw], entries: Iterable[Entry], renewed: Collection[str] = ()
-) -> None:
+def refuse_conflicts(draws: Sequence[Draw], entries: Iterable[Entry]) -> None:
     """Check that no column would leave a second time in a different way.
 
     Args:
         draws: what is about to leave.
         entries: the ledger's.
-        renewed: identities of draws that the custodian chose in the place of earlier ones.
 
     Raises:
         PlanConflict: one would; the message holds the loss before and after, where it has a number.
     """
     entries = tuple(entries)
-    conflicts = tuple(d for d in conflicting(draws, entries) if d.draw_id not in renewed)
+    conflicts = conflicting(draws, entries)
     if not conflicts:
         return
     left = left_draws(entries)

@@ -1,10 +1,9 @@
 """The reports of a table some of whose records were reported before, perhaps with other values.
 
 Of two differing reports of one record everybody would know that its value changed, whatever the
-channel. So a record never gets two by one draw: either it keeps its first report for ever, and one
-epsilon bounds what is learned of all its values; or all records of the block are drawn anew in
-another epoch, independently, and epsilons add for everybody. An epoch's number is random: nobody
-need remember which there were for a new one to be new.
+channel. So a record never gets two by one draw: it keeps its first report, and one epsilon bounds
+what is learned of all its values. Or the custodian begins a new epoch (see `memory`), in which all
+records are drawn anew, independently, and epsilons add for everybody.
 
 Also here:
 
@@ -15,8 +14,8 @@ Also here:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Protocol
 
@@ -32,7 +31,6 @@ from owner_agent.release.outbox import OUTBOX, PreparedRelease, reopen
 from owner_agent.site.mistakes import CorrectionChoice
 from owner_agent.state.keys import Secrets
 from owner_agent.state.scratch import ScratchFile, filled_file
-from owner_agent.table.encode import table_changed
 from pramana_core.errors import (
     DuplicateRecordId,
     KeyFileError,
@@ -53,7 +51,6 @@ from pramana_core.wire.parts import (
     code_dtype,
     decode_part,
     key_order,
-    slices_of,
 )
 
 # Reports that are sorted by pseudonym and do not fit into memory: sorted runs on disk, merged.
@@ -234,9 +231,9 @@ def _added(
 
 CHOICES = (
     "Choose what happens to them: `--corrections keep` leaves every record the report it was given"
-    " first, which costs nothing and stays as it is; `--corrections fresh` draws all records of"
-    " these blocks anew, which adds their epsilon for everybody. `corrections` in the site file"
-    " chooses for good."
+    ' first, which costs nothing and stays as it is; `corrections = "keep"` in the site file'
+    " chooses it for good. Or `owner-agent new-epoch --yes` has all records drawn anew, which adds"
+    " their epsilon for everybody."
 )
 
 Content = Callable[[SortedReports], str]
@@ -347,14 +344,12 @@ class Correction:
         reported: how many of the records were reported by the same draw before.
         differing: how many of those would get another report, because their values changed.
         forgotten: names of earlier releases that the memory does not have.
-        renewed: whether all records are drawn anew instead.
     """
 
     block: str
     reported: int
     differing: int
     forgotten: tuple[str, ...] = ()
-    renewed: bool = False
 
 
 EXCHANGED_SHARE, EXCHANGED_FEWEST = 0.02, 5
@@ -429,14 +424,9 @@ class CorrectedRelease:
     exchange: Exchange | None = None
 
     @property
-    def renewed(self) -> frozenset[str]:
-        """The identities of draws that were chosen in the place of earlier ones."""
-        return frozenset(self.identities[c.block] for c in self.corrections if c.renewed)
-
-    @property
     def kept(self) -> int:
         """The most records of one block that keep a report of a value they no longer have."""
-        return max((c.differing for c in self.corrections if not c.renewed), default=0)
+        return max((c.differing for c in self.corrections), default=0)
 
     @property
     def reports(self) -> dict[str, dict[str, Column]]:
@@ -492,7 +482,6 @@ def settle(
     records: Records,
     past: ReleaseHistory,
     choice: CorrectionChoice | None,
-    epoch: int,
     content: Content = lambda made: made.digest,
 ) -> CorrectedRelease:
     """Return the reports of records as they may leave, given what left before.
@@ -502,24 +491,16 @@ def settle(
         records: the records as they are now.
         past: what left before.
         choice: what to do where reports would differ; None refuses.
-        epoch: a random one, in which blocks are drawn anew that have to be.
         content: the digest under which the ledger would have the reports.
 
     Raises:
         RecordsCorrected: reports would differ, and nothing was chosen.
-        StoreCorrupt: it is not remembered what earlier releases reported, and all records are not
-            to be drawn anew.
-        TableError: the records are others when they are drawn anew.
+        StoreCorrupt: it is not remembered what earlier releases reported.
     """
     found = examine(plan, records, past, content)
-    if choice != "fresh":
-        _refuse_forgotten(found.corrections)
+    _refuse_forgotten(found.corrections)
     if choice is None:
         _refuse_differing(found.corrections)
-    if choice == "fresh":
-        anew = {c.block for c in found.corrections if c.differing or c.forgotten}
-        if anew:
-            found = _renewed(found, anew, records, epoch)
     return found
 
 
@@ -590,34 +571,6 @@ def _keep_reported(
     return reported, differing, records
 
 
-def _renewed(
-    settled: CorrectedRelease, names: Collection[str], records: Records, epoch: int
-) -> CorrectedRelease:
-    """Draw all records of some blocks anew, in an epoch in which nobody was reported before."""
-    whole = settled.randomized
-    blocks = tuple(block for block in whole.plan.blocks if block.name in names)
-    epochs = dict.fromkeys(names, epoch)
-    made = records.drawn(Plan(blocks), epochs)
-    _require_same(whole.keys, made.keys)
-    anew = {b.name: draw_id(records.secrets, records.study, b, epoch) for b in blocks}
-    return CorrectedRelease(
-        SortedReports(whole.plan, whole.keys, {**whole.columns, **made.columns}),
-        {**settled.identities, **anew},
-        {**settled.epochs, **epochs},
-        tuple(replace(c, renewed=True) if c.block in names else c for c in settled.corrections),
-        settled.exchange,
-    )
-
-
-def _require_same(before: Column, now: Column) -> None:
-    """Check that records read twice are the same. Raises TableError."""
-    same = len(before) == len(now) and all(
-        np.array_equal(before[rows], now[rows]) for rows in slices_of(len(before))
-    )
-    if not same:
-        raise table_changed()
-
-
 def _refuse_differing(corrections: Sequence[Correction]) -> None:
     changed = [c for c in corrections if c.differing]
     if not changed:
@@ -640,6 +593,6 @@ def _refuse_forgotten(corrections: Sequence[Correction]) -> None:
         " was reported as: records corrected since could not be found.",
         where="reported",
         remedy="Restore the folder `reported` of the state directory from your backup (or the"
-        " releases' folders in the outbox). Without them only `--corrections fresh` is left: it"
-        " draws all records anew, and adds their epsilon for everybody.",
+        " releases' folders in the outbox). Without them `owner-agent new-epoch --yes` has all"
+        " records drawn anew, and adds their epsilon for everybody.",
     )

@@ -59,7 +59,6 @@ class Leaving(ABC):
         beginning: the epoch from which on everything is drawn.
         stale: how many records of a block, at most, keep a report of a value that was corrected
             since.
-        renewed: the blocks of which all records are drawn anew.
     """
 
     kind: ClassVar[ReleaseKindName]
@@ -78,7 +77,6 @@ class Leaving(ABC):
     leaves: int = 0
     beginning: int = 0
     stale: int = 0
-    renewed: tuple[str, ...] = ()
 
     @classmethod
     @abstractmethod

@@ -56,7 +56,6 @@ class PublishOutcome:
     dropped: int = 0
     leaves: int = 0
     stale: int = 0
-    renewed: tuple[str, ...] = ()
     consistency: Consistency | None = None
     repeated: tuple[RepeatedReports, ...] = ()
 
@@ -155,7 +154,6 @@ def _outcome(
         dropped=now.dropped,
         leaves=now.leaves,
         stale=now.stale,
-        renewed=() if already else now.renewed,
         consistency=None if release is None else release.consistency,
         repeated=() if release is None else tuple(release.repeated or ()),
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Self
@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from owner_agent.randomize.draws import pseudonyms, random_epoch
+from owner_agent.randomize.draws import pseudonyms
 from owner_agent.randomize.record_ids import normalized_ids
 from owner_agent.randomize.reports import Randomizer, SortedReports
 from owner_agent.release.composition import (
@@ -28,7 +28,6 @@ from owner_agent.release.composition import (
     left_draws,
     planned_draws,
     population_of,
-    refuse_conflicts,
 )
 from owner_agent.release.corrections import CorrectedRelease, ReleaseHistory, SortedRuns, settle
 from owner_agent.release.delivery import Delivery
@@ -109,12 +108,9 @@ class TableRecords:
         self._plan = plan
         self._watch = watch
         self._rows = rows
-        self._first_reading: bytes | None = None
 
     def drawn(self, plan: Plan, epochs: Mapping[str, int]) -> SortedReports:
         """Read the table, and return its reports sorted by pseudonym.
-
-        Read again, it must hold the same records and values in the same order.
 
         Args:
             plan: what is done to which of its variables.
@@ -130,13 +126,11 @@ class TableRecords:
         encoder, missing = TableEncoder(self._site, self._plan), FoundRows()
         runs = SortedRuns(self._site.state, plan)
         randomizer = Randomizer(plan, self.secrets, self.study, epochs)
-        wrong, reading = False, hashlib.sha256()
+        wrong = False
         named = ahead(self._named(ahead(self._encoded(encoder, missing))))
         with closing(named):
             for chunk, keys in named:
                 made: Mapping[str, Codes] = {}
-                for column in (keys, *chunk.columns.values()):
-                    reading.update(column.tobytes())
                 ordered = keys
                 if not (wrong := wrong or chunk.wrong):
                     try:
@@ -151,15 +145,8 @@ class TableRecords:
         if not wrong:
             raise_together(encoder.given_away())
             self.one_secret = encoder.one_secret()
-            try:
-                merged = runs.merged(self._rows, partial(self._watch, "sorting"))
-            except DuplicateRecordId:
-                pass  # Which they are is told with all else that is wrong.
-            else:
-                self._first_reading = self._first_reading or reading.digest()
-                if reading.digest() != self._first_reading:
-                    raise table_changed()
-                return merged
+            with suppress(DuplicateRecordId):  # Which they are is told with all else that is wrong.
+                return runs.merged(self._rows, partial(self._watch, "sorting"))
         raise_together(self._id_problems(runs, missing) + encoder.problems(records_text))
         raise table_changed()
 
@@ -215,7 +202,7 @@ class PreparedRecords(Leaving):
         site: Site,
         watch: StagedProgress,
         options: PublishOptions,
-        environment: Environment,
+        _environment: Environment,
         /,
     ) -> Self:
         """Randomize a site's table; what was reported before is reported again.
@@ -230,8 +217,7 @@ class PreparedRecords(Leaving):
         records = TableRecords(site, study, plan, secrets, watch, CHUNK_ROWS)
         past = ReleaseHistory.of(site.state, entries, secrets, study)
         choice = options.corrections or site.file.corrections
-        epoch = random_epoch(environment.random_bytes)
-        settled = settle(plan.plan, records, past, choice, epoch)
+        settled = settle(plan.plan, records, past, choice)
         keys = settled.randomized.keys
         among = partial(population_of, keys, entries=entries)
         draws = planned_draws(
@@ -245,7 +231,6 @@ class PreparedRecords(Leaving):
             keys=keys,
             beginning=past.beginning,
             stale=settled.kept,
-            renewed=tuple(c.block for c in settled.corrections if c.renewed),
             plan=plan,
             settled=settled,
             past=past,
@@ -258,12 +243,8 @@ class PreparedRecords(Leaving):
         return Outgoing.of(self.settled.randomized, self.linkage, draws)
 
     def require_allowed(self, options: PublishOptions) -> None:
-        """Check as for all, but for the draws that were chosen in the place of earlier ones.
-
-        And that no people are taken for others, whose losses would not be counted.
-        """
-        if not options.accept_added_loss:
-            refuse_conflicts(self.draws, self.entries, self.settled.renewed)
+        """Check as for all, and that no people are taken for others, whose losses do not count."""
+        super().require_allowed(options)
         counted_once = {old.identity for old in left_draws(self.entries)}
         repeated = any(draw.randomized and draw.identity in counted_once for draw in self.draws)
         if self.settled.exchange is not None and repeated and not options.accept_new_people:

@@ -35,12 +35,12 @@ from pramana_core.progress import Progress
 class BlockCorrections:
     """One block of which records were reported before; epsilons are about the block's columns.
 
-    `epsilon_fresh` is the largest composed epsilon of a column after all records are drawn anew.
+    `epsilon_anew` is the largest composed epsilon of a column after a new epoch.
     """
 
     correction: Correction
     epsilon_kept: float
-    epsilon_fresh: float
+    epsilon_anew: float
 
     @property
     def waits(self) -> bool:
@@ -55,7 +55,7 @@ class BlockCorrections:
             "would_differ": self.correction.differing,
             "not_remembered": list(self.correction.forgotten),
             "epsilon_if_kept": finite(self.epsilon_kept),
-            "epsilon_if_fresh": finite(self.epsilon_fresh),
+            "epsilon_if_anew": finite(self.epsilon_anew),
         }
 
 
@@ -70,12 +70,6 @@ class Corrected:
     blocks: tuple[BlockCorrections, ...] = ()
     reason: str | None = None
     exchanges: tuple[Exchange, ...] = ()
-
-    def renewed(self, choice: CorrectionChoice | None) -> frozenset[str]:
-        """Return the blocks that would be drawn anew under a choice, else the site file's."""
-        if (choice or self.choice) != "fresh":
-            return frozenset()
-        return frozenset(block.correction.block for block in self.blocks if block.waits)
 
     @property
     def waits(self) -> bool:
@@ -187,18 +181,16 @@ def _line(found: BlockCorrections, choice: CorrectionChoice | None) -> str | Non
     if one.forgotten:
         return (
             f"{one.block}: what {', '.join(one.forgotten)} reported is not remembered; publish"
-            " refuses it unless all records are drawn anew (--corrections fresh)."
+            " refuses it before a new epoch (`owner-agent new-epoch --yes`)."
         )
     if not one.differing:
         return None
     counted = _counted(one)
     kept = f"keep reports of values that they no longer have (epsilon {found.epsilon_kept:.4g})"
-    fresh = f"all are drawn anew (epsilon {found.epsilon_fresh:.4g} for everybody)"
+    anew = f"all are drawn anew (epsilon {found.epsilon_anew:.4g} for everybody)"
     if choice == "keep":
         return f"{counted} {kept}."
-    if choice == "fresh":
-        return f"{counted} would be reported differently, so {fresh}."
     return (
         f"{counted} would be reported differently. publish refuses until you choose: with"
-        f" --corrections keep they {kept}; with --corrections fresh {fresh}."
+        f" --corrections keep they {kept}; after `owner-agent new-epoch --yes` {anew}."
     )

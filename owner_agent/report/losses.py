@@ -217,10 +217,6 @@ def _downward(channel: Transition, prior: Tensor | None) -> float:
     return downward_breach(channel, prior, POSTERIOR)
 
 
-_PLANNED = -1
-"""Stands for the random epoch in which records would be drawn anew."""
-
-
 @dataclass(frozen=True)
 class ColumnLoss:
     """The composed epsilon of a column before and after; `refused`: only with accepted loss.
@@ -277,7 +273,6 @@ class Losses:
 def losses_of(
     site: Site,
     plan: PlannedSite,
-    renewed: Collection[str] = (),
     one_secret: Mapping[str, Collection[str]] = MappingProxyType({}),
 ) -> Losses | None:
     """Return the loss of every column of the plan.
@@ -290,7 +285,6 @@ def losses_of(
     Args:
         site: the site.
         plan: its plan.
-        renewed: the blocks of which all records would be drawn anew.
         one_secret: by column, the others that tell its values, so that their losses add.
 
     Raises:
@@ -299,10 +293,9 @@ def losses_of(
     entries = tuple(entry for entry in Ledger(site.state).entries() if entry.left)
     if not entries and not one_secret:
         return None
-    known = known_draws(site, plan, renewed)
+    known = known_draws(site, plan)
     draws = joined(known or new_draws(plan), one_secret)
-    anew = {plan.columns[n] for b in plan.plan.blocks if b.name in renewed for n in b.names}
-    return compare(draws, entries, keys_known=known is not None, anew=anew)
+    return compare(draws, entries, keys_known=known is not None)
 
 
 def compare(
@@ -310,7 +303,6 @@ def compare(
     entries: Sequence[Entry],
     *,
     keys_known: bool,
-    anew: Collection[str] = (),
 ) -> Losses:
     """Compose the planned draws with everything that left.
 
@@ -318,12 +310,11 @@ def compare(
         draws: the planned draws.
         entries: what left.
         keys_known: whether draws could be compared.
-        anew: columns that the custodian chose to have drawn anew.
     """
     left = [draw for entry in entries if entry.left for draw in entry.draws]
     before, after = losses(left, beside=draws), losses([*left, *draws])
     unbounded, then = Unbounded.of(left, beside=draws), Unbounded.of([*left, *draws])
-    refused = {draw.column for draw in conflicting(draws, entries)} - set(anew)
+    refused = {draw.column for draw in conflicting(draws, entries)}
     columns = tuple(
         ColumnLoss(
             column,
@@ -338,13 +329,10 @@ def compare(
     return Losses(len(entries), keys_known, columns)
 
 
-def known_draws(
-    site: Site, plan: PlannedSite, renewed: Collection[str] = ()
-) -> tuple[Draw, ...] | None:
+def known_draws(site: Site, plan: PlannedSite) -> tuple[Draw, ...] | None:
     """Return the draws that publishing would make, or None without keys or a study.
 
-    The records are taken to be those of the newest release under each draw, but for the `renewed`
-    blocks, of which all records would be drawn anew.
+    The records are taken to be those of the newest release under each draw.
     """
     if site.file.miner is None:
         return None
@@ -358,8 +346,6 @@ def known_draws(
     study = site.miner.study
 
     def epoch(block: Block) -> int:
-        if block.name in renewed:
-            return _PLANNED
         drawn = is_drawn(block)
         return newest_epoch(entries, secrets, study, block, beginning) if drawn else 0
 

@@ -244,11 +244,6 @@ def outcome_lines(outcome: PublishOutcome) -> list[str]:
             "Its folder was removed from the outbox, so the miner was not asked whether it still"
             " has the release, and could not get it again."
         )
-    if outcome.renewed:
-        said.append(
-            f"All records of {', '.join(outcome.renewed)} were drawn anew; the ledger has the added"
-            " epsilon."
-        )
     if outcome.stale:
         said.append(
             f"{outcome.stale:,} records keep the report of a value that was corrected since."

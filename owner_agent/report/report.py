@@ -33,7 +33,6 @@ from owner_agent.report.thresholds import ALARMING, BELIEF, POSTERIOR, THRESHOLD
 from owner_agent.report.whole_study import StudyForecast, outlook_of, study_json
 from owner_agent.report.within_blocks import joint_prior, require_believable
 from owner_agent.site.adopting import AdoptedPlan, adopted_json
-from owner_agent.site.mistakes import CorrectionChoice
 from owner_agent.site.planning import PlannedSite, planned
 from owner_agent.site.protection import share_proven
 from owner_agent.site.site import Site
@@ -324,21 +323,10 @@ def site_report(
     if records is None:
         corrected = corrected_of(site, plan, partial(watch, "corrected"))
         records, one_secret = survey(site, plan)
-    renewed = () if corrected is None else corrected.renewed(None)
-    losses = losses_of(site, plan, renewed, one_secret)
-    outlook = outlook_of(site, plan, environment, renewed)
+    losses = losses_of(site, plan, one_secret)
+    outlook = outlook_of(site, plan, environment)
     made = report(plan, records, assumed, losses, corrected, outlook, partial(watch, "measuring"))
     return replace(made, warnings=(*made.warnings, *secrets_said(one_secret, losses)))
-
-
-def forecast_of(
-    site: Site, plan: PlannedSite, environment: Environment, corrections: CorrectionChoice | None
-) -> StudyForecast | str | None:
-    """Ask the miner what a publication would add, corrected records as chosen; see `outlook_of`."""
-    fresh = (corrections or site.file.corrections) == "fresh"
-    found = corrected_of(site, plan, unwatched) if fresh else None
-    renewed = found.renewed(corrections) if found is not None else ()
-    return outlook_of(site, plan, environment, renewed)
 
 
 def require_accepted(

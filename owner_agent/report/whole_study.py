@@ -11,7 +11,7 @@ Also here:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -129,7 +129,7 @@ class RemainingBudget:
 
 
 def outlook_of(
-    site: Site, plan: PlannedSite, environment: Environment, renewed: Collection[str] = ()
+    site: Site, plan: PlannedSite, environment: Environment
 ) -> StudyForecast | str | None:
     """Ask the miner what publishing would add; or say why it could not be asked.
 
@@ -140,11 +140,10 @@ def outlook_of(
         site: the site.
         plan: its plan.
         environment: how the miner is reached.
-        renewed: the blocks whose records would all be drawn anew.
     """
     if site.file.miner is None:
         return None
-    draws = known_draws(site, plan, renewed)
+    draws = known_draws(site, plan)
     question = PrivacyQuestion(
         plan=PlanMessage.from_plan(plan.plan),
         draws=None if draws is None else told_draws(plan.plan, draws).draws,

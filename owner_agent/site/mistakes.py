@@ -245,13 +245,10 @@ def _parts(location: tuple[int | str, ...]) -> Iterator[tuple[int | str, bool]]:
 
 # What a custodian may choose for records that were corrected after they were reported.
 
-CorrectionChoice = Literal["keep", "fresh"]
-"""Keep the reports that corrected records have, or draw all records anew."""
+CorrectionChoice = Literal["keep"]
+"""Keep the reports that corrected records have; all records are drawn anew by `new-epoch`."""
 
-HELP = (
-    "For records that left before and have other values now: keep their reports, or draw all"
-    " records of the block afresh, at its epsilon once more."
-)
+HELP = "For records that left before and have other values now: keep their reports."
 """What a command says of the choice."""
 
 

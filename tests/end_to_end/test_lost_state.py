@@ -66,7 +66,7 @@ def test_without_its_memory_it_refuses_until_everything_is_drawn_anew(study, run
     (site.parent / "table.csv").write_text(_table(CORRECTED), encoding="utf-8")
     _lose_all_but_keys_and_tokens(state)
 
-    for choice in ([], ["--corrections", "fresh"], ["--accept-added-loss"]):
+    for choice in ([], ["--corrections", "keep"], ["--accept-added-loss"]):
         refused = run("owner_agent", "publish", "--yes", *choice, *words)
         assert refused.returncode == 4, refused.stderr
         assert "history-lost" in refused.stderr

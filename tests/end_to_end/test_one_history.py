@@ -137,7 +137,7 @@ def test_an_older_ledger_beside_a_newer_outbox_is_refused_by_a_restored_miner_to
     with mining(tmp_path_factory.mktemp("restored"), "--workers", "0") as restored:
         site.write_text(site.read_text().replace(study.url, restored.url))
         restored.join("a", site)
-        for choice in ([], ["--corrections", "fresh"], ["--accept-added-loss"]):
+        for choice in ([], ["--corrections", "keep"], ["--accept-added-loss"]):
             refused = _publish(run, site, *choice)
             assert refused.returncode == 4, refused.stderr
             assert "history-lost" in refused.stderr

@@ -138,7 +138,6 @@ def outgoing(
     share: Share,
     now: datetime,
     consent: Consent,
-    epoch: int,
 ) -> Outgoing:
     """Randomize what a peer gets, remember it, and prepare it; the ledger is not written yet.
 
@@ -149,7 +148,6 @@ def outgoing(
         share: what it gets.
         now: the time.
         consent: what the custodian accepts.
-        epoch: a random one, the same for all peers of a session, for what is drawn anew in it.
 
     Raises:
         PlanConflict: a column left before under other draws, and that is not accepted;
@@ -168,12 +166,11 @@ def outgoing(
         OwnRecords(holding.secrets, proposal.study, holding.keys, holding.columns),
         past,
         consent.corrections or holding.site.file.corrections,
-        epoch,
         lambda made: share.of(made).digest,
     )
     draws = draws_of(holding, share, settled, entries)
     if not consent.added_loss:
-        refuse_conflicts(draws, entries, settled.renewed)
+        refuse_conflicts(draws, entries)
         if settled.exchange is not None:
             settled.exchange.require_small("--accept-added-loss")
     reports = share.of(settled.randomized)

@@ -12,6 +12,7 @@ import pytest
 from owner_agent.peer.asked import asked_sessions, require_yes
 from owner_agent.peer.protocol.messages import Proposal
 from owner_agent.release.ledger import Ledger
+from owner_agent.release.memory import begin_new_epoch
 from owner_agent.release.randomized import PreparedRecords
 from owner_agent.report.plan_shown import PLAN
 from owner_agent.report.report import site_report
@@ -127,7 +128,7 @@ def test_without_a_yes_nothing_leaves(bench, browser, fields):
     [
         ("p = 0.4", "p = 0.3"),
         ('study = "asia"', 'study = "other"'),
-        ("owner = ", 'corrections = "fresh"\nowner = '),
+        ("owner = ", 'corrections = "keep"\nowner = '),
         ('table = "', 'table = "other-'),
         ('column = "smokes"', 'column = "notes"'),
     ],
@@ -147,7 +148,7 @@ def test_a_yes_is_to_what_was_shown_until_it_leaves(bench, browser, site_text):
     handle = bench.miner._handle
 
     def changes(request):
-        bench.write('corrections = "fresh"\n' + site_text)
+        bench.write('corrections = "keep"\n' + site_text)
         return handle(request)
 
     bench.miner._handle = changes
@@ -233,17 +234,17 @@ def test_corrections_wait_for_a_choice(bench, browser, table_text):
     bench.write(table=table_text(50).replace("PATIENT-00001,yes", "PATIENT-00001,no"))
     page = browser.get("/pages/corrections").text
     assert "1 of 50 records that left before would be reported differently" in page
-    assert page.count('action="/pages/publish"') == 2
+    assert page.count('action="/pages/publish"') == 1
+    assert "owner-agent new-epoch --yes" in page
     undecided = browser.publish(yes="on")
     assert undecided.status_code == 422
     assert "Choose below" in undecided.text
     chosen = browser.get("/pages/publish?corrections=keep").text
     assert re.search(r'value="keep"[^>]* checked', chosen)
-    assert not re.search(r'value="fresh"[^>]* checked', chosen)
     kept = browser.publish(yes="on", corrections="keep")
     assert "1 records keep the report of a value that was corrected" in kept.text
-    fresh = browser.publish(yes="on", corrections="fresh")
-    assert "All records of smoker were drawn anew" in fresh.text
+    begin_new_epoch(bench.site, bench.environment, anyway=True)
+    browser.publish(yes="on", accept_added_loss="on")
     assert "4.03" in browser.get("/pages/left").text
 
 

@@ -73,9 +73,10 @@ def test_kept_reports_are_sent_again(after_correction):
     assert spent(entries(world, "south"))["D"] == pytest.approx(EPSILON_D)
 
 
-def test_fresh_draws_are_in_the_ledger(after_correction):
+def test_draws_of_a_new_epoch_are_in_the_ledger(after_correction):
     world, first = after_correction
-    world.open(corrections="fresh")
+    begin_new_epoch(load_site(world.folder("south") / "site.toml"), Environment(), anyway=True)
+    world.open(accept=("south",))
     session(world, session="cd" * 16)
     differing = int((sent_by_south(world) != first).sum())
     assert differing > 400, "others than the corrected were drawn anew as well"
@@ -138,7 +139,7 @@ def test_the_plan_of_a_site_without_a_miner_counts_them_too(after_correction):
     (block,) = found.blocks
     assert block.correction.block == "D"
     assert 0 < block.correction.differing < 400
-    assert block.epsilon_fresh == pytest.approx(2 * EPSILON_D)
+    assert block.epsilon_anew == pytest.approx(2 * EPSILON_D)
 
 
 @pytest.mark.parametrize("lost", ["ledger.sqlite", "all but the keys"])
@@ -148,7 +149,7 @@ def test_an_owner_that_lost_its_memory_sends_nothing_until_a_new_epoch(after_cor
     for path in list(state.iterdir()):
         if path.name == lost or (lost.startswith("all") and path.name != "keys"):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
-    world.open(corrections="fresh")
+    world.open(corrections="keep")
     with pytest.raises(HistoryLost, match=r"^south cannot take part \(history-lost\)"):
         session(world, session="cd" * 16)
     assert any("owner-agent new-epoch" in line for line in world.told["south"])

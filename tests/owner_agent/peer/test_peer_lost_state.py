@@ -131,7 +131,7 @@ def test_a_session_with_a_new_peer_asks_the_miner_first(with_miner):
     published(world)
     copied(world, "south")
     correct(world.folder("south") / "table.csv")
-    made = published(world, corrections="fresh", accept_added_loss=True)
+    made = published(world, corrections="keep", accept_added_loss=True)
     copied(world, "south", "newest")
     restored(world, "south")
     before = len(world.wire.sent)

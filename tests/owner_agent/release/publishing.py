@@ -1,5 +1,9 @@
 """Publishing a randomized table at a miner in memory in parts of 20, and what arrives there."""
 
+from dataclasses import replace
+from datetime import timedelta
+
+from owner_agent.release.memory import begin_new_epoch
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import publish
 from owner_agent.release.randomized import PreparedRecords
@@ -11,6 +15,13 @@ def published(bench, watch=None, **options):
     options.setdefault("part_records", 20)
     more = () if watch is None else (watch,)
     return publish(PreparedRecords, bench.site, bench.environment, PublishOptions(**options), *more)
+
+
+def drawn_anew(bench, seconds=0, **options):
+    """Begin a new epoch, and publish in it what left before."""
+    now = bench.environment.now() + timedelta(seconds=seconds)
+    begin_new_epoch(bench.site, replace(bench.environment, now=lambda: now), anyway=True)
+    return published(bench, accept_added_loss=True, **options)
 
 
 def reports_of(release):

@@ -13,7 +13,7 @@ from owner_agent.release.ledger import Ledger
 from owner_agent.state.keys import KeyStore
 from pramana_core.errors import NotFound, RecordsCorrected, Refused, StudyPlanNotFollowed
 from pramana_core.wire.parts import RecordSchema, decode_part
-from tests.owner_agent.release.publishing import published
+from tests.owner_agent.release.publishing import drawn_anew, published
 from tests.owner_agent.site.plans import PLAN, follow, study_plan
 
 
@@ -145,12 +145,11 @@ def test_a_correction_of_what_is_not_reported_is_no_correction(agreed):
     assert published(agreed).already
 
 
-def test_fresh_draws_are_of_the_same_sets_and_add(agreed):
+def test_draws_of_a_new_epoch_are_of_the_same_sets_and_add(agreed):
     published(agreed)
     first = _reports(agreed.miner.sealed()[0])
     corrected(agreed)
-    outcome = published(agreed, corrections="fresh")
-    assert outcome.renewed == ("smoker*age",)
+    drawn_anew(agreed)
     second = _reports(agreed.miner.sealed()[1])
     assert second != first
     assert {k: (s < 2, a < 5) for k, (s, a, _) in first.items()} == {

@@ -39,7 +39,7 @@ def test_keys_that_are_copied_after_joining_publish_nothing(left, epochs):
     shutil.copytree(left.folder / "backup" / "keys", left.state / "keys")
     left.miner.releases = {}  # Another miner, or another name at this one.
     with pytest.raises(HistoryLost, match="was not made or imported with the ledger") as refused:
-        _publish(left, corrections="fresh", accept_added_loss=True)
+        _publish(left, accept_added_loss=True)
     assert "backup" in refused.value.remedy
     assert "new-epoch" in refused.value.remedy
     assert not left.miner.releases
@@ -55,16 +55,16 @@ def test_an_epoch_that_comes_back_beside_another_is_found(left, table_text):
     _publish(left, accept_added_loss=True)
     shutil.copy(left.state / "ledger.sqlite", left.folder / "of A")
     left.write(table=table_text(60))
-    _publish(left, corrections="fresh", accept_added_loss=True)
+    _publish(left, corrections="keep")
     (left.state / "ledger.sqlite").unlink()
     _new_epoch(left, 1)
     shutil.copy(left.folder / "of A", left.state / "ledger.sqlite")
     left.miner.releases = {}
     assert len(Ledger(left.state).beginnings()) == 1
     with pytest.raises(HistoryLost, match="a new epoch.* the ledger is older than the audit log"):
-        _publish(left, corrections="fresh", accept_added_loss=True)
+        _publish(left, accept_added_loss=True)
     _new_epoch(left, 2)
-    _publish(left, corrections="fresh", accept_added_loss=True)
+    _publish(left, accept_added_loss=True)
 
 
 def test_a_key_that_the_ledger_knows_is_restored_without_a_new_epoch(left, command, table_text):

@@ -2,6 +2,7 @@
 
 import itertools
 import shutil
+from dataclasses import replace
 
 import pytest
 
@@ -24,6 +25,7 @@ from pramana_core.errors import (
 )
 from pramana_core.wire.parts import RecordSchema, decode_part
 from tests.owner_agent.conftest import Killed
+from tests.owner_agent.release.publishing import drawn_anew
 
 EPSILON = 2.0149  # ln 7.5 of the binary channel
 PARTS = {
@@ -42,7 +44,6 @@ SUBSETS += [frozenset(c) for n in (1, 2, len(FURTHER)) for c in itertools.combin
 CHOICES = [
     PublishOptions(),
     PublishOptions(corrections="keep", accept_added_loss=True),
-    PublishOptions(corrections="fresh", accept_added_loss=True),
 ]
 
 
@@ -176,7 +177,7 @@ def test_control_the_comparison_finds_what_a_lost_ledger_gave_away(left):
 @pytest.mark.parametrize("old", [c for n in range(5) for c in itertools.combinations(
     ("ledger", "memory", "outbox", "audit log"), n)])  # fmt: skip
 def test_an_older_copy_of_any_part_is_found_or_harmless(left, table_text, old):
-    _publish(left, corrections="fresh")
+    drawn_anew(left)
     _remove(left.folder / "newest")
     shutil.copytree(left.state, left.folder / "newest")
     left.write(table=table_text(50).replace(",no,", ",yes,"))
@@ -198,7 +199,7 @@ def test_an_older_copy_of_any_part_is_found_or_harmless(left, table_text, old):
 @pytest.mark.parametrize("old", [("ledger", *c) for n in range(3) for c in itertools.combinations(
     ("memory", "audit log"), n)])  # fmt: skip
 def test_an_older_ledger_beside_a_newer_outbox_is_found_at_a_restored_miner(left, table_text, old):
-    _publish(left, corrections="fresh")
+    drawn_anew(left)
     shutil.copytree(left.state, left.folder / "newest")
     left.write(table=table_text(50).replace(",no,", ",yes,"))
     for options in CHOICES:
@@ -271,7 +272,7 @@ def test_a_new_epoch_counts_what_the_miner_has_and_draws_anew(left, table_text):
     left.write(table=table_text(60).replace(",no,", ",yes,"))
     with pytest.raises(RecordsCorrected):
         _publish(left)
-    _publish(left, corrections="fresh")
+    drawn_anew(left, seconds=1)
     assert _told_by_comparing(left.miner) == 0
 
 
@@ -280,7 +281,7 @@ def test_a_new_epoch_is_lost_no_less(left):
     begin_new_epoch(left.site, left.environment, anyway=True)
     shutil.copy(left.folder / "backup" / "ledger.sqlite", left.state / "ledger.sqlite")
     with pytest.raises(HistoryLost, match="a new epoch"):
-        _publish(left, corrections="fresh", accept_added_loss=True)
+        _publish(left, corrections="keep", accept_added_loss=True)
 
 
 def test_two_new_epochs_are_two(left):
@@ -301,31 +302,14 @@ def test_a_miner_that_has_less_is_no_loss(bench, table_text):
     assert not _publish(bench).already
 
 
-def test_fresh_draws_without_a_memory_are_in_no_epoch_of_before(left):
-    """Epochs were counted: who forgot the first ones drew in them once more."""
-    _publish(left, corrections="fresh")
-    _restored(left, {"memory", "outbox"})
-    first = dict(left.miner.releases)
-    left.miner.releases = {}
-    _publish(left, corrections="fresh")
-    left.miner.releases |= first
-    assert _told_by_comparing(left.miner) == 0
-    told = [_reports(release)["smoker"][0] for release in left.miner.releases.values()]
-    assert len(set(told)) == 3
-
-
 def test_the_epoch_is_of_the_randomness_that_is_passed(left):
-    drawn = []
+    sizes = []
 
     def random_bytes(size):
-        drawn.append(size)
+        sizes.append(size)
         return bytes(range(1, size + 1))
 
-    environment = left.environment.__class__(
-        **{**vars(left.environment), "random_bytes": random_bytes}
-    )
-    publish(PreparedRecords, left.site, environment, PublishOptions(corrections="fresh"))
-    epochs = {draw.epoch for entry in Ledger(left.state).entries() for draw in entry.draws}
-    assert epochs == {0, int.from_bytes(bytes(range(1, 9))) >> 1}
-    assert drawn
-    assert set(drawn) == {8}
+    environment = replace(left.environment, random_bytes=random_bytes)
+    begin_new_epoch(left.site, environment, anyway=True)
+    assert Ledger(left.state).beginning == int.from_bytes(bytes(range(1, 9))) >> 1
+    assert sizes == [8]

@@ -12,7 +12,7 @@ from owner_agent.release.ledger import Ledger
 from owner_agent.release.memory import load_memory
 from owner_agent.state.private_files import write_replacing
 from pramana_core.errors import RecordsCorrected, StorageFull, StoreCorrupt, Unreachable
-from tests.owner_agent.release.publishing import published, reports_of
+from tests.owner_agent.release.publishing import drawn_anew, published, reports_of
 
 EPSILON = 2.0149  # ln 7.5 of the binary channel
 
@@ -33,14 +33,14 @@ def test_reports_that_would_differ_are_counted_and_refused(corrected):
     with pytest.raises(RecordsCorrected, match=r"'smoker' 22 of 50") as refused:
         published(corrected)
     assert "--corrections keep" in refused.value.remedy
-    assert "--corrections fresh" in refused.value.remedy
+    assert "owner-agent new-epoch" in refused.value.remedy
     assert len(corrected.miner.releases) == 1
     assert [e.state for e in Ledger(corrected.state).entries()] == ["sealed"]
 
 
 def test_kept_reports_are_those_that_left(corrected, table_text):
     outcome = published(corrected, corrections="keep")
-    assert (outcome.already, outcome.stale, outcome.renewed) == (True, 22, ())
+    assert (outcome.already, outcome.stale) == (True, 22)
     corrected.write(table=table_text(60).replace(",yes,", ",no,"))
     published(corrected, corrections="keep")
     old, new = (reports_of(release) for release in corrected.miner.sealed())
@@ -75,15 +75,14 @@ def test_records_that_left_only_later_keep_that_report(bench, table_text):
     assert {key: newest[key] for key in second} == second
 
 
-def test_fresh_draws_are_of_everybody_and_add_up(corrected):
+def test_a_new_epoch_draws_everybody_anew_and_adds_up(corrected):
     before = _spent(corrected)
-    outcome = published(corrected, corrections="fresh")
-    assert (outcome.already, outcome.stale, outcome.renewed) == (False, 0, ("smoker",))
+    outcome = drawn_anew(corrected)
+    assert (outcome.already, outcome.stale) == (False, 0)
     old, new = (reports_of(release) for release in corrected.miner.sealed())
-    # The other columns are as they were; of smoker all 50 draws are new ones.
-    assert [row[1:] for row in old.values()] == [row[1:] for row in new.values()]
+    assert old != new
     assert _spent(corrected)["smokes"] == pytest.approx(2 * EPSILON, abs=1e-4)
-    assert _spent(corrected)["age"] == before["age"]
+    assert _spent(corrected)["age"] == pytest.approx(2 * before["age"])
     # From now on that epoch's draws are the ones that repeat.
     again = published(corrected)
     assert (again.already, again.name) == (True, outcome.name)
@@ -91,11 +90,11 @@ def test_fresh_draws_are_of_everybody_and_add_up(corrected):
 
 
 def test_each_further_epoch_adds_once_more(corrected, table_text):
-    published(corrected, corrections="fresh")
+    drawn_anew(corrected)
     corrected.write(table=table_text(50))
     with pytest.raises(RecordsCorrected):
         published(corrected)
-    published(corrected, corrections="fresh")
+    drawn_anew(corrected, seconds=1)
     assert _spent(corrected)["smokes"] == pytest.approx(3 * EPSILON, abs=1e-4)
     first, _, third = (reports_of(release) for release in corrected.miner.sealed())
     assert first != third, "the first epoch's reports of the first values came back"
@@ -104,28 +103,24 @@ def test_each_further_epoch_adds_once_more(corrected, table_text):
 def test_the_site_file_may_choose_for_good(corrected, site_text):
     corrected.write('corrections = "keep"\n' + site_text)
     assert published(corrected).stale == 22
-    corrected.write('corrections = "fresh"\n' + site_text)
-    assert published(corrected).renewed == ("smoker",)
-    assert published(corrected, corrections="keep").stale == 0
+    drawn_anew(corrected)
+    assert published(corrected).stale == 0
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("choice", ["keep", "fresh"])
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("request_number", range(6))
 def test_killed_while_publishing_corrections_then_once_more(
-    corrected, killed, table_text, choice, when, request_number
+    corrected, killed, table_text, when, request_number
 ):
     corrected.write(table=table_text(55).replace(",yes,", ",no,"))
     corrected.miner.faults = [None] * request_number + [(when, killed())]
     with pytest.raises(killed):
-        published(corrected, corrections=choice)
-    published(corrected, corrections=choice)
+        published(corrected, corrections="keep")
+    published(corrected, corrections="keep")
     old, new = (reports_of(release) for release in corrected.miner.sealed())
-    if choice == "keep":
-        assert {key: new[key] for key in old} == old
-    expected = EPSILON * (2 if choice == "fresh" else 1)
-    assert _spent(corrected)["smokes"] == pytest.approx(expected, abs=1e-4)
+    assert {key: new[key] for key in old} == old
+    assert _spent(corrected)["smokes"] == pytest.approx(EPSILON, abs=1e-4)
 
 
 def test_what_never_left_binds_nobody(bench, table_text, killed):
@@ -144,9 +139,8 @@ def test_without_the_memory_a_second_release_is_refused(corrected):
     for choice in (None, "keep"):
         with pytest.raises(StoreCorrupt, match="not remembered what each record") as refused:
             published(corrected, corrections=choice)
-        assert "--corrections fresh" in refused.value.remedy
-    outcome = published(corrected, corrections="fresh")
-    assert outcome.renewed == ("smoker", "age")
+        assert "owner-agent new-epoch" in refused.value.remedy
+    drawn_anew(corrected)
     assert _spent(corrected)["smokes"] == pytest.approx(2 * EPSILON, abs=1e-4)
 
 
@@ -166,7 +160,7 @@ def test_a_lost_memory_is_made_again_of_the_outbox(corrected):
     shutil.rmtree(corrected.state / "reported")
     with pytest.raises(RecordsCorrected, match=r"'smoker' 22 of 50"):
         published(corrected)
-    published(corrected, corrections="fresh")
+    drawn_anew(corrected)
     shutil.rmtree(corrected.state / "reported")
     assert published(corrected).already
 
@@ -178,10 +172,12 @@ def test_a_lost_memory_does_not_matter_where_nothing_changed(bench, table_text):
     assert published(bench).already
 
 
-def test_the_memory_holds_every_release(corrected):
-    published(corrected, corrections="fresh")
-    contents = {entry.content for entry in Ledger(corrected.state).entries()}
-    assert load_memory(corrected.state, "asia").releases == contents
+def test_the_memory_holds_every_release(bench, table_text):
+    for rows in (50, 60):
+        bench.write(table=table_text(rows))
+        published(bench)
+    contents = {entry.content for entry in Ledger(bench.state).entries()}
+    assert load_memory(bench.state, "asia").releases == contents
 
 
 def test_in_a_sampled_block_no_record_changes_its_subset(bench, site_text, table_text):
@@ -209,7 +205,7 @@ def test_what_the_commands_say(corrected, command):
     assert ended.exit_code == 2
     said = " ".join(ended.err.split())
     assert "'smoker' 22 of 50" in said
-    assert "--corrections fresh" in said
+    assert "owner-agent new-epoch" in said
     shown = " ".join(command("plan").out.split())
     assert "smoker: 22 of 50 records that left before would be reported differently" in shown
     assert "(epsilon 2.015)" in shown
@@ -222,12 +218,11 @@ def test_what_the_commands_say(corrected, command):
     assert "22" in page
     kept = command("publish", "--yes", "--corrections", "keep")
     assert "22 records keep the report of a value that was corrected since" in kept.out
-    fresh = command("publish", "--yes", "--corrections", "fresh")
-    assert "All records of smoker were drawn anew" in fresh.out
-    assert command("publish", "--yes", "--corrections", "other").exit_code == 2
-    assert (
-        json.loads(command("plan", "--json").out)["corrections"]["blocks"][0]["would_differ"] == 0
-    )
+    assert command("new-epoch", "--yes").exit_code == 0
+    assert command("publish", "--yes", "--accept-added-loss").exit_code == 0
+    assert command("publish", "--yes", "--corrections", "fresh").exit_code == 2
+    found = json.loads(command("plan", "--json").out)["corrections"]["blocks"][0]
+    assert found["would_differ"] == 0
 
 
 def test_a_plan_of_a_table_that_is_wrong_says_that_nothing_was_compared(corrected, command):
@@ -264,29 +259,6 @@ def test_releases_of_before_the_memory_enter_it_for_good(bench, table_text):
     bench.write(table=table_text(71).replace(",yes,", ",no,"))
     with pytest.raises(RecordsCorrected):
         published(bench)
-
-
-@pytest.mark.slow
-def test_fresh_draws_that_come_out_the_same_are_not_said_to_be_new(bench, table_text):
-    """A table of a few records: the miner has these reports, and nothing more leaves."""
-    found = set()
-    for rows in range(1, 8):
-        text = table_text(rows)
-        for table in (text, text.replace(",no,", ",yes,"), text.replace(",yes,", ",no,")):
-            bench.write(table=table)
-            outcome = published(bench, corrections="fresh")
-            found.add((outcome.already, bool(outcome.renewed)))
-    assert (True, True) not in found
-    assert found >= {(True, False), (False, True)}
-
-
-def test_the_plan_adds_up_what_fresh_draws_would_cost(corrected, command, site_text):
-    corrected.write('corrections = "fresh"\n' + site_text)
-    told = json.loads(command("plan", "--json").out)["ledger"]["columns"]
-    (smokes,) = [column for column in told if column["column"] == "smokes"]
-    assert smokes["epsilon_before"] == pytest.approx(EPSILON, abs=1e-4)
-    assert smokes["epsilon_after"] == pytest.approx(2 * EPSILON, abs=1e-4)
-    assert not smokes["refused_without_accepting"]
 
 
 def test_a_full_disk_lets_nothing_leave(bench, monkeypatch, command):
