@@ -4,7 +4,6 @@ Also here:
 
 * Where in a file of the custodian's something stands: its line, by its place in what was read.
 * What a custodian may choose for records that were corrected after they were reported.
-* The noise that a site file may demand on all that its owner shares of its true records.
 * Site files, and parts of them, written as a person would.
 """
 
@@ -14,10 +13,10 @@ import itertools
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import tomlkit
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 from tomlkit.items import Item, Table
 
@@ -253,43 +252,6 @@ HELP = (
     " records of the block afresh, at its epsilon once more."
 )
 """What a command says of the choice."""
-
-
-# The noise that a site file may demand on all that its owner shares of its true records.
-
-_Epsilon = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-
-
-class _Demand(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    epsilon: _Epsilon
-    max_epsilon: _Epsilon
-
-
-class LaplaceNoise(_Demand):
-    """Discrete Laplace noise: what a session tells is `epsilon`-differentially private.
-
-    The records are known, and their values are what is protected. `max_epsilon` is what all
-    sessions together may cost: without it, averages over enough sessions would tell every count.
-    """
-
-    kind: Literal["laplace"]
-    delta: Literal[0] = 0
-
-
-class GaussianNoise(_Demand):
-    """Discrete Gaussian noise: a session is (`epsilon`, `delta`)-differentially private.
-
-    Less noise than Laplace's where many tables are told, for a `delta` well below one over the
-    number of records.
-    """
-
-    kind: Literal["gaussian"]
-    delta: Annotated[float, Field(gt=0, lt=0.1)]
-
-
-NoiseDemand = Annotated[LaplaceNoise | GaussianNoise, Field(discriminator="kind")]
 
 
 # Site files, and parts of them, written as a person would.

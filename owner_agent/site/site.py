@@ -25,7 +25,7 @@ from pydantic import (
 from owner_agent.site.adopting import StudyPlanSection
 from owner_agent.site.channels import AnyChannel
 from owner_agent.site.mask_section import MaskSection, MinerSection, masking_mistakes
-from owner_agent.site.mistakes import CorrectionChoice, Inconsistent, NoiseDemand, all_mistakes
+from owner_agent.site.mistakes import CorrectionChoice, Inconsistent, all_mistakes
 from owner_agent.site.protection import Number
 from owner_agent.site.tree_section import ShareModelSection, sharing_mistakes
 from owner_agent.state.environment import TlsFiles
@@ -160,8 +160,6 @@ class PeerSection(_Section):
     `send` is what horizontal sessions get: counts of randomized reports, or randomized records.
     `smallest_count` is the fewest records that a cell of a shared family's table may have.
     `groupings` is by how many groupings of records its columns may be told exactly in all.
-    `noise`, if given, is added to all counts that are told; `smallest_count` and `groupings` are
-    then not asked, for their answers would be exact.
     `longest_seconds` is how long a session may last at most, whoever begins it.
     """
 
@@ -173,7 +171,6 @@ class PeerSection(_Section):
     send: Literal["counts", "records"] = "counts"
     smallest_count: Annotated[int, Field(ge=1)] = 5
     groupings: Annotated[int, Field(ge=1)] = 1
-    noise: NoiseDemand | None = None
     longest_seconds: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 3600.0
     known: Annotated[tuple[KnownPeer, ...], Field(min_length=1)]
 
