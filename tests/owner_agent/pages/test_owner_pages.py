@@ -241,7 +241,6 @@ def test_names_with_markup_are_shown_and_not_run(bench, browser, site_text):
     for page in ("", "plan", "plan/report", "publish", "left", "corrections"):
         text = browser.get(f"/pages/{page}").text
         assert MARKUP not in text, page
-        assert text.count("\u202e") == text.count("\u2068\u202eevil\u2069") == (page == "peers")
     assert "&lt;script&gt;" in browser.get("/pages/left").text
 
 
