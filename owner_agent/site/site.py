@@ -236,13 +236,12 @@ class SiteFile(_Section):
 
 
 class Site(BaseModel):
-    """A site file together with the folder its relative paths start from, and its text if known."""
+    """A site file together with the folder its relative paths start from."""
 
     model_config = ConfigDict(frozen=True)
 
     file: SiteFile
     folder: Path
-    text: str | None = Field(default=None, repr=False)
 
     @property
     def owner(self) -> str:
@@ -319,8 +318,7 @@ def load_site(path: Path) -> Site:
     content = read_toml(
         path, "site", "Name it with --site, or have `owner-agent init TABLE` write it."
     )
-    text = read_text(path)
-    return site_from(content, path.resolve().parent, str(path), text)
+    return site_from(content, path.resolve().parent, str(path))
 
 
 def read_toml(path: Path, kind: str, remedy: str) -> dict[str, Any]:
@@ -345,21 +343,19 @@ def read_toml(path: Path, kind: str, remedy: str) -> dict[str, Any]:
         ) from None
 
 
-def site_from(
-    content: dict[str, Any], folder: Path, source: str = "site.toml", text: str | None = None
-) -> Site:
+def site_from(content: dict[str, Any], folder: Path, source: str = "site.toml") -> Site:
     """Validate the content of a site file.
 
     Raises:
-        ConfigError: what is wrong with it, all of it, with its lines if its `text` is given.
+        ConfigError: what is wrong with it, all of it.
     """
     try:
-        return Site(file=SiteFile.model_validate(content), folder=folder, text=text)
+        return Site(file=SiteFile.model_validate(content), folder=folder)
     except ValidationError as error:
         keys = _all_keys(SiteFile.model_json_schema())
         more = _hidden_mistakes(content, error)
         what = f"site file {source}"
-        raise all_mistakes(error, what, "The owner's guide", text, keys, more) from None
+        raise all_mistakes(error, what, "The owner's guide", keys, more) from None
 
 
 def _all_keys(schema: Mapping[str, Any]) -> set[str]:

@@ -32,7 +32,7 @@ def test_the_start_says_what_is_next(bench, browser, site_text):
     bench.write(site_text.replace("categories = ", "categorie = "))
     wrong = browser.get("/pages/")
     assert wrong.status_code == 422
-    assert "line" in wrong.text
+    assert "categorie" in wrong.text
 
 
 def test_a_site_that_waits_for_its_plan_says_so(bench, browser, site_text):
