@@ -24,7 +24,6 @@ from .errors import MaskingError as MaskingError
 from .errors import MissingColumn as MissingColumn
 from .errors import MissingRecordId as MissingRecordId
 from .errors import ModelError as ModelError
-from .errors import NoiseSpent as NoiseSpent
 from .errors import NotConverged as NotConverged
 from .errors import NotFitted as NotFitted
 from .errors import NotFound as NotFound

@@ -16,7 +16,6 @@ from rich.table import Table
 
 from pramana.simulate.commands.cli import app as simulate
 from pramana.study_command import app as study
-from pramana_core.errors import OptionError
 from pramana_core.terminal import (
     application,
     console,
@@ -35,9 +34,7 @@ app = application("Learn models, with error bars, from data that several owners 
 
 @app.command()
 def demo(
-    records: Annotated[
-        int | None, typer.Option(help="Records to draw (default 20000); not with --table.")
-    ] = None,
+    records: Annotated[int | None, typer.Option(help="Records to draw (default 20000).")] = None,
     seed: Annotated[
         int | None,
         typer.Option(min=0, help="Make the demonstration's data and keys reproducible."),
@@ -45,18 +42,11 @@ def demo(
     out: Annotated[Path, typer.Option(help="The folder for report, result and tables.")] = Path(
         "demo-out"
     ),
-    table: Annotated[Path | None, typer.Option(help="Use this CSV or Parquet table.")] = None,
-    sites: Annotated[
-        Path | None, typer.Option(help="Which owner has which columns (TOML), with --table.")
-    ] = None,
-    structure: Annotated[
-        Path | None, typer.Option(help="Every node with its parents (JSON), with --table.")
-    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Write the result as JSON.")] = False,
 ) -> None:
     """Run owners and a miner as real processes and learn a Bayesian network with error bars.
 
-    Without --table the records are drawn from the network of Ma (2006), figure 5.2, so that every
+    The records are drawn from the network of Ma (2006), figure 5.2, so that every
     estimate can be held against the truth. Exit codes: 0 done, 2 bad input, 4 refused, 5 a service
     did not answer.
     """
@@ -64,7 +54,7 @@ def demo(
 
     # Ended from outside, the services are stopped as at any other end.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    scenario = _scenario(records, seed, table, sites, structure)
+    scenario = _scenario(records, seed)
     with progress_bar(patience=0) as bar:
         outcome, folder = demonstrate(
             scenario, out, seed=seed, say=lambda what, share: bar.stage(what, share, 1.0)
@@ -155,51 +145,22 @@ def conclude(
     console().print(f"Report  {root / 'report.html'}", soft_wrap=True)
 
 
-def _scenario(
-    records: int | None,
-    seed: int | None,
-    table: Path | None,
-    sites: Path | None,
-    structure: Path | None,
-) -> Scenario:
+def _scenario(records: int | None, seed: int | None) -> Scenario:
     import numpy as np
 
     from pramana import setups
-    from pramana.demo.scenario import from_network, from_table
+    from pramana.demo.scenario import from_network
 
-    given = [name for name, path in _named(table, sites, structure) if path is not None]
-    if given and len(given) < 3:
-        raise OptionError(
-            f"--table, --sites and --structure belong together; only {', '.join(given)} is there.",
-            where=given[0],
-            remedy="Give all three, or none for the built-in network.",
-        )
-    if table is not None and sites is not None and structure is not None:
-        if records is not None:
-            raise OptionError(
-                "--records belongs to the built-in network; a table has its own.",
-                where="--records",
-            )
-        return from_table(table, sites, structure)
     rng = np.random.default_rng(None if seed is None else [seed, 0])
     return from_network(setups.RECORDS if records is None else records, rng)
 
 
-def _named(
-    table: Path | None, sites: Path | None, structure: Path | None
-) -> list[tuple[str, Path | None]]:
-    return [("--table", table), ("--sites", sites), ("--structure", structure)]
-
-
 def _show(outcome: DemoOutcome, note: str) -> None:
     out = console()
-    network = outcome.reference == "network"
     out.print(f"{outcome.title}: {outcome.records:,} records\n", style="bold", markup=False)
     shown = Table(box=None, pad_edge=False)
     shown.add_column("parameter", overflow="fold")
-    for column in ("true", "clean") if network else ("true",):
-        shown.add_column(column, justify="right")
-    for column in ("estimate", "s.e.", "z"):
+    for column in ("true", "clean", "estimate", "s.e.", "z"):
         shown.add_column(column, justify="right")
     last = None
     for row in outcome.rows:
@@ -207,7 +168,7 @@ def _show(outcome: DemoOutcome, note: str) -> None:
             family = f"{row.node} | {', '.join(row.parents)}" if row.parents else row.node
             shown.add_row(f"[bold]{escape(family)}[/]")
         last = row.node
-        shown.add_row(*_cells(row, network=network), style=None if row.covered else "yellow")
+        shown.add_row(*_cells(row), style=None if row.covered else "yellow")
     out.print(shown)
     held, known = outcome.coverage()
     left = len(outcome.rows) - known
@@ -219,20 +180,24 @@ def _show(outcome: DemoOutcome, note: str) -> None:
     out.print(
         "true: the network's parameter; clean: from the sample before randomization; s.e.: standard"
         " error against the population."
-        if network
-        else "true: the table's own value; s.e.: standard error of the randomization alone."
     )
     if note:
         out.print(note)
     out.print(f"{outcome.seconds:.1f} s from the first process to the comparison.")
 
 
-def _cells(row: Row, *, network: bool) -> list[str]:
+def _cells(row: Row) -> list[str]:
     given = ", ".join(row.parents.values())
     name = f"  {row.value} | {given}" if given else f"  {row.value}"
-    truth = [_number(row.truth)] + ([_number(row.clean)] if network else [])
     z = "" if row.z is None else f"{row.z:+.2f}"
-    return [escape(name), *truth, _number(row.estimate), _number(row.se), z]
+    return [
+        escape(name),
+        _number(row.truth),
+        _number(row.clean),
+        _number(row.estimate),
+        _number(row.se),
+        z,
+    ]
 
 
 def _number(value: float | None) -> str:

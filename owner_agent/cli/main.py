@@ -28,7 +28,6 @@ COMMANDS = (
     releasing.new_epoch,
     study.serve,
     peer.peer,
-    peer.agree,
     peer.learn,
     reading.predict,
 )
@@ -51,7 +50,6 @@ EXAMPLES = {
     "new-epoch": "new-epoch --yes",
     "serve": "serve --port 8100",
     "peer": "peer --site site.toml",
-    "agree": "agree 3f9c --yes",
     "learn": "learn --peers peers.toml",
     "predict": "predict classifier.json held-out.csv --record-id id --out predicted.csv",
     "keys create": "keys create --linkage",

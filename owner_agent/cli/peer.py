@@ -1,4 +1,4 @@
-"""The commands for learning without a miner: `peer`, `agree` and `learn`."""
+"""The commands for learning without a miner: `peer` and `learn`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from owner_agent.cli.options import (
     SiteOption,
     environment_of,
 )
-from pramana_core.errors import OptionError, PramanaError
+from pramana_core.errors import PramanaError
 from pramana_core.terminal import console, print_json, progress_bar
 
 if TYPE_CHECKING:
@@ -41,10 +41,6 @@ def peer(
         Path | None,
         typer.Option(help="A session file: take part in sessions like it, and in no others."),
     ] = None,
-    ask: Annotated[
-        bool,
-        typer.Option("--ask", help="Take part only in what you said yes to: `owner-agent agree`."),
-    ] = False,
     accept_added_loss: AcceptOption = False,
     corrections: CorrectionsOption = None,
 ) -> None:
@@ -57,51 +53,11 @@ def peer(
     agreed = None if only is None else load_session_file(only)
     consent = Consent(accept_added_loss, corrections)
     with opened(site, environment_of(context), _tell, consent) as participant:
-        participant.only, participant.asks = agreed, ask
+        participant.only = agreed
         fingerprint = participant.identity.public.fingerprint
         listen = participant.site.peer.listen
         _tell(f"{participant.name} listens on {listen} as {fingerprint}.")
         PeerServer(participant, ready_file).serve_until_stopped()
-
-
-def agree(
-    context: typer.Context,
-    session: Annotated[
-        str | None, typer.Argument(help="What is decided about: its key, or how that begins.")
-    ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Take part in it, once.")] = False,
-    no: Annotated[bool, typer.Option("--no", help="Do not take part in it.")] = False,
-    site: SiteOption = SITE,
-    json: JsonOption = False,
-) -> None:
-    """List the sessions that wait for your yes, and what it would reveal; or say yes or no."""
-    from owner_agent.cli.sessions_shown import asked_json, show_asked
-    from owner_agent.peer.asked import asked_sessions, decide
-    from owner_agent.site.site import load_site
-
-    if (session is None) == (yes or no) or (yes and no):
-        raise OptionError(
-            "A session is decided about by its key and one of --yes and --no.",
-            where="session",
-            remedy="Without all of them `owner-agent agree` lists what waits.",
-        )
-    opened_site = load_site(site)
-    if session is not None:
-        found = [o for o in asked_sessions(opened_site.state) if o.key.startswith(session)]
-        if len(found) > 1:
-            raise OptionError(
-                f"{len(found)} sessions that wait begin with {session}.",
-                where="session",
-                remedy="Give more of the key.",
-            )
-        key = found[0].key if found else session
-        now = environment_of(context).now()
-        decide(opened_site, key, "accepted" if yes else "refused", now)
-    asked = asked_sessions(opened_site.state)
-    if json:
-        print_json({"sessions": [asked_json(opened_site, one) for one in asked]})
-    else:
-        show_asked(console(), opened_site, asked)
 
 
 def learn(

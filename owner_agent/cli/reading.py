@@ -17,7 +17,6 @@ from owner_agent.cli.options import (
     environment_of,
     require_countable,
 )
-from owner_agent.report.thresholds import THRESHOLD
 from owner_agent.table.methods import Method
 from pramana_core.errors import OptionError, PramanaError, StoreCorrupt
 from pramana_core.terminal import console, print_json, progress_bar, report_error
@@ -142,13 +141,6 @@ def plan(
     context: typer.Context,
     site: SiteOption = SITE,
     records: RecordsOption = None,
-    prior: Annotated[
-        Path | None,
-        typer.Option(help="An attacker's public beliefs: JSON, probabilities by variable."),
-    ] = None,
-    threshold: Annotated[
-        float, typer.Option(help="The posterior above which a category is plausible.")
-    ] = THRESHOLD,
     report: Annotated[
         Path | None, typer.Option(help="An .html file or a folder for the report.")
     ] = None,
@@ -164,10 +156,10 @@ def plan(
     if report is not None and no_report:
         raise OptionError("Give --report or --no-report, not both.", where="report")
     opened = load_site(site)
-    made = measured(opened, environment_of(context), records, prior, threshold)
+    made = measured(opened, environment_of(context), records)
     # Scripts that ask for JSON get it on standard output and no file they did not ask for.
     unasked = no_report or (json and report is None)
-    page = report_page(made, opened, site, report, prior, no_report=unasked)
+    page = report_page(made, opened, site, report, no_report=unasked)
     if json:
         print_json(made.as_dict())
     else:
@@ -179,7 +171,6 @@ def report_page(
     opened: Site,
     site: Path,
     wanted: Path | None,
-    prior: Path | None = None,
     *,
     no_report: bool,
 ) -> Path | None:
@@ -194,7 +185,7 @@ def report_page(
         return None
     lists = [v.categories_from for v in opened.file.variables if v.categories_from]
     read = [site, opened.table, *(opened.folder / path for path in lists)]
-    page = PLAN.place(opened.state, wanted, read if prior is None else [*read, prior])
+    page = PLAN.place(opened.state, wanted, read)
     with progress_bar("drawing the report") as tick:
         PLAN.write(made, opened.owner, page, tick)
     return page
@@ -216,8 +207,6 @@ def measured(
     site: Site,
     environment: Environment,
     records: int | None = None,
-    prior: Path | None = None,
-    threshold: float = THRESHOLD,
 ) -> PlanReport:
     """Return what publishing would reveal, and show how far that is; see `site_report`."""
     from owner_agent.report.report import STAGES, site_report
@@ -227,8 +216,6 @@ def measured(
             site,
             environment,
             records,
-            prior,
-            threshold,
             lambda stage, done, total: bar.stage(STAGES[stage], done, total),
         )
 

@@ -13,7 +13,6 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from owner_agent.peer.asked import AskedSession, revealed
 from owner_agent.peer.exact import Disclosure, all_groupings, distinct, of_column, told_columns
 from owner_agent.peer.exchange.outgoing import session_json, session_lines
 from owner_agent.release.ledger import PEER
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from owner_agent.peer.joint import JointOutcome
     from owner_agent.peer.session import SessionResult
     from owner_agent.release.ledger import Entry
-    from owner_agent.site.site import Site
 
 _COUNTED = ("count", "se_records", "se_population", "low", "high")
 _ROWS = 20
@@ -200,47 +198,6 @@ def show_outcome(console: Console, outcome: JointOutcome) -> None:
         )
 
 
-def asked_json(site: Site, asked: AskedSession) -> dict[str, Any]:
-    """Return a session that waits for the custodian, for scripts, and what a yes would reveal.
-
-    Where the site file is wrong `reveals` is null, and the reason stands beside it.
-    """
-    answer: dict[str, Any]
-    try:
-        answer = {"reveals": revealed(site, asked.proposal)}
-    except PramanaError as error:
-        answer = {"reveals": None, "reveals_error": _reason(error)}
-    return {
-        "key": asked.key,
-        "asked": asked.asked.isoformat(),
-        "decision": asked.decision,
-        "proposal": asked.proposal.model_dump(mode="json"),
-        **answer,
-    }
-
-
-def show_asked(console: Console, site: Site, asked: Sequence[AskedSession]) -> None:
-    """Print the sessions that wait for the custodian, and what a yes to each would reveal."""
-    if not asked:
-        console.print("No session waits for your yes.")
-    for one in asked:
-        proposal = one.proposal
-        console.print(
-            f"{one.key[:12]}  {proposal.task.kind}, proposed by {proposal.initiator} to"
-            f" {', '.join(proposal.others(proposal.initiator))}, {one.asked:%Y-%m-%d %H:%M} UTC:"
-            f" {one.decision}",
-            markup=False,
-            soft_wrap=True,
-        )
-        try:
-            lines = revealed(site, proposal)
-        except PramanaError as error:
-            # The other sessions are shown, and what was decided just now has been kept.
-            lines = [f"What a yes would reveal cannot be said ({error.code}): {error}"]
-        for line in lines:
-            console.print(f"  {line}", markup=False, soft_wrap=True)
-
-
 def _reason(error: PramanaError) -> dict[str, Any]:
     return {"code": error.code, "message": error.message, "remedy": error.remedy}
 
@@ -333,14 +290,11 @@ def show_peer_lines(
         columns = ", ".join(draw.column for draw in entry.draws)
         learned = families.get(entry.release_id or "")
         about = f"its offer, and the parameters of {learned}" if learned else "its offer"
-        if any(draw.is_noise for draw in entry.draws):
-            columns = f"counts with noise: {columns}"
         table.add_row(entry.name, escape(entry.miner.removeprefix(PEER)), escape(columns or about))
     console.print(table)
     if any(families.values()):
         console.print(
-            "Epsilon covers the randomized columns, and counts with noise. It does not cover the"
-            " parameters that were shared without noise: they are made from this owner's true"
-            " records.",
+            "Epsilon covers the randomized columns. It does not cover the parameters that were"
+            " shared: they are made from this owner's true records.",
             markup=False,
         )

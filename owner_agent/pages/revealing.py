@@ -1,21 +1,15 @@
-"""Where a site stands, what its plan reveals, what left, and its sessions with peers."""
+"""Where a site stands, what its plan reveals, and what left."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from fastapi import APIRouter, Request, Response
-from fastapi.responses import RedirectResponse
 
 from owner_agent.http import Agent
-from owner_agent.pages.rendering import AgentDep, SentDep, SiteDep, page
-from owner_agent.peer.asked import AskedSession, asked_sessions, decide, revealed, waiting_sessions
-from owner_agent.peer.exact import DisclosedColumn, recalled, told_columns
-from owner_agent.peer.session import SessionResult, all_kept
-from owner_agent.release.approval import Approval
+from owner_agent.pages.rendering import AgentDep, SiteDep, page
 from owner_agent.release.ledger import Entry, Ledger
 from owner_agent.report.plan_shown import PLAN
 from owner_agent.report.releases import ColumnSpent, LedgerSummary
@@ -23,9 +17,9 @@ from owner_agent.report.report import others_apart, site_report
 from owner_agent.site.planning import awaiting_plan, planned
 from owner_agent.site.site import Site
 from owner_agent.state.private_files import TokenStore
-from pramana_core.errors import OptionError, PramanaError, StoreCorrupt, Unauthenticated
-from pramana_core.pages.forms import FRAMED, ROOT
-from pramana_core.pages.rendering import apart, plan_words
+from pramana_core.errors import PramanaError, Unauthenticated
+from pramana_core.pages.forms import FRAMED
+from pramana_core.pages.rendering import plan_words
 
 router = APIRouter()
 
@@ -56,7 +50,6 @@ def show_start(request: Request, agent: AgentDep, site: SiteDep) -> Response:
         bars=_bars(summary.columns),
         scale=_scale(summary.columns),
         running=_running(agent),
-        waiting=len(waiting_sessions(site.state)),
         next=next_step(site, entries),
         others=others_apart(site),
     )
@@ -168,81 +161,3 @@ def _bars(columns: tuple[ColumnSpent, ...]) -> list[Bar]:
 def _scale(columns: tuple[ColumnSpent, ...]) -> float:
     known = [one.spent for one in _bars(columns) if one.spent is not None]
     return max(known, default=0.0) or 1.0
-
-
-@dataclass(frozen=True)
-class ProposalView:
-    """A session that was proposed, what it is about, and what a yes would reveal."""
-
-    session: AskedSession
-    task: list[tuple[str, str]]
-    reveals: list[str]
-    error: PramanaError | None = None
-
-    @classmethod
-    def of(cls, site: Site, session: AskedSession) -> ProposalView:
-        """Return a session as the page shows it; a site file that is wrong is said beside it."""
-        task = session.proposal.task.model_dump(exclude={"kind"}, exclude_defaults=True)
-        written = [(name.replace("_", " "), _written(value)) for name, value in task.items()]
-        try:
-            return cls(session, written, revealed(site, session.proposal))
-        except PramanaError as error:
-            return cls(session, written, [], error)
-
-
-def _written(value: Any) -> str:
-    """Return what a task says of one thing, for people."""
-    match value:
-        case dict():
-            return "; ".join(
-                f"{apart(node)} given {_written(of)}" if of else apart(node)
-                for node, of in value.items()
-            )
-        case list():
-            return ", ".join(apart(str(one)) for one in value)
-        case _:
-            return apart(str(value))
-
-
-@router.get("/peers")
-def show_peers(request: Request, site: SiteDep) -> Response:
-    """Show what waits for a yes, and what earlier sessions told."""
-    peer = site.file.peer
-    lost: StoreCorrupt | None = None
-    columns: list[DisclosedColumn] = []
-    kept: list[SessionResult] = []
-    asked: list[ProposalView] = []
-    shown = Approval.of(site)
-    if peer is not None:
-        asked = [ProposalView.of(site, one) for one in asked_sessions(site.state)]
-        kept = all_kept(site.state)
-        try:
-            columns = told_columns(recalled(site.state))
-        except StoreCorrupt as error:
-            lost = error
-    return page(
-        request,
-        "peers.html.j2",
-        title="Peers",
-        here="peers",
-        peer=peer,
-        asked=asked,
-        shown=shown.digest,
-        kept=kept,
-        told=columns,
-        lost=lost,
-    )
-
-
-@router.post("/peers/{key}")
-def decide_session(agent: AgentDep, site: SiteDep, key: str, sent: SentDep) -> Response:
-    """Say yes or no to a session; a yes counts once, when its proposer begins it again."""
-    match sent.text("decision"):
-        case "yes":
-            shown = Approval(sent.text("shown"))
-            decide(site, key, "accepted", agent.environment.now(), shown)
-        case "no":
-            decide(site, key, "refused", agent.environment.now())
-        case _:
-            raise OptionError("Say yes or no.", where="decision")
-    return RedirectResponse(f"{ROOT}/peers", 303)

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from owner_agent.peer.exchange.catalogue import (
     entitled,
-    learners,
     require_aligned,
     task_of,
     variables_of,
@@ -89,28 +88,8 @@ def consent(
             where=site.owner,
             remedy=f"Give {site.owner} the session file, for `owner-agent peer --only`.",
         )
-    _require_tellable_with_noise(site, proposal)
     _require_plan(site, proposal, study_plan)
     task_of(proposal).check()
-
-
-def _require_tellable_with_noise(site: Site, proposal: Proposal) -> None:
-    """Check that an owner that adds noise to all it shares can take its part in this way.
-
-    The search for a structure reads a great many tables, and what it finds tells of all of them.
-    """
-    if (
-        site.peer.noise is not None
-        and task_of(proposal).searches
-        and site.owner in learners(proposal)
-    ):
-        raise Forbidden(
-            f"{site.owner} shares counts with noise only, and structures are searched on exact"
-            " ones.",
-            where=site.owner,
-            remedy='Give the structure, with kind = "parameters"; or let'
-            f" {site.owner} take noise out of its [peer] section deliberately.",
-        )
 
 
 def _require_plan(site: Site, proposal: Proposal, study_plan: str | None) -> None:

@@ -379,7 +379,7 @@ def refusal(owner: str, variable: str, groupings: int) -> OtherGroupings:
         " tables that differ in few records reveal those records.",
         where=variable,
         remedy="Learn from the same columns and records as before, all in one session; or let"
-        f" {owner} share counts with noise, or raise groupings in its [peer] section deliberately.",
+        f" {owner} raise groupings in its [peer] section deliberately.",
     )
 
 
@@ -494,7 +494,7 @@ def require_tellable_before(holding: LocalRecords, proposal: Proposal, now: date
         StoreCorrupt: what was disclosed before cannot be read.
     """
     site = holding.site
-    if not task_of(proposal).shared or site.owner not in learners(proposal) or site.peer.noise:
+    if not task_of(proposal).shared or site.owner not in learners(proposal):
         return
     own = [(name,) for name in shared_nodes(holding, proposal)]
     alone = ExactTables(tellings(holding, counted_from(holding, []), own, floor=0))

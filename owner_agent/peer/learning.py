@@ -29,7 +29,6 @@ from owner_agent.peer.exchange.incoming import (
     session_name,
 )
 from owner_agent.peer.exchange.outgoing import Consent
-from owner_agent.peer.noise import noisy_tables
 from owner_agent.peer.protocol.messages import Package, Proposal
 from owner_agent.peer.protocol.steps import Peer
 from owner_agent.peer.session import Session, SessionResult, StagedFiles, keep, kept_of
@@ -52,31 +51,17 @@ def learn(
     Raises:
         PeerUnreachable, PeerDeviated: a peer did not send what it announced.
         SmallCounts: parameters would rest on too few records.
-        OtherGroupings, NoiseSpent: they would disclose too much beside what was disclosed before.
+        OtherGroupings: they would disclose too much beside what was disclosed before.
         PramanaError: what the learner raises.
     """
     proposal, holding = mine.proposal, mine.holding
     watch(0, 0)
     received = _received(mine, partners, watch)
     counted = counted_from(holding, received if proposal.partition == "vertical" else [])
-    if task_of(proposal).shared and holding.site.peer.noise is not None:
-        return _learned_with_noise(mine, counted, received, watch)
     findings = _learned(mine, counted, counted.reports, received, watch)
     if not task_of(proposal).shared:
         return findings
     tables = exact_tables(holding, proposal, counted, findings.families, now)
-    return replace(findings, told=tables)
-
-
-def _learned_with_noise(
-    mine: Session, counted: CountedColumns, received: list[ReceivedColumns], watch: Progress
-) -> Findings:
-    """Learn from noisy tables of the agreed families; nothing else is disclosed."""
-    proposal, holding = mine.proposal, mine.holding
-    agreed = task_of(proposal).agreed_parents
-    families = [counted.names(node, agreed(node)) for node in shared_nodes(holding, proposal)]
-    tables = noisy_tables(holding, proposal, counted, families)
-    findings = _learned(mine, counted, tables.counts, received, watch)
     return replace(findings, told=tables)
 
 

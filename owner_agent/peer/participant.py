@@ -20,7 +20,6 @@ from owner_agent.peer.agreement import (
     require_unchanged,
     stated,
 )
-from owner_agent.peer.asked import require_yes
 from owner_agent.peer.exact import require_tellable_before
 from owner_agent.peer.exchange.catalogue import (
     entitled,
@@ -88,13 +87,11 @@ class Participant(Member):
     """This owner, as the others meet it; every request names its caller, who was authenticated.
 
     It takes part in sessions like `only`, if that is given, and in no other than `leads` while it
-    leads that one. `accepts` is what the custodian agreed to beforehand; if it `asks`, it takes
-    part in nothing of others that she has not said yes to (see `asked`).
+    leads that one. `accepts` is what the custodian agreed to beforehand.
     """
 
     accepts: Consent = field(default_factory=Consent)
     only: SessionFile | None = None
-    asks: bool = False
     leads: Proposal | None = None
     _taken: threading.Lock = field(default_factory=threading.Lock)
     _taking_up: threading.Lock = field(default_factory=threading.Lock)
@@ -145,8 +142,7 @@ class Participant(Member):
         """Take part in a session, or say why not.
 
         Raises:
-            Forbidden: the caller, the participants or the study are not those of the site file, or
-                it waits for the custodian's yes.
+            Forbidden: the caller, the participants or the study are not those of the site file.
             Conflict: another session is running.
             ConfigError: the site file or a certificate was changed since this owner was started.
             InputError, KeyFileError, VariablesMissing: this owner's own files.
@@ -164,9 +160,6 @@ class Participant(Member):
             self.sweep()
             if self.session is not None and not self.session.over:
                 raise self._busy()
-            if self.asks and caller != self.name:
-                with self.own_store():
-                    require_yes(self.site, proposal, self.environment.now(), self.tell)
             with self._taking_up:
                 session, made = self._taken_up(caller, proposal)
             return session.sign_once(self.identity, made)

@@ -153,10 +153,9 @@ def renamed(entries: Iterable[Entry]) -> dict[str, tuple[str, ...]]:
 def conflicting(planned: Sequence[Draw], entries: Iterable[Entry]) -> tuple[Draw, ...]:
     """Return the draws that would report a secret anew, differently from what left before.
 
-    A column that is public in both releases is not randomized again, whatever its categories. Noise
-    on counts reports no record, so that its loss adds up and is in conflict with nothing.
+    A column that is public in both releases is not randomized again, whatever its categories.
     """
-    left = [draw for draw in left_draws(entries) if not draw.is_noise]
+    left = left_draws(entries)
     secret = secret_of_column([*left, *planned])
     return tuple(
         draw

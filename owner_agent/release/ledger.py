@@ -39,9 +39,6 @@ PEER = "peer:"
 NEW_EPOCH = "new_epoch"
 """The action of the audit log's lines about new epochs."""
 
-NOISE = "noise-"
-"""What the identity of draws begins with that are noise on counts."""
-
 
 class Form(Enum):
     """In which form a column leaves: whether it is randomized, masked, and learned from."""
@@ -88,11 +85,6 @@ class Draw:
     def unbounded(self) -> bool:
         """Whether the column leaves in a form that no number bounds: masked, or in a tree."""
         return self.form is Form.MASKED or (self.in_tree and math.isinf(self.epsilon))
-
-    @property
-    def is_noise(self) -> bool:
-        """Whether it comes from noise on counts, not from randomizing the column."""
-        return self.draw_id.startswith(NOISE)
 
     @property
     def identity(self) -> tuple[str, str]:

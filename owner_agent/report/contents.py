@@ -9,16 +9,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from owner_agent.report.curves import Priors, Z, joint_se, share_reported, variable_se
+from owner_agent.report.accuracy import Z, joint_se, share_reported, variable_se
 from owner_agent.report.losses import Attack, Bounds, Reasons, attack, attempt, finite
-from owner_agent.report.thresholds import THRESHOLD
-from owner_agent.report.within_blocks import joint_prior, seen
 from owner_agent.site.planning import PlannedSite
 from pramana_core.channels import RESOLUTION, Choice, RandomSymmetric
-from pramana_core.errors import OptionError, PramanaError
 from pramana_core.plan import Block
 from pramana_core.privacy import PRIOR, gamma, posterior_range
 
@@ -81,29 +78,6 @@ def _about(records: float) -> str:
 def alike(shares: Sequence[float]) -> bool:
     """Whether shares are the same but for their rounding."""
     return max(shares) - min(shares) < _ALIKE
-
-
-@dataclass(frozen=True)
-class Assumptions:
-    """What an attacker is taken to believe, and when a category is plausible.
-
-    `priors` holds public beliefs, uniform where nothing is said; `threshold` is the posterior above
-    which a category counts as plausible.
-
-    Raises:
-        OptionError: `threshold` is not in [0, 1).
-    """
-
-    priors: Priors = field(default_factory=dict)
-    threshold: float = THRESHOLD
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.threshold < 1:
-            raise OptionError(
-                f"threshold must be at least 0 and below 1, not {self.threshold}.",
-                where="threshold",
-                remedy="Give a small probability, such as 0.01.",
-            )
 
 
 @dataclass(frozen=True)
@@ -228,7 +202,7 @@ class BlockReport:
 
 
 def variable_report(
-    plan: PlannedSite, block: Block, name: str, records: int, assumed: Assumptions, bounds: Bounds
+    plan: PlannedSite, block: Block, name: str, records: int, bounds: Bounds
 ) -> VariableReport:
     """Report on one variable of a block, which has these bounds."""
     reasons: Reasons = {}
@@ -242,7 +216,7 @@ def variable_report(
         sensitive=name in plan.sensitive,
         categories=variable.categories,
         bounds=bounds,
-        attack=(found := _attack(block, name, assumed)),
+        attack=(found := _attack(block, name)),
         se=attempt(reasons, "standard_error", lambda: variable_se(block, name, records)),
         condition_number=(block.channel if alone is None else alone).condition_number,
         reported=share_reported(block, name),
@@ -250,25 +224,28 @@ def variable_report(
     )
 
 
-def _attack(block: Block, name: str, assumed: Assumptions) -> Attack:
-    failed: Reasons = {}
-    channel = attempt(failed, "posteriors", lambda: seen(block, name, assumed.priors))
+def _attack(block: Block, name: str) -> Attack:
+    """Return what a block's whole report tells of one variable, all beliefs being uniform.
+
+    Of a mixture that is what the variable's own report tells.
+    """
+    channel: Transition | None = block.channel
+    if len(block.names) > 1:
+        alone = block.restrict([name])
+        channel = alone if block.channel.mixture is not None else None
     if channel is None:
         size = next(v.size for v in block.variables if v.name == name)
-        return Attack.unknown(size, failed["posteriors"])
-    return attack(*channel, assumed.threshold)
+        return Attack.unknown(
+            size, "Its block reports variables together; gamma bounds what that tells of one."
+        )
+    return attack(channel)
 
 
-def block_report(
-    plan: PlannedSite, block: Block, records: int, assumed: Assumptions, bounds: Bounds
-) -> BlockReport:
+def block_report(plan: PlannedSite, block: Block, records: int, bounds: Bounds) -> BlockReport:
     """Report on a block's variables together, which has these bounds."""
     reasons: Reasons = {}
     channel, size = block.channel, block.channel.shape[0]
-    try:
-        found = attack(channel, joint_prior(block, assumed.priors), assumed.threshold)
-    except PramanaError as error:
-        found = Attack.unknown(size, error.message)
+    found = attack(channel)
     return BlockReport(
         name=block.name,
         variables=block.names,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from owner_agent.report.accuracy import record_counts
 from owner_agent.report.contents import VariableReport
-from owner_agent.report.curves import StrengthCurve, record_counts
 from owner_agent.report.report import PlanReport
 from pramana_core.pictures import plots
 from pramana_core.pictures.plots import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY
@@ -30,7 +30,6 @@ FACET_CATEGORIES = 12
 """At most so many categories in one of them; beyond, the most exposed."""
 
 _ALIKE = 1e-12
-CURVES = 12
 COLUMNS = 3
 _LABELLED = 8
 _WIDTH = 11.0
@@ -68,27 +67,6 @@ def posterior_picture(plan: PlanReport) -> Picture | None:
         "Prior belief, worst posterior and limit for each category of each randomized variable.",
         _left_out(len(rows), len(shown), "variables")
         + (f" Of each variable the {FACET_CATEGORIES} most exposed categories." if cut else ""),
-    )
-
-
-def strength_picture(plan: PlanReport) -> Picture | None:
-    """Return gamma, entropy left and guessing accuracy against p, a row of three per block."""
-    curves = [c for c in plan.curves.values() if isinstance(c, StrengthCurve)]
-    if not curves:
-        return None
-    gammas = {b.name: b.bounds.told.gamma for b in plan.blocks}
-    most = descending([gammas[curve.block] for curve in curves])[:CURVES]
-    shown = [curves[place] for place in sorted(most)]
-
-    def draw(figure: Figure) -> None:
-        grid = figure.subplots(len(shown), 3, squeeze=False)
-        for line, curve in zip(grid, shown, strict=True):
-            _strength_row(line, curve)
-
-    return Picture(
-        plots.svg(draw, (_WIDTH, 0.35 + 1.75 * len(shown)), "strength"),
-        "gamma, conditional entropy and accuracy of the best guess against p for each block.",
-        _left_out(len(curves), len(shown), "blocks"),
     )
 
 
@@ -178,27 +156,6 @@ def _shown_codes(row: VariableReport) -> list[int]:
         return [0]
     codes = descending(worst - prior, scale=1.0)[:FACET_CATEGORIES]
     return sorted(int(code) for code in codes)
-
-
-def _strength_row(axes: Sequence[Axes], curve: StrengthCurve) -> None:
-    finite = [value if np.isfinite(value) else np.nan for value in curve.gamma]
-    series = (
-        ("gamma", finite, BLUE),
-        ("bits still unknown", curve.entropy, GREEN),
-        ("best guess right", curve.guess, RED),
-    )
-    place = curve.p.index(curve.at)
-    for axis, (label, values, colour) in zip(axes, series, strict=True):
-        axis.plot(curve.p, values, color=colour)
-        axis.axvline(curve.at, color="#444444", linewidth=0.8, linestyle=":")
-        axis.plot(curve.at, values[place], "o", color=colour, markersize=6)
-        axis.set_ylabel(label, fontsize=9)
-        axis.tick_params(labelsize=8)
-        axis.set_xlabel(f"p (here {curve.at:.3g})", fontsize=8)
-    axes[0].set_yscale("log")
-    axes[1].set_ylim(bottom=0)
-    axes[2].yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
-    axes[0].set_title(short(curve.block, 60), fontsize=10, parse_math=False)
 
 
 def _label_lines(axis: Axes, ends: Sequence[tuple[str, float]]) -> None:

@@ -26,7 +26,7 @@ from owner_agent.release.composition import (
 )
 from owner_agent.release.corrections import is_drawn, newest_epoch
 from owner_agent.release.ledger import Draw, Entry, Ledger
-from owner_agent.report.thresholds import BELIEF, POSTERIOR
+from owner_agent.report.thresholds import BELIEF, POSTERIOR, THRESHOLD
 from owner_agent.site.planning import PlannedSite
 from owner_agent.site.site import Site
 from owner_agent.state.keys import KeyStore
@@ -141,9 +141,10 @@ class Attack:
         }
 
 
-def attack(channel: Transition, prior: Tensor | None, threshold: float) -> Attack:
-    """Return what an attacker learns through a channel under a prior (None: uniform)."""
+def attack(channel: Transition) -> Attack:
+    """Return what an attacker learns through a channel, to whom all categories are as likely."""
     reasons: Reasons = {}
+    prior: Tensor | None = None
     size = channel.shape[0]
     worst = attempt(reasons, "posteriors", lambda: _listed_posteriors(channel, prior))
     left = attempt(reasons, "conditional_entropy", lambda: conditional_entropy(channel, prior))
@@ -159,7 +160,7 @@ def attack(channel: Transition, prior: Tensor | None, threshold: float) -> Attac
         worst=worst,
         entropy=before,
         entropy_left=left,
-        anonymity=attempt(reasons, "k_anonymity", lambda: k_anonymity(channel, prior, threshold)),
+        anonymity=attempt(reasons, "k_anonymity", lambda: k_anonymity(channel, prior, THRESHOLD)),
         accuracy=attempt(reasons, "guess", lambda: attacker_accuracy(channel, prior)),
         upward=attempt(reasons, "upward_breach", lambda: _upward(channel, prior)),
         downward=attempt(reasons, "downward_breach", lambda: _downward(channel, prior)),

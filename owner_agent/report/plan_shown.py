@@ -19,7 +19,7 @@ from rich.text import Text
 
 from owner_agent.release.publish import PublishOutcome
 from owner_agent.report.contents import BlockReport, VariableReport
-from owner_agent.report.figures import posterior_picture, strength_picture, width_picture
+from owner_agent.report.figures import posterior_picture, width_picture
 from owner_agent.report.losses import number
 from owner_agent.report.page import ReportView, show_warnings
 from owner_agent.report.report import LISTED_CHOICES, WIDE, PlanReport, shares_reported
@@ -42,7 +42,6 @@ from pramana_core.wire.release_kinds import SHARED_TREE
 
 _PICTURES = {
     "posteriors": posterior_picture,
-    "strengths": strength_picture,
     "widths": width_picture,
 }
 
@@ -56,10 +55,13 @@ def _drawn(plan: PlanReport, tick: Progress) -> dict[str, Any]:
     for done, (name, draw) in enumerate(_PICTURES.items()):
         tick(done, len(_PICTURES))
         pictures[name] = draw(plan)
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for variable in plan.variables:
+        for said in variable.reasons.items():
+            reasons.setdefault(said, []).append(variable.name)
     missing = [
-        (variable.name, what, reason)
-        for variable in plan.variables
-        for what, reason in variable.reasons.items()
+        (listed(names, _NAMED_VARIABLES), what, reason)
+        for (what, reason), names in reasons.items()
         if what not in _JSON_ONLY
     ]
     return {
@@ -128,8 +130,9 @@ def _printed(console: Console, _loud: Console, plan: PlanReport) -> None:
         "gamma bounds how much more likely a report is under one truth than under another; epsilon"
         f" is its logarithm. A belief of {PRIOR:.0%} in a statement about a variable grows to so"
         " much at most by the report of its own block alone; other blocks may tell of it too. The"
-        " best guess is right so often without and with that report, for an attacker who believes"
-        f" {_believed(plan)}. The last column is half the 95% interval of the worst proportion.",
+        " best guess is right so often without and with that report, for an attacker to whom all"
+        " categories are as likely. The last column is half the 95% interval of the worst"
+        " proportion.",
         style="dim",
     )
     if any(math.isinf(row.bounds.told.gamma) for row in plan.variables):
@@ -178,11 +181,6 @@ def _severity(posterior: float) -> str:
     if posterior >= ALARMING:
         return "bold red"
     return "yellow" if posterior >= POSTERIOR else "green"
-
-
-def _believed(plan: PlanReport) -> str:
-    given = len(plan.assumed.priors)
-    return f"the given priors of {given} variables" if given else "all categories equally likely"
 
 
 def _show_together(console: Console, plan: PlanReport) -> None:

@@ -11,12 +11,11 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import Any, TypeVar
 
 from owner_agent.release.agreement import require_agreed_by
+from owner_agent.report.accuracy import record_counts
 from owner_agent.report.contents import (
-    Assumptions,
     BlockReport,
     VariableReport,
     alike,
@@ -27,11 +26,9 @@ from owner_agent.report.contents import (
     variable_report,
 )
 from owner_agent.report.corrected import Corrected, corrected_of
-from owner_agent.report.curves import StrengthCurve, read_priors, record_counts, strength_curve
 from owner_agent.report.losses import Bounds, Losses, losses_of, number
 from owner_agent.report.thresholds import ALARMING, BELIEF, POSTERIOR, THRESHOLD
 from owner_agent.report.whole_study import StudyForecast, outlook_of, study_json
-from owner_agent.report.within_blocks import joint_prior, require_believable
 from owner_agent.site.adopting import AdoptedPlan, adopted_json
 from owner_agent.site.planning import PlannedSite, planned
 from owner_agent.site.protection import share_proven
@@ -39,7 +36,7 @@ from owner_agent.site.site import Site
 from owner_agent.state.environment import Environment
 from owner_agent.table.encode import survey
 from pramana_core.alike import first_few
-from pramana_core.errors import OptionError, PramanaError
+from pramana_core.errors import OptionError
 from pramana_core.plan import Block
 from pramana_core.privacy import PRIOR
 from pramana_core.progress import Progress, StagedProgress, unwatched
@@ -58,19 +55,16 @@ class PlanReport:
     """The report of a plan at a number of records.
 
     `together` is about all sensitive variables at once, gamma the product over the blocks that hold
-    any: it alone bounds what is learned of a variable of which other blocks tell too. `curves` has
-    a curve, or the reason for none, of each block. `study` is what the miner says that all owners
-    tell together, or why it was not asked; None where there is no miner. `adopted` is the study's
-    plan, where the site follows one.
+    any: it alone bounds what is learned of a variable of which other blocks tell too. `study` is
+    what the miner says that all owners tell together, or why it was not asked; None where there is
+    no miner. `adopted` is the study's plan, where the site follows one.
     """
 
     records: int
-    assumed: Assumptions
     plan_digest: str
     variables: tuple[VariableReport, ...]
     blocks: tuple[BlockReport, ...]
     together: Bounds
-    curves: dict[str, StrengthCurve | str]
     losses: Losses | None
     corrected: Corrected | None
     study: StudyForecast | str | None
@@ -88,20 +82,16 @@ class PlanReport:
     def as_dict(self) -> dict[str, Any]:
         """Return JSON; an infinite number is null, and `unavailable` says why any other is."""
         sensitive = [block.name for block in self.blocks if block.sensitive]
-        drawn = [c.as_dict() for c in self.curves.values() if isinstance(c, StrengthCurve)]
         return {
             "records": self.records,
             "plan_digest": self.plan_digest,
             "rho_1": PRIOR,
             "rho_2": POSTERIOR,
             "belief": BELIEF,
-            "threshold": self.assumed.threshold,
-            "priors_given": list(self.assumed.priors),
+            "threshold": THRESHOLD,
             "variables": [v.as_dict(self.records) for v in self.variables],
             "blocks": [b.as_dict(self.records) for b in self.blocks],
             "together": {"blocks": sensitive, **self.together.as_dict()},
-            "curves": drawn,
-            "no_curves": {k: c for k, c in self.curves.items() if isinstance(c, str)},
             "widths": {
                 "records": list(record_counts(self.records)),
                 "half_widths": self.widths(),
@@ -117,7 +107,6 @@ class PlanReport:
 def report(
     plan: PlannedSite,
     records: int,
-    assumed: Assumptions = Assumptions(),  # noqa: B008 - frozen
     losses: Losses | None = None,
     corrected: Corrected | None = None,
     study: StudyForecast | str | None = None,
@@ -128,41 +117,34 @@ def report(
     Args:
         plan: the plan.
         records: N, how many will be reported.
-        assumed: what an attacker is taken to believe.
         losses: what left before and what this plan adds, where anything left.
         corrected: how many records would be reported differently than before, where any left.
         study: what the miner says of all owners together, or why it says nothing.
         tick: told how many steps are done.
 
     Raises:
-        OptionError: `records` is not positive, or the beliefs leave no combination of a block that
-            can occur.
+        OptionError: `records` is not positive.
         LimitExceeded: a channel without closed form whose gamma is out of reach.
     """
     if records < 1:
         raise OptionError(f"records must be at least 1, not {records}.", where="records")
     blocks = plan.plan.blocks
-    require_believable(blocks, assumed.priors)
     bounds = {block.name: Bounds.of(block.channel) for block in blocks}
-    steps = _counted(2 * len(blocks) + len(plan.variables), tick)
+    steps = _counted(len(blocks) + len(plan.variables), tick)
     variables = tuple(
-        _after(steps, variable_report(plan, block, name, records, assumed, bounds[block.name]))
+        _after(steps, variable_report(plan, block, name, records, bounds[block.name]))
         for block in blocks
         for name in block.names
     )
     joint = tuple(
-        _after(steps, block_report(plan, block, records, assumed, bounds[block.name]))
-        for block in blocks
+        _after(steps, block_report(plan, block, records, bounds[block.name])) for block in blocks
     )
-    curves = {b.name: _after(steps, _curve(b, assumed)) for b in blocks}
     return PlanReport(
         records=records,
-        assumed=assumed,
         plan_digest=plan.plan.digest,
         variables=variables,
         blocks=joint,
         together=_together(plan),
-        curves={name: curve for name, curve in curves.items() if curve is not None},
         losses=losses,
         corrected=corrected,
         study=study,
@@ -265,13 +247,6 @@ def _after(steps: Iterator[None], made: T) -> T:
     return made
 
 
-def _curve(block: Block, assumed: Assumptions) -> StrengthCurve | str | None:
-    try:
-        return strength_curve(block, joint_prior(block, assumed.priors))
-    except PramanaError as error:
-        return error.message
-
-
 def _warning(block: Block, name: str, amplification: float) -> str:
     proven = share_proven(block, name)
     if proven > 0:
@@ -298,8 +273,6 @@ def site_report(
     site: Site,
     environment: Environment,
     records: int | None = None,
-    prior: Path | None = None,
-    threshold: float = THRESHOLD,
     watch: StagedProgress = lambda _stage, _done, _total: None,
 ) -> PlanReport:
     """Return what publishing would reveal.
@@ -308,16 +281,13 @@ def site_report(
         site: the site.
         environment: how the miner is reached, which says what the whole study tells.
         records: N; without it those of the table, which are then compared with what left before.
-        prior: a file of an attacker's beliefs.
-        threshold: the posterior above which a category is plausible.
         watch: told of the progress, by the names of `STAGES`.
 
     Raises:
-        InputError: the site file, the table or the beliefs are wrong.
+        InputError: the site file or the table is wrong.
         StoreCorrupt: what left before is not remembered.
     """
     plan = planned(site)
-    assumed = Assumptions({} if prior is None else read_priors(prior, plan), threshold)
     corrected: Corrected | None = None
     one_secret: Mapping[str, Sequence[str]] = {}
     if records is None:
@@ -325,7 +295,7 @@ def site_report(
         records, one_secret = survey(site, plan)
     losses = losses_of(site, plan, one_secret)
     outlook = outlook_of(site, plan, environment)
-    made = report(plan, records, assumed, losses, corrected, outlook, partial(watch, "measuring"))
+    made = report(plan, records, losses, corrected, outlook, partial(watch, "measuring"))
     return replace(made, warnings=(*made.warnings, *secrets_said(one_secret, losses)))
 
 

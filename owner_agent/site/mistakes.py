@@ -1,10 +1,8 @@
-"""What is wrong in a site file, every mistake with its line.
+"""What is wrong in a site file, every mistake with its place.
 
 Also here:
 
-* Where in a file of the custodian's something stands: its line, by its place in what was read.
 * What a custodian may choose for records that were corrected after they were reported.
-* The noise that a site file may demand on all that its owner shares of its true records.
 * Site files, and parts of them, written as a person would.
 """
 
@@ -13,99 +11,15 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import tomlkit
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 from tomlkit.items import Item, Table
 
 from pramana_core.alike import did_you_mean
 from pramana_core.errors import ConfigError
-
-# Where in a file of the custodian's something stands: its line, by its place in what was read.
-
-
-Place = tuple[str | int, ...]
-
-_KEY = re.compile(r"""\s*("(?:[^"\\]|\\.)*"|'[^']*'|[A-Za-z0-9_-]+)\s*""")
-_QUOTED = re.compile(
-    r"""
-    \"{3} (?: [^\\] | \\. )*? \"{3} | '{3} .*? '{3}   # over several lines
-    | " (?: [^"\\\n] | \\. )* " | ' [^'\n]* '         # in one line
-    | \# [^\n]*                                       # a comment
-    """,
-    re.DOTALL | re.VERBOSE,
-)
-_HEADER = re.compile(r"\s*(\[\[?)(.*?)\]")
-
-
-@dataclass(frozen=True)
-class Lines:
-    """The line, counted from 1, of every section and key of a TOML file, by its place."""
-
-    places: dict[Place, int]
-
-    @classmethod
-    def of(cls, text: str) -> Lines:
-        """Look through a text that is TOML."""
-        places: dict[Place, int] = {}
-        counts: dict[Place, int] = {}
-        section: Place = ()
-        depth = 0
-        written = text.split("\n")
-        for number, line in enumerate(_without_values(text).split("\n"), 1):
-            if depth == 0 and (header := _HEADER.match(line)):
-                section = _section_of(_keys(written[number - 1].strip("[] \t")), counts)
-                if header[1] == "[[":
-                    counts[section] = counts.get(section, -1) + 1
-                    section = (*section, counts[section])
-                places.setdefault(section, number)
-                continue
-            if depth == 0 and "=" in line:
-                place: Place = section
-                for key in _keys(written[number - 1]):
-                    place = (*place, key)
-                    places.setdefault(place, number)
-            depth += sum(line.count(mark) for mark in "[{") - sum(line.count(m) for m in "]}")
-        return cls(places)
-
-    def line(self, place: Sequence[str | int]) -> int | None:
-        """Return the line of a place, or of the nearest that it is inside of; None for the file."""
-        for depth in range(len(place), 0, -1):
-            if (found := self.places.get(tuple(place[:depth]))) is not None:
-                return found
-        return None
-
-
-def _without_values(text: str) -> str:
-    """Return a text of the same lines without what is quoted, and without comments."""
-    return _QUOTED.sub(lambda found: "q" + "\n" * found[0].count("\n"), text)
-
-
-def _section_of(keys: Sequence[str], counts: dict[Place, int]) -> Place:
-    """Return the place of a section's name: the last of each list that is on the way to it."""
-    place: Place = ()
-    for number, key in enumerate(keys, 1):
-        place = (*place, key)
-        if number < len(keys) and place in counts:
-            place = (*place, counts[place])
-    return place
-
-
-def _keys(line: str) -> list[str]:
-    """Return the dotted names that a line begins with."""
-    found: list[str] = []
-    at = 0
-    while key := _KEY.match(line, at):
-        found.append(key[1].strip("\"'"))
-        at = key.end()
-        if line[at : at + 1] != ".":
-            break
-        at += 1
-    return found
-
 
 _WAY = re.compile(r"(literal|dict|tuple|list|function-after)\[.*\]|constrained-\w+|\[key\]")
 """One of several ways to write a value: pydantic's name of a way is a part of the location."""
@@ -123,7 +37,6 @@ def all_mistakes(
     error: ValidationError,
     what: str,
     described: str,
-    text: str | None = None,
     keys: Collection[str] = (),
     more: Sequence[str] = (),
 ) -> ConfigError:
@@ -133,18 +46,16 @@ def all_mistakes(
         error: what was found.
         what: the file, as people call it.
         described: says where its keys are.
-        text: its text, if the line of each mistake is to be told.
         keys: all keys there are, to tell which was meant.
         more: what does not go together besides.
     """
     found = own_mistakes(error)
-    lines = None if text is None else Lines.of(text)
     mistakes = [
-        one + _line(lines, text, e["loc"], one)
+        one
         for e in found
         for one in _said(e["loc"], e["type"], e["msg"], e.get("ctx", {}).get("error"), keys)
     ]
-    mistakes += [one + _line(lines, text, (), one) for one in more]
+    mistakes += more
     return ConfigError(
         f"The {what} is not right: {'; '.join(mistakes)}.",
         where=place_of(found[0]["loc"]) or None,
@@ -161,18 +72,6 @@ def _said(
     # A key that is known stands in the wrong place, and is no other one misspelled.
     unknown = [str(location[-1])] if kind == "extra_forbidden" and location[-1] not in keys else []
     return [said + did_you_mean(unknown, keys)]
-
-
-def _line(lines: Lines | None, text: str | None, place: tuple[int | str, ...], said: str) -> str:
-    """Say on which line something stands; what is of the whole file, by the name that it quotes."""
-    if lines is None or text is None:
-        return ""
-    found = lines.line([part for part, in_file in _parts(place) if in_file])
-    quoted = re.search(r"'([^']+)'", said)
-    if not place and quoted is not None:
-        named = [n for n, row in enumerate(text.split("\n"), 1) if f'"{quoted[1]}"' in row]
-        found = named[-1] if named else None
-    return "" if found is None else f" (line {found})"
 
 
 def own_mistakes(error: ValidationError) -> list[ErrorDetails]:
@@ -250,43 +149,6 @@ CorrectionChoice = Literal["keep"]
 
 HELP = "For records that left before and have other values now: keep their reports."
 """What a command says of the choice."""
-
-
-# The noise that a site file may demand on all that its owner shares of its true records.
-
-_Epsilon = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-
-
-class _Demand(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-    epsilon: _Epsilon
-    max_epsilon: _Epsilon
-
-
-class LaplaceNoise(_Demand):
-    """Discrete Laplace noise: what a session tells is `epsilon`-differentially private.
-
-    The records are known, and their values are what is protected. `max_epsilon` is what all
-    sessions together may cost: without it, averages over enough sessions would tell every count.
-    """
-
-    kind: Literal["laplace"]
-    delta: Literal[0] = 0
-
-
-class GaussianNoise(_Demand):
-    """Discrete Gaussian noise: a session is (`epsilon`, `delta`)-differentially private.
-
-    Less noise than Laplace's where many tables are told, for a `delta` well below one over the
-    number of records.
-    """
-
-    kind: Literal["gaussian"]
-    delta: Annotated[float, Field(gt=0, lt=0.1)]
-
-
-NoiseDemand = Annotated[LaplaceNoise | GaussianNoise, Field(discriminator="kind")]
 
 
 # Site files, and parts of them, written as a person would.

@@ -21,7 +21,7 @@ from pydantic import ValidationError
 
 from owner_agent.site.adopting import AdoptedPlan, adopted
 from owner_agent.site.channels import AnyChannel
-from owner_agent.site.mistakes import Lines, toml
+from owner_agent.site.mistakes import toml
 from owner_agent.site.protection import require_estimable, require_protected
 from owner_agent.site.site import Site, VariableSection, site_from
 from owner_agent.state.private_files import sync_directory, write_durably
@@ -94,7 +94,7 @@ def planned(site: Site) -> PlannedSite:
             problems.append(error)
     agreed = site.file.study_plan
     if agreed is not None:
-        raise_together(_with_lines(site, problems))
+        raise_together(problems)
     study = None if agreed is None else adopted(agreed, site.folder, site.owner)
     part = None if study is None else study.part(variables)
     blocks: list[Block] = []
@@ -110,7 +110,7 @@ def planned(site: Site) -> PlannedSite:
             blocks.append(block)
             # What is unprotected is named beside what cannot be built.
             problems += _unprotected([block], sensitive)
-    raise_together(_with_lines(site, problems))
+    raise_together(problems)
     plan = _sendable(Plan(tuple(blocks)))
     if study is not None:
         study.require_followed(plan)
@@ -153,28 +153,6 @@ def _unprotected(blocks: Iterable[Block], sensitive: frozenset[str]) -> list[Pra
         except UnprotectedVariable as error:
             found.append(error)
     return found
-
-
-def _with_lines(site: Site, problems: list[PramanaError]) -> list[PramanaError]:
-    """Return problems with the lines of the variables or blocks that they are about."""
-    if site.text is None:
-        return problems
-    lines = Lines.of(site.text)
-    places: dict[str | None, tuple[str, int]] = {}
-    for number, block in enumerate(site.file.blocks):
-        places["*".join(block.variables)] = "blocks", number
-    for number, variable in enumerate(site.file.variables):
-        places[variable.name] = "variables", number
-    return [
-        type(problem)(
-            f"{problem.message.removesuffix('.')} (line {lines.line(places[problem.where])}).",
-            where=problem.where,
-            remedy=problem.remedy,
-        )
-        if problem.where in places
-        else problem
-        for problem in problems
-    ]
 
 
 def raise_together(problems: list[PramanaError]) -> None:

@@ -25,7 +25,7 @@ from pydantic import (
 from owner_agent.site.adopting import StudyPlanSection
 from owner_agent.site.channels import AnyChannel
 from owner_agent.site.mask_section import MaskSection, MinerSection, masking_mistakes
-from owner_agent.site.mistakes import CorrectionChoice, Inconsistent, NoiseDemand, all_mistakes
+from owner_agent.site.mistakes import CorrectionChoice, Inconsistent, all_mistakes
 from owner_agent.site.protection import Number
 from owner_agent.site.tree_section import ShareModelSection, sharing_mistakes
 from owner_agent.state.environment import TlsFiles
@@ -160,8 +160,6 @@ class PeerSection(_Section):
     `send` is what horizontal sessions get: counts of randomized reports, or randomized records.
     `smallest_count` is the fewest records that a cell of a shared family's table may have.
     `groupings` is by how many groupings of records its columns may be told exactly in all.
-    `noise`, if given, is added to all counts that are told; `smallest_count` and `groupings` are
-    then not asked, for their answers would be exact.
     `longest_seconds` is how long a session may last at most, whoever begins it.
     """
 
@@ -173,7 +171,6 @@ class PeerSection(_Section):
     send: Literal["counts", "records"] = "counts"
     smallest_count: Annotated[int, Field(ge=1)] = 5
     groupings: Annotated[int, Field(ge=1)] = 1
-    noise: NoiseDemand | None = None
     longest_seconds: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 3600.0
     known: Annotated[tuple[KnownPeer, ...], Field(min_length=1)]
 
@@ -239,13 +236,12 @@ class SiteFile(_Section):
 
 
 class Site(BaseModel):
-    """A site file together with the folder its relative paths start from, and its text if known."""
+    """A site file together with the folder its relative paths start from."""
 
     model_config = ConfigDict(frozen=True, allow_inf_nan=False)
 
     file: SiteFile
     folder: Path
-    text: str | None = Field(default=None, repr=False)
 
     @property
     def owner(self) -> str:
@@ -322,8 +318,7 @@ def load_site(path: Path) -> Site:
     content = read_toml(
         path, "site", "Name it with --site, or have `owner-agent init TABLE` write it."
     )
-    text = read_text(path)
-    return site_from(content, path.resolve().parent, str(path), text)
+    return site_from(content, path.resolve().parent, str(path))
 
 
 def read_toml(path: Path, kind: str, remedy: str) -> dict[str, Any]:
@@ -348,21 +343,19 @@ def read_toml(path: Path, kind: str, remedy: str) -> dict[str, Any]:
         ) from None
 
 
-def site_from(
-    content: dict[str, Any], folder: Path, source: str = "site.toml", text: str | None = None
-) -> Site:
+def site_from(content: dict[str, Any], folder: Path, source: str = "site.toml") -> Site:
     """Validate the content of a site file.
 
     Raises:
-        ConfigError: what is wrong with it, all of it, with its lines if its `text` is given.
+        ConfigError: what is wrong with it, all of it.
     """
     try:
-        return Site(file=SiteFile.model_validate(content), folder=folder, text=text)
+        return Site(file=SiteFile.model_validate(content), folder=folder)
     except ValidationError as error:
         keys = _all_keys(SiteFile.model_json_schema())
         more = _hidden_mistakes(content, error)
         what = f"site file {source}"
-        raise all_mistakes(error, what, "The owner's guide", text, keys, more) from None
+        raise all_mistakes(error, what, "The owner's guide", keys, more) from None
 
 
 def _all_keys(schema: Mapping[str, Any]) -> set[str]:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -41,17 +41,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Reference = Literal["network", "table"]
-
 
 @dataclass(frozen=True)
 class Row:
     """One parameter: `estimate` and `se` come from the miner, `truth` and `clean` do not.
 
-    Where the records were drawn from a network, `truth` is that network's parameter and `se` the
-    error against the population; where they are a user's table, `truth` is the table's own value
-    and `se` the error of randomization alone. `low` and `high` bound the 95 % interval for
-    `truth`. `estimate`, `se` and `z` are None where the reports hold no such parents.
+    `truth` is the parameter of the network that the records were drawn from, and `se` the error
+    against the population. `low` and `high` bound the 95 % interval for `truth`. `estimate`, `se`
+    and `z` are None where the reports hold no such parents.
     """
 
     node: str
@@ -79,7 +76,6 @@ class DemoOutcome:
     """What a demonstration found."""
 
     title: str
-    reference: Reference
     records: int
     rows: tuple[Row, ...]
     seconds: float
@@ -90,8 +86,7 @@ class DemoOutcome:
         return {
             "title": self.title,
             "records": self.records,
-            "reference": self.reference,
-            "error": "population" if self.reference == "network" else "records",
+            "error": "population",
             "seed": self.seed,
             "parameters": [asdict(row) for row in self.rows],
             "seconds": round(self.seconds, 3),
@@ -130,9 +125,7 @@ def learn_clean(site_files: Iterable[Path], structure: Structure) -> LearnedBaye
     return learn_parameters(marginals, structure)
 
 
-def compare(
-    model: BayesNetMessage, clean: LearnedBayesNet, truth: BayesNet | None
-) -> tuple[Row, ...]:
+def compare(model: BayesNetMessage, clean: LearnedBayesNet, truth: BayesNet) -> tuple[Row, ...]:
     """Put the model's parameters beside the clean sample's and the truth."""
     exact = {_key(p): p for p in clean.parameters()}
     return tuple(_row(p, exact[_key(p)], truth) for p in model.parameters)
@@ -142,15 +135,9 @@ def _key(parameter: Parameter | ParameterMessage) -> tuple[Any, ...]:
     return parameter.node, parameter.value, *sorted(parameter.parents.items())
 
 
-def _row(found: ParameterMessage, clean: Parameter, truth: BayesNet | None) -> Row:
-    if truth is None:
-        target, se = clean.estimate, found.se_records
-        half = 1.96 * (se or 0.0)
-        middle = found.estimate if found.estimate is not None else 0.5
-        low, high = (middle - half, middle + half) if se is not None else (0.0, 1.0)
-    else:
-        target, se = _parameter(truth, found), found.se
-        low, high = found.interval
+def _row(found: ParameterMessage, clean: Parameter, truth: BayesNet) -> Row:
+    target, se = _parameter(truth, found), found.se
+    low, high = found.interval
     known = found.estimate is not None and target is not None and se is not None and se > 0
     return Row(
         node=found.node,
@@ -205,7 +192,6 @@ def write_report(
         held=held,
         known=known,
         note=scenario.note,
-        network=outcome.reference == "network",
         picture=draw_structure(scenario.structure, scenario.owner_of).svg(),
         parameters=_parameter_pictures(outcome),
         errors=_error_picture(outcome.rows),

@@ -23,10 +23,8 @@ from typing import Any, Self
 import httpx
 import numpy as np
 
-from owner_agent.site.planning import planned
 from owner_agent.site.site import load_site
 from owner_agent.state.keys import KeyStore
-from owner_agent.table.encode import encode
 from pramana.demo.report import DemoOutcome, compare, learn_clean, write_report
 from pramana.demo.scenario import Folder, Scenario, owners, prepare, write_site
 from pramana_core.errors import EstimationError, Refused, StateError, Unreachable
@@ -256,11 +254,7 @@ def write_sites(
     """Write each owner's table and site file; return the site files."""
     rng = np.random.default_rng(None if seed is None else [seed, 1])
     miner = {"url": url, "study": STUDY} | ({"allow_insecure": True} if private_network else {})
-    sites = {site.owner: write_site(folder, site, miner, rng) for site in scenario.sites}
-    for path in sites.values():
-        site = load_site(path)
-        encode(site, planned(site))  # what is wrong with a table is said before anything runs
-    return sites
+    return {site.owner: write_site(folder, site, miner, rng) for site in scenario.sites}
 
 
 def conclude(
@@ -281,7 +275,6 @@ def conclude(
     clean = learn_clean(sites, scenario.structure)
     outcome = DemoOutcome(
         title=scenario.title,
-        reference="table" if scenario.truth is None else "network",
         records=model.records,
         rows=compare(model, clean, scenario.truth),
         seconds=time.monotonic() - began,

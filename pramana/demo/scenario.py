@@ -1,14 +1,11 @@
-"""What a demonstration is about: sites with their tables, a structure, and perhaps the truth.
+"""What a demonstration is about: sites with their tables, a structure, and the truth.
 
-A scenario is either drawn from a known network or made of a user's own table, split by columns.
+A scenario is drawn from a known network, and each owner has some of its columns.
 """
 
 from __future__ import annotations
 
-import json
-import re
 import shutil
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,18 +14,14 @@ import numpy as np
 import pandas as pd
 
 from owner_agent.site.mistakes import toml
-from owner_agent.table.table import read_table
 from pramana import setups
 from pramana_core.csv_text import csv_text
 from pramana_core.errors import ConfigError, OptionError
 from pramana_core.learn.networks.network import BayesNet
 from pramana_core.learn.networks.structure import Structure
-from pramana_core.text_files import read_text
-
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 RECORD_ID = "record"
-"""The record-id column the demonstration gives a table that has none."""
+"""The record-id column of its tables."""
 
 
 @dataclass(frozen=True)
@@ -38,17 +31,16 @@ class SiteTable:
     owner: str
     columns: dict[str, list[str]]
     variables: list[dict[str, Any]]
-    blocks: list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
 class Scenario:
-    """The sites, the structure to learn, and the network the records came from, if known."""
+    """The sites, the structure to learn, and the network the records came from."""
 
     title: str
     sites: tuple[SiteTable, ...]
     structure: Structure
-    truth: BayesNet | None
+    truth: BayesNet
     note: str = ""
 
     @property
@@ -80,7 +72,7 @@ def from_network(records: int, rng: np.random.Generator) -> Scenario:
             labels = np.array(network.domain[node].categories)
             columns[node] = labels[codes[node]].tolist()
         variables = [_ma_variable(network, node) for node in nodes]
-        sites.append(SiteTable(owner, columns, variables, []))
+        sites.append(SiteTable(owner, columns, variables))
     return Scenario(
         "Ma (2006), experiment 1: eleven variables at three sites",
         tuple(sites),
@@ -99,112 +91,6 @@ def _ma_variable(network: BayesNet, node: str) -> dict[str, Any]:
     if node in setups.CHANNELS:
         variable["channel"] = setups.CHANNELS[node]
     return variable
-
-
-def from_table(table: Path, sites: Path, structure: Path) -> Scenario:
-    """Split a user's table over the owners of a sites file.
-
-    Args:
-        table: CSV or Parquet with all columns.
-        sites: TOML with `[[sites]]`, each an `owner` with `variables` (and `blocks`) as in a
-            site file, and optionally `record_id`, the column that identifies records.
-        structure: JSON that maps every node to the list of its parents.
-
-    Raises:
-        ConfigError: a file that cannot be read or says something unknown.
-        StructureError: the structure is not one.
-        TableError: the table cannot be read or lacks a column.
-    """
-    content = _read_sites(sites)
-    graph = _read_structure(structure)
-    record_id = content.get("record_id")
-    wanted = [
-        v.get("column", v.get("name")) for site in content["sites"] for v in site["variables"]
-    ]
-    names = list(dict.fromkeys([*([record_id] if record_id else []), *wanted]))
-    read = read_table(table, names)
-    ids = (
-        read.columns[record_id].to_pylist()
-        if record_id
-        else [f"R{number:07d}" for number in range(1, read.rows + 1)]
-    )
-    made = []
-    for site in content["sites"]:
-        columns = {RECORD_ID: ids}
-        for variable in site["variables"]:
-            source = variable.get("column", variable["name"])
-            columns[source] = read.columns[source].to_pylist()
-        made.append(SiteTable(site["owner"], columns, site["variables"], site.get("blocks", [])))
-    scenario = Scenario(f"{table.name} over {len(made)} owners", tuple(made), graph, None)
-    missing = [node for node in graph.nodes if node not in scenario.owner_of]
-    if missing:
-        raise ConfigError(
-            f"No site has the structure's nodes {missing}.",
-            where=str(sites),
-            remedy="Give each node of the structure to one of the sites.",
-        )
-    return scenario
-
-
-def _read_sites(path: Path) -> dict[str, Any]:
-    try:
-        content = tomllib.loads(read_text(path))
-    except (OSError, tomllib.TOMLDecodeError) as error:
-        raise ConfigError(
-            f"The sites file {path} cannot be read: {error}.", where=str(path)
-        ) from None
-    unknown = sorted(set(content) - {"record_id", "sites"})
-    sites = content.get("sites")
-    if unknown or not isinstance(sites, list) or not sites:
-        raise ConfigError(
-            f"The sites file {path} holds [[sites]] and perhaps record_id; unknown: {unknown}.",
-            where=str(path),
-        )
-    owners = [site.get("owner") for site in sites if isinstance(site, dict)]
-    if len(owners) != len(sites) or len(set(map(str, owners))) != len(owners):
-        raise ConfigError(
-            f"Each of the [[sites]] in {path} is a table with an owner of its own; the owners are"
-            f" {owners}.",
-            where=str(path),
-        )
-    for site in sites:
-        strange = sorted(set(site) - {"owner", "variables", "blocks"})
-        variables = site.get("variables")
-        if (
-            strange
-            or "owner" not in site
-            or not variables
-            or not isinstance(variables, list)
-            or not all(isinstance(v, dict) and "name" in v for v in variables)
-            or not isinstance(site["owner"], str)
-            or not _NAME.fullmatch(site["owner"])
-        ):
-            raise ConfigError(
-                f"Each of the [[sites]] in {path} has an owner, named variables and perhaps blocks;"
-                f" unknown: {strange}.",
-                where=str(path),
-            )
-    return content
-
-
-def _read_structure(path: Path) -> Structure:
-    try:
-        content = json.loads(read_text(path))
-    except (OSError, ValueError) as error:
-        raise ConfigError(
-            f"The structure {path} cannot be read: {error}.", where=str(path)
-        ) from None
-    well_formed = isinstance(content, dict) and all(
-        isinstance(parents, list) and all(isinstance(p, str) for p in parents)
-        for parents in content.values()
-    )
-    if not well_formed:
-        raise ConfigError(
-            f"The structure {path} must map every node to the list of its parents.",
-            where=str(path),
-            remedy='Write it as {"A": [], "B": ["A"]}.',
-        )
-    return Structure.of(content)
 
 
 _MARKER = ".pramana-demo"
@@ -296,8 +182,6 @@ def write_site(
         "miner": miner,
         "variables": list(site.variables),
     }
-    if site.blocks:
-        content["blocks"] = list(site.blocks)
     path.write_text(toml(content), encoding="utf-8")
     return path
 

@@ -395,12 +395,6 @@ class OtherGroupings(
     """Exact parameters by two groupings of a column would reveal the records between them."""
 
 
-class NoiseSpent(
-    StateError, code="noise-spent", title="More counts with noise would cost more than is allowed"
-):
-    """Sharing more counts with noise would cost more than the custodian allows in all."""
-
-
 class SessionEnded(StateError, code="session-ended", title="The joint session was ended"):
     """A joint session was ended before its result: interrupted, or past its deadline."""
 

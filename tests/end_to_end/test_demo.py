@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
 import shutil
@@ -19,7 +18,6 @@ import pytest
 
 from tests.end_to_end.conftest import forking
 from tests.forked import run_command
-from tests.places import DATA, ROOT
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -126,43 +124,8 @@ def test_in_processes_of_their_own_the_result_is_the_same(demo: Path, until, tmp
     assert there["parameters"] == here["parameters"]
 
 
-@pytest.mark.public_data
-def test_a_users_own_table(run, tmp_path: Path):
-    """The adult census table over three owners: `?` a category of its own, dollars no mathematics.
-
-    The rate at which its intervals hold is tested in tests/pramana/test_own_table.py.
-    """
-    if not (DATA / "adult-train.csv.gz").exists():
-        pytest.skip("the public adult table is not beside the project")
-    example = ROOT / "examples" / "adult"
-    income, dollars = '">50K"', '"$50K-$100K%"'
-    table = gzip.decompress((DATA / "adult-train.csv.gz").read_bytes()).decode()
-    lines = table.splitlines()[: 1 + RECORDS]
-    renamed = [line.replace(income.strip('"'), dollars.strip('"')) for line in lines]
-    (tmp_path / "adult.csv").write_text("\n".join(renamed) + "\n")
-    sites = (example / "sites.toml").read_text()
-    assert income in sites
-    (tmp_path / "sites.toml").write_text(sites.replace(income, dollars))
-    arguments = ["--table", str(tmp_path / "adult.csv"), "--sites", str(tmp_path / "sites.toml")]
-    arguments += ["--structure", str(example / "structure.json"), "--seed", "1", "--json"]
-    out = tmp_path / "adult"
-    with forking():
-        done = run("pramana", "demo", *arguments, "--out", str(out))
-    assert done.returncode == 0, done.stderr
-    result = json.loads(done.stdout)
-    assert result["records"] == RECORDS
-    assert result["reference"] == "table"
-    assert "?" in {p["value"] for p in result["parameters"] if p["node"] == "occupation"}
-    known = [p for p in result["parameters"] if p["z"] is not None]
-    assert len(known) > 800
-    assert all(p["se"] >= 0 and p["low"] <= p["estimate"] <= p["high"] for p in known)
-    assert dollars.strip('"') in (out / "report.html").read_text(encoding="utf-8")
-
-
 BAD = [
     (["--records", "0"], 2, "records must be at least 1"),
-    (["--table", "x.csv"], 2, "belong together; only --table"),
-    (["--table", "x.csv", "--sites", "none.toml", "--structure", "none.json"], 2, "cannot be read"),
     (["--records", "many"], 2, "--records"),
     (["--seed", "-1"], 2, "--seed"),
 ]
@@ -174,29 +137,6 @@ def test_bad_options_are_explained(run, tmp_path: Path, arguments: list[str], co
     assert done.returncode == code
     assert says in done.stderr
     assert not (tmp_path / "out").exists()
-
-
-X = '[[sites.variables]]\nname = "x"\ncategories = ["1", "2"]\n'
-BAD_SITES = {
-    "outside": ('owner = "../../out"', "owner"),
-    "twice": (f'owner = "a"\n{X}sensitive = false\n[[sites]]\nowner = "a"', "an owner of its own"),
-    "unprotected": ('owner = "a"', "Nothing says yet how the sensitive"),
-}
-
-
-@pytest.mark.parametrize(("text", "says"), BAD_SITES.values(), ids=BAD_SITES.keys())
-def test_bad_sites_are_explained_before_anything_runs(run, tmp_path: Path, text: str, says: str):
-    (tmp_path / "t.csv").write_text("x\n1\n2\n")
-    (tmp_path / "net.json").write_text('{"x": []}')
-    (tmp_path / "sites.toml").write_text(f"[[sites]]\n{text}\n{X}sensitive = true\n")
-    files = ["--table", str(tmp_path / "t.csv"), "--sites", str(tmp_path / "sites.toml")]
-    files += ["--structure", str(tmp_path / "net.json")]
-    with forking():
-        done = run("pramana", "demo", *files, "--out", str(tmp_path / "deep" / "out"))
-    assert done.returncode == 2, done.stderr
-    assert says in done.stderr
-    assert {p.name for p in tmp_path.iterdir()} <= {"t.csv", "net.json", "sites.toml", "deep"}
-    assert not list(tmp_path.rglob("draw.key")), "no key was made"
 
 
 def test_a_folder_of_someone_elses_is_left_alone(run, tmp_path: Path):

@@ -114,14 +114,12 @@ class LearningTask(ABC, Generic[TaskT_co]):
         fewer: in the words of a remedy, how the session can ask for smaller families.
         shared: whether all owners learn their part and end with the same network; else the
             initiator alone learns, and keeps the result.
-        searches: whether it reads a great many tables, so that noise cannot be added to all.
     """
 
     task: TaskT_co
 
     fewer: ClassVar[str]
     shared: ClassVar[bool] = False
-    searches: ClassVar[bool] = False
 
     @abstractmethod
     def variables(self) -> tuple[str, ...]:
@@ -302,7 +300,7 @@ class NetworkStructure(LearningTask[StructureTask]):
     """The structure along an agreed order, and its parameters."""
 
     fewer = "lower max_parents, leave a variable out of the order"
-    shared = searches = True
+    shared = True
 
     def variables(self) -> tuple[str, ...]:
         """Return the variables in their order."""

@@ -67,8 +67,6 @@ def test_the_report_goes_where_it_is_told(bench, command, tmp_path):
         ["--report", "absent/folder"],
         ["--report", "patients.csv"],
         ["--report", "/proc/plan.html"],
-        ["--threshold", "1.5"],
-        ["--prior", "absent.json"],
         ["--records", "0"],
         ["--records", str((1 << 34) + 1)],
         ["--records", "1" + "0" * 400],
@@ -86,13 +84,6 @@ def test_bad_options_are_refused(bench, command, words, monkeypatch):
 @pytest.mark.parametrize(
     "words",
     [
-        ["--prior", "p.json", "--report", "p.html"],
-        ["--prior", "p.html", "--report", "p.html"],
-        ["--prior", "P/../p.json", "--report", "p.htm"],
-        ["--prior", "link.json", "--report", "p.html"],
-        ["--prior", "plan.json", "--report", "."],
-        ["--prior", "plan.json", "--report", ".", "--json"],
-        ["--prior", ".pramana/report/plan.json"],
         ["--report", "regions.html"],
         ["--report", "linked.html"],
     ],
@@ -106,11 +97,6 @@ def test_the_report_overwrites_nothing_that_is_read(bench, command, words, monke
     regions = bench.folder / "regions.json"
     regions.write_text("north\nsouth\neast\n", encoding="utf-8")
     (bench.state / "report").mkdir(mode=0o700)
-    (bench.folder / "P").mkdir()
-    beliefs = '{"smoker": [0.8, 0.2]}'
-    for name in ("p.json", "p.html", "plan.json", ".pramana/report/plan.json"):
-        (bench.folder / name).write_text(beliefs, encoding="utf-8")
-    (bench.folder / "link.json").symlink_to("p.json")
     (bench.folder / "linked.json").symlink_to("patients.csv")
 
     def kept():
@@ -158,20 +144,6 @@ def test_a_design_is_for_no_more_records_than_a_release_has(bench, command):
         assert ended.exit_code == 2
         assert "at most 17179869184 records" in ended.err
     assert command(*words, str(1 << 34)).exit_code == 0
-
-
-@pytest.mark.slow
-def test_a_prior_reaches_the_page(bench, command, tmp_path):
-    (tmp_path / "p.json").write_text('{"smoker": [0.8, 0.2]}')
-    words = ("--prior", str(tmp_path / "p.json"), "--threshold", "0.2")
-    made = json.loads(command("plan", "--json", *words).out)
-    smoker = made["variables"][0]
-    assert (made["threshold"], made["priors_given"]) == (0.2, ["smoker"])
-    assert [line["prior"] for line in smoker["posteriors"]] == [0.8, 0.2]
-    # Reported yes: 0.8 x 0.1 against 0.2 x 0.75.
-    assert smoker["posteriors"][1]["worst"] == pytest.approx(0.15 / 0.23)
-    command("plan", *words)
-    assert "public beliefs given for smoker" in (bench.state / "report" / "plan.html").read_text()
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ from owner_agent.http import create_app
 from owner_agent.pages.app import add_pages
 from tests.owner_agent.pages.conftest import URL, OwnersBrowser
 
-PAGES = ("", "plan", "plan/report", "publish", "left", "corrections", "peers", "publications/x")
+PAGES = ("", "plan", "plan/report", "publish", "left", "corrections", "publications/x")
 
 
 def test_the_link_becomes_a_cookie_that_scripts_and_other_sites_cannot_use(served, stranger):
@@ -87,7 +87,6 @@ def test_a_form_without_its_word_is_refused(browser, bench, served):
         answer = browser.post("/pages/publish", sent, word=word)
         assert answer.status_code == 403
         assert "nothing was done" in answer.text
-    assert browser.post("/pages/peers/" + "0" * 64, {"decision": "yes"}, word="").status_code == 403
     assert bench.miner.requests == []
     other = OwnersBrowser(served.app)
     assert other.post("/pages/publish", sent, word=browser.word).status_code == 401

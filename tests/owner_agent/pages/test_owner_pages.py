@@ -1,52 +1,22 @@
-"""What the owner's pages show and do: the plan, what left, publishing, corrections, peers."""
+"""What the owner's pages show and do: the plan, what left, publishing, corrections."""
 
 from __future__ import annotations
 
-import json
 import re
 import threading
 
 import httpx
 import pytest
 
-from owner_agent.peer.asked import asked_sessions, require_yes
-from owner_agent.peer.protocol.messages import Proposal
 from owner_agent.release.ledger import Ledger
 from owner_agent.release.memory import begin_new_epoch
 from owner_agent.release.randomized import PreparedRecords
 from owner_agent.report.plan_shown import PLAN
 from owner_agent.report.report import site_report
-from pramana_core.errors import Forbidden
 
 pytestmark = pytest.mark.slow
 
-PEER = """
-[peer]
-study = "asia"
-
-[[peer.known]]
-name = "south"
-certificate = "south.pem"
-url = "https://127.0.0.1:8201"
-"""
 MARKUP = "<script>alert(1)</script>"
-
-
-def propose(bench, **task):
-    """Have south propose a session, which then waits."""
-    proposal = Proposal.model_validate(
-        {
-            "session": "ab" * 16,
-            "study": "asia",
-            "initiator": "south",
-            "participants": ["south", "clinic-north"],
-            "seconds": 60.0,
-            "task": task or {"kind": "contingency-table", "variables": ["age", "ill"]},
-        }
-    )
-    with pytest.raises(Forbidden):
-        require_yes(bench.site, proposal, bench.environment.now(), lambda _line: None)
-    return proposal
 
 
 def test_the_start_says_what_is_next(bench, browser, site_text):
@@ -63,7 +33,7 @@ def test_the_start_says_what_is_next(bench, browser, site_text):
     bench.write(site_text.replace("categories = ", "categorie = "))
     wrong = browser.get("/pages/")
     assert wrong.status_code == 422
-    assert "line" in wrong.text
+    assert "categorie" in wrong.text
 
 
 def test_a_site_that_waits_for_its_plan_says_so(bench, browser, site_text):
@@ -93,8 +63,7 @@ def test_nothing_of_the_table_is_on_a_page(bench, browser, table_text):
     browser.publish(yes="on")
     corrected = table_text(50).replace("PATIENT-00001,yes", "PATIENT-00001,no")
     bench.write(table=corrected)
-    propose(bench)
-    for page in ("", "plan", "plan/report", "publish", "left", "corrections", "peers"):
+    for page in ("", "plan", "plan/report", "publish", "left", "corrections"):
         text = browser.get(f"/pages/{page}").text
         assert "PATIENT" not in text, page
         assert "private note" not in text, page
@@ -267,63 +236,12 @@ def test_an_added_loss_is_accepted_by_its_own_box(bench, browser, site_text):
     assert "is sealed" in browser.publish(yes="on", accept_added_loss="on").text
 
 
-def test_peers_that_wait_for_a_yes(bench, browser, site_text):
-    assert "learns with no peers" in browser.get("/pages/peers").text
-    bench.write(site_text + PEER)
-    assert "owner-agent peer --ask" in browser.get("/pages/peers").text
-    proposal = propose(bench)
-    assert "1 session that your peers proposed waits" in browser.get("/pages/").text
-    page = browser.get("/pages/peers").text
-    assert "Reports of these columns alone may go to \u2068south\u2069:" in page
-    assert "\u2068age\u2069: symmetric, kept 0.6; gamma 6, epsilon 1.792." in page
-    assert "\u2068smoker\u2069" not in page
-    (asked,) = asked_sessions(bench.state)
-    address = f"/pages/peers/{asked.key}"
-    shown = page.partition('name="shown" value="')[2].partition('"')[0]
-    bench.write(site_text.replace("p1 = 0.1", "p1 = 0.01") + PEER)
-    refused = browser.post(address, {"decision": "yes", "shown": shown})
-    assert refused.status_code == 409, "the site file is another one than was shown"
-    bench.write(site_text + PEER)
-    browser.get("/pages/peers")
-    for decision, state in (("yes", "accepted"), ("no", "refused"), ("yes", "accepted")):
-        answer = browser.post(address, {"decision": decision, "shown": shown})
-        assert answer.status_code == 200
-        assert [one.decision for one in asked_sessions(bench.state)] == [state]
-        browser.get("/pages/peers")
-    assert browser.post(address, {"decision": "perhaps"}).status_code == 422
-    browser.get("/pages/peers")
-    unknown = browser.post("/pages/peers/" + "0" * 64, {"decision": "yes", "shown": shown})
-    assert unknown.status_code == 404
-    require_yes(bench.site, proposal, bench.environment.now(), pytest.fail)
-    browser.get("/pages/peers")
-    assert browser.post(address, {"decision": "no"}).status_code == 404, "it has begun"
-
-
-def test_what_waits_is_listed_and_decided_while_there_is_no_plan(bench, command, site_text):
-    bench.write(re.sub("channel = .*", "", site_text) + PEER)
-    propose(bench)
-    (asked,) = asked_sessions(bench.state)
-    listed = command("agree")
-    assert listed.exit_code == 0
-    assert f"{asked.key[:12]}  contingency-table, proposed by south" in listed.out
-    assert "What a yes would reveal cannot be said" in listed.out
-    decided = command("agree", asked.key[:4], "--no", "--json")
-    assert decided.exit_code == 0
-    (told,) = json.loads(decided.out)["sessions"]
-    assert (told["decision"], told["reveals"]) == ("refused", None)
-    assert command("agree", asked.key[:4], "--yes").exit_code == 2, "to what cannot be said"
-    assert [one.decision for one in asked_sessions(bench.state)] == ["refused"]
-    assert told["reveals_error"]["code"] == "sensitive-without-channel"
-
-
 def test_names_with_markup_are_shown_and_not_run(bench, browser, site_text):
-    bench.write(site_text.replace('name = "smoker"', f'name = "{MARKUP}"') + PEER)
-    propose(bench, kind="contingency-table", variables=["age", MARKUP, "\u202eevil"])
+    bench.write(site_text.replace('name = "smoker"', f'name = "{MARKUP}"'))
     assert "is sealed" in browser.publish(yes="on").text
-    for page in ("", "plan", "plan/report", "publish", "left", "corrections", "peers"):
+    for page in ("", "plan", "plan/report", "publish", "left", "corrections"):
         text = browser.get(f"/pages/{page}").text
         assert MARKUP not in text, page
-        assert text.count("\u202e") == text.count("\u2068\u202eevil\u2069") == (page == "peers")
     assert "&lt;script&gt;" in browser.get("/pages/left").text
 
 
