@@ -15,7 +15,7 @@ from typing import Any
 from owner_agent.report.accuracy import Z, joint_se, share_reported, variable_se
 from owner_agent.report.losses import Attack, Bounds, Reasons, attack, attempt, finite
 from owner_agent.site.planning import PlannedSite
-from pramana_core.channels import RESOLUTION, Choice, RandomSymmetric
+from pramana_core.channels import RESOLUTION, Choice, RandomSymmetric, Transition
 from pramana_core.plan import Block
 from pramana_core.privacy import PRIOR, gamma, posterior_range
 

@@ -60,7 +60,7 @@ def _drawn(plan: PlanReport, tick: Progress) -> dict[str, Any]:
         for said in variable.reasons.items():
             reasons.setdefault(said, []).append(variable.name)
     missing = [
-        (listed(names, _NAMED_VARIABLES), what, reason)
+        (first_few(names, _NAMED_VARIABLES), what, reason)
         for (what, reason), names in reasons.items()
         if what not in _JSON_ONLY
     ]
