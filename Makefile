@@ -88,18 +88,7 @@ whole-record: $(STAMP) ## what is learned under one bound for the whole record (
 
 .PHONY: networks
 networks: $(STAMP) ## every learner on every example network of pgmpy up to 80 nodes (docs/whole-record.md; takes hours)
-	$(BIN)/python -m benchmarks.whole_record.networks
-
-PEERS := .venv-peers
-PEERS_AT := benchmarks/whole_record
-
-.PHONY: whole-record-peers
-whole-record-peers: $(STAMP) ## what other tools reach at the same epsilon, in an environment of their own
-	$(PYTHON) -m venv $(PEERS)
-	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(PEERS_AT)/peers.lock
-	$(BIN)/python -m $(subst /,.,$(PEERS_AT)).tables write $(PEERS)/tables.npz
-	$(PEERS)/bin/python $(PEERS_AT)/peers.py $(PEERS)/tables.npz $(PEERS_AT)/peers.json
-	$(BIN)/python -m $(subst /,.,$(PEERS_AT)).tables margins $(PEERS_AT)/peers.json
+	$(BIN)/python -m benchmarks.whole_record --networks
 
 PUBLISHING := .venv-publishing
 PUBLISHING_FLAGS ?=  # such as --tables car --folds 1 --check
@@ -155,4 +144,4 @@ lock: ## pin the dependencies again (needs uv on the PATH)
 
 .PHONY: clean
 clean: ## remove what the targets above made
-	rm -rf $(VENV) .venv-bench .venv-peers .venv-publishing bench-out demo-out build site .cache *.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) .venv-bench .venv-publishing bench-out demo-out build site .cache *.egg-info .pytest_cache .mypy_cache .ruff_cache

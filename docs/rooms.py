@@ -34,7 +34,6 @@ TOTALS = ("<!-- totals: written by docs/rooms.py -->\n", "<!-- end of totals -->
 
 _LAYERS = """
 benchmarks.bench_peers benchmarks.plain_server benchmarks.processors
-benchmarks.side_by_side
 core.alike
 miner_service.store.migrations.versions
 core.errors core.opening core.pictures core.progress core.text_files core.ties
@@ -83,7 +82,6 @@ benchmarks.bench benchmarks.coverage.__main__ benchmarks.jobs benchmarks.reprodu
 benchmarks.bench.__main__ benchmarks.reproduce.frapp benchmarks.reproduce.ma
 benchmarks.reproduce.masiv benchmarks.reproduce.sharkey
 benchmarks.whole_record
-benchmarks.whole_record.__main__
 """
 
 LAYERS = re.sub(r"\bcore\.", "pramana_core.", _LAYERS)
