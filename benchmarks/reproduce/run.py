@@ -256,7 +256,6 @@ _EXPERIMENTS = (
     "sharkey.figures:FIGURE_5",
     "sharkey.figures:FIGURE_6",
     "sharkey.figures:FIGURE_7",
-    "sharkey.choice:EXPERIMENT",
 )
 
 ALL = "all"
