@@ -46,10 +46,6 @@ unit: $(STAMP) ## the quick tests only
 test: check ## all checks and all tests (the campaign in its short form)
 	$(BIN)/pytest -n auto --dist worksteal
 
-.PHONY: processors
-processors: $(STAMP) ## what is pinned, under four kernels of OpenBLAS, one and two threads, and numpy without AVX
-	$(BIN)/python -m benchmarks.processors
-
 .PHONY: openapi
 openapi: $(STAMP) ## write docs/openapi.json anew (a change of the contract: see CONTRIBUTING.md)
 	PRAMANA_WRITE_OPENAPI=1 $(BIN)/pytest -q tests/miner_service/test_stored_contract.py

@@ -33,7 +33,7 @@ MARKS = ("<!-- rooms: written by docs/rooms.py -->\n", "<!-- end of rooms -->\n"
 TOTALS = ("<!-- totals: written by docs/rooms.py -->\n", "<!-- end of totals -->\n")
 
 _LAYERS = """
-benchmarks.bench_peers benchmarks.plain_server benchmarks.processors
+benchmarks.bench_peers benchmarks.plain_server
 core.alike
 miner_service.store.migrations.versions
 core.errors core.opening core.pictures core.progress core.text_files core.ties
