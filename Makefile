@@ -56,10 +56,6 @@ floors: ## the quick tests on the lowest versions that pyproject.toml allows (ne
 	$(FLOORS)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	$(FLOORS)/bin/python -m pytest -n auto -m "not end_to_end and not calibration and not slow and not campaign" --ignore tests/benchmarks --ignore tests/docs
 
-.PHONY: processors
-processors: $(STAMP) ## what is pinned, under four kernels of OpenBLAS, one and two threads, and numpy without AVX
-	$(BIN)/python -m benchmarks.processors
-
 .PHONY: openapi
 openapi: $(STAMP) ## write docs/openapi.json anew (a change of the contract: see CONTRIBUTING.md)
 	PRAMANA_WRITE_OPENAPI=1 $(BIN)/pytest -q tests/miner_service/test_stored_contract.py
@@ -98,18 +94,7 @@ whole-record: $(STAMP) ## what is learned under one bound for the whole record (
 
 .PHONY: networks
 networks: $(STAMP) ## every learner on every example network of pgmpy up to 80 nodes (docs/whole-record.md; takes hours)
-	$(BIN)/python -m benchmarks.whole_record.networks
-
-PEERS := .venv-peers
-PEERS_AT := benchmarks/whole_record
-
-.PHONY: whole-record-peers
-whole-record-peers: $(STAMP) ## what other tools reach at the same epsilon, in an environment of their own
-	$(PYTHON) -m venv $(PEERS)
-	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(PEERS_AT)/peers.lock
-	$(BIN)/python -m $(subst /,.,$(PEERS_AT)).tables write $(PEERS)/tables.npz
-	$(PEERS)/bin/python $(PEERS_AT)/peers.py $(PEERS)/tables.npz $(PEERS_AT)/peers.json
-	$(BIN)/python -m $(subst /,.,$(PEERS_AT)).tables margins $(PEERS_AT)/peers.json
+	$(BIN)/python -m benchmarks.whole_record --networks
 
 BENCH_PEERS := .venv-bench
 BENCH_AT := benchmarks/bench
@@ -156,4 +141,4 @@ lock: ## pin the dependencies again (needs uv on the PATH)
 
 .PHONY: clean
 clean: ## remove what the targets above made
-	rm -rf $(VENV) .venv-floors .venv-bench .venv-peers bench-out demo-out build site .cache *.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) .venv-floors .venv-bench bench-out demo-out build site .cache *.egg-info .pytest_cache .mypy_cache .ruff_cache

@@ -33,8 +33,7 @@ MARKS = ("<!-- rooms: written by docs/rooms.py -->\n", "<!-- end of rooms -->\n"
 TOTALS = ("<!-- totals: written by docs/rooms.py -->\n", "<!-- end of totals -->\n")
 
 _LAYERS = """
-benchmarks.bench_peers benchmarks.plain_server benchmarks.processors
-benchmarks.side_by_side
+benchmarks.bench_peers benchmarks.plain_server
 core.alike core.csv_text
 miner_service.store.migrations.versions
 core.errors core.pictures core.progress core.spellings core.text_files core.ties
@@ -84,7 +83,6 @@ benchmarks.bench benchmarks.coverage.__main__ benchmarks.jobs benchmarks.reprodu
 benchmarks.bench.__main__ benchmarks.reproduce.frapp benchmarks.reproduce.ma
 benchmarks.reproduce.masiv benchmarks.reproduce.sharkey
 benchmarks.whole_record
-benchmarks.whole_record.__main__
 """
 
 LAYERS = re.sub(r"\bcore\.", "pramana_core.", _LAYERS)

@@ -1,4 +1,4 @@
-"""Models as objects of other libraries, and back: pgmpy, pyAgrum, networkx.
+"""Models as objects of other libraries, and back: pgmpy and networkx.
 
 Category names, parents' order and tables are kept; the libraries are loaded when asked for.
 Files of other programs (BIF, DOT) are written in `pramana_core.learn`.
@@ -21,7 +21,7 @@ import numpy as np
 from pramana.frames.tables import shown
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import InputError, NotInstalled, StructureError
-from pramana_core.learn.networks.network import BayesNet, peer
+from pramana_core.learn.networks.network import BayesNet
 from pramana_core.learn.networks.structure import Structure
 from pramana_core.text_files import read_text, unreadable
 
@@ -202,47 +202,3 @@ def _table(cpd: Any, domain: Domain) -> Any:
         wanted = [listed.index(label) for label in domain[str(parent)].categories]
         values = np.take(values, wanted, axis=axis)
     return np.moveaxis(values, 0, -1)
-
-
-def to_pyagrum(network: BayesNet) -> Any:
-    """Return a network as pyAgrum's `BayesNet`, categories as labels.
-
-    Raises:
-        NotInstalled: pyAgrum is not installed.
-    """
-    domain = network.domain.project(network.structure.nodes)
-    return peer(load("pyagrum", "pyagrum"), network, domain, labelled=True)
-
-
-def is_model(given: object) -> bool:
-    """Return whether something is a network of pyAgrum."""
-    return type(given).__module__.startswith("pyagrum") and hasattr(given, "arcs")
-
-
-def links_of_pyagrum(model: Any) -> tuple[list[str], list[tuple[str, str]]]:
-    """Return the nodes and links of a network of pyAgrum."""
-    names = {node: model.variable(node).name() for node in model.nodes()}
-    return list(names.values()), [(names[a], names[b]) for a, b in sorted(model.arcs())]
-
-
-def of_pyagrum(model: Any, argument: str = "model") -> BayesNet:
-    """Return the network of a `BayesNet` of pyAgrum; of numbers and ranges, their labels.
-
-    Raises:
-        InputError: it is no such network.
-        DomainError, NotStochastic, StructureError: it describes no network.
-    """
-    if not is_model(model) or not hasattr(model, "cpt"):
-        raise InputError(
-            f"{argument} must be a BayesNet of pyAgrum, not {shown(model)}.", where=argument
-        )
-    variables = [model.variable(node) for node in model.nodes()]
-    domain = Domain(tuple(Variable(v.name(), tuple(map(str, v.labels()))) for v in variables))
-    parents, tables = {}, {}
-    for node in model.nodes():
-        table = model.cpt(node)
-        # The library names its axes from the last to the first; the first name is the node's own.
-        own, *others = table.names
-        parents[own] = others[::-1]
-        tables[own] = np.array(table.toarray(), dtype=np.float64)
-    return BayesNet(domain, Structure.of(parents), tables)

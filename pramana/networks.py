@@ -41,11 +41,11 @@ if TYPE_CHECKING:
 
 StructureLike: TypeAlias = Any
 """A dict of each child's parents, a list of (parent, child), a graph of networkx, or a network of
-ours, pgmpy's or pyAgrum's."""
+ours or pgmpy's."""
 
 WANTED = (
     "a dict of each node's parents, a list of links (parent, child), a networkx.DiGraph, or a"
-    " network of pramana, pgmpy or pyAgrum"
+    " network of pramana or pgmpy"
 )
 
 
@@ -123,8 +123,6 @@ def _parents(given: StructureLike) -> dict[str, list[str]]:
         return _of_mapping(given)
     if exchange.is_graph(given):
         return _of_links(*exchange.links_of_networkx(given, "structure"))
-    if exchange.is_model(given):
-        return _of_links(*exchange.links_of_pyagrum(given))
     if isinstance(given, list | tuple | set):
         links = [_link(link) for link in given]
         nodes = dict.fromkeys(name for link in links for name in link)
@@ -194,7 +192,7 @@ class NetworkForms:
     def to_bif(self, path: str | Path | None = None, *, name: str = "network") -> str | None:
         """Write the network in the Bayesian Interchange Format (BIF 0.15).
 
-        bnlearn, pgmpy, pyAgrum and GeNIe read it; no digit is lost. BIF knows only words: other
+        bnlearn, pgmpy and GeNIe read it; no digit is lost. BIF knows only words: other
         characters of a label are written as `_xHEX_`, which `from_bif` turns back.
 
         Args:
@@ -242,15 +240,6 @@ class NetworkForms:
         """
         return exchange.to_pgmpy(self.network_)
 
-    def to_pyagrum(self) -> Any:
-        """Return the network as a pyAgrum `BayesNet`, categories as labels.
-
-        Raises:
-            NotFitted: nothing was learned.
-            NotInstalled: pyAgrum is not installed.
-        """
-        return exchange.to_pyagrum(self.network_)
-
     @classmethod
     def from_bif(cls, source: str | Path) -> Self:
         """Return the network of a BIF file, or of its text.
@@ -270,16 +259,6 @@ class NetworkForms:
         """
         with one_sentence():
             return cls._of(exchange.of_pgmpy(model))
-
-    @classmethod
-    def from_pyagrum(cls, model: Any) -> Self:
-        """Return the network of a pyAgrum `BayesNet`.
-
-        Raises:
-            InputError: it is no such network.
-        """
-        with one_sentence():
-            return cls._of(exchange.of_pyagrum(model))
 
     @classmethod
     def from_networkx(cls, graph: Any) -> Self:

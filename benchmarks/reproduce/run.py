@@ -262,7 +262,6 @@ _EXPERIMENTS = (
     "sharkey.figures:FIGURE_5",
     "sharkey.figures:FIGURE_6",
     "sharkey.figures:FIGURE_7",
-    "sharkey.choice:EXPERIMENT",
 )
 
 ALL = "all"

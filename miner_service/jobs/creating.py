@@ -60,7 +60,7 @@ def answer(network: BayesNet, query: ModelQuery, limits: Limits) -> ModelAnswer:
     """Answer a question.
 
     Raises:
-        UnknownVariable, UnknownCategory, OptionError, NotInstalled: as `posterior` does.
+        UnknownVariable, UnknownCategory, OptionError, LimitExceeded: as `posterior` does.
         LimitExceeded: the answer is too long, or takes too large a table.
     """
     cells = network.domain.project(query.of).size if len(set(query.of)) == len(query.of) else 0

@@ -59,7 +59,7 @@ class BayesNet(NetworkAnswers, NetworkForms, Estimator):
 
     Args:
         structure: the links: a dict of each node's parents, `{"admitted": ["sex", "department"]}`;
-            a list of `(parent, child)`; a `networkx.DiGraph`; or a network of pgmpy, pyAgrum or
+            a list of `(parent, child)`; a `networkx.DiGraph`; or a network of pgmpy or
             this class, of which only the links are taken. None: it is learned.
         variables: the nodes to learn a structure over, in an order that decides ties, by default
             all; beside a structure, nodes that may have no link.

@@ -19,9 +19,7 @@ from tests.places import ROOT
 
 PAGES = [ROOT / "docs" / "tutorial.md", ROOT / "docs" / "five-questions.md"]
 WRITE = bool(os.environ.get("PRAMANA_WRITE_TUTORIAL"))
-OPTIONAL = re.compile(
-    r"^(?:import|from) (sklearn|pgmpy|pyagrum|networkx|polars|mlxtend)", re.MULTILINE
-)
+OPTIONAL = re.compile(r"^(?:import|from) (sklearn|pgmpy|networkx|polars|mlxtend)", re.MULTILINE)
 
 
 @pytest.fixture(scope="module", params=PAGES, ids=lambda page: page.stem)

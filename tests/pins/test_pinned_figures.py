@@ -35,8 +35,8 @@ CHOSEN = [
 ]  # fmt: skip
 """Their kernels are chosen by leave-one-out errors: where two are as good, another processor's
 rounding may choose the other. tests/benchmarks/reproduce/alahmadi holds what they find."""
-SLOWEST = ["sharkey-7", "sharkey-choice"]
-"""Even with --quick they take longer than a test should. tests/benchmarks/reproduce/sharkey
+SLOWEST = ["sharkey-7"]
+"""Even with --quick it takes longer than a test should. tests/benchmarks/reproduce/sharkey
 holds how they judge what they find."""
 
 STEP = 1 / 20_000

@@ -1,4 +1,4 @@
-"""What each learner learns where exact arithmetic leaves it ties: `python -m` prints it as JSON.
+"""What each learner learns where exact arithmetic leaves it ties.
 
 Of the world below `a` and `b` say the same of the class and of `c`, so that attributes, links and
 rules tie. What is reported of it is given as it is expected, by fractions, and may be nudged: each
@@ -14,8 +14,6 @@ from typing import Any
 import numpy as np
 
 from pramana_core.channels import Symmetric
-from pramana_core.design import Requirements, goal, reference
-from pramana_core.design.mixed_sets import best_sets
 from pramana_core.domain import Domain, Variable
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.bayes_classifier.learning import learn_bayes_classifier
@@ -167,23 +165,6 @@ def shared_tree() -> Any:
     return [repr(tree.root), repr(rule.conditions)]
 
 
-def designed_sets() -> Any:
-    """Return the sets that a record reports one of, and their probabilities to the last digit."""
-    domain = Domain.of(**{f"v{i}": [str(code) for code in range(2 + i % 4)] for i in range(9)})
-    needs = Requirements(domain, dict.fromkeys(domain.names, 19.0), 19.0)
-    found = []
-    kinds: tuple[tuple[Any, str | None], ...] = (
-        ("pairs", None), ("itemsets", None), ("classifier", "v3"), ("tree", "v3"),
-    )  # fmt: skip
-    for kind, target in kinds:
-        wanted = goal(domain, kind, target=target)
-        sets, weights = best_sets(needs, wanted, reference(domain), 10_000)
-        found.append(
-            [[list(names), float(p).hex()] for names, p in zip(sets, weights, strict=True)]
-        )
-    return found
-
-
 def told(name: str, nudge: int = 0, size: float = 1e-11) -> Marginals:
     """Return the marginals that a learner learns from."""
     plan = Plan.unrandomized(DOMAIN) if name in COUNTED else PLAN
@@ -193,15 +174,3 @@ def told(name: str, nudge: int = 0, size: float = 1e-11) -> Marginals:
 def learned(name: str, nudge: int = 0) -> Any:
     """Return what a learner learns, as JSON has it."""
     return json.loads(json.dumps(LEARNERS[name](told(name, nudge))))
-
-
-if __name__ == "__main__":
-    print(
-        json.dumps(
-            {
-                **{name: learned(name) for name in LEARNERS},
-                "shared": shared_tree(),
-                "sets": designed_sets(),
-            }
-        )
-    )

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-from types import ModuleType
-
 import pytest
 
 from pramana_core.channels import Dense, Grouped, Identity, Symmetric, Transition
@@ -29,17 +26,6 @@ FAMILIES: dict[str, Transition] = {
 def channel(request: pytest.FixtureRequest) -> Transition:
     """Each family in turn."""
     return request.param
-
-
-@pytest.fixture(scope="session")
-def pyagrum() -> ModuleType:
-    """An independent library; its extension types warn on import, which here would be an error."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        import pyagrum
-
-        pyagrum.BayesNet()
-    return pyagrum
 
 
 @pytest.fixture

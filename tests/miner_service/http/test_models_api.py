@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import sys
 import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
 
@@ -135,14 +134,6 @@ def test_what_the_records_exclude_cannot_be_given(learned, assert_problem, build
     model = f"/v1/models/{miner.analyst.learn('asia', spec)['id']}"
     answer = ask(miner.analyst, model, of=["A"], given={ODD: "<hi>"})
     assert_problem(answer, 422, "option-invalid", "probability zero")
-
-
-def test_without_the_extra_questions_are_not_implemented(learned, assert_problem, monkeypatch):
-    miner = learned()
-    monkeypatch.setitem(sys.modules, "pyagrum", None)
-    answer = ask(miner.analyst, miner.model, of=["A"])
-    assert_problem(answer, 501, "not-installed", "pramana[inference]")
-    assert "retry-after" not in answer.headers
 
 
 def test_samples_are_a_csv_that_a_seed_decides(learned):

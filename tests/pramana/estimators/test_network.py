@@ -101,21 +101,6 @@ def test_parameters_of_plain_records_are_pgmpys(people: pd.DataFrame, given: pm.
         )
 
 
-def test_parameters_with_a_prior_are_pyagrums(people: pd.DataFrame):
-    ours = pm.BayesNet(LINKS, method="map", alpha=1.0).fit(people, CLEAN)
-    library = load("pyagrum", "pyagrum")
-    template = ours.to_pyagrum()
-    learner = library.BNLearner(people, template)
-    learner.useSmoothingPrior(1)
-    theirs = pm.BayesNet.from_pyagrum(learner.learnParameters(template.dag()))
-    for node, parents in ours.network_.structure.families:
-        other = theirs.network_.structure.parents[node]
-        order = [[*other, node].index(name) for name in (*parents, node)]
-        np.testing.assert_allclose(
-            ours.network_.tables[node], theirs.network_.tables[node].transpose(order), atol=1e-12
-        )
-
-
 def test_a_structure_is_learned_through_the_noise(learned: pm.BayesNet):
     """Berkeley's: who applies where depends on sex, and who is admitted on the department alone."""
     assert {frozenset(link) for link in learned.edges_} == {

@@ -63,15 +63,11 @@ def test_through_pgmpy(network: BayesNet):
     assert_same(exchange.of_pgmpy(model), network)
 
 
-def test_through_pyagrum(network: BayesNet):
-    assert_same(exchange.of_pyagrum(exchange.to_pyagrum(network)), network)
-
-
 def test_through_bif_and_json_and_each_other(ours: pm.BayesNet, network: BayesNet, tmp_path):
     for back in (
         pm.BayesNet.from_bif(ours.to_bif()),
         pm.BayesNet.from_json(ours.to_json()),
-        pm.BayesNet.from_pyagrum(pm.BayesNet.from_pgmpy(ours.to_pgmpy()).to_pyagrum()),
+        pm.BayesNet.from_pgmpy(ours.to_pgmpy()),
     ):
         assert_same(back.network_, network)
     assert ours.to_bif(tmp_path / "net.bif") is None
@@ -80,15 +76,10 @@ def test_through_bif_and_json_and_each_other(ours: pm.BayesNet, network: BayesNe
 
 
 @pytest.mark.slow
-def test_all_libraries_answer_alike(ours: pm.BayesNet):
+def test_pgmpy_answers_alike(ours: pm.BayesNet):
     evidence = {"Größe": "klein|", "numbers": "2.50"}
     node = "a name, with (marks)"
     wanted = ours.query(node, given=evidence)["probability"]
-
-    library = load("pyagrum", "pyagrum")
-    propagation = library.LazyPropagation(ours.to_pyagrum())
-    propagation.setEvidence(evidence)
-    np.testing.assert_allclose(propagation.posterior(node).toarray(), wanted, atol=1e-12)
 
     elimination = load("pgmpy.inference", "pgmpy").VariableElimination(ours.to_pgmpy())
     found = elimination.query([node], evidence=evidence, show_progress=False)
@@ -110,17 +101,6 @@ def test_categories_of_pgmpy_that_are_no_text_become_text():
     assert net.network_.domain["b"].categories == ("True", "False")
     np.testing.assert_allclose(net.network_.tables["b"], [[0.2, 0.8], [0.1, 0.9]])
     assert net.predict({"a": [0, 1]}, "b").tolist() == ["False", "False"]
-
-
-def test_pyagrums_ranges_and_intervals_are_their_labels():
-    library = load("pyagrum", "pyagrum")
-    model = library.fastBN("size[1,3]->age{low|high}->score[0,10,20]")
-    net = pm.BayesNet.from_pyagrum(model)
-    domain = net.network_.domain
-    assert domain["size"].categories == ("1", "2", "3")
-    assert domain["age"].categories == ("low", "high")
-    assert domain["score"].categories == tuple(model.variable("score").labels())
-    assert_same(pm.BayesNet.from_pyagrum(net.to_pyagrum()).network_, net.network_)
 
 
 def test_structures_through_networkx(ours: pm.BayesNet, network: BayesNet):
@@ -149,7 +129,6 @@ def test_what_is_no_model_is_refused():
     for wrong, method in (
         (empty, pm.BayesNet.from_pgmpy),
         ({"a": []}, pm.BayesNet.from_pgmpy),
-        (empty, pm.BayesNet.from_pyagrum),
         ("no-such-file.bif", pm.BayesNet.from_bif),
         ("network {", pm.BayesNet.from_bif),
         (3, pm.BayesNet.from_bif),

@@ -10,12 +10,9 @@ Also here:
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from types import ModuleType
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +23,6 @@ from pramana_core.domain import Domain
 from pramana_core.errors import (
     DomainError,
     LimitExceeded,
-    NotInstalled,
     NotStochastic,
     OptionError,
     UnknownVariable,
@@ -84,46 +80,13 @@ class BayesNet:
 
         Raises:
             UnknownVariable: a name that is not a node.
-            LimitExceeded: an intermediate table would have more than `MARGINAL_LIMIT` cells.
+            LimitExceeded: see `eliminate`.
         """
         for name in names:
             if name not in self._numbers:
                 meant = did_you_mean([name], self._numbers)
                 raise UnknownVariable(f"The network has no node {name!r}{meant}.", where=name)
-        if self.domain.project(names).size > MARGINAL_LIMIT:
-            raise LimitExceeded(
-                f"The marginal over {len(names)} nodes has more than {MARGINAL_LIMIT} cells.",
-                remedy="Ask for fewer nodes at once.",
-            )
-        relevant = self.ancestors(names)
-        factors = [
-            (self.tables[node], [*self.structure.parents[node], node])
-            for node in self.structure.order
-            if node in relevant
-        ]
-        # Eliminate, each time, the node whose elimination makes the smallest table.
-        for _ in range(len(relevant) - len(set(names))):
-            scopes = [scope for _, scope in factors]
-            node = min(
-                sorted(relevant - set(names)),
-                key=lambda n: (self._cost(n, scopes), self._numbers[n]),
-            )
-            relevant.discard(node)
-            touching = [factor for factor in factors if node in factor[1]]
-            left = sorted({n for _, scope in touching for n in scope} - {node})
-            if self.domain.project([*left, node]).size > MARGINAL_LIMIT:
-                raise LimitExceeded(
-                    f"The marginal over {list(names)} needs a table over {left}, which is larger"
-                    f" than {MARGINAL_LIMIT} cells.",
-                )
-            factors = [factor for factor in factors if node not in factor[1]]
-            factors.append((_product(touching, left), left))
-        return _product(factors, list(names))
-
-    def _cost(self, node: str, scopes: list[list[str]]) -> int:
-        return self.domain.project(
-            sorted({n for scope in scopes if node in scope for n in scope})
-        ).size
+        return eliminate(self, tuple(names), {}, 1)[0][0]
 
     def ancestors(self, names: Sequence[str]) -> set[str]:
         """Return some nodes and all that lead to them."""
@@ -150,16 +113,6 @@ class BayesNet:
             u = rng.random(records)
             drawn[node] = (u[:, None] >= bounds).sum(axis=-1, dtype=np.uint32)
         return {node: drawn[node] for node in self.structure.nodes}
-
-
-def _product(factors: Sequence[tuple[Tensor, Sequence[str]]], names: list[str]) -> Tensor:
-    """Multiply factors and sum out all but `names`."""
-    letters = {n: i for i, n in enumerate(sorted({n for _, scope in factors for n in scope}))}
-    operands: list[Any] = []
-    for table, scope in factors:
-        operands += [table, [letters[n] for n in scope]]
-    product: Tensor = np.einsum(*operands, [letters[n] for n in names], optimize="greedy")
-    return product
 
 
 def families(network: BayesNet) -> Iterator[tuple[str, list[str]]]:
@@ -205,12 +158,6 @@ def kl_divergence(reference: BayesNet, model: BayesNet) -> float:
 
 
 # Questions to a Bayesian network: the distribution of some nodes, given what is known of others.
-#
-# Exact inference is the work of pyAgrum (lazy propagation in a junction tree), which the optional
-# extra `inference` installs. It is imported when the first question is asked.
-
-CLIQUE_CELLS = 1 << 22
-"""Cells that all tables of the junction tree may have together; each takes about 25 bytes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,71 +198,22 @@ def posterior(
         UnknownCategory: evidence that its node cannot show.
         OptionError: an empty query, a node asked for twice, a node both asked for and known, or
             evidence that has probability zero in this network.
-        LimitExceeded: the network is too densely linked for exact inference in `CLIQUE_CELLS`.
-        NotInstalled: the extra `inference` is not installed.
+        LimitExceeded: see `eliminate`.
     """
     known = dict(evidence or {})
-    domain = network.domain.project(network.structure.nodes)
+    nodes = network.domain.project(network.structure.nodes)
     _require_question(list(query), known)
-    asked = domain.project(query)
-    codes = {domain.axis(name): domain[name].code(label) for name, label in known.items()}
-    library = load_pyagrum()
-    propagation = library.LazyPropagation(peer(library, network, domain))
-    for node, code in codes.items():
-        propagation.addEvidence(node, code)
-    targets = {domain.axis(name) for name in query}
-    propagation.addJointTarget(targets)
-    _require_small(propagation, domain)
-    probability = _evidence_probability(library, propagation, known)
-    answer = propagation.jointPosterior(targets)
-    # The library names its axes from the last to the first.
-    order = [int(name) for name in reversed(answer.names)]
-    axes = [order.index(domain.axis(name)) for name in query]
-    return Posterior(asked, known, np.transpose(answer.toarray(), axes), probability)
-
-
-def load_pyagrum() -> ModuleType:
-    """Import the library of the extra `inference`. Raises NotInstalled."""
-    try:
-        with warnings.catch_warnings():
-            # Its extension types have no module name, which Python warns of at their first import.
-            warnings.simplefilter("ignore", DeprecationWarning)
-            import pyagrum
-    except ImportError:
-        raise NotInstalled(
-            "Questions to a network need pyAgrum, which is not installed here.",
-            where="inference",
-            remedy="Install the extra: pip install 'pramana[inference]'.",
-        ) from None
-    library: ModuleType = pyagrum
-    return library
-
-
-def peer(library: ModuleType, network: BayesNet, domain: Domain, *, labelled: bool = False) -> Any:
-    """Return the network in the library's form.
-
-    Args:
-        library: what `load_pyagrum` returned.
-        network: the network.
-        domain: its nodes, in the order of the library's numbers.
-        labelled: whether nodes and categories are called by their names; else by their numbers.
-    """
-    made = library.BayesNet()
-    called = {v.name: v.name if labelled else str(axis) for axis, v in enumerate(domain)}
-    for variable in domain:
-        name = called[variable.name]
-        if labelled:
-            made.add(library.LabelizedVariable(name, "", list(variable.categories)))
-        else:
-            made.add(library.RangeVariable(name, "", 0, variable.size - 1))
-    for parent, child in network.structure.links:
-        made.addArc(domain.axis(parent), domain.axis(child))
-    for node, parents in network.structure.families:
-        table = made.cpt(domain.axis(node))
-        scope = [called[name] for name in (*parents, node)]
-        axes = [scope.index(name) for name in reversed(table.names)]
-        table[:] = np.ascontiguousarray(network.tables[node].transpose(axes), dtype=np.float64)
-    return made
+    asked = nodes.project(query)
+    codes = {name: np.array([nodes[name].code(label)]) for name, label in known.items()}
+    shares, logs = eliminate(network, tuple(query), codes, 1)
+    if np.isneginf(logs[0]):
+        said = ", ".join(f"{name}={label}" for name, label in known.items())
+        raise OptionError(
+            f"In this network {said} has probability zero; nothing follows from it.",
+            where=", ".join(known),
+            remedy="Leave out or change part of what is given.",
+        )
+    return Posterior(asked, known, shares[0], math.exp(logs[0]))
 
 
 def _require_question(query: list[str], known: Mapping[str, str]) -> None:
@@ -330,33 +228,6 @@ def _require_question(query: list[str], known: Mapping[str, str]) -> None:
             f"{both} are both asked for and given.",
             where=", ".join(both),
             remedy="Ask for other nodes, or do not give these.",
-        )
-
-
-def _evidence_probability(library: ModuleType, propagation: Any, known: Mapping[str, str]) -> float:
-    try:
-        probability = float(propagation.evidenceProbability())
-    except library.IncompatibleEvidence:  # zero by the zeros of the tables alone
-        probability = 0.0
-    if probability <= 0:
-        said = ", ".join(f"{name}={label}" for name, label in known.items())
-        raise OptionError(
-            f"In this network {said} has probability zero; nothing follows from it.",
-            where=", ".join(known),
-            remedy="Leave out or change part of what is given.",
-        )
-    return probability
-
-
-def _require_small(propagation: Any, domain: Domain) -> None:
-    tree = propagation.junctionTree()
-    cliques = (tree.clique(clique) for clique in tree.nodes())
-    cells = sum(math.prod(domain.shape[node] for node in clique) for clique in cliques)
-    if cells > CLIQUE_CELLS:
-        raise LimitExceeded(
-            f"To answer this exactly takes tables of {cells} cells; {CLIQUE_CELLS} are allowed.",
-            where="of",
-            remedy="Ask for fewer nodes at once, give more evidence, or sample the network.",
         )
 
 
@@ -421,7 +292,7 @@ def _answer(
     for number, pattern in enumerate(patterns):
         rows = np.flatnonzero(of.ravel() == number)
         known = {name: distinct[rows, i] for i, name in enumerate(codes) if not pattern[i]}
-        shares[rows], logs[rows] = _of_pattern(network, asked, known, len(rows))
+        shares[rows], logs[rows] = eliminate(network, asked, known, len(rows))
     return shares[where], logs[where]
 
 
@@ -437,25 +308,39 @@ def _distinct(table: _Rows, sizes: _Rows) -> tuple[_Rows, _Rows]:
     return first, where
 
 
-def _of_pattern(
-    network: BayesNet, asked: tuple[str, ...], known: Mapping[str, _Rows], records: int
+def eliminate(
+    network: BayesNet, keep: tuple[str, ...], known: Mapping[str, _Rows], records: int
 ) -> tuple[Tensor, Tensor]:
-    """Answer records that lack the same nodes."""
-    relevant = network.ancestors([*known, *asked])
-    free = {name for name in relevant if name not in known and name not in asked}
-    order, widest = _order(network, relevant, known, free)
-    widest = max(widest, network.domain.project(asked).size)
+    """Sum out all nodes but some, given what each record shows of others.
+
+    Args:
+        network: the network.
+        keep: nodes, each once.
+        known: codes of other nodes, (records,) each.
+        records: how many.
+
+    Returns:
+        the joint distribution of `keep` for each record, shape (records, nodes' sizes...), NaN for
+        what is impossible; and the log-probability of what is known, (records,).
+
+    Raises:
+        LimitExceeded: a table would have more than `MARGINAL_LIMIT` cells.
+    """
+    relevant = network.ancestors([*known, *keep])
+    order, widest = _order(network, relevant, known, relevant - {*known, *keep})
+    widest = max(widest, network.domain.project(keep).size)
     if widest > MARGINAL_LIMIT:
         raise LimitExceeded(
-            f"What records lack is summed out in tables of {widest} cells; {MARGINAL_LIMIT} are"
-            " allowed.",
-            remedy="Give more of the columns, or ask for fewer nodes at once.",
+            f"To answer this exactly takes tables of {widest} cells; {MARGINAL_LIMIT} are allowed.",
+            where="of",
+            remedy="Ask for fewer nodes at once, give more of the others, or sample the network.",
         )
-    parts = list(_chunks(records, max(1, AT_ONCE // widest)))
-    found = []
-    for part in parts:
-        here = {name: column[part] for name, column in known.items()}
-        found.append(_Product.of(network, relevant, here, part.stop - part.start).sum(order, asked))
+    most = max(1, AT_ONCE // widest)
+    parts = [slice(start, min(records, start + most)) for start in range(0, records, most)]
+    found = [
+        _summed(_factors(network, relevant, known, part), order, keep, part.stop - part.start)
+        for part in parts
+    ]
     shares, logs = zip(*found, strict=True)
     return np.concatenate(shares), np.concatenate(logs)
 
@@ -464,15 +349,17 @@ def _order(
     network: BayesNet, relevant: set[str], known: Mapping[str, _Rows], free: set[str]
 ) -> tuple[list[str], int]:
     """Return an order of elimination, the smallest table first, and the size of the largest."""
-    families = (network.structure.parents[node] for node in relevant)
-    scopes = [
-        {*parents, node} - set(known) for node, parents in zip(relevant, families, strict=True)
-    ]
+    scopes = [{*network.structure.parents[node], node} - set(known) for node in relevant]
     numbers = {node: place for place, node in enumerate(network.structure.nodes)}
+
+    def cost(node: str) -> int:
+        touched = set().union(*(scope for scope in scopes if node in scope))
+        return math.prod(network.domain[name].size for name in touched)
+
     order: list[str] = []
     widest, left = 1, set(free)
     while left:
-        costs = {node: _cost(network, node, scopes) for node in left}
+        costs = {node: cost(node) for node in left}
         node = min(left, key=lambda name: (costs[name], numbers[name]))
         widest = max(widest, costs[node])
         joined = set().union(*(scope for scope in scopes if node in scope)) - {node}
@@ -482,71 +369,65 @@ def _order(
     return order, widest
 
 
-def _cost(network: BayesNet, node: str, scopes: Sequence[set[str]]) -> int:
-    """Return the cells of the table that the elimination of a node takes."""
-    touched = set().union(*(scope for scope in scopes if node in scope))
-    return math.prod(network.domain[name].size for name in touched)
+_Factor = tuple[Tensor, list[str]]
+"""A table of each record, (records, sizes...), and the nodes of its axes."""
 
 
-def _chunks(records: int, most: int) -> Iterator[slice]:
-    for start in range(0, records, most):
-        yield slice(start, min(records, start + most))
+def _factors(
+    network: BayesNet, relevant: set[str], known: Mapping[str, _Rows], part: slice
+) -> list[_Factor]:
+    """Return the tables of some nodes, each at what records show."""
+    factors: list[_Factor] = []
+    for node in sorted(relevant):
+        scope = [*network.structure.parents[node], node]
+        seen = [axis for axis, name in enumerate(scope) if name in known]
+        # In one order in memory, so that sums round alike whoever made the table.
+        table = np.moveaxis(np.ascontiguousarray(network.tables[node]), seen, range(len(seen)))
+        rows = table[tuple(known[scope[axis]][part] for axis in seen)]
+        if not seen:
+            rows = np.broadcast_to(rows, (part.stop - part.start, *rows.shape))
+        factors.append((rows, [name for name in scope if name not in known]))
+    return factors
 
 
-@dataclass
-class _Product:
-    """Factors of (records, nodes...), whose product is wanted; `logs` is what was taken out."""
+def _summed(
+    factors: list[_Factor], order: Sequence[str], keep: tuple[str, ...], records: int
+) -> tuple[Tensor, Tensor]:
+    """Sum the product of factors over nodes in an order; see `eliminate`.
 
-    records: int
-    logs: Tensor
-    factors: list[tuple[Tensor, list[str]]] = field(default_factory=list)
+    The largest entry of each factor and record is taken out, so that no product underflows.
+    """
+    logs = np.zeros(records)
+    scaled: list[_Factor] = []
 
-    @classmethod
-    def of(
-        cls, network: BayesNet, relevant: set[str], known: Mapping[str, _Rows], records: int
-    ) -> _Product:
-        """Return the tables of some nodes, each at what records show."""
-        made = cls(records, np.zeros(records))
-        for node in sorted(relevant):
-            scope = [*network.structure.parents[node], node]
-            seen = [axis for axis, name in enumerate(scope) if name in known]
-            # In one order in memory, so that sums round alike whoever made the table.
-            table = np.moveaxis(np.ascontiguousarray(network.tables[node]), seen, range(len(seen)))
-            rows = table[tuple(known[scope[axis]] for axis in seen)]
-            if not seen:
-                rows = np.broadcast_to(rows, (records, *rows.shape))
-            made.add(rows, [name for name in scope if name not in known])
-        return made
-
-    def add(self, rows: Tensor, scope: list[str]) -> None:
-        """Take a factor in, its largest entry of each record taken out."""
-        top = rows.reshape(self.records, -1).max(axis=1)
+    def add(rows: Tensor, scope: list[str]) -> None:
+        nonlocal logs
+        top = rows.reshape(records, -1).max(axis=1)
         with np.errstate(divide="ignore"):
-            self.logs += np.log(top)
+            logs = logs + np.log(top)
         if scope:
             divisor = np.where(top > 0, top, 1.0).reshape(-1, *(1 for _ in scope))
-            self.factors.append((rows / divisor, scope))
+            scaled.append((rows / divisor, scope))
 
-    def sum(self, order: Sequence[str], asked: tuple[str, ...]) -> tuple[Tensor, Tensor]:
-        """Sum the product over nodes, in that order; return shares of those asked, and its log."""
-        for node in order:
-            touching = [factor for factor in self.factors if node in factor[1]]
-            self.factors = [factor for factor in self.factors if node not in factor[1]]
-            left = sorted({name for _, scope in touching for name in scope} - {node})
-            self.add(_multiplied(touching, left), left)
-        if not asked:
-            return np.ones(self.records), self.logs
-        whole = _multiplied(self.factors, list(asked))
-        axes = tuple(range(1, whole.ndim))
-        total = whole.sum(axis=axes, keepdims=True)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            logs = self.logs + np.log(total.ravel())
-            shares = whole / total
-        shares[~np.isfinite(logs)] = np.nan
-        return shares, logs
+    for rows, scope in factors:
+        add(rows, scope)
+    for node in order:
+        touching = [factor for factor in scaled if node in factor[1]]
+        scaled = [factor for factor in scaled if node not in factor[1]]
+        left = sorted({name for _, scope in touching for name in scope} - {node})
+        add(_multiplied(touching, left), left)
+    if not keep:
+        return np.ones(records), logs
+    whole = _multiplied(scaled, list(keep))
+    total = whole.sum(axis=tuple(range(1, whole.ndim)), keepdims=True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = logs + np.log(total.ravel())
+        shares = whole / total
+    shares[~np.isfinite(logs)] = np.nan
+    return shares, logs
 
 
-def _multiplied(factors: Sequence[tuple[Tensor, list[str]]], names: list[str]) -> Tensor:
+def _multiplied(factors: Sequence[_Factor], names: list[str]) -> Tensor:
     """Multiply factors record by record and sum out all but `names`."""
     letters = {
         name: place

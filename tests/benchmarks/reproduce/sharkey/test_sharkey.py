@@ -11,9 +11,8 @@ import pandas as pd
 import pytest
 
 from benchmarks.reproduce.engine import Setting
-from benchmarks.reproduce.run import png, select
-from benchmarks.reproduce.sharkey import cells as sharkey_cells
-from benchmarks.reproduce.sharkey import choice, figures
+from benchmarks.reproduce.run import select
+from benchmarks.reproduce.sharkey import figures
 from benchmarks.reproduce.sharkey.cells import (
     PUBLISHED,
     REQUIREMENTS,
@@ -25,11 +24,6 @@ from benchmarks.reproduce.sharkey.cells import (
     taxonomies,
     value,
 )
-from benchmarks.reproduce.sharkey.choice import FoldTrials, source_of
-from pramana.simulate.model_sharing_options import SimulationOptions
-from pramana.simulate.model_sharing_simulation import PreparedTable
-from pramana.simulate.model_sharing_tables import sharing_table
-from pramana_core.plan import Plan
 
 DATA = Path(os.environ.get("PRAMANA_DATA", "../shared/data"))
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="the public tables are not there")
@@ -37,7 +31,7 @@ needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="the public tables are
 
 def test_a_papers_name_stands_for_its_experiments():
     names = [e.name for e in select(["sharkey"])]
-    assert names == ["sharkey-5", "sharkey-6", "sharkey-7", "sharkey-choice"]
+    assert names == ["sharkey-5", "sharkey-6", "sharkey-7"]
 
 
 def test_every_requirement_of_the_paper_has_recorded_levels():
@@ -118,36 +112,3 @@ def test_cells_are_simulated_with_their_deviations():
     assert list(found["folds"]) == [2, 2]
     assert (found["accuracy"] > found["majority"]).all()
     assert found["accuracy_sd"].notna().all()
-
-
-def test_randomized_records_are_held_out_fold_by_fold_as_trees_are():
-    """Every run has the records of its fold, and tests those that trees are tested with."""
-    cells = {"a": list("xyz" * 8), "b": list("01" * 12), "class": list("npnn" * 6)}
-    table = sharing_table(pd.DataFrame(cells).replace({"0": "no", "1": "yes"}), "class", "t")
-    kept, source = PreparedTable(table), source_of(table)
-    parts = tuple(kept.folds(SimulationOptions(folds=5, owners=1)))
-    plan = Plan.unrandomized(source.domain)
-    trials = FoldTrials(source, plan, 24, 5, 1, holdout=0.2, parts=parts)
-    for fold, trial in zip(parts, trials, strict=True):
-        assert (trial.held_out["class"] == kept.codes[fold.test]).all()
-        of_class = np.bincount(kept.codes[fold.train], minlength=2)
-        assert (trial.true.table(["class"]) == of_class).all()
-        assert (trial.reported.table(["class"]) == of_class).all()
-    numbers = sharing_table(
-        pd.DataFrame({"a": list("123456"), "class": list("npnpnp")}), "class", "t"
-    )
-    with pytest.raises(TypeError, match="numbers"):
-        source_of(numbers)
-
-
-@needs_data
-@pytest.mark.slow
-@pytest.mark.calibration
-def test_the_choice_runs_and_draws(monkeypatch):
-    few = {"LEAST": (5,), "DIVERSITIES": ((10.0, 3),), "EPSILONS": (1.0,), "GAMMAS": (19.0,)}
-    for name, values in few.items():
-        monkeypatch.setattr(choice, name, values)
-    monkeypatch.setattr(sharkey_cells, "QUICK_RECORDS", 400)
-    result = choice.run(Setting(seed=1, data=DATA, quick=True))
-    assert png("x", "y", result.draw, result.height).startswith(b"\x89PNG")
-    assert all(f.text for f in result.findings)

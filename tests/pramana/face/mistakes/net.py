@@ -242,9 +242,5 @@ MISTAKES: Mistakes = {
             ),
             "model … 'a' … no table",
         ),
-        "a frame for a model of pyAgrum": (
-            lambda: pm.BayesNet.from_pyagrum(pm.example("berkeley")),
-            "model … pyAgrum … DataFrame",
-        ),
     },
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import sys
 
 import numpy as np
 import pytest
@@ -11,7 +10,6 @@ import pytest
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import (
     LimitExceeded,
-    NotInstalled,
     OptionError,
     PramanaError,
     UnknownCategory,
@@ -152,15 +150,7 @@ def test_what_takes_too_large_a_table_is_refused_before_it_is_made(
     monkeypatch: pytest.MonkeyPatch,
 ):
     network = random_network(1)
-    monkeypatch.setattr(inference, "CLIQUE_CELLS", network.domain.size - 1)
+    monkeypatch.setattr(inference, "MARGINAL_LIMIT", network.domain.size - 1)
     with pytest.raises(LimitExceeded, match=f"{network.domain.size} cells"):
         posterior(network, network.structure.nodes)
     assert posterior(network, ["node 0"]).probabilities.shape == (network.domain["node 0"].size,)
-
-
-def test_without_the_extra_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setitem(sys.modules, "pyagrum", None)
-    with pytest.raises(NotInstalled) as caught:
-        posterior(ZERO, ["b"])
-    assert "pramana[inference]" in str(caught.value.remedy)
-    assert (caught.value.code, caught.value.exit_code) == ("not-installed", 4)

@@ -240,32 +240,6 @@ def test_unrefined_it_is_k2(seed: int, most: int):
     assert found == naive_k2(judge.score, order, most)
 
 
-def test_unrefined_it_is_the_k2_of_an_independent_library(tmp_path, pyagrum):
-    """Whose K2 score is the Bayesian one with alpha = 1."""
-    for seed in (0, 1, 2):
-        marginals = random_marginals(seed, 0.0, records=800)
-        order = tuple(np.random.default_rng(seed).permutation(MIXED.names))
-        lines = [",".join(MIXED.names)]
-        counts = marginals.marginal(MIXED.names).counts
-        for cell in np.ndindex(*MIXED.shape):
-            row = ",".join(v.categories[i] for v, i in zip(MIXED, cell, strict=True))
-            lines += [row] * round(counts[cell])
-        file = tmp_path / f"records{seed}.csv"
-        file.write_text("\n".join(lines))
-        template = pyagrum.BayesNet()
-        for variable in MIXED:
-            template.add(pyagrum.LabelizedVariable(variable.name, "", list(variable.categories)))
-        learner = pyagrum.BNLearner(str(file), template)
-        learner.useScoreK2()
-        learner.useK2([template.idFromName(name) for name in order])
-        learner.setMaxIndegree(2)
-        net = learner.learnBN()
-        theirs = {n: {net.variable(i).name() for i in net.parents(n)} for n in MIXED.names}
-        judge = PlainJudge(marginals, Scoring("bayesian"))
-        ours = k2(judge, Search(order, 2, refine=False), order, quiet)
-        assert ours == theirs
-
-
 @pytest.mark.parametrize("refine", [True, False])
 @pytest.mark.parametrize("name", ["likelihood", "bayesian"])
 def test_orders_and_limits_are_kept_to(refine: bool, name: str):
