@@ -26,7 +26,6 @@ OLDEST = "Prescott"
 _TABLE = "--table table.csv --target v1"
 NOTEBOOK = "tests/docs/test_notebooks.py::test_a_notebook_prints_what_is_stored[custodian]"
 FORMERLY = (
-    "tests/pins/test_pinned_wire.py::test_a_site_files_channels[invariant]",
     *(
         f"tests/pins/test_pinned_figures.py::test_figures[{name}]"
         for name in ("ma-6.1", "ma-3.1.2")
