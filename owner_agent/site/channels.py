@@ -28,7 +28,6 @@ from owner_agent.site.protection import (
     require_expressible,
     require_known,
     require_listable,
-    require_multipliable,
     require_size,
 )
 from pramana_core.alike import did_you_mean, first_few
@@ -46,7 +45,6 @@ from pramana_core.channels import (
     StructuralZeros,
     Transition,
     most_accurate,
-    require_prior,
 )
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import ChannelError, NotStochastic, OptionError, UnknownVariable
@@ -265,29 +263,6 @@ class MatrixSpec(ChannelSpec):
         return channel
 
 
-class InvariantSpec(ChannelSpec):
-    """A symmetric channel made to leave a public prior as it is."""
-
-    one_of: ClassVar[tuple[str, ...]] = ("p", "gamma")
-    kind: Literal["invariant"]
-    p: Number | None = None
-    gamma: Number | None = None
-    prior: tuple[Number, ...]
-
-    def transition(self, variables: tuple[Variable, ...]) -> Transition:
-        """Return the channel over the variables' product. Raises OptionError for the prior."""
-        size = Domain(variables).size
-        require_multipliable(size)
-        if require_prior(self.prior, size).min() <= 0:
-            raise OptionError(
-                "The prior gives a category no probability, so that it would never be reported.",
-                where="prior",
-                remedy="Give every category a positive probability.",
-            )
-        base = SymmetricSpec(kind="symmetric", p=self.p, gamma=self.gamma)
-        return Dense.invariant(base.symmetric(size), self.prior)
-
-
 class GroupedSpec(Replacing):
     """Groups of categories; inside its group a category is replaced as by `symmetric`.
 
@@ -406,7 +381,6 @@ AnyChannel = Annotated[
     | BinarySpec
     | TernarySpec
     | MatrixSpec
-    | InvariantSpec
     | GroupedSpec
     | StructuralZerosSpec
     | MaskSpec

@@ -321,10 +321,6 @@ class Replacing(Amplified):
         return Symmetric.from_gamma(size, self.amplification)
 
 
-INVARIANT_SIZE = 1 << 10
-"""An invariant matrix is a product of two, rounded row by row: about a second at this size."""
-
-
 def labels(variables: tuple[Variable, ...]) -> dict[str, int]:
     """Return the code of every combination of categories, written `a*b` in a joint block.
 
@@ -374,11 +370,6 @@ def require_listable(size: int) -> None:
         ChannelError: it has more than `LISTED_ENTRIES` entries.
     """
     _require_at_most(math.isqrt(LISTED_ENTRIES), size, "a matrix can be listed for")
-
-
-def require_multipliable(size: int) -> None:
-    """Refuse to make an invariant matrix of a size that takes long. Raises ChannelError."""
-    _require_at_most(INVARIANT_SIZE, size, "an invariant matrix can be computed for")
 
 
 def require_expressible(size: int) -> None:

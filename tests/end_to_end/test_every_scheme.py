@@ -86,7 +86,7 @@ channel = { kind = "random-gamma-diagonal", gamma = 9, share = 0.25 }
 name = "vote"
 categories = ["a", "b", "c"]
 sensitive = true
-channel = { kind = "invariant", p = 0.3, prior = [0.5, 0.3, 0.2] }
+channel = { kind = "symmetric", p = 0.3 }
 """
 
 NAMES = (

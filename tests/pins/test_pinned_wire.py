@@ -123,10 +123,6 @@ FAMILIES: dict[str, tuple[tuple[Variable, ...], Transition]] = {
         (A,),
         Dense.from_probabilities([[0.6, 0.3, 0.1], [0.1, 0.2, 0.7]]),
     ),
-    "invariant": (
-        (B,),
-        Dense.invariant(Symmetric.from_probability(3, 0.3), [0.5, 0.25, 0.25]),
-    ),
     "dense-joint": (
         (A, C),
         Dense.from_probabilities(
@@ -379,7 +375,6 @@ SITE_CHANNELS = {
     "symmetric-epsilon": '{ kind = "symmetric", epsilon = 1.5 }',
     "gamma-diagonal": '{ kind = "gamma-diagonal", gamma = 19 }',
     "random-gamma-diagonal": '{ kind = "random-gamma-diagonal", gamma = 19, share = 0.1 }',
-    "invariant": '{ kind = "invariant", gamma = 5, prior = [0.5, 0.2, 0.1, 0.1, 0.1] }',
     "grouped": '{ kind = "grouped", groups = [["c", "a"], ["b", "e", "d"]], epsilon = 1 }',
     "structural-zeros": '{ kind = "structural-zeros", impossible = ["d", "b"], p = 0.3 }',
     "mask": '{ kind = "mask", gamma = 9 }',

@@ -40,9 +40,6 @@ _ROW_SUM_TOLERANCE = 1e-9
 
 _Few = Len(2, CATEGORIES)
 
-_PRODUCT_DIGITS = 12
-"""Products of matrices are exact to so many digits on every processor."""
-
 
 @dataclass(frozen=True)
 class Dense(ListedTransition, UnitTransition):
@@ -109,36 +106,6 @@ class Dense(ListedTransition, UnitTransition):
     def from_units(cls, units: Units) -> Dense:
         """Build from a matrix of integers over `RESOLUTION`."""
         return cls(tuple(tuple(int(u) for u in row) for row in units))
-
-    @classmethod
-    def invariant(cls, channel: Transition, prior: Sequence[float]) -> Dense:
-        """Build a channel that leaves a prior as it is: reports are distributed like the truth.
-
-        The channel is applied, and each report replaced by a truth drawn from its posterior under
-        the prior: R[k, l] = sum_m P[k, m] prior_l P[l, m] / (P' prior)_m. Then prior R = prior, up
-        to the rounding to 2^-32. The prior is published by the matrix, so it must be one that may
-        be known, not the table's own counts.
-
-        Args:
-            channel: any K x L channel.
-            prior: a probability for each of the K categories.
-
-        Raises:
-            OptionError: the prior is not a distribution over the K categories.
-        """
-        weights = require_prior(prior, channel.shape[0])
-        matrix = channel.matrix()
-        reported = weights @ matrix
-        back = np.divide(
-            (weights[:, None] * matrix).T,
-            reported[:, None],
-            out=np.zeros(matrix.T.shape),
-            where=reported[:, None] > 0,
-        )
-        # A report that the prior makes impossible is left as it is: the truth behind it is, too.
-        for index in np.flatnonzero(reported == 0):
-            back[index, np.argmax(matrix[:, index])] = 1.0
-        return cls.from_probabilities(np.round(matrix @ back, _PRODUCT_DIGITS).tolist())
 
     @cached_property
     def _units(self) -> Units:

@@ -42,7 +42,7 @@ from pramana_core.marginals.counts import (
     tabulate,
 )
 from pramana_core.marginals.passes import CountedRecords
-from pramana_core.marginals.support_counts import excess_of
+from pramana_core.marginals.support_counts import excess_of, weighted_sum
 from pramana_core.plan import Plan
 from pramana_core.progress import Tick
 
@@ -227,11 +227,11 @@ class CombinedSubpopulation:
         factors = np.ones(len(tables))
         if self.weights is not None:
             factors = self.weights.of_table([*self.given, *variables])
-        counts: Tensor = np.tensordot(factors, [table.counts for table in tables], 1)
+        counts = weighted_sum(factors, [table.counts for table in tables])
         records = sum(table.records for table in tables)
         moments = [t.covariance(population=False) + np.diag(t.counts.ravel()) for t in tables]
         excess = excess_of(factors, [table.records for table in tables])
-        products: Tensor = np.tensordot(np.square(factors), moments, 1)
+        products = weighted_sum(np.square(factors), moments)
         products -= excess / records * np.outer(counts, counts)
         laws = [getattr(table, "laws", ()) for table in tables]
         if not all(laws):

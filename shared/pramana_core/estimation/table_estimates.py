@@ -33,7 +33,7 @@ from pramana_core.marginals.score_interval import (
     score_interval,
     variance_of,
 )
-from pramana_core.marginals.support_counts import excess_of
+from pramana_core.marginals.support_counts import excess_of, weighted_sum
 
 _NUMBERS = (
     "count",
@@ -345,7 +345,7 @@ class CombinedTable(Estimates):
     def of(cls, tables: Sequence[Estimates], factors: Tensor | None = None) -> CombinedTable:
         """Return the sum of some tables over the same variables, each times its factor."""
         factors = np.ones(len(tables)) if factors is None else factors
-        counts: Tensor = np.tensordot(factors, [table.counts for table in tables], 1)
+        counts = weighted_sum(factors, [table.counts for table in tables])
         records = sum(table.records for table in tables)
         return cls(tables[0].domain, counts, records, tuple(tables), factors)
 
@@ -364,10 +364,7 @@ class CombinedTable(Estimates):
 
     def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
         """Return the counts in bootstrap samples of each stratum (see `MarginalTable`)."""
-        total: Tensor = np.tensordot(
-            self.factors, [table.resampled(draws, rng) for table in self.tables], 1
-        )
-        return total
+        return weighted_sum(self.factors, [table.resampled(draws, rng) for table in self.tables])
 
     def second_moments(self, summed: Sequence[str]) -> Moments:
         """Return the sums of W^2, W V and V^2 over all reports (see `MarginalTable`)."""
@@ -389,8 +386,7 @@ class CombinedTable(Estimates):
         return Tilt.pooled(tilts, self.factors, self.counts / self.records)
 
     def _squares(self, moments: Sequence[Tensor]) -> Tensor:
-        total: Tensor = np.tensordot(np.square(self.factors), list(moments), 1)
-        return total
+        return weighted_sum(np.square(self.factors), moments)
 
     @property
     def _excess(self) -> float:

@@ -23,7 +23,7 @@ from pramana_core.domain import Domain
 from pramana_core.estimation.axes import axes_of
 from pramana_core.marginals.counts import Tensor
 from pramana_core.marginals.score_interval import MORE
-from pramana_core.marginals.support_counts import Indices, Item
+from pramana_core.marginals.support_counts import Indices, Item, weighted_sum
 from pramana_core.plan import Plan
 
 _LEAST = 1e-12
@@ -75,8 +75,7 @@ class SourceWeights:
     def _factors(self, variances: Tensor) -> Tensor:
         """Return the factors for variances of shape (sources, ...)."""
         precise = variances.min(axis=0) / variances
-        whole: Tensor = np.tensordot(self.records, precise, 1)
-        return np.asarray(self.records.sum() * precise / whole)
+        return np.asarray(self.records.sum() * precise / weighted_sum(self.records, precise))
 
     def _variances(
         self, names: Sequence[str], cells: Mapping[str, Indices] | None = None

@@ -220,7 +220,12 @@ def excess_of(factors: Floats, records: Sequence[float]) -> Floats:
         records: of each source.
     """
     share = np.array(records) / sum(records)
-    return np.asarray(np.tensordot(share, np.square(factors - 1.0), 1))
+    return weighted_sum(share, np.square(factors - 1.0))
+
+
+def weighted_sum(factors: Floats, parts: Sequence[Floats] | Floats) -> Floats:
+    """Return the sum of parts, each times its factor; of two parts in any order the same bits."""
+    return _sum([factor * part for factor, part in zip(factors.tolist(), parts, strict=True)])
 
 
 def _shared(counts: Floats) -> Floats:

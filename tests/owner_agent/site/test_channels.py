@@ -78,16 +78,6 @@ from tests.places import ROOT
             RandomSymmetric.around_gamma(3, 19.0, 0.1),
         ),
         (
-            "invariant, gamma = 5, prior = [0.5, 0.25, 0.25]",
-            "abc",
-            Dense.invariant(Symmetric.from_gamma(3, 5), [0.5, 0.25, 0.25]),
-        ),
-        (
-            "invariant, p = 0.3, prior = [0.4, 0.6]",
-            "ab",
-            Dense.invariant(Symmetric.from_probability(2, 0.3), [0.4, 0.6]),
-        ),
-        (
             'structural-zeros, impossible = ["d", "b"], p = 0.3',
             "abcd",
             StructuralZeros(4, (1, 3), Symmetric.from_probability(2, 0.3)),
@@ -176,9 +166,6 @@ def test_every_kind_of_channel(tmp_path, channel, categories, expected):
             "share must be between 0 and 1, not 1.5",
         ),
         ("random-gamma-diagonal, gamma = 19", NotStochastic, "not probabilities"),
-        ("invariant, p = 0.2, prior = [0.5, 0.6]", OptionError, "2 that sum to 1.1"),
-        ("invariant, p = 0.2, prior = [1.0]", OptionError, "1 that sum to 1"),
-        ("invariant, p = 0.2, prior = [1.0, 0.0]", OptionError, "gives a category no probability"),
         (
             'structural-zeros, impossible = ["z"], p = 0.1',
             UnknownCategory,
@@ -309,12 +296,6 @@ def test_a_large_subset_is_a_mixture(tmp_path):
         ),
         ('grouped, groups = [["0*0"]], p = 0.1', (100, 100), ChannelError, "listed"),
         ('structural-zeros, impossible = ["0*0"], p = 0.1', (100, 100), ChannelError, "listed"),
-        (
-            "invariant, p = 0.1, prior = [1.0]",
-            (25, 41),
-            ChannelError,
-            "There are 1025 .* the 1024 that an invariant matrix can be computed for",
-        ),
         ("mask, p = 0.9", (17,), ChannelError, "16 categories are the most"),
     ],
 )

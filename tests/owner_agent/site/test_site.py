@@ -125,11 +125,6 @@ def good(words):
         ),
         (HEAD + good("gamma-diagonal, p = 0.1, gamma = 2"), r"\.p"),
         (HEAD + good("mask"), "exactly one of p and gamma"),
-        (
-            HEAD + good("invariant, p = 0.1, gamma = 2, prior = [0.5]"),
-            "exactly one of p and gamma, not 2",
-        ),
-        (HEAD + good("invariant, p = 0.1"), r"channel\.prior"),
         (HEAD + good("cut-and-paste, keep = 1"), "exactly one of rho and gamma"),
         (HEAD + good("cut-and-paste, keep = -1, rho = 0.1"), "keep"),
         (HEAD + good("structural-zeros, impossible = [], p = 0.1"), "impossible"),

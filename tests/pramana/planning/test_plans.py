@@ -46,7 +46,6 @@ CHANNELS: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     "binary": (("sex",), {"p1": 0.1, "p2": 0.2}),
     "ternary": (("town",), {"p1": 0.1, "p2": 0.2}),
     "matrix": (("sex",), {"rows": [[0.9, 0.1], [0.25, 0.75]]}),
-    "invariant": (("town",), {"p": 0.3, "prior": [0.5, 0.25, 0.25]}),
     "grouped": (
         ("age", "sex"),
         {"groups": [["child*f", "child*m"], ["adult*f", "adult*m"]], "p": 0.2},

@@ -16,7 +16,6 @@ from pramana_core.channels import (
     CutAndPaste,
     Dense,
     Grouped,
-    Identity,
     Mixture,
     OneHot,
     RandomSymmetric,
@@ -277,21 +276,9 @@ def test_cut_and_paste_reaches_a_gamma_from_below():
         CutAndPaste.from_gamma((2, 2), 5, 2.0)
 
 
-@pytest.mark.parametrize("p", [0.1, 0.4])
-def test_an_invariant_channel_leaves_the_prior(p: float):
-    prior = [0.5, 0.3, 0.15, 0.05]
-    channel = Dense.invariant(Symmetric.from_probability(4, p), prior)
-    np.testing.assert_allclose(np.array(prior) @ channel.matrix(), prior, atol=1e-9)
-    assert not np.allclose(np.full(4, 0.25) @ channel.matrix(), 0.25, atol=1e-3)
-    assert not channel.is_identity
-
-
 @pytest.mark.parametrize(
     ("build", "error", "says"),
     [
-        (lambda: Dense.invariant(Symmetric(2, 9), [0.5, 0.6]), OptionError, "sum to 1.1"),
-        (lambda: Dense.invariant(Symmetric(2, 9), [1.5, -0.5]), OptionError, "none negative"),
-        (lambda: Dense.invariant(Symmetric(2, 9), [1.0]), OptionError, "each of the 2"),
         (lambda: Mixture.from_gamma(6, 0.9), ChannelError, "1 or more, not 0.9"),
         (lambda: Mixture(2**63, 1), ChannelError, "2\\^62"),
         (lambda: Mixture(6, -1), NotStochastic, "keeping the record"),
@@ -387,13 +374,6 @@ def test_the_condition_of_a_sampled_channel_is_that_of_its_matrix():
 def test_parts_are_of_simple_families(build):
     with pytest.raises(ChannelError, match="part of a channel|fit"):
         build()
-
-
-def test_a_prior_with_a_zero_has_an_invariant_channel():
-    channel = Dense.invariant(Identity(3), [0.0, 0.5, 0.5])
-    np.testing.assert_allclose(channel.matrix(), np.eye(3), atol=1e-9)
-    mixed = Dense.invariant(Symmetric.from_probability(3, 0.3), [0.0, 0.5, 0.5])
-    np.testing.assert_allclose(np.array([0, 0.5, 0.5]) @ mixed.matrix(), [0, 0.5, 0.5], atol=1e-9)
 
 
 def test_errors_do_not_repeat_long_input():
