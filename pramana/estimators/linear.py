@@ -41,7 +41,7 @@ class LinearClassifier(Classifier[Planes]):
         steps: the most updates of the perceptron for each plane.
         sample: how many records are drawn from a learned network and fitted to, where the
             variables have too many cells together.
-        keep: which of the perceptron's weights are kept: `fewest-wrong`, `longest-run`, `ratchet`.
+        keep: which of the perceptron's weights are kept: `fewest-wrong` or `longest-run`.
         seed: of the perceptron's draws and of those records; nothing else is random.
 
     Attributes:
