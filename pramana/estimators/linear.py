@@ -9,17 +9,15 @@ import numpy as np
 
 from pramana.estimators.classifiers import Classifier
 from pramana.frames.tables import Frame, shown
-from pramana_core.errors import NotInstalled, OptionError
+from pramana_core.errors import OptionError
 from pramana_core.learn.common.options import Counts, Encoding, Keep, LinearOptions, Loss
 from pramana_core.learn.learners import LINEAR
-from pramana_core.learn.linear import model as planes
 from pramana_core.learn.linear.model import Accuracy, Plane
 from pramana_core.learn.linear.model import LinearClassifier as Planes
 
 if TYPE_CHECKING:
     import numpy.typing as npt
     import pandas as pd
-    from sklearn.pipeline import Pipeline
 
 
 class LinearClassifier(Classifier[Planes]):
@@ -41,7 +39,7 @@ class LinearClassifier(Classifier[Planes]):
         steps: the most updates of the perceptron for each plane.
         sample: how many records are drawn from a learned network and fitted to, where the
             variables have too many cells together.
-        keep: which of the perceptron's weights are kept: `fewest-wrong`, `longest-run`, `ratchet`.
+        keep: which of the perceptron's weights are kept: `fewest-wrong` or `longest-run`.
         seed: of the perceptron's draws and of those records; nothing else is random.
 
     Attributes:
@@ -186,34 +184,6 @@ class LinearClassifier(Classifier[Planes]):
         ]
         return pd.DataFrame(rows).astype(dict.fromkeys(_ERRORS, float))
 
-    def to_sklearn(self) -> Pipeline:
-        """Return the same model as a fitted pipeline of scikit-learn's.
-
-        `indicators` is a `OneHotEncoder` of the features that drops the first category, and
-        `classifier` a `LogisticRegression`, or of three or more classes one for each
-        (`OneVsRestClassifier`). It takes frames of labels, and its probabilities are ours.
-
-        Raises:
-            NotFitted: nothing was learned.
-            OptionError: another loss than the logistic, columns that are no indicators, or a class
-                without a plane.
-            NotInstalled: scikit-learn is not installed.
-
-        Examples:
-            >>> import pramana as pm
-            >>> people = pm.example("berkeley")
-            >>> domain = pm.domain(people, pm.observed_categories(people))
-            >>> model = pm.LinearClassifier("admitted").fit(people, pm.Plan.unrandomized(domain))
-            >>> pipeline = model.to_sklearn()
-            >>> pipeline[-1].coef_.round(2)
-            array([[-0.04, -1.26, -1.29, -1.74, -3.31, -0.1 ]])
-            >>> difference = pipeline.predict_proba(people) - model.predict_proba(people)
-            >>> bool(abs(difference).max() < 1e-12)
-            True
-        """
-
-        return logistic_pipeline(self._fitted)
-
     def _facts(self) -> list[tuple[str, str]]:
         notes = [("note", words) for words in self.notes_]
         if np.isnan(self.coef_error_).all():
@@ -262,85 +232,3 @@ def _numbers(numeric: object) -> dict[str, tuple[float, ...]]:
                 where=f"numeric.{name}",
             ) from None
     return read
-
-
-def logistic_pipeline(model: planes.LinearClassifier) -> Pipeline:
-    """Return a logistic model of indicators as a fitted pipeline; see `to_sklearn`."""
-    _require_same_meaning(model)
-    try:
-        import pandas as pd
-        from sklearn.compose import ColumnTransformer
-        from sklearn.pipeline import Pipeline
-        from sklearn.preprocessing import OneHotEncoder
-    except ImportError:
-        raise NotInstalled(
-            "to_sklearn needs scikit-learn: install it by pip install scikit-learn.",
-            where="sklearn",
-        ) from None
-    names = list(model.inputs.names)
-    encoder = OneHotEncoder(
-        categories=[list(v.categories) for v in model.inputs], drop="first", sparse_output=False
-    )
-    indicators = ColumnTransformer([("onehot", encoder, names)], verbose_feature_names_out=False)
-    indicators.fit(pd.DataFrame({v.name: [v.categories[0]] for v in model.inputs}, dtype=object))
-    return Pipeline([("indicators", indicators), ("classifier", _classifier(model))])
-
-
-def _require_same_meaning(model: planes.LinearClassifier) -> None:
-    if model.options.loss != "logistic":
-        raise OptionError(
-            f"to_sklearn needs loss='logistic', which scikit-learn's LogisticRegression has; this"
-            f" was fitted with loss={model.options.loss!r}.",
-            where="loss",
-        )
-    wanted = [
-        tuple(float(code == other) for other in range(variable.size))
-        for variable in model.inputs
-        for code in range(1, variable.size)
-    ]
-    if [column.values for column in model.columns] != wanted:
-        names = sorted({c.variable for c in model.columns if c.name == c.variable})
-        raise OptionError(
-            f"to_sklearn needs indicator columns; {', '.join(map(repr, names))} stands as"
-            " a number.",
-            where="encoding",
-        )
-    found = {plane.positive for plane in model.planes}
-    without = [label for label in model.target.categories if label not in found]
-    if model.target.size > 2 and without:
-        raise OptionError(
-            f"to_sklearn needs a plane for each class; {', '.join(map(repr, without))} has none,"
-            " for it is estimated to have no records.",
-            where="classes_",
-        )
-
-
-def _classifier(model: planes.LinearClassifier) -> Any:
-    """Return the fitted classifier of the indicators."""
-    from sklearn.multiclass import OneVsRestClassifier
-    from sklearn.preprocessing import LabelBinarizer
-
-    labels = np.array(model.target.categories, dtype=object)
-    planes = sorted(model.planes, key=lambda plane: model.target.code(plane.positive))
-    weights = np.array([plane.vector for plane in planes])
-    if len(planes) == 1 or model.basis == "naive-bayes":
-        return _regression(weights, labels)
-    several = OneVsRestClassifier(_regression(weights[:1], labels, fitted=False))
-    several.estimators_ = [_regression(row[None], np.array([0, 1])) for row in weights]
-    several.label_binarizer_ = LabelBinarizer(sparse_output=True).fit(labels)
-    several.label_binarizer_.classes_ = labels
-    vars(several)["classes_"] = labels  # where it is no property that asks the former
-    several.n_features_in_ = weights.shape[1] - 1
-    return several
-
-
-def _regression(weights: Any, labels: Any, *, fitted: bool = True) -> Any:
-    from sklearn.linear_model import LogisticRegression
-
-    made = LogisticRegression(C=np.inf)
-    if fitted:
-        made.coef_, made.intercept_ = weights[:, 1:].copy(), weights[:, 0].copy()
-        made.classes_ = labels
-        made.n_features_in_ = weights.shape[1] - 1
-        made.n_iter_ = np.zeros(len(weights), dtype=np.int32)
-    return made

@@ -463,7 +463,7 @@ JOBS: dict[str, dict[str, Any]] = {
         "counts": "expected",
         "steps": 100,
         "sample": 1000,
-        "keep": "ratchet",
+        "keep": "longest-run",
         "seed": 9,
     },
 }

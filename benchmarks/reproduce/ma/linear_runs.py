@@ -129,17 +129,16 @@ LIKELY, MOMENTS, DIRECT = (
     "estimated, by moments",
     "reports taken for the truth",
 )
-RATCHET, LONGEST = "by likelihood, the ratchet", "by likelihood, the longest run"
+LONGEST = "by likelihood, the longest run"
 RULES: Mapping[str, Keep] = {
     LIKELY: "fewest-wrong",
-    RATCHET: "ratchet",
     LONGEST: "longest-run",
 }
 """The rules by which the pocket keeps weights; all on the same expected counts."""
 
 DIRECT_LONGEST = "reports taken for the truth, the longest run"
 
-CURVES = (LIKELY, MOMENTS, DIRECT, RATCHET, LONGEST)
+CURVES = (LIKELY, MOMENTS, DIRECT, LONGEST)
 LEARNED = (*CURVES, DIRECT_LONGEST)
 """The last is what the paper's rule is compared with, and not drawn."""
 
@@ -150,8 +149,7 @@ LINEAR_CHOICE = (
     " estimated joint distribution. The paper allows either estimate of it; both are shown."
 )
 RULE = (
-    "The paper keeps the weights with the longest run of right draws; that it counts all right"
-    " samples speaks for Gallant's ratchet. Both stand beside our rule, which keeps the fewest"
+    "The paper keeps the weights with the longest run of right draws. Our rule keeps the fewest"
     " wrong of all weights met and starts from least squares. Samples are drawn by their weight:"
     " drawn alike, as the paper says it, half of them are wrong for every plane."
 )
@@ -251,8 +249,8 @@ def rules(means: pd.DataFrame) -> tuple[Finding, Finding]:
         ),
         Finding(
             None,
-            "Percent right at each p where the pocket keeps the fewest wrong, by the ratchet, and"
-            f" the longest run: {'; '.join(told)}.",
+            "Percent right at each p where the pocket keeps the fewest wrong, and the longest run:"
+            f" {'; '.join(told)}.",
         ),
     )
 

@@ -67,7 +67,7 @@ def test_every_option_reaches_the_learner(name: str):
 
 def test_the_seed_decides_the_draws_of_the_perceptron():
     weights = [
-        pm.LinearClassifier("survived", loss="perceptron", keep="ratchet", steps=30, seed=seed)
+        pm.LinearClassifier("survived", loss="perceptron", keep="longest-run", steps=30, seed=seed)
         .fit(people(), clean())
         .coef_
         for seed in (0, 0, 1)

@@ -1,4 +1,4 @@
-"""Linear classifiers: weights with errors, and scikit-learn's own model of them."""
+"""Linear classifiers: weights with errors, beside scikit-learn's."""
 
 from __future__ import annotations
 
@@ -83,44 +83,6 @@ def test_a_class_without_records_is_never_predicted():
     assert decisions.shape == (2201, 5)
     assert np.array_equal(model.classes_[decisions.argmax(axis=1)], model.predict(frame))
     assert "4th" not in model.predict(frame)
-    with pytest.raises(pm.InputError, match="'4th' has none"):
-        model.to_sklearn()
-
-
-@pytest.mark.parametrize("noisy", [False, True], ids=["true", "reports"])
-def test_scikit_learns_pipeline_has_our_probabilities(noisy: bool):
-    model, frame = fitted("LinearClassifier", noisy=noisy), people()
-    pipeline = model.to_sklearn()
-    assert np.abs(pipeline.predict_proba(frame) - model.predict_proba(frame)).max() < 1e-12
-    assert np.array_equal(pipeline.predict(frame), model.predict(frame))
-    regression = pipeline[-1]
-    assert isinstance(regression, LogisticRegression)
-    assert np.array_equal(regression.coef_, model.coef_)
-    assert np.array_equal(regression.intercept_, model.intercept_)
-    assert list(pipeline.classes_) == list(model.classes_)
-    assert pipeline.score(frame, frame["survived"]) == model.score(frame)
-
-
-def test_so_it_has_of_several_classes():
-    frame = people()
-    model = pm.LinearClassifier("class", l2=0.01).fit(frame, clean())
-    pipeline = model.to_sklearn()
-    assert np.abs(pipeline.predict_proba(frame) - model.predict_proba(frame)).max() < 1e-12
-    assert np.array_equal(pipeline.predict(frame), model.predict(frame))
-    assert list(pipeline.classes_) == list(model.classes_)
-
-
-def test_several_classes_in_an_order_of_their_own():
-    frame = people()
-    labels = {name: sorted(frame[name].unique()) for name in frame} | {
-        "class": ["crew", "3rd", "2nd", "1st"]
-    }
-    plan = pm.Plan.unrandomized(pm.Domain.of(**labels))
-    model = pm.LinearClassifier("class", l2=0.01).fit(frame, plan)
-    pipeline = model.to_sklearn()
-    assert list(pipeline.classes_) == ["crew", "3rd", "2nd", "1st"]
-    assert np.abs(pipeline.predict_proba(frame) - model.predict_proba(frame)).max() < 1e-12
-    assert np.array_equal(pipeline.predict(frame), model.predict(frame))
 
 
 def test_numbers_stand_for_categories():
@@ -128,8 +90,6 @@ def test_numbers_stand_for_categories():
     ages = pm.LinearClassifier("survived", numeric={"age": [40, 8]}).fit(people(), clean())
     assert "age" in ages.feature_names_out_
     assert np.allclose(ages.predict_proba(people()), model.predict_proba(people()), atol=1e-7)
-    with pytest.raises(pm.InputError, match="'age' stands as a number"):
-        ages.to_sklearn()
 
 
 def test_empty_cells_are_of_the_category_that_takes_them():

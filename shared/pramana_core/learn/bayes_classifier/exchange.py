@@ -170,7 +170,8 @@ def summary(model: BayesClassifier) -> str:
     """Return what a classifier is, in a line."""
     chosen = " (chosen)" if model.options.model == "auto" else ""
     repeated = (
-        f"; what they tell counts {model.weight:.2f} times, for they repeat each other"
+        f"; what they tell counts {model.weight:.2f} times, for they repeat each other or it may be"
+        " noise"
         if model.weight < 1
         else ""
     )

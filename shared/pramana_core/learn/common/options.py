@@ -307,7 +307,7 @@ class BayesClassifierOptions:
 Loss = Literal["perceptron", "least-squares", "logistic"]
 Encoding = Literal["indicator", "ordinal"]
 Counts = Literal["raw", "expected"]
-Keep = Literal["fewest-wrong", "longest-run", "ratchet"]
+Keep = Literal["fewest-wrong", "longest-run"]
 
 
 @dataclass(frozen=True)
@@ -338,8 +338,7 @@ class LinearOptions:
         keep: which of the perceptron's weights stay in the pocket. `fewest-wrong`: those that
             classify the fewest records wrong, of least squares and all met from there on.
             `longest-run`, as Ma 6.2 says it: those with the longest run of right draws, from
-            weights of 0 on. `ratchet` (Gallant): the same, but only if they also classify more
-            records right than those in the pocket.
+            weights of 0 on.
 
     Raises:
         OptionError: an unknown name, or a number out of its range.

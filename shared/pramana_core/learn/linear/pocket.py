@@ -10,10 +10,8 @@ algorithm.
 Between two updates the weights stand still, and only a draw that is classified wrong changes
 them. That draw is taken at once, from the cells classified wrong; the number of correct ones before
 it, the run of the weights, is geometric. By the paper's rule the pocket holds the weights with the
-longest run. Gallant's ratchet also asks that they classify more right than those in the pocket,
-which he counts only after a longer run because counting is dear. Here the counts are at hand at
-each update, so by default the pocket holds the best of all weights met; these start from those of
-least squares, and so are never worse than they are.
+longest run. Here the counts are at hand at each update, so by default it holds the best of all
+weights met; these start from those of least squares, and so are never worse than they are.
 
 The paper draws all N L samples alike, and a right one adds its weight to the run. But of each cell
 and the same cell of the other class every plane has one wrong: such runs end after one draw on
@@ -83,7 +81,7 @@ def pocket(
     # All records in one class is what any weights have to surpass, where the fewest wrong count.
     best = np.zeros(design.size)
     best[0] = 1.0 if exceeds(ones.sum(), others.sum()) else -1.0
-    least = float(min(ones.sum(), others.sum())) if keep == "fewest-wrong" else np.inf
+    least = float(min(ones.sum(), others.sum()))
     longest = -1.0
     for step in range(steps + 1):
         if step % _TICKS == 0:
@@ -95,11 +93,11 @@ def pocket(
         wrong = np.cumsum(np.where(above, others, ones))
         perfect = wrong[-1] <= _NONE * records
         run = np.inf
-        if keep != "fewest-wrong" and not perfect:
+        if keep == "longest-run" and not perfect:
             run = rng.geometric(min(wrong[-1] / records, 1.0)) - 1.0
-        if run > longest and (keep == "longest-run" or wrong[-1] < least - TIE * records):
-            best, least = weights.copy(), float(wrong[-1])
-            longest = run if keep != "fewest-wrong" else longest
+        fewer = keep == "fewest-wrong" and wrong[-1] < least - TIE * records
+        if fewer or (keep == "longest-run" and run > longest):
+            best, least, longest = weights.copy(), float(wrong[-1]), run
         if perfect or step == steps:
             break
         cell = int(np.searchsorted(wrong, rng.random() * wrong[-1], side="right"))

@@ -237,14 +237,6 @@ MISTAKES: Mistakes = {
             lambda: fitted("LinearClassifier", loss="perceptron").predict_proba(people()),
             "predict_proba … perceptron … logistic",
         ),
-        "a perceptron as scikit-learn's logistic regression": (
-            lambda: fitted("LinearClassifier", loss="perceptron").to_sklearn(),
-            "to_sklearn … 'perceptron' … 'logistic'",
-        ),
-        "numbers as scikit-learn's indicators": (
-            lambda: fitted("LinearClassifier", encoding="ordinal").to_sklearn(),
-            "to_sklearn … 'class' … indicator",
-        ),
         "the rules of a tree to a depth below 0": (
             lambda: fitted("DecisionTree").to_text(max_depth=-1),
             "max_depth … at least 0 … -1",

@@ -81,7 +81,7 @@ def test_every_option_refuses_what_is_of_no_type_of_its_own(kind: type) -> None:
 @pytest.mark.parametrize(
     ("make", "option"),
     [
-        (lambda: LinearOptions(loss="logistic", keep="ratchet"), "keep"),
+        (lambda: LinearOptions(loss="logistic", keep="longest-run"), "keep"),
         (lambda: LinearOptions(loss="least-squares", steps=5), "steps"),
         (lambda: LinearOptions(loss="perceptron", l2=1.0), "l2"),
         (lambda: LinearOptions(loss="perceptron", counts="raw"), "counts"),

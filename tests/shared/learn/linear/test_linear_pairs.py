@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks.coverage.log_linear import sampled_pairs
 from pramana.setups import SeededOwner
 from pramana_core.domain import Domain
 from pramana_core.errors import EstimationError
@@ -18,7 +17,7 @@ from pramana_core.learn.common.options import LinearOptions
 from pramana_core.learn.learners import LINEAR
 from pramana_core.learn.linear.columns import CellGrid, DesignMatrix
 from pramana_core.learn.linear.fitting import learn_linear
-from pramana_core.learn.linear.model import LinearClassifier, read_linear_json, weights_chart
+from pramana_core.learn.linear.model import read_linear_json, weights_chart
 from pramana_core.learn.linear.pocket import logistic
 from pramana_core.learn.linear.sources import CellClassCounts
 from pramana_core.marginals.counts import ReportedCounts
@@ -161,33 +160,6 @@ def test_columns_that_naive_bayes_does_not_fit_are_fitted_to_records_drawn_from_
     model = learn_linear(seen, "y", options=options)
     assert (model.basis, model.sampled) == ("network", 20_000)
     assert any(note.startswith("No reports tell the features") for note in model.notes)
-
-
-def _error(model: LinearClassifier, truth: np.ndarray) -> np.ndarray:
-    ends = np.array([weight.interval for weight in model.planes[0].weights], dtype=float)
-    held: np.ndarray = (ends[:, 0] <= truth) & (truth <= ends[:, 1])
-    return held
-
-
-@pytest.mark.slow
-def test_noisy_pairs_know_their_errors() -> None:
-    """Half as many records, or wrong weights, would show: the control moves the truth."""
-    over = domain(3)
-    plan = sampled_pairs(over, 30.0)
-    population = drawn(3, 400_000, seed=1)
-    truth, *_ = np.linalg.lstsq(rows(population, over), 2.0 * population["y"] - 1, rcond=None)
-    held, moved, repeats = 0, 0, 30
-    for seed in range(repeats):
-        rng = np.random.default_rng([1420, seed])
-        some = rng.integers(0, 400_000, 8_000)
-        columns = {name: column[some] for name, column in population.items()}
-        seen = EstimatedMarginals(reports(columns, plan, seed), plan, estimator="pooled")
-        model = learn_linear(seen, "y", options=SQUARES)
-        held += int(_error(model, truth).sum())
-        errors = np.array([weight.se for weight in model.planes[0].weights], dtype=float)
-        moved += int(_error(model, truth + 3 * errors).sum())
-    assert held / (repeats * len(truth)) > 0.9
-    assert moved / (repeats * len(truth)) < 0.5
 
 
 def test_wide_tables_cost_what_their_pairs_cost() -> None:
