@@ -95,7 +95,6 @@ from pramana_core.wire.releases import (
 from pramana_core.wire.services import problem_of
 from pramana_core.wire.study_plans import StudyPlanMessage, StudyPlanView
 from tests.miner_service.crew import crew_of
-from tests.places import ROOT
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", UserWarning)
@@ -388,14 +387,6 @@ def test_a_site_files_channels(pin, name: str):
     content = tomllib.loads(SITE.replace("CHANNEL", SITE_CHANNELS[name]))
     plan = planned(site_from(content, Path())).plan
     pin(f"site: {name}", {"digest": plan.digest, "plan": plan.canonical_json().decode()})
-
-
-def test_the_examples_plans(pin):
-    path = ROOT / "examples" / "adult" / "sites.toml"
-    for site in tomllib.loads(path.read_text(encoding="utf-8"))["sites"]:
-        content = {"table": "t.csv", "record_id": "id", **site}
-        found = planned(site_from(content, path.parent))
-        pin(f"example: {site['owner']}", [found.plan.digest, sorted(found.sensitive)])
 
 
 # --- messages ------------------------------------------------------------------------------------
