@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,7 +28,6 @@ from pramana_core.plan import Plan
 from pramana_core.progress import OnShare, Tick
 
 if TYPE_CHECKING:
-    from miner_service.kinds.counts import CountsKind
     from pramana.simulate.study import Trials
 
 # Compare the links of two structures: extra, missing and reversed.
@@ -341,45 +340,6 @@ def _links(found: list[LearnedStructure], reference: Structure) -> Iterator[dict
 
 def _finite(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
-
-
-def predicted_seconds(trials: Trials, options: StructureOptions) -> float:
-    """Return the seconds of one processor that all runs will take, as a miner predicts a job's.
-
-    It is right within a factor: half of all jobs take less than 1.6 times as long or as short.
-    """
-    domain = trials.source.domain
-    of_reports = _seconds(trials, options, trials.plan, options.estimator, options.draws)
-    of_records = _seconds(trials, options, Plan.unrandomized(domain), "moment", 0)
-    return trials.runs * (of_reports + of_records)
-
-
-def _seconds(
-    trials: Trials, options: StructureOptions, plan: Plan, estimator: str, draws: int
-) -> float:
-    from pydantic import ValidationError
-
-    from miner_service.kinds import kind_of
-    from miner_service.kinds.counting import Extent, RecordLayout
-    from pramana_core.estimation.loglinear import default_order
-    from pramana_core.wire.jobs import BayesNetStructureSpec
-
-    names = trials.source.domain.names
-    asked = {
-        "kind": "bayes-net-structure",
-        "estimator": estimator,
-        "score": {"name": options.scoring.name},
-        "search": asdict(options.search(trials.source.order)),
-        "draws": draws,
-        "order": default_order([plan]) if estimator == "pooled" else None,
-    }
-    try:
-        spec = BayesNetStructureSpec.model_validate(asked)
-    except ValidationError:  # no miner takes names as long as these, so nothing is predicted
-        return 0.0
-    kind = cast("CountsKind[BayesNetStructureSpec, Any]", kind_of(spec))
-    extent = Extent(names, RecordLayout((plan,)), trials.records)
-    return kind.work(spec, extent).cost().seconds
 
 
 def ending(

@@ -67,7 +67,7 @@ Limit = Annotated[
     float | None,
     typer.Option(
         min=0,
-        help="End after so many seconds; what it will take is predicted before it starts.",
+        help="End after so many seconds.",
     ),
 ]
 Refine = Annotated[
@@ -100,8 +100,8 @@ def bayes_net(
     Links are compared with the network of --bif, or with what the same search finds in the clean
     table. Exit codes: 0 done; 2 bad input; 4 too large; 6 the reports cannot support the estimate.
     """
-    from pramana.simulate.bayes_net import StructureOptions, ending, predicted_seconds, simulate
-    from pramana.simulate.commands.display import announce, show_bayes_net
+    from pramana.simulate.bayes_net import StructureOptions, ending, simulate
+    from pramana.simulate.commands.display import show_bayes_net
     from pramana.simulate.study import require_place
     from pramana_core.design import goal
 
@@ -117,7 +117,6 @@ def bayes_net(
             lambda domain: goal(domain, "structure"), runs, seed, on_step=watch
         )
         options = replace(options, estimator=chosen)
-        announce(predicted_seconds(trials, options), runs)
         outcome = simulate(trials, options, ending(watch, limit))
     given.tell(outcome, given.Answer(json, out), show_bayes_net)
 

@@ -39,24 +39,6 @@ _ROWS = {
 }
 
 
-_WORTH_SAYING = 60
-"""What is predicted to take fewer seconds starts without a word."""
-
-
-def announce(seconds: float, runs: int) -> None:
-    """Say on standard error what a simulation is predicted to take, if that is a minute or more."""
-    if seconds < _WORTH_SAYING:
-        return
-    from miner_service.kinds.base import duration
-
-    many = "1 run" if runs == 1 else f"{runs} runs"
-    console(stderr=True).print(
-        f"Predicted for {many}: {duration(seconds)} of one processor. --limit ends it earlier.",
-        highlight=False,
-        soft_wrap=True,
-    )
-
-
 def show_bayes_net(outcome: bayes_net.NetworkOutcome) -> None:
     """Print the means over the runs, beside those of the clean records."""
     out = console()

@@ -12,7 +12,6 @@ from typer.testing import CliRunner
 
 from pramana.cli import app
 from pramana.simulate.bayes_net import ending
-from pramana.simulate.commands.display import announce
 from pramana_core.errors import LimitExceeded
 
 NETWORK = """network two {}
@@ -75,13 +74,3 @@ def test_the_end_is_an_option_and_without_it_there_is_none(tmp_path: Path):
     result = CliRunner().invoke(app, [*asked, "--limit", "0"])
     assert isinstance(result.exception, LimitExceeded)
     assert "The simulation was ended after 0 seconds" in str(result.exception)
-
-
-def test_a_long_simulation_is_announced(capsys):
-    announce(59.0, 1)
-    assert capsys.readouterr().err == ""
-    announce(600.0, 3)
-    told = " ".join(capsys.readouterr().err.split())
-    assert (
-        told == "Predicted for 3 runs: about 10 minutes of one processor. --limit ends it earlier."
-    )
