@@ -34,7 +34,6 @@ TOTALS = ("<!-- totals: written by docs/rooms.py -->\n", "<!-- end of totals -->
 
 _LAYERS = """
 benchmarks.bench_peers benchmarks.plain_server benchmarks.processors
-benchmarks.side_by_side
 core.alike
 miner_service.store.migrations.versions
 core.errors core.pictures core.progress core.ties

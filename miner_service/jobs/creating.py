@@ -5,7 +5,6 @@ Also here:
 * Pseudo-data as Parquet, drawn again from the released trees and written piece by piece.
 * What the releases that a model is learned from tell of one person, over all their owners.
 * Questions to a model, each bounded: distributions, synthetic records, predictions.
-* What a job will take here: the prediction by its plans, corrected by the jobs this miner has run.
 """
 
 from __future__ import annotations

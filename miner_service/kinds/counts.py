@@ -1,9 +1,4 @@
-"""Kinds of jobs on randomized records: they learn from counts estimated under their plans.
-
-Also here:
-
-* What a job can tell of the records at hand, in sentences, by the plans alone.
-"""
+"""Kinds of jobs on randomized records: they learn from counts estimated under their plans."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ state of all tables and never wait for it. A commit is on disk before it is ackn
 Also here:
 
 * What is worked out of a release's content, remembered: a tree or a plan is long to read.
-* Lists in pages, and cursors that say where the next page starts.
+* Lists in pages: a cursor says how many rows its reader has had.
 """
 
 from __future__ import annotations
@@ -134,8 +134,10 @@ class ContentCache(Generic[FoundT]):
         return found
 
 
-# Lists in pages: a cursor says how many rows its reader has had of those that it may see. It is
-# never the number of a row, from which one could count the rows that are hidden.
+# Lists in pages: a cursor says how many rows its reader has had.
+#
+# Only rows that the reader may see are counted. It is never the number of a row, from which one
+# could count the rows that are hidden.
 
 _CURSOR = re.compile(r"[1-9][0-9]{0,17}")
 

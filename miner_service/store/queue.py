@@ -7,7 +7,7 @@ Also here:
 
 * Lines that the runs of a job leave for whoever runs the study.
 * From queued to the end: how the row of a job changes its state.
-* Whose turn it is: fair between studies, short jobs first within one, and nobody starves.
+* Whose turn it is: fair between studies, and in the order of their creation within one.
 * Queueing a job, or finding the same one that was made before.
 * Rows of supervisors: who runs jobs on this database, on whatever machine.
 * Rows of jobs and models as messages, found by their names.

@@ -6,18 +6,15 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from benchmarks import side_by_side
 from tests.examples import blocks
 from tests.places import ROOT
 
@@ -148,19 +145,3 @@ def test_randomized_results_differ_and_come_with_their_error(begun: dict[str, An
     theirs, ours = (after(block, begun)[0] for block in PAIRS["rules"])
     assert not ours["itemsets"]["support"].equals(theirs["itemsets"]["support"])
     assert (ours["rules"]["lift_se"] > 0).all()
-
-
-def test_the_accuracies_of_the_page_can_be_measured_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-):
-    """One split at one gamma: within three standard deviations of what the page says of twenty."""
-    monkeypatch.setattr(side_by_side, "RUNS", 1)
-    monkeypatch.setattr(side_by_side, "GAMMAS", (19,))
-    side_by_side.main(tmp_path / "titanic.csv")
-    measured = re.findall(r"gamma +19 (\D+?) +([\d.]+) ±", capsys.readouterr().out)
-    (row,) = re.findall(r"^\| 19 \|.*$", TEXT, re.MULTILINE)
-    said = [(float(mean), float(sd)) for mean, sd in re.findall(r"([\d.]+) ± ([\d.]+)", row)][::2]
-    told = dict(zip(("naive Bayes", "tree", "linear"), said, strict=True))
-    assert {name for name, _ in measured} == set(told)
-    for name, share in measured:
-        assert abs(float(share) - told[name][0]) < 3 * told[name][1]
