@@ -64,10 +64,6 @@ openapi: $(STAMP) ## write docs/openapi.json anew (a change of the contract: see
 fuzz: $(STAMP) ## many generated requests to every endpoint in every role (CI sends a few)
 	PRAMANA_FUZZ_EXAMPLES=200 $(BIN)/pytest -n auto --timeout 3600 tests/miner_service/test_fuzzing.py
 
-.PHONY: costs
-costs: $(STAMP) ## what jobs take beside what is predicted, and the rates that fit best
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.costs --fit
-
 .PHONY: campaign
 campaign: $(STAMP) ## what tests show in short, at length: 1,000 repetitions of each setting (docs/coverage.md)
 	$(BIN)/pytest -n auto --timeout 7200 -m campaign
@@ -113,10 +109,6 @@ bench: $(STAMP) $(BENCH_STAMP) ## ratios to peers, which run in turn with us in 
 .PHONY: load
 load: $(STAMP) ## owners who upload at once, beside a plain server; health and memory meanwhile
 	$(BIN)/python -m benchmarks.load
-
-.PHONY: jobs-benchmark
-jobs-benchmark: $(STAMP) ## how soon a job that would run for very long is ended, and whom it holds up
-	$(BIN)/python -m benchmarks.jobs
 
 .PHONY: rooms
 rooms: $(STAMP) ## draw the rooms again from the imports (docs/architecture.md)

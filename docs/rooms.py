@@ -78,8 +78,8 @@ miner_service.checking
 miner_service.cli pramana.study_command
 miner_service.__main__ pramana.cli
 pramana.__main__
-benchmarks.costs benchmarks.coverage benchmarks.load benchmarks.reproduce
-benchmarks.bench benchmarks.coverage.__main__ benchmarks.jobs benchmarks.reproduce.alahmadi
+benchmarks.coverage benchmarks.load benchmarks.reproduce
+benchmarks.bench benchmarks.coverage.__main__ benchmarks.reproduce.alahmadi
 benchmarks.bench.__main__ benchmarks.reproduce.frapp benchmarks.reproduce.ma
 benchmarks.reproduce.masiv benchmarks.reproduce.sharkey
 benchmarks.whole_record

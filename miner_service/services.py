@@ -19,7 +19,7 @@ from miner_service.kinds import kind_of
 from miner_service.kinds.base import Held, PreparedJob
 from miner_service.settings import Clock, Settings
 from miner_service.store import releases as release_rows
-from miner_service.store.database import ContentCache, Cursors, Database, open_cursors
+from miner_service.store.database import ContentCache, Database, open_key
 from miner_service.store.objects import open_segments
 from miner_service.store.people import GroupedCommits
 from miner_service.store.schema import ReleaseRow
@@ -42,7 +42,7 @@ class Services:
     database: Database
     segments: Segments
     audit: AuditLog
-    cursors: Cursors
+    key: bytes = field(repr=False)
     aligner: Aligner = field(init=False)
     copies: Copies = field(init=False)
     together: GroupedCommits = field(init=False)
@@ -142,7 +142,7 @@ def open_services(settings: Settings, clock: Clock, *, upgrade: bool = True) -> 
         database=database,
         segments=open_segments(settings),
         audit=AuditLog(folder / "audit.jsonl", clock),
-        cursors=open_cursors(database),
+        key=open_key(database),
     )
 
 

@@ -61,9 +61,7 @@ class JobSettings:
     `workers`: processes that each run one job at a time; 0 leaves jobs to other machines.
     `lease_seconds`: how long a job stays with a supervisor that gives no sign of life.
     `beat_seconds`: how often a supervisor looks whether its jobs are still wanted, and what they
-    take: within this time and a little more a cancelled job is ended. `short_seconds`: jobs
-    predicted to take less are short; where there are several workers long ones never take the last
-    that is free.
+    take: within this time and a little more a cancelled job is ended.
 
     Raises:
         OptionError: a number that is not positive; `workers` may be 0.
@@ -72,7 +70,6 @@ class JobSettings:
     workers: int = 2
     lease_seconds: float = 15.0
     beat_seconds: float = 0.25
-    short_seconds: float = 10.0
 
     def __post_init__(self) -> None:
         require_positive(self, zero=("workers",))

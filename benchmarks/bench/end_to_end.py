@@ -2,8 +2,8 @@
 
 Eleven columns of the same people, all hanging on one hidden variable, lie as CSV at three owners.
 Each publishes; the miner receives, seals, aligns, counts a table over all owners and grows a tree.
-The stages of an owner are also run alone, one after the other, on the same table. `scale.py` makes
-a model of the seconds and bytes that this finds. Help and `import pramana` are beside other starts.
+The stages of an owner are also run alone, one after the other, on the same table. Help and
+`import pramana` are compared with other starts.
 
 Also here:
 

@@ -59,7 +59,7 @@ class Comparison:
         clock: seconds of the processor, which other processes on the machine disturb less; or those
             that pass, where threads, processes or disks do the work.
         rounds: how often both run; before them they run once unmeasured, if there are several.
-        shown: whether the picture has it; the plan for scale needs more than people want to see.
+        shown: whether the picture has it.
     """
 
     name: str

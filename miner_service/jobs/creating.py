@@ -5,7 +5,6 @@ Also here:
 * Pseudo-data as Parquet, drawn again from the released trees and written piece by piece.
 * What the releases that a model is learned from tell of one person, over all their owners.
 * Questions to a model, each bounded: distributions, synthetic records, predictions.
-* What a job will take here: the prediction by its plans, corrected by the jobs this miner has run.
 """
 
 from __future__ import annotations
@@ -15,25 +14,23 @@ import itertools
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from miner_service.intake.study_privacy import told_of
 from miner_service.intake.unbounded import unbounded_of
 from miner_service.kinds import kind_of
-from miner_service.kinds.base import SEEN, Cost, PreparedJob, correction
+from miner_service.kinds.base import PreparedJob
 from miner_service.services import Services
 from miner_service.settings import Limits
 from miner_service.store import queue as job_rows
 from miner_service.store.people import find_study, study_message
 from miner_service.store.queue import UNFINISHED, add_line, create_job, finish
-from miner_service.store.schema import JobRow, ModelRow, ReleaseRow
+from miner_service.store.schema import ReleaseRow
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import InputError, LimitExceeded, UnknownVariable
 from pramana_core.learn.networks.network import BayesNet, posterior, sample_csv
@@ -195,57 +192,6 @@ def _number(value: Value | None, name: str, record: int) -> float:
     return float(value)
 
 
-# What a job will take here: the prediction by its plans, corrected by the jobs this miner has run.
-#
-# A machine is faster or slower than the one that rates were measured on, and a kind of job may be
-# predicted too low or too high for the data at hand: the median of what the last jobs of a kind
-# took, over what was predicted of them, corrects both.
-
-
-@dataclass(frozen=True)
-class Predicted:
-    """What a job is predicted to take, and by what factor the time was corrected."""
-
-    cost: Cost
-    factor: float
-
-    def note(self, row: JobRow) -> None:
-        """Write it into the job's row."""
-        row.predicted_seconds = self.cost.seconds
-        row.predicted_bytes = self.cost.bytes
-        row.predicted_factor = self.factor
-
-
-def predicted(session: Session, spec: JobSpec, prepared: PreparedJob, limits: Limits) -> Predicted:
-    """Predict what a job takes. Raises LimitExceeded if that is more than is allowed."""
-    factor = correction(_ratios(session, spec))
-    return Predicted(kind_of(spec).require_predicted(spec, prepared, limits, factor), factor)
-
-
-def _ratios(session: Session, spec: JobSpec) -> list[float]:
-    """Return what the last jobs of a kind took over what the plans alone had said."""
-    query = (
-        select(JobRow)
-        .join(ModelRow, ModelRow.job == JobRow.id)
-        .where(ModelRow.kind == kind_of(spec).makes)
-        .where(JobRow.predicted_seconds.is_not(None), JobRow.started.is_not(None))
-        .order_by(ModelRow.seq.desc())
-        .limit(2 * SEEN)
-    )
-    found = []
-    for row in session.scalars(query):
-        ran, predicted = _seconds(row), row.predicted_seconds
-        if ran is not None and predicted and read_job_spec(row.spec).kind == spec.kind:
-            found.append(ran * (row.predicted_factor or 1.0) / predicted)
-    return found[:SEEN]
-
-
-def _seconds(row: JobRow) -> float | None:
-    if row.started is None or row.finished is None:
-        return None
-    return (row.finished - row.started).total_seconds()
-
-
 def create(services: Services, study: str, body: JobCreate) -> tuple[Job, bool]:
     """Create a job, or find the same one created before; say whether it is to run.
 
@@ -260,7 +206,7 @@ def create(services: Services, study: str, body: JobCreate) -> tuple[Job, bool]:
             known = job_rows.job_by_key(session, study, body.key)
             if known is not None and _same(read_job_spec(known.spec), body.spec):
                 return job_rows.job_message(session, known, services.now()), False
-        spec, prepared, expected = foreseen(services, session, study, body.spec)
+        spec, prepared = settled(services, session, study, body.spec)
     with services.database.write() as session:
         row, to_run = create_job(
             session,
@@ -273,7 +219,6 @@ def create(services: Services, study: str, body: JobCreate) -> tuple[Job, bool]:
             now=services.now(),
         )
         if to_run:
-            expected.note(row)
             if prepared.alignment.secrets == "different" and row.records == "any":
                 add_line(session, row, _twice(prepared.alignment), services.now())
             for told in prepared.copied:
@@ -281,16 +226,16 @@ def create(services: Services, study: str, body: JobCreate) -> tuple[Job, bool]:
         return job_rows.job_message(session, row, services.now()), to_run
 
 
-def foreseen(
+def settled(
     services: Services, session: Session, study: str, asked: JobSpec
-) -> tuple[JobSpec, PreparedJob, Predicted]:
-    """Return a job as it would run, on what, and what it would take. Raises as `create` does."""
+) -> tuple[JobSpec, PreparedJob]:
+    """Return a job as it would run, and on what. Raises as `create` does."""
     if getattr(asked, "records", "identical") is None:
         people = study_message(find_study(session, study)).people
         asked = asked.model_copy(update={"records": default_records(people)})
     prepared = services.prepare(session, study, asked)
     spec = kind_of(asked).settled(asked, prepared)
-    return spec, prepared, predicted(session, spec, prepared, services.settings.limits)
+    return spec, prepared
 
 
 def _default_key(spec: JobSpec, alignment: Alignment) -> str:

@@ -35,7 +35,7 @@ from miner_service.store import queue
 from miner_service.store.database import Database
 from miner_service.store.identity import require_one_store
 from miner_service.store.objects import open_segments
-from miner_service.store.queue import Rules, add_line, claim_next, finish, next_job
+from miner_service.store.queue import add_line, claim_next, finish, next_job
 from miner_service.store.schema import JobRow
 from miner_service.store.sqlite import open_database
 from pramana_core.errors import NotReady, PramanaError, StorageFull
@@ -138,18 +138,18 @@ class Records:
         """Begin the job whose turn it is, if one may begin."""
         now = utc_now()
         with self._database.write() as session:
-            lease = claim_next(session, self._name, self._rules(session), now)
+            lease = claim_next(session, self._name, queue.workers_known(session), now)
             row = queue.leased(session, lease) if lease is not None else None
             if row is None or lease is None:
                 return None
-            run = Run(lease, row.predicted_seconds, row.predicted_bytes)
+            run = Run(lease)
         self._told[lease] = _NotedProgress()
         return run
 
     def anything(self) -> bool:
         """Whether a job may begin."""
         with self._database.read() as session:
-            return next_job(session, self._rules(session)) is not None
+            return next_job(session, queue.workers_known(session)) is not None
 
     def may_come(self) -> bool:
         """Whether a job could be created that runs."""
@@ -172,9 +172,6 @@ class Records:
         if not self.away:
             log.warning("jobs wait for the store: %s", error.message)
             self.away = True
-
-    def _rules(self, session: Session) -> Rules:
-        return Rules(queue.workers_known(session), self._settings.short_seconds)
 
     def _renew(self, session: Session, runs: list[Run], now: float, gone: list[str]) -> None:
         """Give signs of life; take back what nobody runs any more."""
@@ -390,9 +387,9 @@ class Supervisor:
             return
         now = time.monotonic()
         if now - run.began > limits.job_seconds:
-            worker.kill(too_long(limits.job_seconds, run.predicted_seconds))
+            worker.kill(too_long(limits.job_seconds))
         elif (taken := worker.memory) > limits.job_bytes:
-            worker.kill(too_large(taken, limits.job_bytes, run.predicted_bytes))
+            worker.kill(too_large(taken, limits.job_bytes))
         elif now - self._records.renewed > _RENEWED * self._settings.jobs.lease_seconds:
             worker.kill("its lease could not be renewed." if self._records.away else None)
 

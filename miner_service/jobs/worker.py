@@ -35,8 +35,6 @@ class Run:
     """
 
     lease: Lease
-    predicted_seconds: float | None = None
-    predicted_bytes: float | None = None
     began: float = field(default_factory=time.monotonic)
     step: tuple[int, int] | None = None
     ended_by: LimitExceeded | str | None = None

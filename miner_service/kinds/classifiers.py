@@ -6,18 +6,17 @@ What they are is in `pramana_core.learn.learners`; here is what their jobs may c
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, TypeVar
 
-from miner_service.kinds import counting
 from miner_service.kinds.affordability import (
     read_document,
     require_network,
     require_table,
     write_document,
 )
-from miner_service.kinds.base import Content, Reduction, Work, fewer, lower, render
+from miner_service.kinds.base import Content, render
 from miner_service.kinds.counting import Extent, estimated, largest_family
 from miner_service.kinds.counts import CountsKind
 from miner_service.settings import Limits
@@ -37,7 +36,6 @@ from pramana_core.plan import Plan
 from pramana_core.progress import Progress
 from pramana_core.wire.jobs import (
     BayesClassifierSpec,
-    CountsSpec,
     DecisionTreeSpec,
     LinearClassifierSpec,
 )
@@ -49,9 +47,6 @@ from pramana_core.wire.models import (
 
 MOST_NODES = 20_000
 """Nobody reads a larger tree."""
-
-MOST_GUESSED = 64
-"""Noise leaves few splits beyond chance: of no more nodes is the time of a tree predicted."""
 
 MOST_COLUMNS = 2_048
 """A linear classifier with more columns is not fitted: products of all pairs of them are needed."""
@@ -69,7 +64,6 @@ _FORMS = ("svg", "text", "bif")
 """The forms of a model, besides its page and its document, that can be asked for."""
 
 SpecT = TypeVar("SpecT", bound=DecisionTreeSpec | LinearClassifierSpec | BayesClassifierSpec)
-AskedT = TypeVar("AskedT", bound=CountsSpec)
 MessageT = TypeVar(
     "MessageT", bound=DecisionTreeMessage | LinearClassifierMessage | BayesClassifierMessage
 )
@@ -152,22 +146,6 @@ class _ClassifierKind(CountsKind[SpecT, MessageT]):
                 remedy=f"Name those that matter in `{where}`.",
             )
 
-    def less(self, spec: SpecT, extent: Extent) -> Iterator[Reduction[SpecT]]:
-        variables, layout, _records = extent
-        names = sorted(variables[:-1], key=lambda name: -layout.domain[name].size)
-        yield fewer(names, self.learner.features, lambda most: self.of(spec, names[:most]))
-        for what, now in self.lowered(spec, len(names)):
-            yield lower(now, what, partial(_asking, spec, what))
-        yield from counting.less_order(spec)
-
-    def of(self, spec: SpecT, names: list[str]) -> SpecT:
-        """Return a job that tells the class from some of the variables."""
-        return _asking(spec, self.learner.features, names)
-
-    def lowered(self, spec: SpecT, features: int) -> Iterable[tuple[str, int]]:  # noqa: ARG002
-        """Return the options that can be lowered for less work, of so many features."""
-        return ()
-
     def learn(self, spec: SpecT, marginals: Marginals, on_step: Progress) -> Content:
         features = [name for name in marginals.domain.names if name != spec.target]
         seed = getattr(spec, "seed", 0)
@@ -180,10 +158,6 @@ class _ClassifierKind(CountsKind[SpecT, MessageT]):
 
     def require_readable(self, model: Any) -> None:
         """Bound what was learned. Raises LimitExceeded."""
-
-
-def _asking(spec: AskedT, what: str, value: object) -> AskedT:
-    return spec.model_copy(update={what: value})
 
 
 def _counted_once(plan: Plan) -> bool:
@@ -228,25 +202,6 @@ class DecisionTreeKind(_ClassifierKind[DecisionTreeSpec, DecisionTreeMessage]):
             layout, variables, len(variables) if depth is None else min(depth + 1, len(variables))
         )
         require_table(spec, family, layout, limits, where="max_depth")
-
-    def work(self, spec: DecisionTreeSpec, extent: Extent) -> Work:
-        """Return the work of a tree's nodes: each looks at the table of every attribute left."""
-        variables, layout, records = extent
-        attributes = layout.domain.project(variables[:-1])
-        if not estimated(spec).told(variables, layout):
-            # A network tells the counts of every path.
-            known = counting.network(spec, variables, layout, records, 1)
-            return known + Work({"nodes": MOST_GUESSED * len(attributes)})
-        depth = spec.options().max_depth
-        depth = len(attributes) if depth is None else min(depth, len(attributes))
-        branches = max(2.0, sum(attributes.shape) / len(attributes))
-        nodes = min(branches**depth, max(records / 500, 1.0), float(MOST_GUESSED))
-        split = sorted(variables, key=lambda name: -layout.domain[name].size)[: min(depth, 3) + 1]
-        looked = Work({"nodes": nodes * len(attributes)})
-        return counting.table(spec, split, layout, records, nodes) + looked
-
-    def lowered(self, spec: DecisionTreeSpec, features: int) -> Iterable[tuple[str, int]]:
-        return [("max_depth", min(spec.options().max_depth or features, features))]
 
     def require_readable(self, model: Any) -> None:
         """Bound the nodes. Raises LimitExceeded."""
@@ -322,40 +277,6 @@ class LinearClassifierKind(_ClassifierKind[LinearClassifierSpec, LinearClassifie
             return
         require_network(spec, spec.target, features.names, 1, layout, limits)
 
-    def work(self, spec: LinearClassifierSpec, extent: Extent) -> Work:
-        """Return the work of the counts that planes are fitted to, and of the planes."""
-        variables, layout, records = extent
-        domain, options = layout.domain.project(variables), spec.options()
-        columns = 1 + _columns(options, domain.project(variables[:-1]))
-        classes = domain[spec.target].size
-        planes = 1 if classes == 2 else classes
-        if domain.size <= CELLS and estimated(spec).told(variables, layout):
-            rows = domain.size
-            source = counting.table(spec, variables, layout, records, 2)
-        elif options.loss == "least-squares":
-            rows = 0
-            number = math.comb(len(variables), 2)
-            largest = sorted(variables, key=lambda name: -domain[name].size)[:2]
-            source = counting.table(spec, largest, layout, records, number)
-            source += Work({"fitted": float(columns) ** 3}, 40.0 * columns**2)
-        else:
-            rows = options.sample
-            source = counting.network(spec, variables, layout, records, 1)
-            source += Work({"drawn": rows * len(variables)}, 16.0 * rows * len(variables))
-        fitted = Work({"planes": float(rows) * columns * planes}, 24.0 * rows * columns)
-        if options.loss == "perceptron":
-            fitted += Work({"steps": options.steps * planes * (1 + rows / 2_000)})
-        return source + fitted
-
-    def of(self, spec: LinearClassifierSpec, names: list[str]) -> LinearClassifierSpec:
-        """Return a job of some of the features, with the numbers of these."""
-        known = {name: numbers for name, numbers in spec.options().numeric.items() if name in names}
-        return _asking(super().of(spec, names), "numeric", known)
-
-    def lowered(self, spec: LinearClassifierSpec, features: int) -> Iterable[tuple[str, int]]:  # noqa: ARG002
-        options = spec.options()
-        return [("steps", options.steps)] if options.loss == "perceptron" else []
-
 
 def _network(message: BayesClassifierMessage) -> NetworkDocument:
     return NetworkDocument(BAYES.read(read_document(message)).network)
@@ -383,7 +304,3 @@ class BayesClassifierKind(_ClassifierKind[BayesClassifierSpec, BayesClassifierMe
         super().require_affordable(spec, extent, limits)
         most = spec.options().depends_on
         require_network(spec, spec.target, variables[:-1], most, layout, limits)
-
-    def work(self, spec: BayesClassifierSpec, extent: Extent) -> Work:
-        variables, layout, records = extent
-        return counting.network(spec, variables, layout, records, spec.options().depends_on)

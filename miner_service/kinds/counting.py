@@ -1,4 +1,4 @@
-"""How much work it is to estimate tables of counts, by the plans of the records alone.
+"""How large the tables of counts are that a job asks for, by the plans of the records alone.
 
 A table has its true cells and its reported ones. A joint block whose channel is not lumpable for
 the variables of a table counts whole. Where records are reported differently, blocks of several
@@ -8,35 +8,18 @@ owners may share variables; variables that blocks link are judged together.
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, NamedTuple, TypeVar
+from typing import ClassVar, NamedTuple
 
-from miner_service.kinds.base import Reduction, Work, lower
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import LimitExceeded
 from pramana_core.estimation.curvature import INFORMATION_CELLS
 from pramana_core.estimation.estimated import COUNT_ESTIMATORS
-from pramana_core.estimation.loglinear import affordable, parameters
-from pramana_core.marginals.counts import CUBE_CELLS
+from pramana_core.estimation.loglinear import affordable
 from pramana_core.plan import Block, Plan
 from pramana_core.wire.jobs import CountsSpec
-
-SpecT = TypeVar("SpecT", bound=CountsSpec)
-
-CLIMB = 0.75
-"""The likelihood of a table is climbed in about its cells to this power, and a unit is that."""
-
-FIT = 0.6
-"""A log-linear model is fitted in about its cells times its parameters squared, to this power.
-
-The larger it is the fewer steps it takes.
-"""
-
-_NUMBER = 8
-"""Bytes of a number."""
 
 
 @dataclass(frozen=True)
@@ -177,7 +160,7 @@ class Extent(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Estimated(ABC):
+class Estimated:
     """What a job asks where its counts are estimated in one way; a class for each estimator.
 
     Attributes:
@@ -212,23 +195,14 @@ class Estimated(ABC):
         """Return whether a model of some variables is small enough to be fitted."""
         return True
 
-    def require_listable(self, cells: int, table: TableCells) -> None:  # noqa: B027
+    def require_listable(self, cells: int, table: TableCells) -> None:
         """Bound a table, of so many cells, whose errors are listed. Raises LimitExceeded."""
-
-    @abstractmethod
-    def work(self, table: TableCells) -> Work:
-        """Return the work of a table with its errors."""
 
 
 class ByMoments(Estimated):
     """Counts by moments."""
 
     by_reports = needs_all = True
-
-    def work(self, table: TableCells) -> Work:
-        """Return the work of solving for a table, part by part."""
-        cells = max(table.true, table.reported)
-        return Work({"solved": cells * max(len(table.parts), 1)}, 8 * _NUMBER * cells)
 
 
 class MostLikely(Estimated):
@@ -245,21 +219,6 @@ class MostLikely(Estimated):
                 " records that all owners report.",
             )
 
-    def work(self, table: TableCells) -> Work:
-        """Return the work of a most likely table.
-
-        Where some channel reports more or fewer codes than there are categories, as one that
-        withholds does, errors take the information of all reports over all cells, listed.
-        """
-        true, reports = table.true, table.reported
-        cells = max(true, reports)
-        solved = cells * len(table.parts)
-        work = Work({"likelihood": cells**CLIMB, "solved": solved}, 40 * _NUMBER * cells)
-        if true == reports:
-            return work
-        listed = 4 * _NUMBER * reports * true
-        return work + Work({"information": float(reports) * true**2}, listed)
-
 
 class LogLinear(Estimated):
     """Counts of a log-linear model."""
@@ -272,13 +231,6 @@ class LogLinear(Estimated):
         """Return whether the model of some variables is small enough to be fitted."""
         order = min(self.spec.interacting, len(table.domain))
         return affordable(table.domain.shape, order, table.reported)
-
-    def work(self, table: TableCells) -> Work:
-        """Return the work of fitting the model of a table."""
-        domain = table.domain
-        count = parameters(domain.shape, min(self.spec.interacting, len(domain)))
-        cells = table.true + table.reported
-        return Work({"log-linear": (float(cells) * count**2) ** FIT}, 6 * _NUMBER * cells * count)
 
 
 class Pooled(Estimated):
@@ -303,16 +255,6 @@ class Pooled(Estimated):
                 remedy="Ask for smaller tables, of fewer variables or parents.",
             )
 
-    def work(self, table: TableCells) -> Work:
-        """Return the work of a pooled table: of its cells, and of the pairs under it."""
-        domain = table.domain
-        pairs = math.comb(len(domain), 2) * self.spec.interacting
-        largest = math.prod(sorted(domain.shape, reverse=True)[:2])
-        return Work(
-            {"pooled": float(domain.size) ** 2 + pairs * largest**2, "asked": pairs},
-            4 * _NUMBER * float(domain.size) ** 2,
-        )
-
 
 _BY_ESTIMATOR: Mapping[str, type[Estimated]] = {
     "moment": ByMoments,
@@ -326,60 +268,3 @@ _BY_ESTIMATOR: Mapping[str, type[Estimated]] = {
 def estimated(spec: CountsSpec) -> Estimated:
     """Return what a job asks by its estimator."""
     return _BY_ESTIMATOR[spec.estimator](spec)
-
-
-def table(
-    spec: CountsSpec, names: Collection[str], layout: RecordLayout, records: int, number: float = 1
-) -> Work:
-    """Return the work of a table with its errors, or of a number of tables as large as it."""
-    asked = tuple(names)
-    one = estimated(spec).work(layout.table(asked))
-    return reading(asked, layout, records, number) + one.times(number)
-
-
-def reading(names: Collection[str], layout: RecordLayout, records: int, number: float) -> Work:
-    """Return the work of counting the reports of some variables, for a number of tables.
-
-    Where the reports of all variables have few enough cells, they are counted once.
-    """
-    once = all(math.prod(plan.reported_sizes.values()) <= CUBE_CELLS for plan in layout.plans)
-    passes = 1 if once else number
-    held = 3 * records * len(layout.domain)
-    return Work({"counted": records * len(names) * passes, "asked": number}, held)
-
-
-def tests(names: Collection[str], layout: RecordLayout, records: int, number: float) -> Work:
-    """Return the work of a number of tests of independence on tables of some variables."""
-    asked = tuple(names)
-    cells = layout.cells(asked)
-    climbed = Work({"tested": cells**CLIMB}, 12 * _NUMBER * cells)
-    return reading(asked, layout, records, number) + climbed.times(number)
-
-
-def table_of(spec: CountsSpec) -> Callable[[Collection[str], RecordLayout, int, float], Work]:
-    """Return what tells the work of tables of a specification, as `tests` does of tests."""
-
-    def work(names: Collection[str], layout: RecordLayout, records: int, number: float) -> Work:
-        return table(spec, names, layout, records, number)
-
-    return work
-
-
-def network(
-    spec: CountsSpec, variables: Collection[str], layout: RecordLayout, records: int, most: int
-) -> Work:
-    """Return the work of a network of a class and its features, of up to `most` on one other."""
-    sized = sorted(variables, key=lambda name: -layout.domain[name].size)
-    work = table(spec, sized[:2], layout, records, len(sized))
-    work += Work({"families": len(sized) + (math.comb(len(sized), 2) if most else 0)})
-    if most:
-        work += table(spec, sized[:3], layout, records, math.comb(len(sized), 2))
-    if most > 1:
-        work += table(spec, sized[: most + 2], layout, records, len(sized))
-    return work
-
-
-def less_order(spec: SpecT) -> Iterable[Reduction[SpecT]]:
-    """Return the way to ask for less by fewer variables that interact."""
-    if spec.models and spec.interacting > 1:
-        yield lower(spec.interacting, "order", lambda most: spec.model_copy(update={"order": most}))

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import fields, replace
 from functools import partial
 from typing import Any, ClassVar
 
-from miner_service.kinds import counting
 from miner_service.kinds.affordability import require_pairs, require_table
-from miner_service.kinds.base import Content, Reduction, Work, fewer, lower, render
+from miner_service.kinds.base import Content, render
 from miner_service.kinds.counting import Extent, estimated, largest_family
 from miner_service.kinds.counts import CountsKind
 from miner_service.settings import Limits
@@ -160,43 +158,6 @@ class AssociationRulesKind(CountsKind[AssociationRulesSpec, AssociationRulesMess
             return
         _, family = largest_family(layout, variables, spec.max_length)
         require_table(spec, family, layout, limits, where="max_length")
-
-    def work(self, spec: AssociationRulesSpec, extent: Extent) -> Work:
-        """Return the work of the supports of as many itemsets as may well be frequent."""
-        variables, layout, records = extent
-        domain = layout.domain.project(variables)
-        items = items_wanted(domain, spec.present, spec.items)
-        share = len(variables) / max(len(items), 1) if spec.present is None else 0.25
-        number, length = float(len(items)), 1
-        deepest = min(spec.max_length, len(variables))
-        while length < deepest and share**length >= spec.minimum_support:
-            length += 1
-            number += min(math.comb(len(items), length), MOST_LISTED)
-        if estimated(spec).by_reports and all(serves(plan, items) for plan in layout.plans):
-            read = Work({"supports": records * number}, 2.0 * records * len(items))
-            return counting.reading(variables, layout, records, 1) + read
-        asked = sorted(variables, key=lambda name: -domain[name].size)[:length]
-        tables = sum(min(math.comb(len(variables), k), MOST_LISTED) for k in range(1, length + 1))
-        return counting.table(spec, asked, layout, records, tables)
-
-    def less(
-        self, spec: AssociationRulesSpec, extent: Extent
-    ) -> Iterator[Reduction[AssociationRulesSpec]]:
-        variables, layout, _records = extent
-        yield lower(
-            spec.max_length, "max_length", lambda most: spec.model_copy(update={"max_length": most})
-        )
-        names = sorted(variables, key=lambda name: -layout.domain[name].size)
-
-        def some(most: int) -> AssociationRulesSpec:
-            if spec.items is None:
-                return spec.model_copy(update={"variables": names[:most]})
-            return spec.model_copy(
-                update={"items": {name: spec.items[name] for name in names[:most]}}
-            )
-
-        yield fewer(names, "variables", some)
-        yield from counting.less_order(spec)
 
     def learn(self, spec: AssociationRulesSpec, marginals: Marginals, on_step: Progress) -> Content:
         found = mine_itemsets(

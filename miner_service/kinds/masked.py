@@ -8,7 +8,7 @@ Also here:
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, TypeVar
 
@@ -23,9 +23,6 @@ from miner_service.kinds.base import (
     JobKind,
     JobResult,
     PreparedJob,
-    Reduction,
-    Work,
-    fewer,
     render,
     require_one_owner,
     said_of_copies,
@@ -133,14 +130,6 @@ class RecordsKind(JobKind[SpecT, TablesJob, MessageT]):
         """Raise LimitExceeded if what is asked of so much is too much."""
 
     @abstractmethod
-    def work(self, spec: SpecT, extent: TableExtent) -> Work:
-        """Return how much work it is."""
-
-    @abstractmethod
-    def less(self, spec: SpecT, extent: TableExtent) -> Iterable[Reduction[SpecT]]:
-        """Return the ways to ask for less of it."""
-
-    @abstractmethod
     def learn(self, spec: SpecT, tables: MaskedTables, on_step: Progress) -> Content:
         """Learn from tables of the variables, in their order."""
 
@@ -190,14 +179,6 @@ class RecordsKind(JobKind[SpecT, TablesJob, MessageT]):
         self.require_affordable(spec, extent, limits)
         sources = tuple(r.source for r in releases)
         return TablesJob(sources, alignment, variables, releases, needed, copies, apart, extent)
-
-    def work_of(self, spec: SpecT, prepared: TablesJob) -> Work:
-        """Return how much work a specification is on the tables of a job that can run."""
-        return self.work(spec, prepared.extent)
-
-    def less_of(self, spec: SpecT, prepared: TablesJob) -> Iterable[Reduction[SpecT]]:
-        """Return the ways to ask for less."""
-        return self.less(spec, prepared.extent)
 
     def learned(
         self,
@@ -421,32 +402,6 @@ class RegressionKind(RecordsKind[RegressionSpec, RegressionMessage]):
                 where="model",
                 remedy="Choose a linear model, or fewer features.",
             )
-
-    def work(self, spec: RegressionSpec, extent: TableExtent) -> Work:
-        options = spec.options()
-        features = _features(spec, extent)
-        terms = count_terms(
-            features,
-            options.degree if options.model == "polynomial" else 1,
-            interactions=options.interactions,
-        )
-        rows = float(extent.records * extent.copies)
-        read = Work({"counted": 8 * rows * len(extent.columns)}, 24 * rows * len(extent.columns))
-        if options.model == "tree":
-            return read + Work({"grown": rows * (1 + terms) * options.max_depth}, 16 * rows * terms)
-        columns = KERNELS if options.model == "kernel" else 1 + terms
-        return read + Work({"fitted": rows * columns**2}, 24 * rows * columns)
-
-    def less(
-        self, spec: RegressionSpec, extent: TableExtent
-    ) -> Iterator[Reduction[RegressionSpec]]:
-        features = sorted(
-            _features(spec, extent), key=lambda feature: -len(feature.categories or "1")
-        )
-        names = [feature.name for feature in features]
-        yield fewer(
-            names, "features", lambda most: spec.model_copy(update={"features": names[:most]})
-        )
 
     def learn(self, spec: RegressionSpec, tables: MaskedTables, on_step: Progress) -> Content:
         names = tables.copies[0].names

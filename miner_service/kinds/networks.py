@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import ClassVar, TypeVar
 
-from miner_service.kinds import counting
 from miner_service.kinds.affordability import (
-    by_pairs,
     require_affordable_search,
     require_small,
 )
-from miner_service.kinds.base import Content, Reduction, Work, fewer, lower, render
+from miner_service.kinds.base import Content, render
 from miner_service.kinds.counting import Extent
 from miner_service.kinds.counts import CountsKind
 from miner_service.settings import Limits
@@ -174,23 +171,6 @@ class ParametersKind(_NetworkKind[BayesNetParametersSpec]):
     ) -> None:
         require_small(spec, extent.layout, limits)
 
-    def less(
-        self,
-        spec: BayesNetParametersSpec,
-        extent: Extent,  # noqa: ARG002
-    ) -> Iterable[Reduction[BayesNetParametersSpec]]:
-        return counting.less_order(spec)
-
-    def work(self, spec: BayesNetParametersSpec, extent: Extent) -> Work:
-        _nodes, layout, records = extent
-        work = Work()
-        for node, parents in spec.structure.items():
-            family = (node, *parents)
-            cells = layout.domain.project(family).size
-            work += counting.table(spec, family, layout, records)
-            work += Work({"told": cells * (len(family) + 8)}, 4_000 * cells)
-        return work
-
     def learn(
         self, spec: BayesNetParametersSpec, marginals: Marginals, on_step: Progress
     ) -> Content:
@@ -224,51 +204,6 @@ class StructureKind(_NetworkKind[BayesNetStructureSpec]):
                 remedy="Name in `order` the same variables as in `variables`.",
             )
         return nodes
-
-    def work(self, spec: BayesNetStructureSpec, extent: Extent) -> Work:
-        """Return the work of a search: of links it looks at, and of these in bootstrap samples."""
-        nodes, layout, records = extent
-        search = spec.search.options()
-        pairs = math.comb(len(nodes), 2)
-        sized = sorted(nodes, key=lambda name: -layout.domain[name].size)
-        if by_pairs(spec, nodes, layout):
-            found = counting.table(spec, sized[:2], layout, records, pairs)
-            looks, family = float(pairs), sized[:2]
-        else:
-            # Few nodes take all the parents that they may; most are looked at with one or two.
-            family = sized[: min(search.max_parents, 2) + 1]
-            looks = 2.0 * pairs * (1 + search.max_parents) * (2 if search.refine else 1)
-            looked = counting.tests if spec.score.name == "likelihood" else counting.table_of(spec)
-            found = looked(family, layout, records, looks)
-        cells = layout.cells(family)
-        found += Work({"links": looks})
-        drawn = Work(
-            {"resampled": looks * spec.draws * cells}, 16.0 * spec.draws * cells * len(nodes)
-        )
-        last = counting.table(spec, family, layout, records, len(nodes))
-        return found + drawn + last
-
-    def less(
-        self, spec: BayesNetStructureSpec, extent: Extent
-    ) -> Iterator[Reduction[BayesNetStructureSpec]]:
-        nodes, layout, _records = extent
-        if spec.draws:
-            yield lower(
-                spec.draws, "draws", lambda most: spec.model_copy(update={"draws": most}), least=0
-            )
-        search = spec.search
-
-        def parents(most: int) -> BayesNetStructureSpec:
-            fewer_parents = search.model_copy(update={"max_parents": most})
-            return spec.model_copy(update={"search": fewer_parents})
-
-        yield lower(search.options().max_parents, "max_parents", parents)
-        if search.options().order is None:
-            names = sorted(nodes, key=lambda name: -layout.domain[name].size)
-            yield fewer(
-                names, "variables", lambda most: spec.model_copy(update={"variables": names[:most]})
-            )
-        yield from counting.less_order(spec)
 
     def learn(
         self, spec: BayesNetStructureSpec, marginals: Marginals, on_step: Progress

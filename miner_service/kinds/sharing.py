@@ -16,9 +16,6 @@ from miner_service.kinds.base import (
     JobKind,
     JobResult,
     PreparedJob,
-    Reduction,
-    Work,
-    lower,
     render,
 )
 from miner_service.settings import Limits
@@ -338,16 +335,6 @@ class ModelSharingKind(JobKind[ModelSharingSpec, ModelsJob, ModelSharingMessage]
         self.require_affordable(spec, used, limits)
         return ModelsJob(tuple(source for source, _ in chosen), alignment, used)
 
-    def work_of(self, spec: ModelSharingSpec, prepared: ModelsJob) -> Work:
-        """Return how much work a specification is on the trees of a job that can run."""
-        return self.work(spec, prepared.used)
-
-    def less_of(
-        self, spec: ModelSharingSpec, prepared: ModelsJob
-    ) -> Iterator[Reduction[ModelSharingSpec]]:
-        """Return the ways to ask for less."""
-        return self.less(spec, prepared.used)
-
     def learned(
         self,
         spec: ModelSharingSpec,
@@ -404,30 +391,6 @@ class ModelSharingKind(JobKind[ModelSharingSpec, ModelsJob, ModelSharingMessage]
                 f" {records * columns:,.0f} numbers; {MOST_NUMBERS:,} are allowed.",
                 where="pseudo_records",
                 remedy=f"Ask for at most {MOST_NUMBERS // columns:,} pseudo-records.",
-            )
-
-    def work(self, spec: ModelSharingSpec, used: Sequence[TreeSource]) -> Work:
-        options = spec.options()
-        documents = [source.model.tree for source in used if source.model.tree is not None]
-        paths = sum(len(document.paths) for document in documents)
-        columns = max(_columns(document.tree_schema()) for document in documents)
-        records = _pseudo_records(spec, used) if options.draws else float(COMPARED)
-        trees = options.learning.trees if options.model == "forest" and options.draws else 1
-        work = Work(
-            {"paths": paths * len(used), "drawn": records * columns}, 48 * records * columns
-        )
-        if options.draws:
-            work += Work({"grown": records * columns * trees})
-        return work
-
-    def less(
-        self, spec: ModelSharingSpec, used: Sequence[TreeSource]
-    ) -> Iterator[Reduction[ModelSharingSpec]]:
-        if spec.options().draws:
-            yield lower(
-                int(_pseudo_records(spec, used)),
-                "pseudo_records",
-                lambda most: spec.model_copy(update={"pseudo_records": most}),
             )
 
     def learn(

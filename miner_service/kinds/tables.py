@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import ClassVar
 
 import numpy as np
 
-from miner_service.kinds import counting
 from miner_service.kinds.affordability import require_table
-from miner_service.kinds.base import Content, Reduction, Work, fewer, render
+from miner_service.kinds.base import Content, render
 from miner_service.kinds.counting import Extent
 from miner_service.kinds.counts import CountsKind
 from miner_service.settings import MEBIBYTE, Limits
@@ -114,25 +112,6 @@ class ContingencyTableKind(CountsKind[ContingencyTableSpec, ContingencyTableMess
                 remedy="Ask for fewer variables at once.",
             )
         require_table(spec, variables, layout, limits, where="variables")
-
-    def work(self, spec: ContingencyTableSpec, extent: Extent) -> Work:
-        variables, layout, records = extent
-        cells = layout.domain.project(variables).size
-        written = Work({"told": cells * (len(variables) + 8)}, 4_000 * cells)
-        return counting.table(spec, variables, layout, records) + written
-
-    def less(
-        self, spec: ContingencyTableSpec, extent: Extent
-    ) -> Iterator[Reduction[ContingencyTableSpec]]:
-        variables, layout, _records = extent
-        # Of the most categories first: then any so many are allowed.
-        largest = sorted(variables, key=lambda name: -layout.domain[name].size)
-        yield fewer(
-            variables,
-            "variables",
-            lambda most: spec.model_copy(update={"variables": largest[:most]}),
-        )
-        yield from counting.less_order(spec)
 
     def learn(self, spec: ContingencyTableSpec, marginals: Marginals, on_step: Progress) -> Content:
         """Return the table's raw counts with errors and intervals, and the nearest valid ones."""

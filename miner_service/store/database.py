@@ -5,24 +5,20 @@ state of all tables and never wait for it. A commit is on disk before it is ackn
 
 Also here:
 
-* Cursors: where the next page of a list starts, readable and makeable by this service alone.
 * What is worked out of a release's content, remembered: a tree or a plan is long to read.
-* Lists in pages: an opaque cursor says where the next page starts (see `Cursors`).
+* Lists in pages: a cursor says how many rows its reader has had.
 """
 
 from __future__ import annotations
 
-import binascii
+import re
 import secrets
 import threading
-from base64 import b64decode, urlsafe_b64encode
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESSIV
 from sqlalchemy import Select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
@@ -73,77 +69,24 @@ class Database(Protocol):
         """Close all connections."""
 
 
-# Cursors: where the next page of a list starts, readable and makeable by this service alone.
-#
-# A cursor holds how many of the rows that its reader may see have been read: never the number of a
-# row, from which one could count the rows that are hidden. All cursors
-# are of one length, and one is good only for the reader and the list that it was given for.
-
+_KEY = "pramana/cursor/1"
 KEY_LENGTH = 64
-"""Of AES-256-SIV (RFC 5297), which needs no nonce: the same page has the same cursor."""
-
-_PURPOSE = b"pramana/cursor/1"
-_NUMBER_BYTES = 8
-_SEALED_BYTES = 16 + _NUMBER_BYTES
 
 
-@dataclass(frozen=True)
-class ListView:
-    """A list as one reader sees it: the list's address, and the id of the reader's token."""
-
-    address: str
-    reader: str
-
-    @property
-    def bound(self) -> list[bytes]:
-        """What a cursor of this view is bound to."""
-        return [_PURPOSE, self.address.encode("utf-8", "surrogatepass"), self.reader.encode()]
-
-
-@dataclass(frozen=True)
-class Cursors:
-    """Seals and opens cursors under the service's key."""
-
-    key: bytes = field(repr=False)
-
-    def seal(self, view: ListView, had: int) -> str:
-        """Return the cursor of the page after the first `had` rows of a view."""
-        sealed = AESSIV(self.key).encrypt(had.to_bytes(_NUMBER_BYTES), view.bound)
-        return urlsafe_b64encode(sealed).decode()
-
-    def open(self, view: ListView, cursor: str) -> int:
-        """Return how many rows of a view its reader has had.
-
-        Raises:
-            OptionError: the cursor was not given by this service for this view.
-        """
-        try:
-            sealed = b64decode(cursor.encode("ascii"), altchars=b"-_", validate=True)
-            if len(sealed) == _SEALED_BYTES:
-                return int.from_bytes(AESSIV(self.key).decrypt(sealed, view.bound))
-        except (UnicodeError, binascii.Error, InvalidTag):
-            pass
-        raise OptionError(
-            "The cursor is not one that this service gave for this list and this token.",
-            where="cursor",
-            remedy="Take it from `next` of the page before, or leave it out for the first page.",
-        )
-
-
-def open_cursors(database: Database) -> Cursors:
-    """Return the cursors of a service, making their key if its database has none.
+def open_key(database: Database) -> bytes:
+    """Return the service's key, making it if its database has none.
 
     All processes on a database have one key.
     """
     with database.read() as session:
-        row = session.get(KeyRow, _PURPOSE.decode())
+        row = session.get(KeyRow, _KEY)
     if row is None:
         with database.write() as session:
-            row = session.get(KeyRow, _PURPOSE.decode())
+            row = session.get(KeyRow, _KEY)
             if row is None:
-                row = KeyRow(name=_PURPOSE.decode(), key=secrets.token_bytes(KEY_LENGTH))
+                row = KeyRow(name=_KEY, key=secrets.token_bytes(KEY_LENGTH))
                 session.add(row)
-    return Cursors(row.key)
+    return row.key
 
 
 # What is worked out of a release's content, remembered: a tree or a plan is long to read.
@@ -191,7 +134,12 @@ class ContentCache(Generic[FoundT]):
         return found
 
 
-# Lists in pages: an opaque cursor says where the next page starts (see `Cursors`).
+# Lists in pages: a cursor says how many rows its reader has had.
+#
+# Only rows that the reader may see are counted. It is never the number of a row, from which one
+# could count the rows that are hidden.
+
+_CURSOR = re.compile(r"[1-9][0-9]{0,17}")
 
 Row = TypeVar("Row")
 Item = TypeVar("Item")
@@ -199,7 +147,7 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True)
 class Paging:
-    """Which page of a view is asked for: at most `limit` rows after those had at `cursor`.
+    """Which page of a list is asked for: at most `limit` rows after those had at `cursor`.
 
     `newest` turns the order round, for people who look: while rows are added, a page may then
     repeat some of the one before it.
@@ -207,18 +155,20 @@ class Paging:
 
     limit: int
     cursor: str | None
-    view: ListView
-    cursors: Cursors
     newest: bool = False
 
     @property
     def had(self) -> int:
-        """How many rows of the view were given before. Raises OptionError."""
-        return self.cursors.open(self.view, self.cursor) if self.cursor is not None else 0
-
-    def after(self, had: int) -> str:
-        """Return the cursor of the page after the first `had` rows of the view."""
-        return self.cursors.seal(self.view, had)
+        """How many rows of the list were given before. Raises OptionError."""
+        if self.cursor is None:
+            return 0
+        if not _CURSOR.fullmatch(self.cursor):
+            raise OptionError(
+                "The cursor is not one that this service gave.",
+                where="cursor",
+                remedy="Take it from `next` of the page before, or leave it out for the first.",
+            )
+        return int(self.cursor)
 
 
 def page_of(
@@ -235,7 +185,7 @@ def page_of(
     are asked for first.
 
     Raises:
-        OptionError: the cursor was not given for this view.
+        OptionError: the cursor is none.
     """
     had = paging.had
     order = seq.desc() if paging.newest else seq
@@ -243,5 +193,5 @@ def page_of(
     kept = rows[: paging.limit]
     return Page(
         items=[message(row) for row in kept],
-        next=paging.after(had + len(kept)) if len(rows) > len(kept) else None,
+        next=str(had + len(kept)) if len(rows) > len(kept) else None,
     )

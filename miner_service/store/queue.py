@@ -7,7 +7,7 @@ Also here:
 
 * Lines that the runs of a job leave for whoever runs the study.
 * From queued to the end: how the row of a job changes its state.
-* Whose turn it is: fair between studies, short jobs first within one, and nobody starves.
+* Whose turn it is: fair between studies, and in the order of their creation within one.
 * Queueing a job, or finding the same one that was made before.
 * Rows of supervisors: who runs jobs on this database, on whatever machine.
 * Rows of jobs and models as messages, found by their names.
@@ -16,9 +16,10 @@ Also here:
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import delete, exists, func, or_, select
@@ -58,8 +59,6 @@ def job_message(session: Session, row: JobRow, now: datetime, log: Sequence[JobL
             "started": row.started,
             "heartbeat_age": _heartbeat_age(row, now),
             "seconds_left": _seconds_left(row, now),
-            "predicted_seconds": row.predicted_seconds,
-            "predicted_bytes": row.predicted_bytes,
             "worker": row.lease,
             "runs": row.attempt,
             "log": [line_message(line) for line in log],
@@ -91,13 +90,11 @@ def _heartbeat_age(row: JobRow, now: datetime) -> float | None:
 
 
 def _seconds_left(row: JobRow, now: datetime) -> float | None:
-    """Return how long a run may still take: at its speed so far, or else by what was predicted."""
-    if row.state != "running" or row.started is None:
+    """Return how long a run may still take at its speed so far."""
+    if row.state != "running" or row.started is None or not row.progress:
         return None
     ran = max((now - row.started).total_seconds(), 0.0)
-    if row.progress > 0:
-        return ran * (1 - row.progress) / row.progress
-    return None if row.predicted_seconds is None else max(row.predicted_seconds - ran, 0.0)
+    return ran * (1 - row.progress) / row.progress
 
 
 def find_job(session: Session, identifier: str) -> JobRow:
@@ -327,32 +324,15 @@ def _given_up() -> ProblemDetail:
     )
 
 
-# Whose turn it is: fair between studies, short jobs first within one, and nobody starves.
+# Whose turn it is: fair between studies, and in the order of their creation within one.
 #
 # The study with the fewest running jobs comes first, then the one that was served longest ago.
-# Within a study a job is passed only by those that were created before it would have ended by its
-# prediction: a short one soon passes a long one, but not for ever. With several workers the last
-# one is kept: neither long jobs alone nor one study alone can hold all of them.
-
-LONGEST_WAIT = 600.0
-"""For how many seconds at most jobs that were created later may pass a longer one."""
+# With several workers and several studies no study alone can hold all of them.
 
 
-@dataclass(frozen=True)
-class Rules:
-    """What is reserved: `workers` there are in all, and how many seconds a short job takes."""
-
-    workers: int
-    short_seconds: float
-
-    def long(self, predicted: float | None) -> bool:
-        """Whether a job is long, or may be."""
-        return predicted is None or predicted > self.short_seconds
-
-
-def claim_next(session: Session, holder: str, rules: Rules, now: datetime) -> Lease | None:
+def claim_next(session: Session, holder: str, workers: int, now: datetime) -> Lease | None:
     """Begin the job whose turn it is, if one may begin."""
-    row = next_job(session, rules)
+    row = next_job(session, workers)
     return lease_to(session, row, holder, now) if row is not None else None
 
 
@@ -363,28 +343,17 @@ def jobs_may_come(session: Session) -> bool:
     return bool(session.scalar(select(or_(unfinished, sealed))))
 
 
-def next_job(session: Session, rules: Rules) -> JobRow | None:
-    """Return the queued job whose turn it is, if one may begin."""
-    running = session.execute(
-        select(JobRow.study, JobRow.predicted_seconds).where(JobRow.state == "running")
-    ).all()
-    keep = rules.workers - 1 if rules.workers > 1 else None
-    only_short = keep is not None and sum(rules.long(p) for _, p in running) >= keep
-    held: dict[str, int] = {}
-    for study, _ in running:
-        held[study] = held.get(study, 0) + 1
+def next_job(session: Session, workers: int) -> JobRow | None:
+    """Return the queued job whose turn it is of `workers` in all, if one may begin."""
+    keep = workers - 1 if workers > 1 else None
+    running = session.scalars(select(JobRow.study).where(JobRow.state == "running"))
+    held = Counter(running)
     alone = keep is None or session.scalar(select(func.count()).select_from(StudyRow)) == 1
     for study in _turns(session, held):
         if not alone and held.get(study, 0) >= (keep or 0):
             continue
         queued = select(JobRow).where(JobRow.state == "queued", JobRow.study == study)
-        rows = [
-            r
-            for r in session.scalars(queued)
-            if not only_short or not rules.long(r.predicted_seconds)
-        ]
-        if rows:
-            return min(rows, key=lambda row: _rank(row, rules))
+        return session.scalar(queued.order_by(JobRow.created, JobRow.seq).limit(1))
     return None
 
 
@@ -405,11 +374,6 @@ def _turns(session: Session, held: dict[str, int]) -> list[str]:
     return [study for study, *_ in sorted(served, key=turn)]
 
 
-def _rank(row: JobRow, rules: Rules) -> tuple[datetime, int]:
-    takes = rules.short_seconds if row.predicted_seconds is None else row.predicted_seconds
-    return row.created + timedelta(seconds=min(takes, LONGEST_WAIT)), row.seq
-
-
 # Queueing a job, or finding the same one that was made before.
 
 
@@ -423,8 +387,6 @@ def create_job(
     releases: Sequence[str],
     most_queued: int,
     now: datetime,
-    predicted_seconds: float | None = None,
-    predicted_bytes: float | None = None,
 ) -> tuple[JobRow, bool]:
     """Queue a job, or find the same one made before; say whether it is to run.
 
@@ -467,7 +429,6 @@ def create_job(
         row.broken_off = 0
         queue_again(row)
     row.releases = json.dumps(list(releases))
-    row.predicted_seconds, row.predicted_bytes = predicted_seconds, predicted_bytes
     session.flush()
     add_line(session, row, "Queued.", now)
     return row, True

@@ -244,8 +244,7 @@ class JobRow(Base):
     `broken_off` counts the runs in a row in whose middle its worker ended. `lease` names the worker
     that has it and `beat` counts that worker's signs of life; `heartbeat` is when the last came.
     `revision` counts all changes that a reader can see. `records` and `estimator` are those of the
-    specification, by which jobs are looked up. What is predicted is in seconds and bytes;
-    `predicted_factor` is by what the seconds were corrected.
+    specification, by which jobs are looked up.
     """
 
     __tablename__ = "jobs"
@@ -269,9 +268,6 @@ class JobRow(Base):
     records: Mapped[str | None]
     estimator: Mapped[str | None]
     revision: Mapped[int] = mapped_column(default=0)
-    predicted_seconds: Mapped[float | None]
-    predicted_bytes: Mapped[float | None]
-    predicted_factor: Mapped[float | None]
     started: Mapped[datetime | None]
     lease: Mapped[str | None]
     beat: Mapped[int] = mapped_column(default=0)

@@ -15,7 +15,6 @@ from miner_service.jobs.runner import WorkerPool, learn_model, work_once
 from miner_service.services import Services
 from miner_service.store.queue import (
     Lease,
-    Rules,
     claim_next,
     give_back,
     leased,
@@ -96,9 +95,8 @@ class ThreadCrew:
             lease = None if self.stopping else self._claim()
 
     def _claim(self) -> Lease | None:
-        rules = Rules(workers=1, short_seconds=self.services.settings.jobs.short_seconds)
         with self.services.database.write() as session:
-            return claim_next(session, self.holder, rules, self.services.now())
+            return claim_next(session, self.holder, 1, self.services.now())
 
     def _run(self, lease: Lease) -> None:
         step = _Step(self.services, lease, self._stopping, self._wanted_seconds)

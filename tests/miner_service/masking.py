@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from miner_service.kinds.base import Work
 from miner_service.kinds.masked import RecordsKind
 from pramana_core.errors import LimitExceeded
 from pramana_core.wire.jobs import RegressionSpec
@@ -167,12 +166,6 @@ class LeastSquares(RecordsKind[RegressionSpec, RegressionMessage]):
     def require_affordable(self, _spec, extent, _limits):
         if extent.records * len(extent.columns) * extent.copies > 1_000_000:
             raise LimitExceeded("Too much.", where="features")
-
-    def work(self, _spec, _extent):
-        return Work()
-
-    def less(self, _spec, _extent):
-        return ()
 
     def learn(self, spec, tables, on_step):
         return _learn(spec, tables, on_step)

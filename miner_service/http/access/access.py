@@ -48,7 +48,7 @@ from pramana_core.wire.services import ProblemDetail
 log = logging.getLogger(__name__)
 
 
-_STAFFS_ONLY = ("worker", "runs", "heartbeat_age", "predicted_seconds", "predicted_bytes")
+_STAFFS_ONLY = ("worker", "runs", "heartbeat_age")
 """What an owner is not told of a job, besides its log."""
 
 
@@ -111,14 +111,12 @@ class Caller:
 
         Why a job failed may tell how many records owners share, or whether they share one: an
         owner learns only the kind of the failure, and nothing of its log. How other owners'
-        reports look, and what is predicted of them, is not its business either.
+        reports look is not its business either.
         """
         if self.role != OWNER:
             return job
         seen = self.view_inconsistent(session, job.inconsistent)
         hidden = dict.fromkeys(_STAFFS_ONLY)
-        if not job.progress:  # until then the time left is the one predicted
-            hidden["seconds_left"] = None
         job = job.model_copy(update={**hidden, "log": [], "inconsistent": seen})
         if job.problem is None:
             return job

@@ -32,7 +32,7 @@ from miner_service.intake import withdrawing as sweeping
 from miner_service.jobs.runner import FollowedJobs, WorkerPool
 from miner_service.services import Services
 from miner_service.store.answers import Answer, Sender, keep_answer, known_answer
-from miner_service.store.database import ListView, Paging
+from miner_service.store.database import Paging
 from pramana_core.errors import NotReady, OptionError, PramanaError, StoreMismatch
 from pramana_core.wire.base import MAX_PARTS, MAX_RECORDS, Message
 from pramana_core.wire.services import IDEMPOTENCY_HEADER, LONGEST_KEY, problem_of
@@ -303,16 +303,13 @@ CallerDep = Annotated[Caller, Depends(get_caller)]
 
 
 async def get_paging(
-    request: Request,
-    services: ServicesDep,
-    caller: CallerDep,
     limit: Annotated[int, Query(ge=1, le=MAX_PAGE, description="Items per page.")] = DEFAULT_PAGE,
     cursor: Annotated[
         str | None, Query(max_length=64, description="`next` of the page before.")
     ] = None,
 ) -> Paging:
-    """Return which page is asked for, of the list as this caller sees it."""
-    return Paging(limit, cursor, ListView(request.scope["path"], caller.token), services.cursors)
+    """Return which page is asked for."""
+    return Paging(limit, cursor)
 
 
 PagingDep = Annotated[Paging, Depends(get_paging)]

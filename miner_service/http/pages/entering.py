@@ -91,7 +91,7 @@ class Sessions:
     """Begins and ends sessions: each is a row, so that what ended stays ended after a restart."""
 
     def __init__(self, services: Services) -> None:
-        self.key = hmac.digest(services.cursors.key, _PURPOSE, "sha512")
+        self.key = hmac.digest(services.key, _PURPOSE, "sha512")
         self._database = services.database
 
     def begin(self, token: str, now: datetime) -> str:

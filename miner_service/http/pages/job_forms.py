@@ -20,13 +20,11 @@ from sqlalchemy.orm import Session
 
 from miner_service.kinds import JOB_KINDS
 from miner_service.kinds.base import JobKind
-from miner_service.kinds.counts import told_of_each, told_of_plans, told_of_records
 from miner_service.store.releases import content_of, releases_in_use
 from pramana_core.errors import InputError, OptionError
 from pramana_core.pages.forms import SentForm
 from pramana_core.wire.jobs import JobCreate
-from pramana_core.wire.release_kinds import KINDS, RANDOMIZED
-from pramana_core.wire.releases import Alignment
+from pramana_core.wire.release_kinds import KINDS
 
 Schema = Mapping[str, Any]
 
@@ -360,16 +358,3 @@ def variables_of(session: Session, study: str, form: JobForm) -> list[tuple[str,
     rows = releases_in_use(session, study, form.of.release_kind)
     kind = KINDS[form.of.release_kind]
     return [(name, owner) for owner, row in rows.items() for name in kind.columns(content_of(row))]
-
-
-def told_at_first(session: Session, study: str, form: JobForm, alignment: Alignment) -> list[str]:
-    """Return what a job of a kind can tell of the records that are here, whatever it asks for."""
-    rows = releases_in_use(session, study, form.of.release_kind)
-    if form.of.release_kind != RANDOMIZED:
-        return told_of_records(form.kind, max((row.records for row in rows.values()), default=0))
-    plans = {owner: content_of(row) for owner, row in rows.items()}
-    if alignment.in_all:
-        return told_of_plans(form.kind, list(plans.values()), alignment.in_all)
-    # What no record joins is not told of together.
-    released = {owner: (plan, rows[owner].records) for owner, plan in plans.items()}
-    return told_of_each(form.kind, released, alignment.in_any or 0)

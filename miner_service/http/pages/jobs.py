@@ -21,19 +21,15 @@ from miner_service.http.pages.job_forms import (
     JobForm,
     form_of,
     job_forms,
-    told_at_first,
     variables_of,
 )
 from miner_service.http.pages.rendering import NewestDep, SentDep, page
-from miner_service.jobs.creating import foreseen
-from miner_service.kinds.counts import told_of
 from miner_service.services import Services
 from miner_service.store.people import ADMIN, ANALYST, find_study, study_message
 from miner_service.store.queue import UNFINISHED
 from pramana_core.errors import PramanaError
 from pramana_core.pages.forms import ROOT, SentForm
 from pramana_core.wire.base import default_records
-from pramana_core.wire.jobs import JobCreate
 
 router = RuledRouter(prefix=ROOT, include_in_schema=False)
 
@@ -75,15 +71,12 @@ def show_job_form(
 def create_job(
     request: Request, study: StudyPath, services: ServicesDep, crew: CrewDep, sent: SentDep
 ) -> Response:
-    """Create a job, or tell what it would take."""
+    """Create a job."""
     form = form_of(sent.text("kind"))
     try:
         with services.database.read() as session:
             known = [name for name, _ in variables_of(session, study, form)]
         asked = form.read(sent, known)
-        if sent.text("only") == "cost":
-            cost, telling = _foreseen(services, study, asked)
-            return _form(request, services, study, form, sent, cost=cost, telling=telling)
         answer = Response()
         job = jobs.create_job(study, asked, services, crew, answer)
     except PramanaError as error:
@@ -128,17 +121,6 @@ def cancel_job(job: JobPath, services: ServicesDep, crew: CrewDep, _sent: SentDe
     return RedirectResponse(f"{ROOT}/jobs/{job}", 303)
 
 
-def _foreseen(services: Services, study: str, asked: JobCreate) -> tuple[str, list[str]]:
-    """Return in words what a job would take, on what, and what it can tell."""
-    with services.database.read() as session:
-        spec, prepared, expected = foreseen(services, session, study, asked.spec)
-    records = max((source.records for source in prepared.sources), default=0)
-    owners = ", ".join(sorted({source.owner for source in prepared.sources}))
-    of = f"{records:,} records" if records else "their trees"
-    forecast = told_of(spec.kind, spec, prepared)
-    return f"It would take {expected.cost}, on {of} of {owners}.", forecast
-
-
 def _form(
     request: Request,
     services: Services,
@@ -146,16 +128,12 @@ def _form(
     form: JobForm,
     sent: SentForm,
     *,
-    cost: str = "",
-    telling: list[str] | None = None,
     error: PramanaError | None = None,
 ) -> Response:
     with services.database.read() as session:
         variables = variables_of(session, study, form)
         people = study_message(find_study(session, study)).people
         alignment = results.read_alignment(study, services, request.state.caller)
-        if telling is None:
-            telling = told_at_first(session, study, form, alignment)
     names = [name for name, _ in variables]
     return page(
         request,
@@ -172,7 +150,5 @@ def _form(
         defaults={"records": default_records(people)},
         sent=sent,
         alignment=alignment,
-        cost=cost,
-        telling=telling,
         error=error,
     )

@@ -16,7 +16,7 @@ from miner_service.http.access.deps import CallerDep, ModelPath, ServicesDep, St
 from miner_service.http.endpoints import models
 from miner_service.http.endpoints.models import SeenModel
 from miner_service.http.endpoints.results import models_of
-from miner_service.http.pages.rendering import NewestDep, SentDep, page
+from miner_service.http.pages.rendering import SHOWN, NewestDep, SentDep, newest, page
 from miner_service.kinds import MODEL_KINDS
 from miner_service.kinds.base import in_words, media_type_of
 from miner_service.services import Services
@@ -129,7 +129,7 @@ def _shown(
     with services.database.read() as session:
         others = [
             one
-            for one in models_of(session, caller, message.study, _few(services, caller)).items
+            for one in models_of(session, caller, message.study, newest(SHOWN)).items
             if one.id != model
         ]
     inputs = _inputs(seen)
@@ -149,12 +149,6 @@ def _shown(
         told=told,
         error=error,
     )
-
-
-def _few(services: Services, caller: Caller) -> Any:
-    from miner_service.http.pages.rendering import SHOWN, newest
-
-    return newest(services, caller, "", SHOWN)
 
 
 def _inputs(seen: SeenModel) -> dict[str, tuple[str, ...]]:

@@ -54,7 +54,7 @@ def create_study(
         asked = _read(StudyCreate, sent, ("name", "title", "people"), numbers=_BUDGETS)
         made = studies.create_study(asked, services, Response())
     except PramanaError as error:
-        paging = newest(services, caller, request.scope["path"], SHOWN)
+        paging = newest(SHOWN)
         found = studies.list_studies(services, caller, paging)
         return page(
             request,
@@ -81,7 +81,7 @@ def create_invitation(
     request: Request, study: StudyPath, services: ServicesDep, caller: CallerDep, sent: SentDep
 ) -> Response:
     """Invite an owner; the secret is shown this once."""
-    few = newest(services, caller, request.scope["path"], SHOWN)
+    few = newest(SHOWN)
     try:
         asked = _read(InvitationCreate, sent, ("owner",), numbers=("valid_hours",))
         answer = studies.create_invitation(study, asked, services, _keyed(request, sent))
@@ -98,7 +98,7 @@ def issue_token(
     request: Request, study: StudyPath, services: ServicesDep, caller: CallerDep, sent: SentDep
 ) -> Response:
     """Give an analyst a token; it is shown this once."""
-    few = newest(services, caller, request.scope["path"], SHOWN)
+    few = newest(SHOWN)
     try:
         asked = _read(TokenCreate, sent, ("name",), numbers=("valid_days",))
         answer = studies.issue_token(study, asked, services, _keyed(request, sent))
@@ -176,7 +176,7 @@ def _shown(
 ) -> Response:
     tokens = None
     if caller.role == ADMIN:
-        tokens = studies.list_tokens(study, services, newest(services, caller, "tokens", SHOWN))
+        tokens = studies.list_tokens(study, services, newest(SHOWN))
     return page(
         request,
         "people.html.j2",

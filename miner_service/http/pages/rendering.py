@@ -17,9 +17,7 @@ from fastapi import Depends, Query, Request
 from fastapi.responses import Response
 
 from miner_service.http.access.access import Caller
-from miner_service.http.access.deps import CallerDep, ServicesDep
-from miner_service.services import Services
-from miner_service.store.database import ListView, Paging
+from miner_service.store.database import Paging
 from pramana_core.pages.forms import HEADERS, SentForm
 from pramana_core.pages.rendering import Pages, named, plan_words
 from pramana_core.wire.releases import Release
@@ -65,22 +63,14 @@ SHOWN = 50
 """So many rows a page has."""
 
 
-async def get_newest(
-    request: Request,
-    services: ServicesDep,
-    caller: CallerDep,
-    cursor: Annotated[str | None, Query(max_length=64)] = None,
-) -> Paging:
+async def get_newest(cursor: Annotated[str | None, Query(max_length=64)] = None) -> Paging:
     """Return which page of a list is asked for."""
-    return newest(services, caller, request.scope["path"], SHOWN, cursor)
+    return newest(SHOWN, cursor)
 
 
-def newest(
-    services: Services, caller: Caller, address: str, limit: int, cursor: str | None = None
-) -> Paging:
+def newest(limit: int, cursor: str | None = None) -> Paging:
     """Return how the newest of a list are asked for."""
-    view = ListView(address, caller.token)
-    return Paging(limit, cursor, view, services.cursors, newest=True)
+    return Paging(limit, cursor, newest=True)
 
 
 NewestDep = Annotated[Paging, Depends(get_newest)]

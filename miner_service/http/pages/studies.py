@@ -63,8 +63,8 @@ def show_study(
     """Show where a study stands."""
     told = studies.read_privacy(study, services, caller)
     alignment = results.read_alignment(study, services, caller)
-    few = newest(services, caller, request.scope["path"], _FEW)
-    found = studies.list_owners(study, services, newest(services, caller, "", 100))
+    few = newest(_FEW)
+    found = studies.list_owners(study, services, newest(100))
     with services.database.read() as session:
         models = models_of(session, caller, study, few)
         single = caller.as_owner is None and single_records(session, study)

@@ -597,9 +597,8 @@ class Job(Message):
     `inconsistent` maps each of its releases that is inconsistent with its plan, by id, to the
     p-value; an owner sees its own there. `started` is when its last run began; `heartbeat_age` is
     how many seconds ago that run gave its last sign of life, `seconds_left` how many it may still
-    take. `runs` counts its runs, with the one that is to come; `worker` has the last. What was
-    predicted is in seconds and in bytes of memory. `log` has the last lines, where one job is
-    read. Owners are not told by whom a job is run, what was predicted, or what its log says.
+    take. `runs` counts its runs, with the one that is to come; `worker` has the last. `log` has the
+    last lines, where one job is read. Owners do not see by whom a job is run, or what its log says.
     """
 
     id: str
@@ -616,8 +615,6 @@ class Job(Message):
     started: datetime | None = None
     heartbeat_age: float | None = None
     seconds_left: float | None = None
-    predicted_seconds: float | None = None
-    predicted_bytes: float | None = None
     worker: str | None = None
     runs: int | None = None
     log: Annotated[list[JobLine], Field(default_factory=list)]

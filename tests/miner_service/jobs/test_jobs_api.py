@@ -7,12 +7,10 @@ import threading
 
 import numpy as np
 import pytest
-from sqlalchemy import select
 
 from miner_service.backup import delete_rows
 from miner_service.jobs.runner import learn_model
 from miner_service.settings import Limits
-from miner_service.store.schema import JobRow
 from miner_service.store.tokens import revoke_token
 from pramana_core.channels import Symmetric
 from pramana_core.domain import Domain, Variable
@@ -268,16 +266,6 @@ def test_events_end_when_nobody_may_follow_any_more(held, monkeypatch, gone):
     answer = held.north("GET", f"{held.job}/events")
     assert '"state":"running"' in answer.text
     assert held.north("GET", held.job).status_code == 401
-
-
-def test_an_owner_is_not_told_what_was_predicted(held):
-    with held.services.database.write() as session:
-        row = session.scalar(select(JobRow))
-        row.progress, row.predicted_seconds = 0.0, 1000.0
-    assert held.analyst("GET", held.job).json()["seconds_left"] > 0
-    told = held.north("GET", held.job).json()
-    hidden = ("seconds_left", "predicted_seconds", "predicted_bytes", "heartbeat_age")
-    assert {name: told[name] for name in hidden} == dict.fromkeys(hidden)
 
 
 class Held:

@@ -10,8 +10,6 @@ from sqlalchemy import select
 
 from miner_service.store.people import create_study
 from miner_service.store.queue import (
-    LONGEST_WAIT,
-    Rules,
     break_off,
     claim_next,
     create_job,
@@ -43,7 +41,7 @@ class Queue:
             for name in studies:
                 create_study(session, StudyCreate(name=name, title=""), NOW)
 
-    def put(self, study, key, seconds=1.0, most=100):
+    def put(self, study, key, most=100):
         with self.database.write() as session:
             create_job(
                 session,
@@ -54,14 +52,13 @@ class Queue:
                 releases=[],
                 most_queued=most,
                 now=self.now,
-                predicted_seconds=seconds,
             )
 
     def take(self, workers=1, holder="one"):
         """Begin the job whose turn it is; return its key."""
         self.now += timedelta(seconds=1)
         with self.database.write() as session:
-            lease = claim_next(session, holder, Rules(workers, 10.0), self.now)
+            lease = claim_next(session, holder, workers, self.now)
             return None if lease is None else leased(session, lease).key
 
     def each(self, act, key=None):
@@ -100,41 +97,6 @@ def test_studies_take_turns(queue):
         for number in range(2):
             queue.put(study, f"{study}{number}")
     assert queue.order() == ["a0", "b0", "c0", "a1", "b1", "c1", "a2", "a3"]
-
-
-def test_a_short_job_passes_a_long_one_of_its_study(queue):
-    queue.put("a", "long", seconds=3000)
-    queue.put("a", "short")
-    assert queue.order() == ["short", "long"]
-
-
-def test_a_long_job_is_not_passed_for_ever(queue):
-    """What is created after it has waited as long as it takes, or LONGEST_WAIT, comes behind."""
-    queue.put("a", "minute", seconds=60)
-    queue.put("a", "day", seconds=86_400)
-    queue.now = NOW + timedelta(seconds=30)
-    queue.put("a", "early")
-    queue.now = NOW + timedelta(seconds=LONGEST_WAIT - 10)
-    queue.put("a", "middle")
-    queue.now = NOW + timedelta(seconds=LONGEST_WAIT + 10)
-    queue.put("a", "late")
-    assert queue.order() == ["early", "minute", "middle", "day", "late"]
-
-
-def test_long_jobs_never_take_the_last_worker(queue):
-    for study in ("a", "b", "c"):
-        queue.put(study, f"long-{study}", seconds=3000)
-    assert [queue.take(workers=3) for _ in range(3)] == ["long-a", "long-b", None]
-    queue.put("c", "short")
-    assert queue.take(workers=3) == "short"
-    queue.end("long-a")
-    assert queue.take(workers=3) == "long-c"
-
-
-def test_a_job_of_unknown_length_counts_as_long(queue):
-    queue.put("a", "first", seconds=None)
-    queue.put("b", "second", seconds=None)
-    assert [queue.take(workers=2) for _ in range(2)] == ["first", None]
 
 
 def test_one_study_never_has_all_workers_where_there_are_others(queue):
