@@ -36,12 +36,14 @@ from owner_agent.state.keys import Secrets, linkage_fingerprint
 from owner_agent.table.mixed import (
     ReadColumn,
     content_of,
+    ranked,
     read_categories,
     read_numbers,
     read_records,
 )
 from owner_agent.table.table import TextTable
-from pramana_core.errors import ConfigError
+from pramana_core.determined import PairCounts
+from pramana_core.errors import ConfigError, UnprotectedVariable
 from pramana_core.mask import METHODS, Masked
 from pramana_core.mask.copies import require_few_copies
 from pramana_core.mask.core.inputs import gravest_first
@@ -151,6 +153,7 @@ def read_columns(site: Site) -> MaskTable:
             empty (unless records with empty cells are dropped) or no numbers.
         OptionError: true values lie beyond their bounds.
         UnknownCategory: cells hold none of the categories listed.
+        UnprotectedVariable: a column that is told gives a confidential one away.
     """
     section = site.mask
     columns = [*section.tell, *(TellSection(column=name) for name in section.confidential)]
@@ -170,7 +173,27 @@ def read_columns(site: Site) -> MaskTable:
         MixedTable(part, records) for part in (read.columns[:count], read.columns[count:])
     )
     require_within(section.limits, masked.names, masked.matrix(), "mask.bounds")
+    _require_hidden(section.tell, told, masked)
     return MaskTable(read.record_ids, told, masked, read.dropped)
+
+
+def _require_hidden(tell: Sequence[TellSection], told: MixedTable, masked: MixedTable) -> None:
+    """Check that from no column told the groups of ranks of a confidential one are guessed."""
+    codes = {column.name: ranked(column) for column in told.beside(masked).columns}
+    sizes = {name: int(found.max(initial=0)) + 1 for name, found in codes.items()}
+    pairs = PairCounts(sizes, told.names, masked.names)
+    pairs.add(codes)
+    allowed = {one.column: one.reveals for one in tell}
+    for one in pairs.giveaways():
+        if one.of not in allowed[one.column]:
+            raise UnprotectedVariable(
+                f"Column {one.column!r} is told as it is and gives the confidential {one.of!r}"
+                f" away: from it the eighth that a value of {one.of!r} is in is guessed right for"
+                f" {one.share:.1%} of the records.",
+                where=one.column,
+                remedy="Mask it too or leave it out. Where everybody may know, say so with"
+                f' reveals = ["{one.of}"] in its entry of tell.',
+            )
 
 
 def _column(table: TextTable, tell: TellSection, *, told: bool) -> ReadColumn:

@@ -195,12 +195,16 @@ def warnings(plan: PlannedSite) -> tuple[str, ...]:
     return (*alone, *(_mixed(plan, block) for block in blocks if _is_mixed(plan, block)))
 
 
-def secrets_said(one_secret: Mapping[str, Sequence[str]]) -> list[str]:
+def secrets_said(
+    one_secret: Mapping[str, Sequence[str]], losses: Losses | None = None
+) -> list[str]:
     """Return a sentence for each column that other columns tell, all of them randomized."""
+    after = {} if losses is None else {one.column: one.texts[1] for one in losses.columns}
     return [
         f"Column {column!r} and {listed([repr(other) for other in others])} tell each other's"
-        " values: they are one secret, and their losses add. Withhold one of them, or protect them"
-        " in one block."
+        " values: they are one secret, and their losses add"
+        f"{f' to epsilon {after[column]}' if column in after else ''}. Withhold one of them, or"
+        " protect them in one block."
         for column, others in one_secret.items()
         if column < min(others)
     ]
@@ -327,7 +331,7 @@ def site_report(
     losses = losses_of(site, plan, one_secret)
     outlook = outlook_of(site, plan, environment)
     made = report(plan, records, assumed, losses, corrected, outlook, partial(watch, "measuring"))
-    return replace(made, warnings=(*made.warnings, *secrets_said(one_secret)))
+    return replace(made, warnings=(*made.warnings, *secrets_said(one_secret, losses)))
 
 
 def require_accepted(

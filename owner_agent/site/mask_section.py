@@ -53,11 +53,13 @@ class ColumnSection(Section):
 class TellSection(ColumnSection):
     """A column that is told as it is: of numbers, or of the categories listed.
 
-    `missing` is the category of empty cells. A name alone is a column of numbers.
+    `missing` is the category of empty cells. A name alone is a column of numbers. It may give the
+    confidential columns away that `reveals` names.
     """
 
     categories: Annotated[tuple[Label, ...], Field(min_length=2)] | None = None
     missing: Label | None = None
+    reveals: tuple[ColumnName, ...] = ()
 
     @model_validator(mode="after")
     def _listed_once(self) -> Self:

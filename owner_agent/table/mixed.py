@@ -94,6 +94,14 @@ def read_categories(
     return ReadColumn(name, codes, empty, listed)
 
 
+def ranked(column: Column) -> npt.NDArray[np.intp]:
+    """Return a column as codes: its categories, or the eighths of its records by rank."""
+    if isinstance(column, CategoricalColumn):
+        return column.codes
+    edges = np.quantile(column.values, np.arange(1, 8) / 8)
+    return np.searchsorted(edges, column.values, side="right")
+
+
 @dataclass(frozen=True, eq=False)
 class CompleteRecords:
     """Columns of the records without empty cells, with their ids; `dropped` had empty cells."""

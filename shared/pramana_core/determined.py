@@ -12,11 +12,10 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-
-from pramana_core.marginals.counts import Codes
 
 SHARE = 0.99
 """A column gives another away if guesses from it are right for more of the records than this."""
@@ -94,7 +93,9 @@ class PairCounts:
         self._pairs = {(a, b): _Pair(sizes[a], sizes[b]) for a, b in both}
         self._step = -(-len(both) // EXACT) or 1
 
-    def add(self, columns: Mapping[str, Codes], most: float = math.inf) -> None:
+    def add(
+        self, columns: Mapping[str, npt.NDArray[np.integer[Any]]], most: float = math.inf
+    ) -> None:
         """Count the next records.
 
         Args:

@@ -316,7 +316,7 @@ def _of_series(name: str, series: pd.Series[Any]) -> Column:
         return CategoricalColumn(name, np.asarray(series.cat.codes, dtype=np.intp), tuple(labels))
     text = np.array(series_cells(series, f"Column {name!r}").to_pylist(), dtype=object)
     found = tuple(sorted({*text} - {""}))
-    codes = pd.Categorical(text, categories=list(found)).codes
+    codes = pd.Index(found, dtype=object).get_indexer(pd.Index(text))
     return CategoricalColumn(name, np.asarray(codes), found)
 
 

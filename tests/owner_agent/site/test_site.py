@@ -396,3 +396,24 @@ def test_faults_of_the_plan_are_told_with_the_lines_of_their_variables(tmp_path)
 def test_the_line_of_a_place(text, place, line):
     tomllib.loads(text)
     assert Lines.of(text).line(place) == line
+
+
+@pytest.mark.parametrize(
+    ("entry", "says"),
+    [
+        ('sensitive = false\nreveals = ["sexx"]', "not a variable"),
+        ('sensitive = true\nreveals = ["sex"]', "leave as they are"),
+        (
+            'sensitive = false\nchannel = { kind = "symmetric", p = 0.1 }\nreveals = ["sex"]',
+            "leave",
+        ),
+    ],
+)
+def test_a_variable_reveals_others_only_where_it_leaves_as_it_is(tmp_path, entry, says):
+    listed = 'categories = ["0", "1"]\n'
+    with pytest.raises(ConfigError, match=says):
+        site_of(
+            tmp_path,
+            f'[[variables]]\nname = "sex"\n{listed}sensitive = true\n'
+            f'[[variables]]\nname = "flag"\n{listed}{entry}\n',
+        )

@@ -111,3 +111,17 @@ def test_long_lists_of_told_columns_can_be_sent():
             protection=list(said),
         )
         assert "the 40 columns told" in " ".join(message.protection)
+
+
+def test_a_column_that_gives_a_confidential_one_away_is_not_told(shop, command, site_text, rows):
+    pounds = [f"{line},{-3 * float(line.split(',')[3]) + 7:.2f}" for line in rows]
+    table = "\n".join(["patient_id,age,gender,expenditure,debt,pounds", *pounds]) + "\n"
+    for entry, code in (
+        ('"pounds"', 2),
+        ('{ column = "pounds", reveals = ["expenditure"] }', 0),
+        ('{ column = "pounds", reveals = ["debt"] }', 2),
+    ):
+        shop.write(site_text.replace('tell = ["age",', f'tell = [{entry}, "age",'), table)
+        done = command("check")
+        assert done.exit_code == code, entry
+        assert ("sensitive-without-channel" in done.err) is (code == 2)

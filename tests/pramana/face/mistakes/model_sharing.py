@@ -239,7 +239,7 @@ MISTAKES: Mistakes = {
         ),
         "a shared tree of an empty category": (
             lambda: share(frame=people().assign(age=[""] * 100 + ["adult"] * 200)),
-            "Column 'age' has categories that cannot be in a message, 1 of 2 … rename them",
+            "Column 'age' has 100 values that are missing … leave those records out",
         ),
         "a shared tree of a column without a name": (
             lambda: share(frame=people().rename(columns={"age": ""})),
