@@ -37,9 +37,9 @@ benchmarks.bench_peers benchmarks.plain_server benchmarks.processors
 benchmarks.side_by_side
 core.alike
 miner_service.store.migrations.versions
-core.errors core.opening core.pictures core.progress core.spellings core.text_files core.ties
+core.errors core.pictures core.progress core.spellings core.text_files core.ties
 miner_service.store.migrations pramana.checkout pramana.errors core.channels core.domain
-core.cells core.full_disks core.kernels
+core.cells core.full_disks core.kernels core.opening
 core.mixed
 core.discretize core.kernel_regression core.marginals core.mask.core core.plan core.terminal
 core.audit core.determined core.learn.common

@@ -37,7 +37,15 @@ from miner_service.services import Services
 from miner_service.store.identity import IDENTITY_KEYS, require_one_store
 from miner_service.store.migrations import HEAD
 from miner_service.store.releases import kind_of_release
-from miner_service.store.schema import Base, KeyRow, PartRow, ReleaseRow, StudyRow, SupervisorRow
+from miner_service.store.schema import (
+    Base,
+    KeyRow,
+    PartRow,
+    ReleaseRow,
+    SessionRow,
+    StudyRow,
+    SupervisorRow,
+)
 from miner_service.store.segments import (
     damaged_columns,
     file_sha256,
@@ -53,10 +61,10 @@ from pramana_core.errors import Conflict, NotReady, OptionError, StorageFull, St
 
 _AT_ONCE = 500
 
-NOT_OF_THE_STORE = frozenset({SupervisorRow.__tablename__})
-"""Who runs jobs just now is not state of the store."""
+NOT_OF_THE_STORE = frozenset({SupervisorRow.__tablename__, SessionRow.__tablename__})
+"""Who runs jobs just now is not state of the store; and a session that ended must not come back."""
 
-OF_NO_STUDY = frozenset({SupervisorRow.__tablename__, "answers", "service_keys"})
+OF_NO_STUDY = NOT_OF_THE_STORE | {"answers", "service_keys"}
 """Tables without a study. An answer can only be read by who has its token, which is deleted."""
 
 

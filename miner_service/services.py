@@ -26,6 +26,7 @@ from miner_service.store.schema import ReleaseRow
 from miner_service.store.segments import Segments, load_columns, load_keys
 from miner_service.store.sqlite import open_database
 from pramana_core.audit import AuditLog
+from pramana_core.opening import require_own_folder
 from pramana_core.wire.jobs import JobSpec
 from pramana_core.wire.parts import Values
 from pramana_core.wire.release_kinds import KINDS, RANDOMIZED, ReleaseKindName
@@ -73,7 +74,7 @@ class Services:
         if cluster.scheduler is None:
             place: PassPlace = LocalPlace(PieceReader(self.segments.data_path))
         else:
-            place = ClusterPlace(cluster, self.segments.identity)
+            place = ClusterPlace(cluster)
         return RecordAccess(self.aligner, self.columns, place, cluster.piece_records)
 
     def reports(self, release: str, names: Sequence[str]) -> Reports:
@@ -130,9 +131,10 @@ def open_services(settings: Settings, clock: Clock, *, upgrade: bool = True) -> 
         StoreCorrupt: what is there is not a miner's, or of a version that cannot be read.
         Conflict: it is of an earlier version, and may not be upgraded.
         NotReady, StorageFull: the database is away, or has no room.
+        KeyFileError: other people may write in the data directory.
     """
     folder = settings.data_dir
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    require_own_folder(folder)
     database = open_database(settings, upgrade=upgrade)
     return Services(
         settings=settings,

@@ -16,6 +16,7 @@ Also here:
 from __future__ import annotations
 
 import ipaddress
+import math
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -29,17 +30,24 @@ from pramana_core.alike import alike
 from pramana_core.errors import ConfigError, OptionError
 from pramana_core.text_files import read_text
 from pramana_core.wire.base import MAX_PARTS
+from pramana_core.wire.services import require_address
 
 
 def require_positive(section: Any, zero: Sequence[str] = ()) -> None:
-    """Check that every number of a section is positive; some may be 0. Raises OptionError."""
+    """Check that every number of a section is positive and finite; some may be 0.
+
+    Raises:
+        OptionError: one is not.
+    """
     for each in fields(section):
         value = getattr(section, each.name)
         if value == 0 and each.name in zero:
             continue
-        if isinstance(value, int | float) and not isinstance(value, bool) and value <= 0:
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if number and not 0 < value < math.inf:
             raise OptionError(
-                f"The limit {each.name} is {value}; it must be positive.", where=each.name
+                f"The setting {each.name} is {value}; it must be a positive, finite number.",
+                where=each.name,
             )
 
 
@@ -83,7 +91,8 @@ class Limits:
     """The largest things the service accepts.
 
     `json_bytes`: a JSON body. `part_bytes`: one part. `release_bytes`: all parts of a release.
-    `variables` and `categories`: of one plan, categories summed over its variables.
+    `variables` and `categories`: of one plan, categories summed over its variables. `subsets`: of
+    variables from which its sampled channels choose.
     `channel_size`: categories of a channel that has no closed form (dense or grouped), whose
     matrix must be held whole. `job_cells`: cells of the largest table a job may ask for.
     `bootstrap_cells`: of that table in all bootstrap samples together. `job_seconds`: that a
@@ -104,6 +113,7 @@ class Limits:
     parts: int = MAX_PARTS
     variables: int = 1024
     categories: int = 65_536
+    subsets: int = 16_384
     channel_size: int = 4096
     job_cells: int = 1 << 24
     bootstrap_cells: int = 1 << 22
@@ -274,10 +284,12 @@ class WebSettings:
     burst may be ten times that.
     `certificate`, `private_key`: PEM files; the service speaks TLS if they are given.
     `client_authority`: PEM file; only clients with a certificate that it signed are let in.
+    `public_url`: the address at which people reach the service, where it is another than that on
+    which it listens; invitations and access files name it.
 
     Raises:
-        OptionError: a number that is not positive; or a key or an authority without a
-            certificate, or a certificate without a key.
+        OptionError: a number that is not positive; a key or an authority without a certificate,
+            or a certificate without a key; a public address that is none.
     """
 
     header_seconds: float = 10.0
@@ -293,9 +305,12 @@ class WebSettings:
     certificate: Path | None = None
     private_key: Path | None = None
     client_authority: Path | None = None
+    public_url: str | None = None
 
     def __post_init__(self) -> None:
         require_positive(self)
+        if self.public_url is not None:
+            require_public_address(self.public_url, "public_url")
         if (self.certificate is None) != (self.private_key is None):
             raise OptionError(
                 "TLS takes a certificate and its private key; one of them is not given.",
@@ -309,6 +324,19 @@ class WebSettings:
                 where="client_authority",
                 remedy="Give --certificate and --private-key, too.",
             )
+
+
+def require_public_address(url: str, where: str) -> None:
+    """Check the address that is named to owners and analysts. Raises OptionError."""
+    try:
+        # Whether plain http is safe on her network is for the owner to say.
+        require_address(url, allow_insecure=True, permission="")
+    except ValueError as error:
+        raise OptionError(
+            f"{str(error)[0].upper()}{str(error)[1:]}.",
+            where=where,
+            remedy="Write it as https://miner.example.org.",
+        ) from None
 
 
 Clock = Callable[[], datetime]

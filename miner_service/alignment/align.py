@@ -19,7 +19,7 @@ import json
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +40,7 @@ from pramana_core.marginals.counts import Marginals, ReportedCounts
 from pramana_core.marginals.passes import CountedRecords, PartitionedCounts, Pass
 from pramana_core.plan import Block, Plan
 from pramana_core.progress import Tick, no_cancel
+from pramana_core.wire.base import Records
 from pramana_core.wire.jobs import CountsSpec
 from pramana_core.wire.parts import Values
 from pramana_core.wire.releases import (
@@ -187,7 +188,6 @@ class LinkageSecrets:
         return "same" if self.groups and not self.unsaid else "unknown"
 
 
-Records = Literal["identical", "common", "any"]
 """Which records a job uses; see `wire.BayesNetParametersSpec`."""
 
 T = TypeVar("T")
@@ -363,7 +363,7 @@ def common_rows(keys: Sequence[KeyText]) -> list[Rows]:
     return [slice(0, 0)] * len(keys)
 
 
-def require_aligned(alignment: Alignment, records: Records) -> None:
+def require_aligned(alignment: Alignment, records: Records | None) -> None:
     """Check that records may be joined.
 
     Raises:
@@ -390,7 +390,7 @@ def require_aligned(alignment: Alignment, records: Records) -> None:
             ' releases, import it and publish again. Ask for `"records": "any"` only if the owners'
             " know different people.",
         )
-    if alignment.state == "disjoint" or (alignment.state == "partial" and records == "identical"):
+    if alignment.state == "disjoint" or (alignment.state == "partial" and records != "common"):
         each = ", ".join(f"{o.owner} {o.records} ({o.not_everywhere})" for o in alignment.owners)
         raise RecordsDoNotAlign(
             f"Of {alignment.in_any} records at any owner, {alignment.in_all} are at every owner."

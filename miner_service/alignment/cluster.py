@@ -1,8 +1,8 @@
 """Counting on several machines: a Dask cluster takes the passes over the records of jobs.
 
 Here live the side of the job, which sends passes and gets their sums, and the worker, which reads
-records from the place of files that its own settings name. Rows, estimates and models stay with the
-miner. Dask is loaded in here only, and only where a scheduler is named.
+columns from a folder or an object store. Rows, estimates and models stay with the miner. Dask is
+loaded in here only, and only where a scheduler is named.
 """
 
 from __future__ import annotations
@@ -14,30 +14,34 @@ import signal
 import socket
 import ssl
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from urllib.parse import urlsplit
 
 from miner_service.alignment.pieces import PieceReader, Places, RecordSet
 from miner_service.settings import ClusterSettings, Settings, is_loopback
+from miner_service.store.local import ColumnFiles
 from miner_service.store.objects import open_segments
+from miner_service.store.segments import Segments
+from miner_service.store.sqlite import FILE
 from pramana_core.errors import (
     Conflict,
     NotInstalled,
     NotReady,
     OptionError,
     StoreCorrupt,
-    StoreMismatch,
     WorkerLost,
 )
 from pramana_core.kernels.compiled import can_compile
 from pramana_core.marginals.passes import TICK_SECONDS, Pass, total
+from pramana_core.opening import require_private_key
 from pramana_core.progress import Tick
 
 if TYPE_CHECKING:
@@ -56,9 +60,8 @@ _PAUSE_SECONDS = 1.0
 
 @dataclass(frozen=True)
 class CountingTask(Generic[T]):
-    """What a worker is asked: a pass over records of a store, by a version of this program."""
+    """What a worker is asked: a pass over records, by a version of this program."""
 
-    store: str | None
     version: str | None
     records: RecordSet
     asked: Pass[T]
@@ -69,7 +72,6 @@ def count_pieces(pieces: Sequence[Places], task: CountingTask[T]) -> T | None:
 
     Raises:
         Conflict: the worker is of another version, or counts nothing for a miner.
-        StoreMismatch: its place of files is another store's.
         NotReady, StoreCorrupt: a file is not there, or cannot be read, or is not as it was sealed.
     """
     from distributed import get_worker
@@ -91,17 +93,32 @@ def add_counts(parts: Sequence[T | None]) -> T | None:
 
 
 class WorkerRecords:
-    """What a worker keeps while it lives: what reads the records of its place of files.
+    """What a worker keeps while it lives: what reads the columns of sealed releases.
 
     Args:
-        settings: name the place.
+        settings: name the object store, and the folder of the worker's own cache.
+        columns: the miner's folder of columns, in place of an object store.
+
+    Raises:
+        OptionError: neither is named, or the folder holds more than columns.
     """
 
-    def __init__(self, settings: Settings) -> None:
-        self._segments = open_segments(settings)
-        if settings.storage.files is not None:  # a folder is the miner's, and may be read only
-            self._segments.prepare()
-        self._reader = PieceReader(self._segments.data_path, self._segments.verify_data)
+    def __init__(self, settings: Settings, columns: Path | None) -> None:
+        files: Segments | ColumnFiles
+        if columns is not None:
+            _require_columns_alone(columns)
+            files = ColumnFiles(columns)
+        elif settings.storage.files is not None:
+            files = open_segments(settings)
+            files.prepare()
+        else:
+            raise OptionError(
+                "No place is named from which this worker reads records.",
+                where="columns",
+                remedy="Give --columns with the folder `columns` in the miner's data directory, or"
+                " name an object store in the settings.",
+            )
+        self._reader = PieceReader(files.data_path, files.verify_data)
 
     def counted(self, pieces: Sequence[Places], task: CountingTask[T]) -> T | None:
         """Return what a pass counts of some pieces; see `count_pieces`."""
@@ -111,12 +128,6 @@ class WorkerRecords:
                 f" {task.version}.",
                 where="scheduler",
                 remedy="Install one version everywhere, and start the workers again.",
-            )
-        if (own := self._segments.identity()) != task.store:
-            raise StoreMismatch(
-                f"A worker of the cluster reads the store {own}; the miner's is {task.store}.",
-                where="files",
-                remedy="Let the worker's settings name the miner's own place of files.",
             )
         try:
             return self._reader.counted(task.records, pieces, task.asked)
@@ -130,6 +141,17 @@ class WorkerRecords:
             ) from error
 
 
+def _require_columns_alone(folder: Path) -> None:
+    """Check that a worker, on which all of the cluster run programs, sees no token's hash."""
+    if (folder / FILE).exists():
+        raise OptionError(
+            f"{folder} holds the miner's database, and whoever reaches this worker could read it.",
+            where="columns",
+            remedy=f"Give --columns {folder / 'columns'}, and mount nothing else of the miner's"
+            " data on this machine.",
+        )
+
+
 @cache
 def installed_version() -> str | None:
     """Return the version of this program; None where it runs from a checkout."""
@@ -140,10 +162,16 @@ def installed_version() -> str | None:
 
 
 def require_certificates(settings: ClusterSettings) -> None:
-    """Check that the files by which a cluster is spoken to can be used. Raises OptionError."""
+    """Check that the files by which a cluster is spoken to can be used.
+
+    Raises:
+        OptionError: they cannot be read, or do not fit together.
+        KeyFileError: people other than its owner may use the private key.
+    """
     if settings.authority is None or settings.certificate is None:
         return
     try:
+        require_private_key(settings.private_key or settings.certificate)
         context = ssl.create_default_context(cafile=settings.authority)
         context.load_cert_chain(settings.certificate, settings.private_key, password=lambda: "")
     except (OSError, ValueError) as error:
@@ -195,13 +223,14 @@ def listening_host(settings: ClusterSettings) -> str | None:
     )
 
 
-def run_worker(settings: Settings, threads: int) -> None:
+def run_worker(settings: Settings, columns: Path | None, threads: int) -> None:
     """Count for the scheduler that the settings name, until SIGTERM or SIGINT.
 
     Where the scheduler goes away, it is waited for.
 
     Args:
-        settings: the scheduler, and the place of files.
+        settings: the scheduler, and the object store.
+        columns: the miner's folder of columns, where there is no object store.
         threads: so many pieces are counted at once.
 
     Raises:
@@ -209,7 +238,7 @@ def run_worker(settings: Settings, threads: int) -> None:
     """
     require_dask()
     can_compile()  # it counts for many jobs, and so is worth a compiler from the first on
-    asyncio.run(_work(settings, threads, WorkerRecords(settings)))
+    asyncio.run(_work(settings, threads, WorkerRecords(settings, columns)))
 
 
 async def _work(settings: Settings, threads: int, records: WorkerRecords) -> None:
@@ -294,11 +323,10 @@ class ClusterPlace:
 
     Args:
         settings: name the scheduler.
-        store: returns the identity of the store that the records are of.
     """
 
-    def __init__(self, settings: ClusterSettings, store: Callable[[], str | None]) -> None:
-        self._settings, self._store = settings, cache(store)
+    def __init__(self, settings: ClusterSettings) -> None:
+        self._settings = settings
         self._client: Client | None = None
 
     def __call__(
@@ -311,7 +339,7 @@ class ClusterPlace:
             WorkerLost: several workers in turn ended in the middle of the same piece.
             EmptyTable: the pieces have no records.
         """
-        task = CountingTask(self._store(), installed_version(), records, asked)
+        task = CountingTask(installed_version(), records, asked)
         with self._answering():
             client = self._connected()
             threads = self._threads(client, tick)

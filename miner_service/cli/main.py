@@ -84,6 +84,13 @@ def serve_command(
     client_authority: Annotated[
         Path | None, typer.Option(help="Only let clients in whose certificate this signed (PEM).")
     ] = None,
+    public_url: Annotated[
+        str | None,
+        typer.Option(
+            help="The address at which people reach it, where it is another than that on which it"
+            " listens; invitations and access files name it."
+        ),
+    ] = None,
     workers: Workers = None,
     scheduler: Scheduler = None,
     database: DatabaseAddress = None,
@@ -105,6 +112,7 @@ def serve_command(
                 "certificate": certificate,
                 "private_key": private_key,
                 "client_authority": client_authority,
+                "public_url": public_url,
             },
         },
         host=host,
@@ -145,7 +153,16 @@ def worker_command(
 
 @app.command("cluster-worker")
 def cluster_worker_command(
-    data: DataDir = DEFAULT_DATA,
+    columns: Annotated[
+        Path | None,
+        typer.Option(
+            help="The folder `columns` of the miner's data directory, and nothing else of it; left"
+            " out with an object store."
+        ),
+    ] = None,
+    data: Annotated[
+        Path, typer.Option(help="With an object store: where this worker keeps what it fetched.")
+    ] = Path("cluster-worker-data"),
     threads: Annotated[
         int | None,
         typer.Option(min=1, help="Pieces of records counted at once; one a core if left out."),
@@ -155,8 +172,8 @@ def cluster_worker_command(
 ) -> None:
     """Count records for the jobs of a miner on a Dask cluster, until told to end (SIGTERM, Ctrl-C).
 
-    It reads the miner's files, from --data or the object store that the settings name, and needs
-    neither the database nor a token. Where the scheduler is away it is waited for.
+    It reads columns of sealed releases, from --columns or the object store that the settings name,
+    and needs neither the database nor a token. Where the scheduler is away it is waited for.
     """
     import logging
 
@@ -174,20 +191,36 @@ def cluster_worker_command(
     _require_cluster(settings)
     logging.basicConfig(level=logging.WARNING, format="%(name)s: %(message)s")
     bound_memory(settings.limits.job_bytes)
-    run_worker(settings, threads or processors())
+    run_worker(settings, columns, threads or processors())
 
 
 def _require_cluster(settings: Settings) -> None:
-    """Check that the cluster that is named can be used. Raises NotInstalled, OptionError."""
+    """Check that the cluster that is named can be used.
+
+    Raises:
+        NotInstalled: Dask is not installed.
+        OptionError, KeyFileError: the files of its TLS cannot be used.
+    """
     from miner_service.alignment.cluster import require_certificates, require_dask
 
-    if settings.cluster.scheduler is not None:
-        require_dask()
-        require_certificates(settings.cluster)
+    scheduler = settings.cluster.scheduler
+    if scheduler is None:
+        return
+    require_dask()
+    require_certificates(settings.cluster)
+    if scheduler.startswith("tcp:"):
+        console(stderr=True).print(
+            f"warning: the scheduler {scheduler} is reached without TLS. Every user and program"
+            " that reaches it, also on this machine, can run programs as the miner's cluster. Use tls://"
+            " with certificates (docs/operations.md).",
+            markup=False,
+            soft_wrap=True,
+        )
 
 
 def _serve(settings: Settings, admin_token_file: Path | None, ready_file: Path | None) -> None:
     """Listen and serve; `ready_file` is there while requests are taken."""
+    from miner_service.cli.members import write_address
     from miner_service.http.app import create_app
     from miner_service.http.protocol import open_tls
     from miner_service.http.server import bind, exclusive, serve, url_of, write_ready_file
@@ -203,6 +236,7 @@ def _serve(settings: Settings, admin_token_file: Path | None, ready_file: Path |
         first_token(settings, admin_token_file)
 
         def announce() -> None:
+            write_address(settings, url)
             if ready_file:
                 write_ready_file(ready_file, url)
             _say(f"The miner is ready at {url}")
@@ -325,7 +359,7 @@ EXAMPLES = {
     "study plan show": "study plan show nursery",
     "study plan remove": "study plan remove nursery",
     "worker": "worker --workers 4 --database postgresql://miner@db/pramana",
-    "cluster-worker": "cluster-worker --scheduler tls://scheduler:8786 --settings miner.toml",
+    "cluster-worker": "cluster-worker --columns /srv/miner/columns --settings miner.toml",
     "admin-token": "admin-token --rotate --admin-token-file admin.token",
     "monitor-token": "monitor-token prometheus --token-file monitor.token",
     "backup": "backup backups/monday",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import urlsplit
 
 import typer
 
@@ -27,11 +29,15 @@ if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
     from miner_service.services import Services
+    from miner_service.settings import Settings
     from pramana_core.wire.privacy import InvitationFile, StudyPrivacy
 
-THIS_MACHINE = "http://127.0.0.1:8000"
-
-UrlOption = Annotated[str, typer.Option(help="The address at which it is reached.")]
+UrlOption = Annotated[
+    str | None,
+    typer.Option(
+        help="The address at which people reach the miner, if it is another than that of `serve`."
+    ),
+]
 FolderOption = Annotated[Path, typer.Option(help="The folder of the invitations' files.")]
 HoursOption = Annotated[
     int, typer.Option(min=1, max=24 * 90, help="For how many hours invitations are good.")
@@ -42,7 +48,7 @@ StudyName = Annotated[str, typer.Argument(help="The study.")]
 def invite(
     name: StudyName,
     owners: Annotated[list[str], typer.Argument(metavar="OWNER...", help="Names of owners.")],
-    url: UrlOption = THIS_MACHINE,
+    url: UrlOption = None,
     folder: FolderOption = Path(),
     valid_hours: HoursOption = 24 * 7,
     data: DataDir = DEFAULT_DATA,
@@ -55,11 +61,13 @@ def invite(
     """
     from miner_service.store.people import find_study
 
-    files = invitation_files(name, owners, url, folder)
-    with existing(settings_of(data, database, settings)) as services:
+    files = invitation_files(name, owners, folder)
+    wanted = settings_of(data, database, settings)
+    with existing(wanted) as services:
+        address = address_named(wanted, url)
         with services.database.read() as session:
             find_study(session, name)
-        made = invited(services, name, files, url, valid_hours)
+        made = invited(services, name, files, address, valid_hours)
     show_invitations(made)
 
 
@@ -75,7 +83,7 @@ def analyst(
             help="Write miner, study and token here (mode 0600), as `pramana study` reads them."
         ),
     ] = None,
-    url: UrlOption = THIS_MACHINE,
+    url: UrlOption = None,
     valid_days: Annotated[
         int | None, typer.Option(min=1, max=3650, help="For how many days; a year if left out.")
     ] = None,
@@ -87,12 +95,13 @@ def analyst(
     if token_file is not None and access_file is not None:
         raise OptionError("Give --token-file or --access-file, not both.", where="token-file")
     _require_names([analyst])
-    _require_url(url)
     if access_file is not None:
         require_absent(access_file)
-    with existing(settings_of(data, database, settings)) as services:
+    wanted = settings_of(data, database, settings)
+    with existing(wanted) as services:
         if access_file is not None:
-            until = grant_access(services, name, analyst, url, access_file, valid_days)
+            address = address_named(wanted, url)
+            until = grant_access(services, name, analyst, address, access_file, valid_days)
         else:
             with _issued(services, name, analyst, valid_days) as (secret, until):
                 if token_file is not None:
@@ -233,14 +242,63 @@ def show(
         _show(answer, privacy)
 
 
-def invitation_files(study: str, owners: Sequence[str], url: str, folder: Path) -> dict[str, Path]:
-    """Return the file of each owner's invitation, after looking at names, address and folder.
+_ADDRESS = "address"
+"""The file in the data directory with the address at which the service was last reached."""
+
+
+def write_address(settings: Settings, url: str) -> None:
+    """Write down the address that invitations name: `public_url`, or the one listened on.
+
+    An address that stands for every interface is nobody's to be reached at.
+    """
+    from miner_service.store.segments import storing
+
+    file = settings.data_dir / _ADDRESS
+    known = settings.web.public_url
+    if known is None and not _is_unspecified(url):
+        known = url
+    if known is None:
+        file.unlink(missing_ok=True)
+    else:
+        with storing("The address of the service"):
+            file.write_text(f"{known}\n", encoding="utf-8")
+
+
+def _is_unspecified(url: str) -> bool:
+    return ipaddress.ip_address(urlsplit(url).hostname or "").is_unspecified
+
+
+def address_of(settings: Settings) -> str:
+    """Return the address that invitations name. Raises OptionError: it is not known."""
+    if settings.web.public_url is not None:
+        return settings.web.public_url
+    try:
+        return (settings.data_dir / _ADDRESS).read_text(encoding="utf-8").strip()
+    except OSError:
+        raise OptionError(
+            "The address at which people reach this miner is not known.",
+            where="url",
+            remedy="Give --url here, or --public-url to `miner-service serve`.",
+        ) from None
+
+
+def address_named(settings: Settings, url: str | None) -> str:
+    """Return the address that invitations and access files name. Raises OptionError."""
+    from miner_service.settings import require_public_address
+
+    if url is None:
+        return address_of(settings)
+    require_public_address(url, "url")
+    return url
+
+
+def invitation_files(study: str, owners: Sequence[str], folder: Path) -> dict[str, Path]:
+    """Return the file of each owner's invitation, after looking at names and folder.
 
     Raises:
-        OptionError: a name or the address is none, or a file is there already.
+        OptionError: a name is none, or a file is there already.
     """
     _require_names(owners)
-    _require_url(url)
     files = {owner: folder / f"{study}-{owner}.invitation" for owner in owners}
     for file in files.values():
         if file.exists():
@@ -322,20 +380,6 @@ def _require_names(names: Sequence[str]) -> None:
             ) from None
     if len(set(names)) < len(names):
         raise OptionError("An owner is named twice; nothing was issued.", where="owners")
-
-
-def _require_url(url: str) -> None:
-    from pramana_core.wire.services import require_address
-
-    try:
-        # Whether plain http is safe on her network is for the owner to say.
-        require_address(url, allow_insecure=True, permission="")
-    except ValueError as error:
-        raise OptionError(
-            f"{str(error)[0].upper()}{str(error)[1:]}.",
-            where="url",
-            remedy="Write it as https://miner.example.org.",
-        ) from None
 
 
 def _owners(services: Services, session: Session, study: str) -> Iterator[dict[str, Any]]:

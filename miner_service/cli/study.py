@@ -291,7 +291,7 @@ def create(
             " 0600), as `pramana study` reads them.",
         ),
     ] = None,
-    url: members.UrlOption = members.THIS_MACHINE,
+    url: members.UrlOption = None,
     folder: members.FolderOption = Path(),
     valid_hours: members.HoursOption = 24 * 7,
     data: DataDir = DEFAULT_DATA,
@@ -311,11 +311,14 @@ def create(
         people=people,
     )
     names = [owner.strip() for owner in owners.split(",") if owner.strip()]
-    files = members.invitation_files(name, names, url, folder)
+    files = members.invitation_files(name, names, folder)
     if access_file is not None:
         members.require_absent(access_file)
     message = None if plan is None else read_plan(plan)
-    with existing(settings_of(data, database, settings)) as services:
+    chosen = settings_of(data, database, settings)
+    with existing(chosen) as services:
+        named = bool(names) or access_file is not None
+        address = members.address_named(chosen, url) if named else ""
         if message is not None:
             require_fitting(services, message, wanted, names)
         with services.audit.room(), services.database.write() as session:
@@ -323,10 +326,10 @@ def create(
             note(services, "create_study", name, 201 if new else 200)
         if message is not None:
             require_unopposed(services, name, message)
-        made = members.invited(services, name, files, url, valid_hours)
+        made = members.invited(services, name, files, address, valid_hours)
         agreed = None if message is None else agree_on(services, name, message)
         if access_file is not None:
-            until = members.grant_access(services, name, "analyst", url, access_file)
+            until = members.grant_access(services, name, "analyst", address, access_file)
     said = f"Study {name} is open" if new else f"Study {name} was there"
     sentence = f"{said}{_budget(wanted)}. Its owners {holding(wanted.people)}."
     console().print(sentence, markup=False, soft_wrap=True)

@@ -16,7 +16,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import ssl
-import stat
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,6 +29,7 @@ from uvicorn.protocols.utils import get_remote_addr
 from miner_service.http.access.shares import network_of
 from miner_service.settings import WebSettings
 from pramana_core.errors import AmbiguousRequest, KeyFileError, NotReady, OptionError
+from pramana_core.opening import require_private_key
 from pramana_core.pages.forms import EVERY_ANSWER
 from pramana_core.wire.services import (
     PROBLEM_MEDIA_TYPE,
@@ -39,10 +39,6 @@ from pramana_core.wire.services import (
 )
 
 log = logging.getLogger(__name__)
-
-_NOT_THE_OWNERS = 0o077
-_NOT_THE_GROUPS = 0o037
-"""Rights that nobody but the owner has, and that nobody but owner and group has: to read."""
 
 Stamp = tuple[tuple[int, ...], ...]
 
@@ -87,7 +83,7 @@ class Tls:
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         context.options |= ssl.OP_NO_RENEGOTIATION
         try:
-            _refuse_if_open_to_others(web.private_key or web.certificate or Path())
+            require_private_key(web.private_key or web.certificate or Path())
             # A key behind a passphrase is refused: nobody is there to be asked for it.
             context.load_cert_chain(web.certificate or "", web.private_key, password=lambda: "")
             if web.client_authority is not None:
@@ -115,22 +111,6 @@ _WORDS = {
 def open_tls(web: WebSettings) -> Tls | None:
     """Return the certificates of a service; None if it speaks plain HTTP. Raises OptionError."""
     return Tls(web) if web.certificate is not None else None
-
-
-def _refuse_if_open_to_others(key: Path) -> None:
-    """Check that a private key is its owner's alone, as PostgreSQL does. Raises KeyFileError.
-
-    A key of root's may be read by its group: so systems keep keys that several services use.
-    """
-    state = key.stat()
-    mode = stat.S_IMODE(state.st_mode)
-    if mode & (_NOT_THE_GROUPS if state.st_uid == 0 else _NOT_THE_OWNERS):
-        raise KeyFileError(
-            f"The private key {key} has mode {mode:04o}: people other than its owner may use it.",
-            where="private_key",
-            remedy=f"Run `chmod 600 {key}`, and ask yourself who may have read it; a key that"
-            " belongs to root may have mode 640, and the service's user be of its group.",
-        )
 
 
 def _files(web: WebSettings) -> list[Path]:

@@ -23,6 +23,7 @@ from miner_service.intake.withdrawing import mismatch_of
 from miner_service.settings import Settings, WebSettings
 from miner_service.store.segments import storing
 from pramana_core.errors import Conflict, OptionError
+from pramana_core.opening import require_own_folder
 
 _GRACE_SECONDS = 10
 _BACKLOG = 2048
@@ -32,7 +33,7 @@ _OTHER_FILES = 512
 @contextmanager
 def exclusive(data_dir: Path) -> Iterator[None]:
     """Hold a data directory for this process alone. Raises Conflict if another has it."""
-    data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+    require_own_folder(data_dir)
     with (data_dir / "lock").open("a") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -174,6 +174,7 @@ def checked_study_plan(limits: Limits, message: StudyPlanMessage) -> StudyPlan:
     found = {
         "variables": (len(variables), limits.variables),
         "categories": (sum(len(v.categories) for v in variables), limits.categories),
+        "subsets": (len(message.sets), limits.subsets),
     }
     for what, (number, allowed) in found.items():
         if number > allowed:

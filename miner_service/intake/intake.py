@@ -246,6 +246,9 @@ def announce(
     _require_small(limits, body)
     kind = body.release_kind
     content = checked_content(limits, kind, body.content)
+    if kind.has_records:
+        columns = body.records * kind.schema_of(content).row_bytes
+        _require_few({"bytes of columns": (columns, limits.release_bytes)})
     if body.digest != release_digest(content.digest, body.parts):
         raise PlanError(
             f"The digest of the release is not that of its {kind.field} and parts.",
@@ -386,10 +389,12 @@ def checked_content(limits: Limits, kind: ReleaseKind[Any, Any], message: Any) -
         LimitExceeded: more than the service takes.
         PlanError, ChannelError, DomainError, ModelError: it cannot be, or contradicts itself.
     """
+    blocks = getattr(message, "blocks", ())
     _require_few(
         {
             "variables": (len(kind.names(message)), limits.variables),
             "categories": (kind.categories(message), limits.categories),
+            "subsets": (sum(_subsets(one.channel) for one in blocks), limits.subsets),
         }
     )
     content = kind.read(message)
@@ -398,6 +403,15 @@ def checked_content(limits: Limits, kind: ReleaseKind[Any, Any], message: Any) -
     if plan is not None:
         _require_small_channels(plan, limits.channel_size)
     return content
+
+
+def _subsets(channel: Any) -> int:
+    """Return the number of subsets from which a channel, or the parts of it, choose.
+
+    Each takes as long to read as a column, and there may be one for every pair of columns.
+    """
+    inner = getattr(channel, "channels", ())
+    return len(getattr(channel, "choices", ())) + sum(map(_subsets, inner))
 
 
 def _require_small(limits: Limits, body: ReleaseCreate) -> None:

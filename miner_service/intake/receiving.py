@@ -19,7 +19,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import pyarrow as pa
-from sqlalchemy import Subquery, bindparam, exists, func, select, update
+from sqlalchemy import Subquery, bindparam, case, exists, func, select, update
 from sqlalchemy.orm import Session
 
 from miner_service.alignment.align import LinkageSecrets
@@ -28,7 +28,13 @@ from miner_service.services import Services
 from miner_service.settings import MEBIBYTE, Limits, Quotas
 from miner_service.store.database import ContentCache
 from miner_service.store.people import find_study, no_such, study_message
-from miner_service.store.releases import content_of, find_release, kind_of_release, linkages_now
+from miner_service.store.releases import (
+    content_of,
+    find_release,
+    kind_of_release,
+    linkages_now,
+    linkages_of_joined,
+)
 from miner_service.store.schema import PartRow, ReleaseRow
 from miner_service.store.segments import storing
 from pramana_core.errors import (
@@ -38,6 +44,7 @@ from pramana_core.errors import (
     PartConflict,
     PartDigestMismatch,
     PartInvalid,
+    PramanaError,
     QuotaExceeded,
     ReleaseNotOpen,
 )
@@ -61,9 +68,18 @@ from pramana_core.wire.releases import LinkageCheck, PartReceipt
 # whose; nothing of any record. Whoever announced first may be the one with the wrong secret: once
 # that release is withdrawn it does not count.
 def check_linkage(session: Session, study: str, owner: str, linkage: str | None) -> LinkageCheck:
-    """Compare an owner's fingerprint with those of the other owners' newest releases."""
+    """Compare an owner's fingerprint with those of the other owners' newest releases.
+
+    Of an owner without releases it is compared with the one that the owner last asked about; a
+    release is refused by releases alone.
+    """
     people = study_message(find_study(session, study)).people
-    known = {o: told for o, told in linkages_now(session, study).items() if o != owner}
+    released = {o: told for o, told in linkages_now(session, study).items() if o != owner}
+    known = released | {
+        o: told
+        for o, told in linkages_of_joined(session, study).items()
+        if o != owner and released.get(o) is None
+    }
     others = [o for o, told in known.items() if linkage and told is not None and told != linkage]
     agree = LinkageSecrets.of([(owner, linkage), *known.items()]).state if known else "unknown"
     return LinkageCheck(
@@ -72,7 +88,7 @@ def check_linkage(session: Session, study: str, owner: str, linkage: str | None)
         # The others may differ among themselves: the question is about this one.
         secrets="different" if others else "unknown" if agree == "different" else agree,
         others=others,
-        refused=bool(others) and people != "different",
+        refused=people != "different" and any(released.get(o) is not None for o in others),
     )
 
 
@@ -160,8 +176,7 @@ def expect_part(
     limit = limits.json_bytes if media == PART_JSON_MEDIA_TYPE else limits.part_bytes
     found = session.execute(_PART, {"release": release, "number": number}).first()
     if found is None:
-        find_release(session, release)
-        raise no_such("part")
+        raise _no_part(find_release(session, release))
     stored = found.received is not None
     if found.state == "withdrawn" or not stored:
         require_state(release, found.state, "open")
@@ -279,9 +294,9 @@ def _acknowledge(
     """
     release, number = expected.release, expected.number
     found = session.execute(_PART, {"release": release, "number": number}).first()
-    if found is None:  # its study was deleted
+    if found is None:  # it was withdrawn, or its study was deleted
         services.segments.drop_part(release, number)
-        raise no_such("release")
+        raise _no_part(find_release(session, release))
     if found.state != "open":
         services.segments.drop_part(release, number)
     if found.state == "withdrawn" or found.received is None:
@@ -315,6 +330,13 @@ def require_state(release: str, state: str, wanted: str) -> None:
             where=release,
             remedy=_NOT_OPEN_REMEDY[state],
         )
+
+
+def _no_part(row: ReleaseRow) -> PramanaError:
+    """Return the error for a part that a release does not have. Raises ReleaseNotOpen."""
+    if row.state == "withdrawn":
+        require_state(row.id, row.state, "open")
+    return no_such("part")
 
 
 def decode(
@@ -412,13 +434,23 @@ def _of(study: str, owner: str, *states: str) -> Subquery:
 
 
 def _parts(session: Session, study: str, owner: str, *states: str) -> tuple[int, int]:
-    """Return how many parts releases in some states announced, and their bytes."""
-    query = select(func.count(), func.coalesce(func.sum(PartRow.bytes), 0))
-    some = _of(study, owner, *states)
-    number, size = session.execute(
-        query.select_from(PartRow).join(some, some.c.id == PartRow.release)
-    ).one()
-    return int(number), int(size)
+    """Return how many parts releases in some states announced, and the bytes that they may take.
+
+    The columns of numbers that came as JSON may be larger than their parts.
+    """
+    some, columns = _of(study, owner, *states), ReleaseRow.records * ReleaseRow.row_bytes
+    parts = (
+        select(func.count(PartRow.number).label("number"), func.sum(PartRow.bytes).label("bytes"))
+        .select_from(ReleaseRow)
+        .join(some, some.c.id == ReleaseRow.id)
+        .join(PartRow, PartRow.release == ReleaseRow.id)
+        .group_by(ReleaseRow.id, columns)
+        .add_columns(columns.label("columns"))
+        .subquery()
+    )
+    larger = case((parts.c.columns > parts.c.bytes, parts.c.columns), else_=parts.c.bytes)
+    number, size = session.execute(select(func.sum(parts.c.number), func.sum(larger))).one()
+    return int(number or 0), int(size or 0)
 
 
 def _told(number: int, what: str) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from contextlib import suppress
 from datetime import datetime
 
-from sqlalchemy import select
+from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
 from miner_service.services import Services
@@ -23,7 +23,7 @@ from miner_service.store.releases import (
     kind_of_release,
     release_message,
 )
-from miner_service.store.schema import ReleaseRow
+from miner_service.store.schema import PartRow, ReleaseRow
 from pramana_core.errors import Conflict, NotReady, StoreMismatch
 from pramana_core.wire.releases import Release
 from pramana_core.wire.services import ProblemDetail, problem_of
@@ -36,6 +36,8 @@ def closing(release: str) -> str:
 
 def withdraw(services: Services, release: str) -> Release:
     """Withdraw a release: its records are deleted, its row stays; again is harmless.
+
+    The rows of parts that never arrived are deleted, too.
 
     What it holds is deleted, too, where that is all it told: a shared tree. So are the models
     that have it in them. Unfinished jobs that were to use it fail.
@@ -68,6 +70,8 @@ def withdraw_abandoned(services: Services, before: datetime, study: str | None) 
 def _withdraw(services: Services, session: Session, row: ReleaseRow) -> Release:
     row.state = "withdrawn"
     kind = kind_of_release(row)
+    absent = delete(PartRow).where(PartRow.release == row.id, PartRow.received.is_(None))
+    session.execute(absent)
     row.content = kind.remainder(content_of(row)).canonical_json().decode()
     problem = gone(row, "withdrawn")
     fail_jobs_on(session, row.id, problem, services.now())

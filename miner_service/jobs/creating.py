@@ -31,7 +31,7 @@ from miner_service.kinds.base import SEEN, Cost, PreparedJob, correction
 from miner_service.services import Services
 from miner_service.settings import Limits
 from miner_service.store import queue as job_rows
-from miner_service.store.people import find_study
+from miner_service.store.people import find_study, study_message
 from miner_service.store.queue import UNFINISHED, add_line, create_job, finish
 from miner_service.store.schema import JobRow, ModelRow, ReleaseRow
 from pramana_core.domain import Domain, Variable
@@ -43,6 +43,7 @@ from pramana_core.mixed import LARGEST, CategoricalColumn, Column, MixedTable, N
 from pramana_core.model_sharing.attributes import CategoricalAttribute, TreeSchema
 from pramana_core.model_sharing.global_models.model import GlobalModel
 from pramana_core.privacy import Amplification, told_by
+from pramana_core.wire.base import default_records
 from pramana_core.wire.jobs import Job, JobCreate, JobSpec, read_job_spec
 from pramana_core.wire.models import (
     AnswerRow,
@@ -284,6 +285,9 @@ def foreseen(
     services: Services, session: Session, study: str, asked: JobSpec
 ) -> tuple[JobSpec, PreparedJob, Predicted]:
     """Return a job as it would run, on what, and what it would take. Raises as `create` does."""
+    if getattr(asked, "records", "identical") is None:
+        people = study_message(find_study(session, study)).people
+        asked = asked.model_copy(update={"records": default_records(people)})
     prepared = services.prepare(session, study, asked)
     spec = kind_of(asked).settled(asked, prepared)
     return spec, prepared, predicted(session, spec, prepared, services.settings.limits)
@@ -297,10 +301,9 @@ def _default_key(spec: JobSpec, alignment: Alignment) -> str:
 
 
 def _same(known: JobSpec, asked: JobSpec) -> bool:
-    """Whether a job is the one asked for; what it left to the records was settled as in that."""
-    if getattr(asked, "order", 0) is None:
-        asked = asked.model_copy(update={"order": getattr(known, "order", None)})
-    return known == asked
+    """Whether a job is the one asked for; what it left open was settled as in that."""
+    left = [name for name in ("order", "records") if getattr(asked, name, 0) is None]
+    return known == asked.model_copy(update={name: getattr(known, name, None) for name in left})
 
 
 def _twice(alignment: Alignment) -> str:

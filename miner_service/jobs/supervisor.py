@@ -39,6 +39,7 @@ from miner_service.store.queue import Rules, add_line, claim_next, finish, next_
 from miner_service.store.schema import JobRow
 from miner_service.store.sqlite import open_database
 from pramana_core.errors import NotReady, PramanaError, StorageFull
+from pramana_core.opening import require_own_folder
 from pramana_core.wire.services import problem_of
 
 _BEATS = 5
@@ -411,7 +412,7 @@ def supervise(
         NotReady: it is away, or no service has begun a store there.
         StoreMismatch: its place of files is another store's.
     """
-    settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+    require_own_folder(settings.data_dir)
     with (
         named(settings.data_dir) as name,
         closing(open_database(settings, upgrade=False)) as database,

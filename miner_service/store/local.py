@@ -110,16 +110,35 @@ def _leave(descriptor: int, folder: Path, process: int) -> None:
 
 
 @dataclass(frozen=True)
+class ColumnFiles:
+    """A folder of the columns of sealed releases and nothing else."""
+
+    folder: Path
+
+    def data_path(self, release: str) -> Path:
+        """Return where the columns of a sealed release are."""
+        return self.folder / f"{release}.arrow"
+
+    def verify_data(self, release: str, sha256: str) -> None:
+        """Check the columns of a sealed release. Raises StoreCorrupt."""
+        path = self.data_path(release)
+        if not path.exists() or file_sha256(path) != sha256:
+            raise damaged_columns(release)
+
+
+@dataclass(frozen=True)
 class LocalSegments:
     """A directory of parts and columns, which processes of one machine may share."""
 
     root: Path
     _scratch: Scratch = field(init=False)
+    _columns: ColumnFiles = field(init=False)
     _synced: set[str] = field(default_factory=set, init=False)
     """The releases whose folder is known to survive a power cut."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_scratch", Scratch(self.root / "scratch"))
+        object.__setattr__(self, "_columns", ColumnFiles(self.root / "columns"))
 
     @property
     def place(self) -> str:
@@ -203,13 +222,11 @@ class LocalSegments:
 
     def data_path(self, release: str) -> Path:
         """Return where the columns of a sealed release are."""
-        return self.root / "columns" / f"{release}.arrow"
+        return self._columns.data_path(release)
 
     def verify_data(self, release: str, sha256: str) -> None:
         """Check the columns of a sealed release. Raises StoreCorrupt."""
-        path = self.data_path(release)
-        if not path.exists() or file_sha256(path) != sha256:
-            raise damaged_columns(release)
+        self._columns.verify_data(release, sha256)
 
     def drop_data(self, release: str) -> None:
         """Remove a release's columns. A job that has them open may finish reading."""

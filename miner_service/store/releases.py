@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from pydantic import TypeAdapter
-from sqlalchemy import Select, delete, exists, func, insert, select, text
+from sqlalchemy import Select, delete, exists, func, insert, select, text, update
 from sqlalchemy.orm import Session
 
 from miner_service.store.database import ContentCache
@@ -223,7 +223,7 @@ def create_release(
     query = select(ReleaseRow).where(
         ReleaseRow.study == study, ReleaseRow.owner == owner, ReleaseRow.name == body.name
     )
-    row = session.scalar(query)
+    row, kind = session.scalar(query), body.release_kind
     draws = None if body.draws is None else json.dumps(body.draws)
     keyed = None if body.keyed_draws is None else json.dumps(body.keyed_draws)
     if row is not None:
@@ -248,6 +248,7 @@ def create_release(
         content=content.canonical_json().decode(),
         content_digest=content.digest,
         records=body.records,
+        row_bytes=kind.schema_of(content).row_bytes if kind.has_records else 0,
         digest=body.digest,
         draws=draws,
         linkage=body.linkage,
@@ -336,6 +337,18 @@ def linkages_now(session: Session, study: str) -> dict[str, str | None]:
     )
     newest = {row.owner: row.linkage for row in session.execute(query.order_by(ReleaseRow.seq))}
     return {owner: newest[owner] for owner in active_owners(session, study) if owner in newest}
+
+
+def linkages_of_joined(session: Session, study: str) -> dict[str, str]:
+    """Return, per active owner that asked about it, the fingerprint of its linkage secret."""
+    query = select(OwnerRow).where(OwnerRow.study == study, OwnerRow.active.is_(True))
+    return {row.name: row.linkage for row in session.scalars(query) if row.linkage is not None}
+
+
+def note_linkage(session: Session, study: str, owner: str, linkage: str) -> None:
+    """Write down the fingerprint of an owner's linkage secret, before it releases anything."""
+    named = (OwnerRow.study == study, OwnerRow.name == owner)
+    session.execute(update(OwnerRow).where(*named).values(linkage=linkage))
 
 
 def active_owners(session: Session, study: str) -> Sequence[str]:

@@ -116,7 +116,7 @@ class InvitationRow(Base):
 
 
 class OwnerRow(Base):
-    """An owner that joined a study."""
+    """An owner that joined a study; `linkage` is the fingerprint that it last asked about."""
 
     __tablename__ = "owners"
     __table_args__ = (UniqueConstraint("study", "name"),)
@@ -125,6 +125,7 @@ class OwnerRow(Base):
     study: Mapped[str] = mapped_column(ForeignKey("studies.name"))
     name: Mapped[str]
     joined: Mapped[datetime]
+    linkage: Mapped[str | None]
     active: Mapped[bool] = mapped_column(default=True)
 
 
@@ -137,7 +138,7 @@ class ReleaseRow(Base):
     the identity of each block's draws; `consistency` is what was found of the reports against the
     plan when the release was sealed, `repeated` of those against earlier reports by the same draws.
     `linkage` is the fingerprint of the linkage secret. `keyed_draws` is what the owner says of the
-    identity of each block's keyed draws.
+    identity of each block's keyed draws. `row_bytes` is the size of a record in its columns.
     """
 
     __tablename__ = "releases"
@@ -153,6 +154,7 @@ class ReleaseRow(Base):
     content: Mapped[str] = mapped_column(Text)
     content_digest: Mapped[str]
     records: Mapped[int]
+    row_bytes: Mapped[int] = mapped_column(default=0)
     digest: Mapped[str]
     created: Mapped[datetime]
     sealed: Mapped[datetime | None]
@@ -332,6 +334,17 @@ class AnswerRow(Base):
     status: Mapped[int]
     answer: Mapped[bytes]
     expires: Mapped[datetime]
+
+
+class SessionRow(Base):
+    """A browser that is signed in; `key` is a hash of its cookie, `token` the token's id."""
+
+    __tablename__ = "sessions"
+
+    key: Mapped[str] = mapped_column(primary_key=True)
+    token: Mapped[str] = mapped_column(index=True)
+    began: Mapped[datetime]
+    seen: Mapped[datetime]
 
 
 class KeyRow(Base):

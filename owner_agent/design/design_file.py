@@ -45,7 +45,7 @@ _NOTHING_LEFT = 1e-6
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class Demand(_Section):

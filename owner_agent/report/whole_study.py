@@ -20,7 +20,6 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from owner_agent.release.agreement import require_one_secret
 from owner_agent.release.composition import Unbounded, left_draws, spent
 from owner_agent.release.ledger import Entry, Form
 from owner_agent.release.left import asked_briefly
@@ -32,7 +31,7 @@ from owner_agent.site.planning import PlannedSite
 from owner_agent.site.site import Site
 from owner_agent.state.environment import Environment
 from owner_agent.state.keys import KeyStore
-from pramana_core.errors import BudgetExceeded, LinkageDiffers, PramanaError, Unauthenticated
+from pramana_core.errors import BudgetExceeded, PramanaError, Unauthenticated
 from pramana_core.privacy import NOTHING, PRIOR, Amplification
 from pramana_core.wire.base import People, holding, meaning
 from pramana_core.wire.channels import PlanMessage
@@ -189,11 +188,10 @@ def people_told(site: Site, environment: Environment) -> PeopleStatement | str |
         with asked_briefly(site, environment) as miner:
             statement = PeopleStatement(site.miner.study, miner.study(site.miner.study).people)
             linkage = KeyStore(site.state).linkage_fingerprint(site.miner.study)
-            try:
-                require_one_secret(linkage, miner, site.miner.study)
-            except LinkageDiffers as error:
-                return replace(statement, refused=error)
-            return statement
+            if linkage is None:
+                return statement
+            check = miner.linkage(site.miner.study, linkage)
+            return replace(statement, refused=check.difference)
     except PramanaError as error:
         return error.message
 

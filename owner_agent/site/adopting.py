@@ -34,7 +34,7 @@ class StudyPlanSection(BaseModel):
     Without `digest` the file is the approved plan, whatever is in it.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     file: Annotated[str, StringConstraints(min_length=1)]
     digest: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")] | None = None

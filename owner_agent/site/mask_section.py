@@ -28,7 +28,7 @@ ColumnName = Annotated[str, StringConstraints(min_length=1, max_length=256)]
 class Section(BaseModel):
     """A section of the site file: of known keys alone."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 def require_listed_once(column: str, listed: tuple[str, ...], missing: str | None) -> None:
@@ -219,7 +219,7 @@ def masking_mistakes(section: MaskSection, record_id: str, read: dict[str, bool]
 class MinerSection(BaseModel):
     """Where releases go. Plain http is for this machine only, unless said otherwise."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     url: str
     study: Name

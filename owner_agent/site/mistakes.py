@@ -258,7 +258,7 @@ _Epsilon = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class _Demand(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     epsilon: _Epsilon
     max_epsilon: _Epsilon

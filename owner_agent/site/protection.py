@@ -272,7 +272,7 @@ Number = Annotated[float, Field(allow_inf_nan=False)]
 class ChannelSpec(BaseModel):
     """The base of all channel descriptions: frozen, unknown keys refused by name."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     one_of: ClassVar[tuple[str, ...]] = ()
     """The keys of which exactly one is given."""

@@ -27,7 +27,7 @@ _AGAIN = "Ask {} to write it again with `owner-agent public-part`, and take that
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class PublicVariable(_Section):

@@ -41,7 +41,7 @@ ColumnName = Annotated[str, StringConstraints(min_length=1)]
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class VariableSection(_Section):
@@ -241,7 +241,7 @@ class SiteFile(_Section):
 class Site(BaseModel):
     """A site file together with the folder its relative paths start from, and its text if known."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, allow_inf_nan=False)
 
     file: SiteFile
     folder: Path

@@ -16,6 +16,7 @@ import hashlib
 import hmac
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NoReturn, Self
@@ -24,6 +25,7 @@ from owner_agent.state.private_files import (
     know_draw_key,
     knows_draw_key,
     private_directory,
+    read_secret,
     refuse_if_open_to_others,
     state_directory,
     sync_directory,
@@ -307,11 +309,9 @@ class RetryKey:
         """
         state_directory(self.state)
         private_directory(self.path.parent)
-        try:
+        with suppress(FileExistsError):
             write_new(self.path, random_bytes(_BYTES).hex().encode())
-        except FileExistsError:
-            refuse_if_open_to_others(self.path, f"chmod 600 {self.path}")
-        return self.path.read_text(encoding="ascii")
+        return read_secret(self.path)
 
     def forget(self) -> None:
         """Remove the key: the answer is on disk."""

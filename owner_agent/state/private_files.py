@@ -13,6 +13,7 @@ from __future__ import annotations
 import fcntl
 import getpass
 import os
+import re
 import secrets
 import sqlite3
 import stat
@@ -58,6 +59,31 @@ def refuse_if_open_to_others(path: Path, repair: str) -> None:
             where=str(path),
             remedy=f"Run `{repair}`, and ask yourself who may have read it.",
         )
+
+
+def read_secret(path: Path) -> str:
+    """Return the secret in a file: one word of printable ASCII.
+
+    Raises:
+        KeyFileError: it is not there, others may read it, or it holds no such word.
+    """
+    try:
+        refuse_if_open_to_others(path, f"chmod 600 {path}")
+        text = path.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        text, why = "", getattr(error, "strerror", None) or "it is not text"
+    else:
+        why = "it is empty" if not text else "it is not one word"
+    if not _SECRET.fullmatch(text):
+        raise KeyFileError(
+            f"The secret in {path} cannot be read: {why}.",
+            where=str(path),
+            remedy="Restore the file from your backup, or remove it and ask for another secret.",
+        )
+    return text
+
+
+_SECRET = re.compile(r"[!-~]+")
 
 
 def write_new(path: Path, content: bytes) -> None:
@@ -371,7 +397,7 @@ class TokenStore:
 
         Raises:
             Unauthenticated: there is none.
-            KeyFileError: others may read it.
+            KeyFileError: others may read it, or it cannot be read.
         """
         path = self.path(study)
         if not path.exists():
@@ -380,5 +406,4 @@ class TokenStore:
                 where=study,
                 remedy="Ask the study for an invitation and run `owner-agent join`.",
             )
-        refuse_if_open_to_others(path, f"chmod 600 {path}")
-        return path.read_text(encoding="ascii").strip()
+        return read_secret(path)

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, Ty
 
 from pramana.client.connecting import Miner, connect
 from pramana.client.job import UNFINISHED, Job
-from pramana.client.study import Records, Study
+from pramana.client.study import Study
 from pramana.estimators.base import Estimator
 from pramana.frames.sentences import options_told
 from pramana.reporting.estimating import EstimatorName
 from pramana_core.errors import NotReady, PramanaError
-from pramana_core.wire.base import People
+from pramana_core.wire.base import People, Records
 from pramana_core.wire.jobs import JobState
 
 if TYPE_CHECKING:
@@ -213,7 +213,7 @@ class AsyncStudy(_Twin[Study]):
         self,
         learner: EstimatorT,
         /,
-        records: Records = "identical",
+        records: Records | None = None,
         *,
         estimator: EstimatorName = "auto",
         order: int | None = None,
@@ -227,7 +227,7 @@ class AsyncStudy(_Twin[Study]):
     async def table(
         self,
         variables: str | Sequence[str],
-        records: Records = "identical",
+        records: Records | None = None,
         *,
         estimator: EstimatorName = "auto",
         order: int | None = None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast, get_args
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast, get_args
 from urllib.parse import quote
 
 from pramana.client.job import (
@@ -32,7 +32,7 @@ from pramana_core.alike import did_you_mean
 from pramana_core.domain import Domain
 from pramana_core.errors import NotFound, OptionError
 from pramana_core.plan import Plan
-from pramana_core.wire.base import People
+from pramana_core.wire.base import People, Records, default_records
 from pramana_core.wire.jobs import CountsSpec, JobSpec, ModelSharingSpec, RegressionSpec
 from pramana_core.wire.jobs import Job as JobMessage
 from pramana_core.wire.models import (
@@ -50,8 +50,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 EstimatorT = TypeVar("EstimatorT", bound=Estimator)
-
-Records = Literal["identical", "common", "any"]
 
 
 class Study:
@@ -196,7 +194,7 @@ class Study:
         self,
         learner: EstimatorT,
         /,
-        records: Records = "identical",
+        records: Records | None = None,
         *,
         estimator: EstimatorName = "auto",
         order: int | None = None,
@@ -211,7 +209,8 @@ class Study:
                 It stays as it is: the job's `model` is another one, fitted.
             records: what to do where owners do not report the same records: `identical` refuses,
                 `common` takes those at every owner, `any` takes all (what an owner does not report
-                of a record is missing there, which must have nothing to do with its value).
+                of a record is missing there, which must have nothing to do with its value). None
+                takes `any` in a study of different people, else `identical`.
             estimator: how counts are estimated, as in `pm.estimate`.
             order: the most variables that interact, for `log-linear` and `pooled`; None follows
                 the records, as in `pm.estimate`.
@@ -241,7 +240,7 @@ class Study:
     def table(
         self,
         variables: str | Sequence[str],
-        records: Records = "identical",
+        records: Records | None = None,
         *,
         estimator: EstimatorName = "auto",
         order: int | None = None,
@@ -303,8 +302,9 @@ class Study:
         return Job(self._line, made, read)
 
     def _counts(
-        self, records: Records, estimator: EstimatorName, order: int | None
+        self, records: Records | None, estimator: EstimatorName, order: int | None
     ) -> dict[str, Any]:
+        records = default_records(self.people) if records is None else records
         counts = {"records": records, "estimator": estimator, "order": order}
         _require_counts(counts)
         if estimator == "auto":
@@ -373,10 +373,10 @@ def _require_counts(counts: Mapping[str, Any]) -> None:
 
 
 def _records_alone(
-    learner: Estimator, records: Records, estimator: EstimatorName
+    learner: Estimator, records: Records | None, estimator: EstimatorName
 ) -> dict[str, Any]:
     """Return which records a learner takes that counts nothing. Raises OptionError."""
-    _require_counts({"records": records, "estimator": estimator})
+    _require_counts({"records": records or "identical", "estimator": estimator})
     alone = isinstance(learner, CombinedTrees)
     if estimator != "auto":
         raise OptionError(
@@ -384,7 +384,7 @@ def _records_alone(
             f" {'trees' if alone else 'masked records'}, and counts nothing.",
             where="estimator",
         )
-    if alone and records != "identical":
+    if alone and records not in (None, "identical"):
         raise OptionError(
             "records must be left out: CombinedTrees learn from trees, and align no records.",
             where="records",

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import fcntl
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from pramana_core.errors import KeyFileError
 
 _LOCK = "opening.lock"
 
@@ -24,6 +27,49 @@ def opening_alone(folder: Path) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
+
+
+_OTHERS_WRITE = 0o022
+_OTHERS = 0o077
+_OTHERS_THAN_THE_GROUP = 0o037
+
+
+def require_own_folder(folder: Path) -> None:
+    """Make a folder that only its owner may use, or check one that is there.
+
+    Raises:
+        KeyFileError: other people may write in it, and so replace what is stored.
+    """
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    mode = stat.S_IMODE(folder.stat().st_mode)
+    if mode & _OTHERS_WRITE:
+        raise KeyFileError(
+            f"The folder {folder} has mode {mode:04o}: people other than its owner may replace what"
+            " is in it.",
+            where="data",
+            remedy=f"Run `chmod 700 {folder}`, and check who may have changed it.",
+        )
+
+
+def require_private_key(key: Path) -> None:
+    """Check that only its owner may use a private key, as PostgreSQL does.
+
+    A key that belongs to root may be read by its group: systems keep keys that several services use
+    in this way.
+
+    Raises:
+        KeyFileError: other people may use it.
+        OSError: it is not there.
+    """
+    state = key.stat()
+    mode = stat.S_IMODE(state.st_mode)
+    if mode & (_OTHERS_THAN_THE_GROUP if state.st_uid == 0 else _OTHERS):
+        raise KeyFileError(
+            f"The private key {key} has mode {mode:04o}: people other than its owner may use it.",
+            where="private_key",
+            remedy=f"Run `chmod 600 {key}`, and check who may have read it. A key that belongs to"
+            " root may have mode 640, and the service's user be of its group.",
+        )
 
 
 def create_private(path: Path) -> None:

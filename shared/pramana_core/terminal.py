@@ -13,6 +13,7 @@ import math
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import wraps
 from html import escape
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -246,12 +247,16 @@ def _root(
 def with_examples(app: typer.Typer, program: str, examples: Mapping[str, str]) -> typer.Typer:
     """End the help of every command with an example and the exit codes; return the application.
 
+    Every command refuses options that are `nan` or `inf`.
+
     Args:
         app: the program, or a group of its commands.
         program: what is typed before the commands.
         examples: what is typed after `program`, by the words of each command.
     """
     for command in app.registered_commands:
+        if command.callback is not None and not hasattr(command.callback, "finite"):
+            command.callback = _with_finite_numbers(command.callback)
         called = getattr(command.callback, "__name__", "")
         name = command.name or called.removesuffix("_command").replace("_", "-")
         command.epilog = _epilog(program, [examples[name]] if name in examples else [])
@@ -268,6 +273,20 @@ def with_examples(app: typer.Typer, program: str, examples: Mapping[str, str]) -
     return app
 
 
+def _with_finite_numbers(command: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(command)
+    def checked(*context: Any, **options: Any) -> Any:
+        for name, value in options.items():
+            for one in value if isinstance(value, list | tuple) else (value,):
+                if isinstance(one, float) and not math.isfinite(one):
+                    option = f"--{name.replace('_', '-')}"
+                    raise OptionError(f"{option} is {one}; give a finite number.", where=option)
+        return command(*context, **options)
+
+    checked.finite = True  # type: ignore[attr-defined]  # groups are shared between programs
+    return checked
+
+
 def _epilog(program: str, examples: Sequence[str]) -> str:
     shown = [f"Example: {program} {typed}".rstrip().replace("[", "\\[") for typed in examples]
     return "\n\n".join([*shown, EXIT_CODES])
@@ -280,8 +299,7 @@ OURS = {"pramana_core", "owner_agent", "miner_service", "pramana", "benchmarks"}
 def run(app: typer.Typer, extra: str = "all") -> NoReturn:
     """Run a command-line application; PramanaErrors become a message and their exit code.
 
-    So does a file or folder that the system gives no right to, wherever it was needed, a disk
-    that is full, and a library that is not installed.
+    So do a file or folder that cannot be used, a full disk, and a library that is not installed.
 
     Args:
         app: the application.
@@ -308,18 +326,17 @@ def run(app: typer.Typer, extra: str = "all") -> NoReturn:
         )
         report_error(absent)
         sys.exit(absent.exit_code)
-    except PermissionError as error:
-        refused = OptionError(
+    except OSError as error:
+        if not is_full(error) and error.filename is None:
+            raise
+        refused: PramanaError = OptionError(
             f"{error.filename} cannot be used: {error.strerror}.",
             where=str(error.filename),
-            remedy="Give yourself the right to read and write there, and run the command again.",
+            remedy="Check that it is there, what it is, and that you may read and write it."
+            " Then run the command again.",
         )
+        if is_full(error):
+            refused = no_room(str(error.filename or "what was to be written"))
         report_error(refused)
         sys.exit(refused.exit_code)
-    except OSError as error:
-        if not is_full(error):
-            raise
-        full = no_room(str(error.filename or "what was to be written"))
-        report_error(full)
-        sys.exit(full.exit_code)
     sys.exit(0)

@@ -30,8 +30,8 @@ log = logging.getLogger(__name__)
 
 _LONGEST_PATH = 200
 _A_MINUTE = timedelta(minutes=1)
-_READ_TOO = ("read_model", "sample_model")
-"""How the names of the routes begin that carry a model away."""
+_OF_MODELS = ("/v1/models/", "/pages/models/")
+"""How the addresses begin at which a model, or what it generates, is carried away."""
 _ASKS_NOTHING = ("sign_out",)
 """Routes that answer a stranger as they answer anybody else."""
 
@@ -101,7 +101,7 @@ class AuditMiddleware:
         action = getattr(scope.get("endpoint"), "__name__", None)
         if action is None:
             return  # no such route: nothing was asked of the store
-        if not (_changes(scope) or status in (401, 403) or action.startswith(_READ_TOO)):
+        if not (_changes(scope) or status in (401, 403) or scope["path"].startswith(_OF_MODELS)):
             return
         caller = scope.get("state", {}).get("caller")
         unnoted = 0

@@ -27,7 +27,7 @@ from miner_service.store import people, tokens
 from miner_service.store.database import page_of
 from miner_service.store.people import OWNER, no_such, owner_message
 from miner_service.store.queue import fail_jobs_on
-from miner_service.store.releases import active_owners, releases_of
+from miner_service.store.releases import active_owners, note_linkage, releases_of
 from miner_service.store.schema import InvitationRow, OwnerRow, StudyRow, TokenRow
 from miner_service.store.tokens import issued_message
 from pramana_core.errors import Forbidden, LinkageDiffers, OptionError, StudyPlanNotFollowed
@@ -90,9 +90,11 @@ def compare_linkage(
 ) -> LinkageCheck:
     """Compare an owner's linkage secret, by its fingerprint, with those of the other owners.
 
-    Nothing is stored; that it was asked is in the audit log.
+    The fingerprint is kept, so that owners who join later learn of a difference before anybody
+    releases.
     """
-    with services.database.read() as session:
+    with services.database.write() as session:
+        note_linkage(session, study, caller.name, body.fingerprint)
         return check_linkage(session, study, caller.name, body.fingerprint)
 
 

@@ -2,12 +2,13 @@
 
 Also here:
 
-* Who is signed in: a sealed cookie that stands for a token and ends by itself.
+* Who is signed in: a sealed cookie that stands for a token, and a row of the session.
 * Browsers at the door: their session becomes a token, and problems become pages.
 """
 
 from __future__ import annotations
 
+import hashlib
 import hmac
 import json
 import re
@@ -21,7 +22,9 @@ from urllib.parse import parse_qs, quote
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESSIV
 from fastapi import Request, Response
+from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse
+from sqlalchemy import delete, select, update
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -30,7 +33,8 @@ from miner_service.http.access.deps import ServicesDep
 from miner_service.http.pages.rendering import PAGES, SentDep, page
 from miner_service.services import Services
 from miner_service.store.people import MONITOR, no_such
-from pramana_core.errors import Unauthenticated
+from miner_service.store.schema import SessionRow
+from pramana_core.errors import NotReady, Unauthenticated
 from pramana_core.pages.forms import (
     HEADERS,
     ROOT,
@@ -39,10 +43,20 @@ from pramana_core.pages.forms import (
     form_word,
     require_word,
 )
+from pramana_core.pages.rendering import relative
 from pramana_core.wire.services import PROBLEM_MEDIA_TYPE
 
 HOURS = 8
-"""So long one stays signed in, at most."""
+"""The longest time that somebody stays signed in."""
+
+IDLE = timedelta(minutes=30)
+"""A session ends after this time without a request."""
+
+_NOTED = timedelta(minutes=1)
+"""How often the use of a session is written down at most."""
+
+_SESSIONS_OF_A_TOKEN = 20
+_NONCE = 32
 
 SESSION, VISIT = "pramana_session", "pramana_visit"
 """The cookie of who is signed in, and that of who is about to be."""
@@ -50,13 +64,11 @@ SESSION, VISIT = "pramana_session", "pramana_visit"
 _PURPOSE = b"pramana/session/1"
 
 
-# Who is signed in: a sealed cookie that stands for a token and ends by itself.
+# Who is signed in: a sealed cookie that stands for a token, and a row of the session.
 #
-# The cookie holds the token, sealed under the service's key, and until when it is good; a token
-# that
-# is revoked or expires ends it at once, for the token is looked at with every request. Forms
-# carry a
-# word that only whoever has read a page of the same session can know.
+# The cookie holds the token, sealed under the service's key. A token that is revoked or expires
+# ends it at once, for the token is checked with every request. Forms carry a word that only
+# whoever has read a page of the same session can know.
 @dataclass(frozen=True)
 class Visit:
     """What a browser brought: the token of its session, if it has one, and its cookie."""
@@ -76,44 +88,57 @@ class Visit:
 
 
 class Sessions:
-    """Begins and ends sessions under the service's key."""
+    """Begins and ends sessions: each is a row, so that what ended stays ended after a restart."""
 
-    def __init__(self, key: bytes) -> None:
-        self._key = hmac.digest(key, _PURPOSE, "sha512")
-        self._ended: dict[str, datetime] = {}
+    def __init__(self, services: Services) -> None:
+        self.key = hmac.digest(services.cursors.key, _PURPOSE, "sha512")
+        self._database = services.database
 
     def begin(self, token: str, now: datetime) -> str:
         """Return the cookie of a new session of a token."""
-        until = now + timedelta(hours=HOURS)
-        payload = json.dumps([token, until.timestamp(), secrets.token_hex(8)]).encode()
-        return urlsafe_b64encode(AESSIV(self._key).encrypt(payload, [_PURPOSE])).decode()
+        payload = f"{secrets.token_hex(_NONCE // 2)}{token}".encode()
+        cookie = urlsafe_b64encode(AESSIV(self.key).encrypt(payload, [_PURPOSE])).decode()
+        of_token = SessionRow.token == _id_of(token)
+        newest = select(SessionRow.key).where(of_token).order_by(SessionRow.seen.desc())
+        with self._database.write() as session:
+            session.execute(delete(SessionRow).where(SessionRow.seen <= now - IDLE))
+            older = session.scalars(newest.offset(_SESSIONS_OF_A_TOKEN - 1)).all()
+            session.execute(delete(SessionRow).where(SessionRow.key.in_(older)))
+            begun = {"token": _id_of(token), "began": now, "seen": now}
+            session.add(SessionRow(key=_hash(cookie), **begun))
+        return cookie
 
-    def end(self, cookie: str, now: datetime) -> None:
+    def end(self, cookie: str) -> None:
         """End a session, whoever still has its cookie."""
-        self._ended = {one: until for one, until in self._ended.items() if until > now}
-        if self.token_in(cookie, now) is not None:
-            self._ended[cookie] = now + timedelta(hours=HOURS)
-
-    def visit(self, cookies: dict[str, str], now: datetime) -> Visit:
-        """Return who a browser with these cookies is."""
-        cookie = cookies.get(SESSION, "")
-        token = self.token_in(cookie, now)
-        return Visit(token, cookie if token else cookies.get(VISIT, ""), self._key)
+        with self._database.write() as session:
+            session.execute(delete(SessionRow).where(SessionRow.key == _hash(cookie)))
 
     def token_in(self, cookie: str, now: datetime) -> str | None:
         """Return the token of a session that has not ended; None of anything else."""
-        if not cookie or cookie in self._ended:
-            return None
         try:
             sealed = urlsafe_b64decode(cookie.encode("ascii"))
-            # One session has one text: sessions that ended are known by theirs, and what base64
-            # overlooks (bits and characters after the padding) would bring an ended one back.
-            if urlsafe_b64encode(sealed).decode() != cookie:
-                return None
-            token, until, _ = json.loads(AESSIV(self._key).decrypt(sealed, [_PURPOSE]))
+            payload = AESSIV(self.key).decrypt(sealed, [_PURPOSE])
         except (UnicodeError, ValueError, InvalidTag):
             return None
-        return str(token) if now.timestamp() < float(until) else None
+        token = payload.decode()[_NONCE:]
+        with suppress(NotReady):  # then no page can be read, and the problem is shown
+            with self._database.read() as session:
+                row = session.get(SessionRow, _hash(cookie))
+            if row is None or now >= min(row.seen + IDLE, row.began + timedelta(hours=HOURS)):
+                return None
+            if now - row.seen > _NOTED:
+                with self._database.write() as session:
+                    used = update(SessionRow).where(SessionRow.key == row.key)
+                    session.execute(used.values(seen=now))
+        return token
+
+
+def _hash(cookie: str) -> str:
+    return hashlib.sha256(cookie.encode()).hexdigest()
+
+
+def _id_of(token: str) -> str:
+    return token.partition(".")[0]
 
 
 router = RuledRouter(prefix=ROOT, include_in_schema=False)
@@ -146,7 +171,7 @@ async def sign_in(request: Request, services: ServicesDep, sent: SentDep) -> Res
         return _form(request, then=sent.text("then"), said=error.message, status=401)
     home = f"{ROOT}/operator" if caller.role == MONITOR else _HOME
     answer = RedirectResponse(_within(sent.text("then")) or home, 303)
-    begun = request.state.sessions.begin(token, now)
+    begun = await run_in_threadpool(request.state.sessions.begin, token, now)
     over_tls = request.url.scheme == "https"
     answer.headers.append(
         "Set-Cookie", cookie_header(SESSION, begun, HOURS * 3600, over_tls=over_tls)
@@ -162,7 +187,7 @@ async def sign_out(request: Request, services: ServicesDep, _sent: SentDep) -> R
     if request.state.visit.token is not None:
         with suppress(Unauthenticated):  # a token that is good no more names nobody
             await _name_caller(request, services, request.state.visit.token, now)
-    request.state.sessions.end(request.cookies.get(SESSION, ""), now)
+        await run_in_threadpool(request.state.sessions.end, request.state.visit.cookie)
     answer = RedirectResponse(f"{ROOT}/sign-in", 303)
     over = cookie_header(SESSION, "", 0, over_tls=request.url.scheme == "https")
     answer.headers["Set-Cookie"] = over
@@ -197,7 +222,8 @@ def _form(request: Request, *, then: str, said: str, status: int = 200) -> Respo
     visit: Visit = request.state.visit
     if not visit.cookie:
         visit = request.state.visit = Visit(None, secrets.token_urlsafe(16), visit.key)
-    shown = {"then": _within(then), "said": said, "hours": HOURS}
+    minutes = round(IDLE.total_seconds() / 60)
+    shown = {"then": _within(then), "said": said, "hours": HOURS, "minutes": minutes}
     answer = page(request, "sign-in.html.j2", title="Sign in", status=status, **shown)
     if visit.token is None:
         over_tls = request.url.scheme == "https"
@@ -231,7 +257,7 @@ class Visitors:
     def __init__(self, app: ASGIApp, *, services: Services) -> None:
         self._app = app
         self._services = services
-        self._sessions = Sessions(services.cursors.key)
+        self._sessions = Sessions(services)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -241,17 +267,24 @@ class Visitors:
         path = scope["path"]
         if path != ROOT and not path.startswith(f"{ROOT}/"):
             twin = _page_of(path) if _reads(scope) and wants_page(scope) else None
-            served = self._app if twin is None else RedirectResponse(twin, 303, _VARY)
-            await served(scope, receive, send)
+            if twin is None:
+                await self._app(scope, receive, send)
+            else:
+                await RedirectResponse(relative(twin, path), 303, _VARY)(scope, receive, send)
             return
         if _reads(scope) and (document := _json_of(scope)) is not None:
-            await RedirectResponse(document, 307, _VARY)(scope, receive, send)
+            there = relative(document, path)
+            await RedirectResponse(there, 307, _VARY)(scope, receive, send)
             return
         await self._visited(scope, receive, send)
 
     async def _visited(self, scope: Scope, receive: Receive, send: Send) -> None:
-        now = self._services.now()
-        visit = self._sessions.visit(cookies_in(Headers(scope=scope).getlist("cookie")), now)
+        cookies = cookies_in(Headers(scope=scope).getlist("cookie"))
+        cookie, token = cookies.get(SESSION, ""), None
+        if cookie:
+            now = self._services.now()
+            token = await run_in_threadpool(self._sessions.token_in, cookie, now)
+        visit = Visit(token, cookie if token else cookies.get(VISIT, ""), self._sessions.key)
         scope.setdefault("state", {}).update(visit=visit, sessions=self._sessions)
         kept = [(name, value) for name, value in scope["headers"] if name != b"authorization"]
         if visit.token is not None:
@@ -276,6 +309,7 @@ class _AsPage:
             if kind == PROBLEM_MEDIA_TYPE:
                 self._problem = message
                 return
+            _make_relative(message, self._scope["path"])
         if self._problem is None:
             await self._send(message)
             return
@@ -287,14 +321,13 @@ class _AsPage:
         response: Response
         if status == 401 and _reads(self._scope):
             there = self._scope["path"]
-            response = RedirectResponse(f"{SIGN_IN}?then={quote(there)}", 303, HEADERS)
-            if self._scope["state"]["visit"].cookie:
-                over = cookie_header(SESSION, "", 0, over_tls=self._scope["scheme"] == "https")
-                response.headers["Set-Cookie"] = over
+            way_in = relative(f"{SIGN_IN}?then={quote(there)}", there)
+            response = RedirectResponse(way_in, 303, HEADERS)
         else:
             visit, caller = self._scope["state"]["visit"], self._scope["state"].get("caller")
             written = PAGES.render(
                 "problem.html.j2",
+                address=self._scope["path"],
                 title=problem["title"],
                 who=caller,
                 word=visit.word,
@@ -303,6 +336,14 @@ class _AsPage:
             )
             response = Response(written, status, dict(HEADERS), "text/html")
         await response(self._scope, _nothing, self._send)
+
+
+def _make_relative(message: Message, at: str) -> None:
+    """Let an answer lead on relative to its page: there may be a prefix before all addresses."""
+    headers = MutableHeaders(raw=message["headers"])
+    there = headers.get("location", "")
+    if there.startswith("/"):
+        headers["location"] = relative(there, at)
 
 
 async def _nothing() -> Message:

@@ -275,12 +275,14 @@ def _input(full: str, schema: Schema, required: bool) -> Input:
     plain = next((one for one in kinds if one.get("type") != "null"), schema)
     default = schema.get("default")
     options = tuple(map(str, plain.get("enum", ())))
+    # Which records are counted is shown as the study has it.
+    may_be_empty = options and not required and default is None and full != "records"
     return Input(
         name=full,
         kind=_kind(full, plain),
         required=required,
         default=_SENSIBLE.get(full, "") if default in (None, {}) else _written(default),
-        options=("", *options) if options and not required and default is None else options,
+        options=("", *options) if may_be_empty else options,
         lowest=plain.get("minimum"),
         highest=plain.get("maximum"),
         whole=plain.get("type") == "integer",

@@ -28,10 +28,11 @@ from miner_service.http.pages.rendering import NewestDep, SentDep, page
 from miner_service.jobs.creating import foreseen
 from miner_service.kinds.counts import told_of
 from miner_service.services import Services
-from miner_service.store.people import ADMIN, ANALYST
+from miner_service.store.people import ADMIN, ANALYST, find_study, study_message
 from miner_service.store.queue import UNFINISHED
 from pramana_core.errors import PramanaError
 from pramana_core.pages.forms import ROOT, SentForm
+from pramana_core.wire.base import default_records
 from pramana_core.wire.jobs import JobCreate
 
 router = RuledRouter(prefix=ROOT, include_in_schema=False)
@@ -41,9 +42,6 @@ _CHOSEN_AT_ONCE = 400
 
 _FAMILIES = 30
 """Of more variables than this, a network's links are typed, a line each."""
-
-_COUNTED = {"partial": "common", "disjoint": "any"}
-"""Which records a form counts at first, by how the owners' align; else those that all have."""
 
 
 @router.get("/studies/{study}/jobs", name="list_jobs")
@@ -154,6 +152,7 @@ def _form(
 ) -> Response:
     with services.database.read() as session:
         variables = variables_of(session, study, form)
+        people = study_message(find_study(session, study)).people
         alignment = results.read_alignment(study, services, request.state.caller)
         if telling is None:
             telling = told_at_first(session, study, form, alignment)
@@ -170,7 +169,7 @@ def _form(
         few=len(names) <= _FAMILIES,
         others=lambda one: [(name, "") for name in names if name != one],
         owners=[(owner, "") for owner in sorted({owner for _, owner in variables})],
-        defaults={"records": _COUNTED.get(alignment.state, "identical")},
+        defaults={"records": default_records(people)},
         sent=sent,
         alignment=alignment,
         cost=cost,

@@ -41,7 +41,8 @@ def page(
     """
     state = request.scope.get("state", {})
     caller: Caller | None = state.get("caller")
-    written = PAGES.render(template, title=title, who=caller, word=state["visit"].word, **shown)
+    known = {"title": title, "who": caller, "word": state["visit"].word}
+    written = PAGES.render(template, address=request.scope["path"], **known, **shown)
     return Response(written, status, dict(HEADERS), "text/html")
 
 

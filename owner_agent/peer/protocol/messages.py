@@ -443,7 +443,7 @@ _Seconds = Annotated[float, Field(gt=0, le=LONGEST_SECONDS, allow_inf_nan=False)
 class SessionFile(BaseModel):
     """The content of `peers.toml`; without `participants` all known peers are asked."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     participants: Annotated[tuple[Name, ...] | None, Field(min_length=1)] = None
     partition: Partition = "vertical"

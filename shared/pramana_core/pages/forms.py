@@ -61,11 +61,12 @@ def cookie_header(
 ) -> str:
     """Return the header that sets a cookie which scripts and other sites cannot use.
 
-    Without `seconds` it ends with the browser.
+    Without `seconds` it ends with the browser. It is sent to the folder of the page that sets it,
+    which browsers know also behind a proxy that puts a prefix before all addresses.
     """
     age = "" if seconds is None else f"; Max-Age={seconds}"
     secure = "; Secure" if over_tls else ""
-    return f"{name}={value}; Path={ROOT}{age}; HttpOnly; SameSite=Strict{secure}"
+    return f"{name}={value}{age}; HttpOnly; SameSite=Strict{secure}"
 
 
 def cookies_in(headers: Iterable[str]) -> dict[str, str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import importlib.resources
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -38,9 +39,19 @@ class Pages:
 
     package: str
 
-    def render(self, template: str, **shown: Any) -> bytes:
-        """Return the text of a page; what no text may hold is replaced."""
+    def render(self, template: str, *, address: str = "", **shown: Any) -> bytes:
+        """Return the text of a page; what no text may hold is replaced.
+
+        Args:
+            template: a file of the folder `templates`.
+            address: of the page in the service. Links of the page become relative to it, so that
+                they hold behind a proxy that puts a prefix before all addresses.
+            shown: what the template names.
+        """
         text = self._environment.get_template(template).render(**shown)
+        if address:
+            # What people wrote is escaped: it has no quotation mark.
+            text = _LINK.sub(rf'\1="{relative("/", address)}', text)
         return printable(text).encode("utf-8", "replace")
 
     def static(self, name: str) -> tuple[bytes, str] | None:
@@ -75,6 +86,14 @@ class Pages:
             name=_name, sentence=_sentence, when=_when, number=_number, epsilon=_epsilon, bar=_bar
         )
         return made
+
+
+_LINK = re.compile(r'\b(href|src|action|data-follow)="/')
+
+
+def relative(address: str, at: str) -> str:
+    """Return an address of the service as seen from a page of it."""
+    return ("../" * (at.count("/") - 1) or "./") + address.removeprefix("/")
 
 
 # How single values are written.

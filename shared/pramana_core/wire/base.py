@@ -38,7 +38,9 @@ class Message(BaseModel):
     """The base of all messages: frozen, unknown fields refused by name."""
 
     # A key may be no name in Python (`class`): it is written as it is read.
-    model_config = ConfigDict(extra="forbid", frozen=True, serialize_by_alias=True)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, serialize_by_alias=True, allow_inf_nan=False
+    )
 
 
 Item = TypeVar("Item")
@@ -49,6 +51,16 @@ class Page(Message, Generic[Item]):
 
     items: list[Item]
     next: str | None = None
+
+
+Records = Literal["identical", "common", "any"]
+"""Which records a job uses: those of all owners, which must be the same; those at every owner; or
+all."""
+
+
+def default_records(people: People) -> Records:
+    """Return which records a job uses that does not say, by what the study says of its people."""
+    return "any" if people == "different" else "identical"
 
 
 def holding(people: People) -> str:

@@ -55,7 +55,7 @@ from pramana_core.model_sharing.global_models.combining import (
 from pramana_core.model_sharing.global_models.learning import GlobalName, GlobalOptions
 from pramana_core.model_sharing.global_models.votes import MOST_LEAVES, Labels, VoteOptions, Weights
 from pramana_core.regression.options import RegressionOptions
-from pramana_core.wire.base import MAX_CATEGORIES, MAX_VARIABLES, Label, Message, Name
+from pramana_core.wire.base import MAX_CATEGORIES, MAX_VARIABLES, Label, Message, Name, Records
 from pramana_core.wire.release_kinds import RequirementMessage
 from pramana_core.wire.services import ProblemDetail
 from pramana_core.wire.study_plans import MAX_OWNERS
@@ -245,12 +245,13 @@ class CountsSpec(Message):
     (`identical`), use only those at every owner (`common`), or use all (`any`): what an owner does
     not report of a record is missing there, by no fault of its value, and several owners may report
     one variable of different records. Where a variable is missing of some records, `any` needs the
-    estimator `ml` or `pooled`.
+    estimator `ml` or `pooled`. Left out, it is `any` in a study of different people, else
+    `identical`.
     """
 
     estimator: Literal["moment", "ml", "log-linear", "pooled"] = "moment"
     order: Annotated[int | None, Field(ge=1, le=8, strict=True)] = None
-    records: Literal["identical", "common", "any"] = "identical"
+    records: Records | None = None
 
     @property
     def models(self) -> bool:
@@ -402,9 +403,10 @@ class RecordsSpec(Message):
 
     `records` says what to do if the owners' records are not the same set: refuse (`identical`), use
     only those at every owner (`common`), or use all (`any`), of which each must have every column.
+    Left out, it is `any` in a study of different people, else `identical`.
     """
 
-    records: Literal["identical", "common", "any"] = "identical"
+    records: Records | None = None
 
 
 @options_from(RegressionOptions)

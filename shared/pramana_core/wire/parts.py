@@ -105,6 +105,11 @@ class RecordSchema:
         ]
         return pa.schema(fields)
 
+    @cached_property
+    def row_bytes(self) -> int:
+        """Bytes of one record: its pseudonym and its values."""
+        return KEY_BYTES + sum(self.dtype(name).itemsize for name in self.sizes)
+
     def dtype(self, name: str) -> np.dtype[Any]:
         """Return the type in which a column travels."""
         size = self.sizes[name]
@@ -188,8 +193,8 @@ def decode_part(
     """Read one part and check it against the schema of its release.
 
     Raises:
-        PartInvalid: not an Arrow stream, a compressed one (which a few bytes could blow up to any
-            size), another schema, nulls, pseudonyms not strictly ascending, a code that its
+        PartInvalid: not an Arrow stream of one uncompressed batch (others could take any amount
+            of memory), another schema, nulls, pseudonyms not strictly ascending, a code that its
             column does not have, or a number that is not finite.
     """
     try:
@@ -201,51 +206,43 @@ def decode_part(
                     " announces.",
                     remedy="Send the pseudonyms and one column each, in the order announced.",
                 )
-            _refuse_compression(schema, body)
-            table = reader.read_all()
-        table.validate(full=True)
+            _require_one_plain_batch(schema, body)
+            batch = reader.read_next_batch()
+        batch.validate(full=True)
     except (pa.ArrowException, OSError, ValueError, struct.error) as error:
         raise PartInvalid(
             f"The part is not a readable Arrow IPC stream ({type(error).__name__}).",
             remedy="Send it as the agent's outbox holds it.",
         ) from None
-    if any(column.null_count for column in table.columns):
+    if any(column.null_count for column in batch.columns):
         raise PartInvalid("The part has missing values.")
-    combined = table.combine_chunks()
-    keys = key_array(combined.column(KEY_COLUMN))
+    keys = _values(batch.column(KEY_COLUMN), np.dtype(f"V{KEY_BYTES}"))
     if not strictly_ascending(keys):
         raise PartInvalid(
             "The part's pseudonyms are not strictly ascending.",
             remedy="Sort the records by pseudonym and send each once.",
         )
-    columns = {name: _values(combined.column(name), schema.dtype(name)) for name in schema.sizes}
+    columns = {name: _values(batch.column(name), schema.dtype(name)) for name in schema.sizes}
     schema.require(columns)
     return keys, columns
 
 
-def _values(column: pa.ChunkedArray, dtype: np.dtype[Any]) -> Values:
-    """Return a column without nulls, where it is one piece without a copy.
-
-    Arrow's own conversion loads pandas.
-    """
-    pieces = [
-        np.frombuffer(
-            chunk.buffers()[1], dtype, count=len(chunk), offset=chunk.offset * dtype.itemsize
-        )
-        for chunk in column.chunks
-        if len(chunk)
-    ]
-    return pieces[0] if len(pieces) == 1 else np.concatenate([np.empty(0, dtype), *pieces])
+def _values(column: pa.Array, dtype: np.dtype[Any]) -> Values:
+    """Return a column without nulls as a view of its bytes. Arrow's own conversion loads pandas."""
+    return np.frombuffer(
+        column.buffers()[1], dtype, count=len(column), offset=column.offset * dtype.itemsize
+    )
 
 
-def _refuse_compression(schema: RecordSchema, body: bytes | pa.Buffer) -> None:
-    """Check that no batch could become larger than the bytes it came in.
+def _require_one_plain_batch(schema: RecordSchema, body: bytes | pa.Buffer) -> None:
+    """Check that reading a part takes no more memory than the part itself.
 
     The Arrow library decompresses while it reads, and an older form hides the compression in a
-    message's metadata. So the header of each batch, a flatbuffer, is looked at first: version 5,
-    no compression, no metadata of its own, and no more rows than the body has room for.
+    message's metadata. Several batches, or several columns of one, may point at the same bytes.
+    So the header of each message, a flatbuffer, is read first: version 5, no compression, no
+    metadata of its own, one batch, and no more rows than the body has room for.
     """
-    width = sum(field.type.bit_width // 8 for field in schema.arrow)
+    batches = rows = 0
     for message in pa.ipc.MessageReader.open_stream(body):
         if message.type == "schema":
             continue
@@ -263,11 +260,16 @@ def _refuse_compression(schema: RecordSchema, body: bytes | pa.Buffer) -> None:
             and not _field(metadata, table, _CUSTOM_METADATA)
             and not _field(metadata, batch, _COMPRESSION)
         )
-        if not plain or not 0 <= rows * width <= len(body):
+        batches += 1
+        if not plain or batches > 1 or not 0 <= rows * schema.row_bytes <= len(body):
             raise PartInvalid(
-                "The part is compressed, or not in the plain form of Arrow IPC.",
-                remedy="Send it as an uncompressed Arrow IPC stream, format version 5.",
+                "The part is compressed, has several record batches, or is not in the plain form"
+                " of Arrow IPC.",
+                remedy="Send it as an uncompressed Arrow IPC stream of one record batch, format"
+                " version 5.",
             )
+    if not rows:
+        raise PartInvalid("The part has no records.")
 
 
 def _field(buffer: memoryview, table: int, index: int) -> int:

@@ -334,9 +334,10 @@ class LinkageQuestion(Message):
 class LinkageCheck(Message):
     """What the miner says of an owner's linkage secret, by its fingerprint, and of the study.
 
-    `secrets` compares it with the newest releases of the other active owners; `others` have
-    `different` ones, and `unknown` says that one has no fingerprint, or that there is none yet. A
-    release is `refused` where the study's owners may hold the same people and secrets differ.
+    `secrets` compares it with the newest releases of the other active owners, or with what they
+    asked about before they released; `others` have `different` ones, and `unknown` says that one
+    has no fingerprint, or that there is none yet. A release is `refused` where the study's owners
+    may hold the same people and the secret of another release differs.
     """
 
     study: Name
@@ -345,10 +346,17 @@ class LinkageCheck(Message):
     others: list[Name]
     refused: bool
 
+    @property
+    def difference(self) -> LinkageDiffers | None:
+        """Why records under this secret cannot be joined with those of others; None if they can."""
+        if not self.others or self.people == "different":
+            return None
+        return linkage_differs(self.study, self.people, self.others)
+
     def require_accepted(self) -> None:
         """Check that a release under this secret is taken. Raises LinkageDiffers."""
-        if self.refused:
-            raise linkage_differs(self.study, self.people, self.others)
+        if self.refused and (difference := self.difference) is not None:
+            raise difference
 
 
 def linkage_differs(study: str, people: People, others: list[str]) -> LinkageDiffers:

@@ -7,6 +7,9 @@ import stat
 
 import pytest
 
+from miner_service.cli.members import write_address
+from miner_service.settings import Settings, WebSettings
+from pramana_core.errors import OptionError
 from tests.miner_service.cli.test_study_plan_command import run
 from tests.miner_service.conftest import Person
 from tests.miner_service.intake.test_study_plans import AGREED, lone
@@ -19,6 +22,7 @@ def study(miner, tmp_path):
     def call(command, *words, code=0):
         return run("study", command, *words, "--data", miner.data, code=code)
 
+    write_address(miner.services.settings, "http://127.0.0.1:4711")
     call.folder = tmp_path / "invitations"
     call.folder.mkdir()
     return call
@@ -47,6 +51,49 @@ def test_a_study_is_opened_with_an_invitation_for_each_owner(miner, study):
     noted = [json.loads(line) for line in (miner.data / "audit.jsonl").read_text().splitlines()]
     made = [(e["action"], e["outcome"]) for e in noted if e["role"] == "command"]
     assert made == [("create_study", 201), *[("create_invitation", 201)] * 2]
+
+
+ISSUED = [
+    ("create", "nursery", "--owners", "family"),
+    ("create", "nursery", "--access-file"),
+    ("invite", "asia", "family"),
+    ("analyst", "asia", "--access-file"),
+]
+
+
+@pytest.mark.parametrize("words", ISSUED, ids=lambda words: f"{words[0]} {words[-1]}")
+@pytest.mark.parametrize(
+    ("listening", "public", "given", "named"),
+    [
+        ("http://127.0.0.1:4711", None, None, "http://127.0.0.1:4711"),
+        ("https://[2001:db8::1]:8443", None, None, "https://[2001:db8::1]:8443"),
+        ("http://0.0.0.0:8000", "https://m.org/p", None, "https://m.org/p"),
+        ("http://127.0.0.1:4711", "https://m.org/p", "https://other.org", "https://other.org"),
+        ("http://0.0.0.0:8000", None, "https://other.org", "https://other.org"),
+        ("http://0.0.0.0:8000", None, None, None),
+        ("http://[::]:8000", None, None, None),
+    ],
+)
+def test_files_name_the_address_of_the_service(
+    miner, study, tmp_path, words, listening, public, given, named
+):
+    """That on which it listens, or the one that was given; never one that is made up."""
+    miner.study("asia")
+    write_address(Settings(miner.data, web=WebSettings(public_url=public)), listening)
+    file = tmp_path / "access.json"
+    words = [*words, file] if words[-1] == "--access-file" else [*words, "--folder", study.folder]
+    words += ["--url", given] if given else []
+    said = study(*words, code=0 if named else 2)
+    made = [*study.folder.iterdir(), *([file] if file.exists() else [])]
+    assert [json.loads(one.read_text())["miner"] for one in made] == ([named] if named else [])
+    assert named or "--public-url" in said
+
+
+@pytest.mark.parametrize("url", ["miner", "ftp://m.org", "https://u:p@m.org", "https://m.org?x"])
+def test_a_public_address_that_is_none_is_refused(url):
+    with pytest.raises(OptionError) as refused:
+        WebSettings(public_url=url)
+    assert refused.value.where == "public_url"
 
 
 @pytest.mark.parametrize(

@@ -65,8 +65,8 @@ class Cluster:
 
     def work(self, *names: str) -> None:
         """Start workers that may be held; they are there once they count for the scheduler."""
-        words = [self.folder, "cluster-worker", "--data", self.data, "--threads", "1"]
-        words += ["--settings", self.folder / "miner.toml"]
+        words = [self.folder, "cluster-worker", "--columns", self.data / "columns"]
+        words += ["--threads", "1", "--settings", self.folder / "miner.toml"]
         for name in names:
             self._start(name, HOLDING_WORKER, *words)
         for name in names:

@@ -14,13 +14,16 @@ from miner_service.alignment.cluster import (
     WorkerRecords,
     installed_version,
     listening_host,
+    require_certificates,
     require_scheduler,
 )
 from miner_service.alignment.pieces import RecordSet
 from miner_service.jobs.process import settings_from, settings_line
 from miner_service.settings import ClusterSettings, Settings, is_loopback
-from pramana_core.errors import Conflict, NotReady, OptionError, StoreCorrupt, StoreMismatch
+from miner_service.store.sqlite import FILE
+from pramana_core.errors import Conflict, KeyFileError, NotReady, OptionError, StoreCorrupt
 from pramana_core.marginals.passes import JointCounts
+from tests.certificates import Authority
 from tests.forked import run_command
 
 TLS = {"authority": Path("a.pem"), "certificate": Path("c.pem"), "private_key": Path("c.key")}
@@ -108,39 +111,74 @@ def test_a_cluster_worker_needs_a_scheduler(tmp_path: Path):
     assert "No scheduler is named" in ended.stderr
 
 
-def test_a_worker_counts_only_for_its_own_store_and_version(tmp_path: Path):
-    (tmp_path / "identity").write_text("ours\n")
-    (tmp_path / "columns").mkdir()
-    (tmp_path / "columns" / "r.arrow").write_bytes(b"not what was sealed")
-    worker = WorkerRecords(Settings(tmp_path))
+def test_a_worker_counts_only_what_was_sealed_and_for_its_own_version(tmp_path: Path):
+    (tmp_path / "r.arrow").write_bytes(b"not what was sealed")
+    worker = WorkerRecords(Settings(tmp_path / "none"), tmp_path)
     records = RecordSet(("r",), ("0" * 64,), (("a",),), {"a": 2})
 
-    def count(store: str, version: str | None) -> object:
-        task = CountingTask(store, version, records, JointCounts((("a",),)))
+    def count(version: str | None) -> object:
+        task = CountingTask(version, records, JointCounts((("a",),)))
         return worker.counted([((0, 1),)], task)
 
-    version = installed_version()
     with pytest.raises(Conflict, match="the miner of 0.0"):
-        count("ours", "0.0")
-    with pytest.raises(StoreMismatch, match="reads the store ours; the miner's is theirs"):
-        count("theirs", version)
+        count("0.0")
     with pytest.raises(StoreCorrupt):
-        count("ours", version)
+        count(installed_version())
+
+
+def test_a_worker_reads_columns_and_never_beside_the_database(tmp_path: Path):
+    (tmp_path / FILE).touch()
+    for columns in (tmp_path, None):
+        with pytest.raises(OptionError) as refused:
+            WorkerRecords(Settings(tmp_path), columns)
+        assert refused.value.where == "columns"
+
+
+@pytest.mark.parametrize("mode", [0o644, 0o640, 0o604, 0o660])
+def test_a_key_that_others_may_read_is_refused(mode: int, tmp_path: Path):
+    authority = Authority.make(tmp_path, "cluster")
+    certificate, key = authority.issue("member")
+    told = ClusterSettings(
+        "tls://scheduler:8786",
+        authority=authority.path,
+        certificate=certificate,
+        private_key=key,
+    )
+    require_certificates(told)
+    key.chmod(mode)
+    if mode == 0o640 and key.stat().st_uid == 0:  # root's keys may be read by their group
+        require_certificates(told)
+        return
+    with pytest.raises(KeyFileError) as refused:
+        require_certificates(told)
+    assert refused.value.where == "private_key"
+
+
+@pytest.mark.parametrize("command", ["worker", "cluster-worker"])
+def test_a_cluster_without_tls_is_warned_of(command: str, tmp_path: Path):
+    data = tmp_path / "data"
+    data.mkdir()
+    data.chmod(0o777)  # so that neither runs for long
+    (data / FILE).touch()
+    words = ["--scheduler", "tcp://127.0.0.1:8786"]
+    words += ["--columns" if command == "cluster-worker" else "--data", str(data)]
+    ended = run_command("miner_service", command, *words)
+    assert "warning" in ended.stderr
+    assert "without TLS" in ended.stderr
 
 
 def test_a_file_that_a_worker_cannot_read_is_no_scheduler_that_is_away(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     """It fails the job: an OSError as it is would be taken for a lost connection."""
-    (tmp_path / "identity").write_text("ours\n")
-    worker = WorkerRecords(Settings(tmp_path))
+    worker = WorkerRecords(Settings(tmp_path / "none"), tmp_path)
 
     def refused(*_: object) -> None:
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(worker._reader, "_verify", refused)
     records = RecordSet(("r",), ("0" * 64,), (("a",),), {"a": 2})
-    task = CountingTask("ours", installed_version(), records, JointCounts((("a",),)))
+    task = CountingTask(installed_version(), records, JointCounts((("a",),)))
     with pytest.raises(
         StoreCorrupt, match="cannot read the records of this job: Permission denied"
     ):

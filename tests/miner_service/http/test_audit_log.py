@@ -10,10 +10,13 @@ from contextlib import contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 
+from fastapi.routing import iter_route_contexts
+
 from miner_service.http.access.auditing import AuditMiddleware, _PendingLine
 from pramana_core.audit import AuditLog
 from pramana_core.errors import StorageFull
 from tests.full_disk import files_no_longer_than
+from tests.miner_service.http.pages.browsers import Browser
 
 
 def log_of(miner) -> Path:
@@ -134,3 +137,22 @@ def test_a_request_that_fails_unforeseen_is_noted_too(miner, monkeypatch, assert
     response = miner.admin("POST", "/v1/studies", json={"name": "asia"})
     assert_problem(response, 500, "internal")
     assert actions(miner) == [("create_study", 500)]
+
+
+def test_every_route_that_carries_a_model_away_is_noted(miner):
+    """Also pseudo-data: whoever has drawn them has what the model was learned from."""
+    paths = {
+        route.path.replace("{model}", "m-000000000000").replace("{form}", "json")
+        for route in iter_route_contexts(miner.app.routes)
+        if "{model}" in route.path and "GET" in route.methods
+    }
+    assert len(paths) > 8
+    browser = Browser(miner)
+    browser.sign_in(miner.admin.token)
+    for path in paths:
+        before = len(actions(miner))
+        if path.startswith("/pages"):
+            browser.get(path)
+        else:
+            miner.admin("GET", path)
+        assert len(actions(miner)) == before + 1, path

@@ -92,6 +92,21 @@ def test_after_a_kill_what_was_acknowledged_is_there(killed, tmp_path, release_a
 
 
 @pytest.mark.end_to_end
+def test_an_invitation_names_the_address_that_is_listened_on(serve, tmp_path):
+    data, folder = tmp_path / "data", tmp_path / "given"
+    folder.mkdir()
+    url, process, _ = serve("--workers", "0")
+    run("study", "create", "asia", "--owners", "north", "--folder", folder, "--data", data)
+    assert json.loads((folder / "asia-north.invitation").read_text())["miner"] == url
+    process.send_signal(signal.SIGTERM)
+    process.wait()
+    serve("--workers", "0", "--public-url", "https://miner.example.org/p")
+    run("study", "invite", "asia", "south", "--folder", folder, "--data", data)
+    told = json.loads((folder / "asia-south.invitation").read_text())
+    assert told["miner"] == "https://miner.example.org/p"
+
+
+@pytest.mark.end_to_end
 def test_it_starts_with_nothing_said(http, tmp_path):
     """Only the port is said, which another process may have; nothing of it is forked."""
     command = [sys.executable, "-m", "miner_service", "serve", "--port", "0"]

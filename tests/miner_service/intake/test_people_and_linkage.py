@@ -88,9 +88,9 @@ def test_a_release_under_another_secret_is_refused_and_nothing_is_stored(
 ):
     _, north, south = opened(miner, people)
     path = north.publish("s", release("r1", range(10), ONE))
-    before = miner.snapshot()
     other = release("r1", range(100, 110), OTHER)
     asked = compared(south, OTHER)
+    before = miner.snapshot()
     assert (asked["secrets"], asked["others"], asked["refused"]) == ("different", ["north"], True)
     answer = south("POST", "/v1/studies/s/releases", json=other.body)
     problem = assert_problem(answer, 409, "linkage-differs", "north", "keys import linkage")
@@ -430,6 +430,37 @@ def test_owners_who_each_made_a_secret_are_told_before_anything_leaves(clinics):
     assert gamma(asked("GET", "/v1/studies/clinics/privacy")) == 361
     found = asked("GET", "/v1/studies/clinics/alignment")
     assert (found["state"], found["secrets"]) == ("identical", "same")
+
+
+@pytest.mark.slow
+def test_another_secret_is_learned_of_at_join_before_anybody_releases(clinics):
+    asked, north, south = clinics("same", north=range(40), south=range(40))
+    north("join", "--new-linkage", "../shared.key")
+    south("keys", "create", "--linkage")
+    said = south("join")
+    assert "The linkage secret here differs from that of north" in said
+    assert asked("GET", "/v1/studies/clinics/releases")["items"] == []
+    (south.folder / ".pramana" / "keys" / "linkage.key").unlink()
+    south("join", "--linkage", "../shared.key")
+    for clinic in (north, south):
+        clinic("publish", "--yes")
+
+
+@pytest.mark.parametrize("people", ["same", "overlapping", "different"])
+def test_owners_who_joined_are_compared_before_anybody_releases(miner, release, people):
+    """A release is refused by other releases alone: who asked first may have the wrong secret."""
+    assert miner.admin("POST", "/v1/studies", json={"name": "s", "people": people}).is_success
+    north, south = (miner.owner("s", name) for name in ("north", "south"))
+    assert compared(north, ONE)["secrets"] == "unknown"
+    told = compared(south, OTHER)
+    assert (told["secrets"], told["others"], told["refused"]) == ("different", ["north"], False)
+    assert (LinkageCheck(**told).difference is None) == (people == "different")
+    assert compared(south, ONE)["secrets"] == "same"
+    assert compared(north, OTHER)["others"] == ["south"]
+    # The secret of a release counts, whatever its owner asked about.
+    north.publish("s", release("r1", range(10), ONE))
+    assert compared(north, OTHER)["others"] == ["south"]
+    assert compared(south, ONE)["others"] == []
 
 
 @pytest.mark.slow

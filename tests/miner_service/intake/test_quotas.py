@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import numpy as np
 import pytest
+from sqlalchemy import select
 from typer.testing import CliRunner
 
 from miner_service.cli.main import app
 from miner_service.intake.withdrawing import withdraw_abandoned
 from miner_service.settings import Quotas
+from miner_service.store.schema import PartRow
+from pramana_core.wire.parts import encode_part_json
+from tests.miner_service.masking import masked
 
 
 def named(built, name):
@@ -119,3 +124,39 @@ def test_the_operator_expires_what_was_never_finished(miner, release_a):
     assert owner.get(f"/v1/releases/{late['id']}")["state"] == "withdrawn"
     assert owner.get(path)["state"] == "open"
     assert '"expire_release"' in (miner.data / "audit.jsonl").read_text()
+
+
+@pytest.mark.parametrize(("spare", "status"), [(-1, 409), (0, 201)])
+def test_the_quota_counts_the_columns_of_numbers_that_came_as_json(tight, spare, status):
+    """`1.0` becomes eight bytes: what is stored counts, not only what was sent."""
+    names = [f"v{i}" for i in range(20)]
+    built = masked(
+        range(50),
+        columns=[{"name": name, "role": "masked", "type": "numeric"} for name in names],
+        values=dict.fromkeys(names, np.ones(50)),
+        encode=encode_part_json,
+    )
+    stored = 50 * (16 + 20 * 8)
+    assert bytes_of(built) < stored
+    _, owner = tight(stored_bytes=stored + spare)
+    answer = owner("POST", "/v1/studies/s/releases", json=built.body)
+    assert answer.status_code == status, answer.text
+
+
+def test_withdrawn_announcements_leave_no_parts(miner, release_a):
+    miner.study("s")
+    owner = miner.owner("s", "north")
+    some = owner.announce("s", release_a)
+    owner.put(some, 1, release_a.parts[1])
+    none = owner("POST", "/v1/studies/s/releases", json=named(release_a, "r2")).headers["location"]
+    for path in (some, none, none):
+        assert owner("POST", f"{path}/withdraw").status_code == 200
+    with miner.services.database.read() as session:
+        found = session.scalars(select(PartRow.number)).all()
+    assert found == [1]  # what arrived counts for ever
+    assert owner.get(some)["parts_received"] == [1]
+    for path in (some, none):
+        assert owner.put(path, 0, release_a.parts[0]).status_code == 409
+    assert owner("POST", "/v1/studies/s/releases", json=release_a.body).json()["state"] == (
+        "withdrawn"
+    )

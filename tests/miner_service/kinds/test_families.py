@@ -13,11 +13,13 @@ from pramana_core.channels import (
     CutAndPaste,
     Grouped,
     Mixture,
+    Product,
     Sampled,
     Symmetric,
 )
 from pramana_core.domain import Variable
 from pramana_core.plan import Block, Plan
+from pramana_core.wire.channels import PlanMessage
 
 EIGHT = tuple(str(i) for i in range(8))
 SIX = tuple(Variable(f"v{i}", EIGHT) for i in range(6))
@@ -51,6 +53,27 @@ def test_a_matrix_that_must_be_held_is_bounded(start, build, assert_problem):
         release = build(Plan((block,)), [1], {name: [0] for name in block.names})
         answer = owner("POST", "/v1/studies/asia/releases", json=release.body)
         assert_problem(answer, 413, "limit-exceeded", "8 rows; 5 are allowed")
+
+
+@pytest.mark.parametrize("inner", [False, True])
+def test_the_subsets_of_sampled_channels_are_bounded(start, build, assert_problem, inner):
+    """A plan of one subset for each pair of its columns takes seconds to read."""
+    miner = start(Limits(subsets=5))
+    miner.study("asia")
+    owner = miner.owner("asia", "north")
+    for number, accepted in ((5, True), (6, False)):
+        choices = (Choice((0,), RESOLUTION // 8, Symmetric.from_gamma(8, 9.0)),) * number
+        channel = Sampled((8, 8), choices)
+        plan = Plan((Block(SIX[:2], Product((2,), (channel,)) if inner else channel),))
+        body = {"plan": PlanMessage.from_plan(plan).model_dump(mode="json")}
+        answer = owner("POST", "/v1/studies/asia/privacy", json=body)
+        if accepted:
+            assert answer.status_code == 200
+        else:
+            assert_problem(answer, 413, "limit-exceeded", "subsets")
+            release = build(plan, [1], {name: [0] for name in plan.reported_sizes})
+            answer = owner("POST", "/v1/studies/asia/releases", json=release.body)
+            assert_problem(answer, 413, "limit-exceeded", "subsets")
 
 
 def test_a_model_too_large_to_fit_is_refused_before_it_runs(start, build, assert_problem):

@@ -12,7 +12,7 @@ from pramana.client.job import job_of, learner_of, written
 from pramana_core.errors import OptionError, StructureError
 from pramana_core.wire.jobs import CountsSpec, JobCreate
 
-COUNTS = {"records": "identical", "estimator": "moment", "order": None}
+COUNTS = {"records": None, "estimator": "moment", "order": None}
 
 PLAIN = {
     "decision-tree": (pm.DecisionTree("ill"), {"target": "ill"}),

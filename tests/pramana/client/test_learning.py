@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import pramana as pm
+from miner_service.store.people import change_people
 from pramana.estimators.rules import AssociationRules, FrequentItemsets
 from pramana_core.channels import Choice, Sampled, Symmetric
 from pramana_core.errors import NotFitted
@@ -179,3 +180,23 @@ def test_a_job_warns_of_a_release_that_does_not_fit_its_plan(start):
     assert study.releases()["consistency"].tolist() == ["inconsistent"]
     (warning,) = study.table("sex").wait().warnings
     assert "does not fit its plan" in warning
+
+
+@pytest.mark.slow
+def test_a_study_of_different_people_learns_by_its_defaults(start):
+    """What the owners put together has all people, and nothing is said of the records."""
+    people = pm.example("titanic")
+    world = start()
+    plan = pm.plan(pm.domain(people, pm.observed_categories(people)), p=0.1)
+    with world.services.database.write() as session:
+        change_people(session, STUDY, "different")
+    half = len(people) // 2
+    for number, (owner, rows) in enumerate({"a": slice(0, half), "b": slice(half, None)}.items()):
+        keys, part = pm.Keys.for_experiments(number), people.iloc[rows]
+        reports = pm.randomize(part, plan, keys, record_id=part.index, study=STUDY)
+        world.publish(owner, reports)
+    study = world.study()
+    tree = study.run(pm.DecisionTree("survived", max_depth=2)).wait().model
+    assert tree.n_records_ == len(people)
+    table = study.table(["sex", "survived"]).wait().model
+    assert table["count"].sum() == pytest.approx(len(people))

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import InputError
@@ -152,6 +152,8 @@ class _Document(DocumentPart, strict=False):
 
 
 class _Parameter(BaseModel):
+    model_config = ConfigDict(allow_inf_nan=False)
+
     node: str
     value: str
     parents: dict[str, str]

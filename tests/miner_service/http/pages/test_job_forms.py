@@ -106,7 +106,7 @@ def test_a_form_says_what_the_records_can_tell(study):
     assert "What 200 records under these plans can tell" in first
     assert "A split is told from noise where a combination is" in first
     assert (
-        "those at every owner"
+        "the same at all owners"
         in browser.get("/pages/studies/s/jobs/new?kind=decision-tree")
         .text.partition("selected>")[2]
         .partition("</option>")[0]

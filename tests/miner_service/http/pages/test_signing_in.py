@@ -8,8 +8,10 @@ from datetime import UTC, datetime, timedelta
 from string import ascii_letters
 
 import pytest
+from sqlalchemy import func, select
 
 from miner_service.http.pages.entering import Sessions
+from miner_service.store.schema import SessionRow
 from tests.miner_service.http.pages.browsers import Browser
 
 
@@ -20,17 +22,17 @@ def browser(miner):
 
 def test_a_browser_is_led_to_the_way_in_and_a_program_is_not(browser, miner):
     there = browser.get("/", follow_redirects=False)
-    assert (there.status_code, there.headers["location"]) == (303, "/pages/studies")
+    assert (there.status_code, there.headers["location"]) == (303, "./pages/studies")
     way_in = browser.get("/pages/studies")
     assert way_in.url.path == "/pages/sign-in"
     assert way_in.url.params["then"] == "/pages/studies"
     assert miner.nobody("GET", "/").status_code == 404
     assert miner.nobody("GET", "/v1/dashboard").status_code == 401
     shown = browser.get("/v1/dashboard", follow_redirects=False)
-    assert shown.headers["location"] == "/pages/studies"
+    assert shown.headers["location"] == "../pages/studies"
     as_json = {"Accept": "application/json"}
     twin = browser.get("/pages/studies/s", headers=as_json, follow_redirects=False)
-    assert (twin.status_code, twin.headers["location"]) == (307, "/v1/studies/s")
+    assert (twin.status_code, twin.headers["location"]) == (307, "../../v1/studies/s")
     assert "Accept" in twin.headers["vary"]
 
 
@@ -38,7 +40,7 @@ def test_a_token_signs_in_by_a_cookie_that_scripts_and_other_sites_cannot_use(br
     answer = browser.sign_in(miner.admin.token)
     assert answer.url.path == "/pages/studies"
     (cookie,) = [c for c in answer.history[-1].headers.get_list("set-cookie") if "session" in c]
-    for part in ("HttpOnly", "SameSite=Strict", "Path=/pages", "Max-Age=28800"):
+    for part in ("HttpOnly", "SameSite=Strict", "Max-Age=28800"):
         assert part in cookie
     assert miner.admin.token not in cookie
     assert miner.admin.token.partition(".")[2] not in answer.text
@@ -86,7 +88,9 @@ def test_a_session_ends_by_itself_and_with_its_token(browser, miner):
     analyst = miner.study("s")
     browser.sign_in(analyst.token)
     assert browser.get("/pages/studies/s").status_code == 200
-    miner.clock.ahead = timedelta(hours=8, minutes=1)
+    for minutes in range(20, 481, 20):
+        assert browser.get("/pages/studies/s").url.path == "/pages/studies/s"
+        miner.clock.ahead = timedelta(minutes=minutes)
     assert browser.get("/pages/studies/s").url.path == "/pages/sign-in"
     browser.sign_in(analyst.token)
     assert browser.get("/pages/studies/s").status_code == 200
@@ -95,6 +99,40 @@ def test_a_session_ends_by_itself_and_with_its_token(browser, miner):
     late = browser.post("/pages/studies/s/jobs", {"kind": "contingency-table"})
     assert late.status_code == 401
     assert "Sign in" in late.text
+
+
+def test_a_session_ends_after_half_an_hour_without_a_request(browser, miner):
+    browser.sign_in(miner.admin.token)
+    for minutes in (29, 58, 87):  # each request begins the half hour anew
+        miner.clock.ahead = timedelta(minutes=minutes)
+        assert browser.get("/pages/studies").url.path == "/pages/studies"
+    miner.clock.ahead = timedelta(minutes=87 + 31)
+    assert browser.get("/pages/studies").url.path == "/pages/sign-in"
+
+
+def test_after_a_restart_sessions_go_on_and_what_ended_stays_ended(browser, miner, start):
+    token = miner.study("s").token  # the fixture renews the admin's at each start
+    browser.sign_in(token)
+    ended = browser.cookie
+    browser.post("/pages/sign-out", {})
+    browser.sign_in(token)
+    again = start(at=miner.data)
+    for cookie, where in ((browser.cookie, "/pages/studies"), (ended, "/pages/sign-in")):
+        with_cookie = Browser(again)
+        with_cookie.client.cookies.set("pramana_session", cookie, path="/pages")
+        assert with_cookie.get("/pages/studies").url.path == where
+
+
+def test_a_token_has_a_bounded_number_of_sessions(browser, miner):
+    browser.sign_in(miner.admin.token)
+    first = browser.cookie
+    for _ in range(20):
+        miner.clock.ahead += timedelta(seconds=1)
+        Browser(miner).sign_in(miner.admin.token)
+    with miner.services.database.read() as session:
+        assert session.scalar(select(func.count()).select_from(SessionRow)) == 20
+    browser.client.cookies.set("pramana_session", first, path="/pages")
+    assert browser.get("/pages/studies").url.path == "/pages/sign-in"
 
 
 def test_a_cookie_counts_for_nothing_at_the_api(browser, miner):
@@ -117,18 +155,19 @@ def test_a_cookie_that_was_changed_is_none(browser, miner):
 
 
 @pytest.mark.parametrize("length", [40, 41, 42])
-def test_an_ended_session_has_no_second_text(length):
-    sessions, now = Sessions(b"k" * 32), datetime(2026, 1, 1, tzinfo=UTC)
+def test_a_session_has_no_second_text(miner, length):
+    sessions, now = Sessions(miner.services), datetime(2026, 1, 1, tzinfo=UTC)
     cookie = sessions.begin("t" * length, now)
     assert sessions.token_in(cookie, now) == "t" * length
-    sessions.end(cookie, now)
     texts = [cookie + more for more in ("A", "=", "A=", "\n")] + [cookie.rstrip("=")]
     if cookie.endswith("="):
         # The last character before the padding has bits that say nothing.
         bare = cookie.rstrip("=")
         texts += [bare[:-1] + last + cookie[len(bare) :] for last in ascii_letters + "-_"]
     for text in texts:
-        assert sessions.token_in(text, now) is None
+        assert text == cookie or sessions.token_in(text, now) is None
+    sessions.end(cookie)
+    assert sessions.token_in(cookie, now) is None
 
 
 def lines_of(miner, action):
