@@ -45,14 +45,14 @@ def check(context: typer.Context, site: SiteOption = SITE, json: JsonOption = Fa
         from owner_agent.release.masked import check_masking
 
         masked = check_masking(opened)
-        answer["masking"] = masked.as_dict()
+        answer["masking"] = masked.facts
         lines.append(masked.sentence)
         _add_new(problems, masked.problem)
     if opened.file.share_model is not None:
         from owner_agent.release.tree import check_sharing
 
         shared = check_sharing(opened)
-        answer["model_sharing"] = shared.as_dict()
+        answer["model_sharing"] = shared.facts
         lines.append(shared.sentence)
         _add_new(problems, shared.problem)
     study = people_told(opened, environment_of(context))

@@ -7,10 +7,10 @@ the miner is asked before it goes on its way. `publish` sends them all by the sa
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from owner_agent.release.composition import refuse_conflicts, sketch_of
 from owner_agent.release.delivery import Delivery
@@ -20,6 +20,7 @@ from owner_agent.release.outbox import Outgoing
 from owner_agent.site.site import Site
 from owner_agent.state.environment import Environment
 from owner_agent.state.keys import KeyStore, Secrets
+from pramana_core.errors import PramanaError
 from pramana_core.progress import StagedProgress
 from pramana_core.wire.parts import Column
 from pramana_core.wire.release_kinds import ReleaseKindName
@@ -41,6 +42,41 @@ def drawn_by(
     if how is not None and how.preview and not entries:
         return store.load_or_passing((environment or Environment()).random_bytes)
     return store.load()
+
+
+@dataclass(frozen=True)
+class TableCheck:
+    """Whether a table can be released as its site file says, before anything is made of it.
+
+    Attributes:
+        facts: what would be released, as JSON.
+        sentence: the same in words.
+        problem: what is wrong with the table, if anything.
+    """
+
+    facts: dict[str, Any]
+    sentence: str
+    problem: PramanaError | None
+
+    @classmethod
+    def of(
+        cls, read: Callable[[], tuple[int, int]], facts: dict[str, Any], ready: str, wrong: str
+    ) -> Self:
+        """Read a table.
+
+        Args:
+            read: returns how many records there are, and how many with empty cells were left out.
+            facts: what would be released.
+            ready: what would be done, after the number of records.
+            wrong: what cannot be done where something is wrong.
+        """
+        try:
+            records, dropped = read()
+        except PramanaError as error:
+            return cls({"records": 0, "dropped": 0, **facts}, wrong, error)
+        left_out = f" ({dropped:,} with empty cells left out)" if dropped else ""
+        sentence = f"{records:,} records{left_out}: {ready}"
+        return cls({"records": records, "dropped": dropped, **facts}, sentence, None)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)

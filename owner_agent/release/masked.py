@@ -25,7 +25,7 @@ from pydantic import ValidationError
 from owner_agent.randomize.draws import pseudonyms
 from owner_agent.randomize.noise import keyed_digest, masking_randomness
 from owner_agent.release.composition import known_entries
-from owner_agent.release.leaving import Leaving, drawn_by
+from owner_agent.release.leaving import Leaving, TableCheck, drawn_by
 from owner_agent.release.ledger import Draw, Form
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.outbox import Outgoing
@@ -44,7 +44,7 @@ from owner_agent.table.mixed import (
 from owner_agent.table.table import TextTable
 from pramana_core.alike import first_few
 from pramana_core.determined import PairCounts
-from pramana_core.errors import ConfigError, PramanaError, UnprotectedVariable
+from pramana_core.errors import ConfigError, UnprotectedVariable
 from pramana_core.mask import METHODS, Masked
 from pramana_core.mask.copies import require_few_copies
 from pramana_core.mask.core.inputs import gravest_first
@@ -401,51 +401,22 @@ def _written(options: Mapping[str, Any]) -> str:
 # Whether a table can be masked as its site file says, before anything is masked.
 
 
-@dataclass(frozen=True)
-class MaskCheck:
-    """What would be masked, of how many records; what is wrong with the table, if anything."""
-
-    records: int
-    dropped: int
-    told: tuple[str, ...]
-    confidential: tuple[str, ...]
-    method: str
-    problem: PramanaError | None
-
-    @property
-    def sentence(self) -> str:
-        """What `owner-agent mask` would do."""
-        if self.problem is not None:
-            return f"{', '.join(self.confidential)} cannot be masked yet."
-        left_out = f" ({self.dropped:,} with empty cells left out)" if self.dropped else ""
-        return (
-            f"{self.records:,} records{left_out}: {', '.join(self.confidential)} would be masked"
-            f" (method {self.method}), {', '.join(self.told) or 'nothing'} told as is;"
-            " `owner-agent mask` reports on it."
-        )
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return JSON."""
-        return {
-            "records": self.records,
-            "dropped": self.dropped,
-            "told": list(self.told),
-            "confidential": list(self.confidential),
-            "method": self.method,
-        }
-
-
-def check_masking(site: Site) -> MaskCheck:
+def check_masking(site: Site) -> TableCheck:
     """Read what a site masks and tells. Raises ConfigError if it masks nothing."""
     section = site.mask
-    records = dropped = 0
-    problem = None
-    try:
+    masked, told = list(section.confidential), list(section.told)
+
+    def read() -> tuple[int, int]:
         table = read_columns(site)
-        records, dropped = len(table.record_ids), table.dropped
-    except PramanaError as error:
-        problem = error
-    return MaskCheck(records, dropped, section.told, section.confidential, section.method, problem)
+        return len(table.record_ids), table.dropped
+
+    return TableCheck.of(
+        read,
+        {"told": told, "confidential": masked, "method": section.method},
+        f"{', '.join(masked)} would be masked (method {section.method}),"
+        f" {', '.join(told) or 'nothing'} told as is; `owner-agent mask` reports on it.",
+        f"{', '.join(masked)} cannot be masked yet.",
+    )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)

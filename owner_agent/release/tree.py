@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,7 @@ from pydantic import ValidationError
 
 from owner_agent.randomize.noise import keyed_digest
 from owner_agent.release.composition import known_entries, left_draws, losses
-from owner_agent.release.leaving import Leaving, drawn_by
+from owner_agent.release.leaving import Leaving, TableCheck, drawn_by
 from owner_agent.release.ledger import Draw, Form
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.outbox import Outgoing
@@ -48,7 +48,6 @@ from pramana_core.errors import (
     ConfigError,
     InputError,
     LimitExceeded,
-    PramanaError,
     RequirementUnmet,
     StoreCorrupt,
 )
@@ -219,53 +218,23 @@ def _content(columns: TreeColumns) -> list[bytes]:
     return [json.dumps(columns.record_ids).encode(), *content_of(columns.table.columns)]
 
 
-@dataclass(frozen=True)
-class TreeCheck:
-    """Of what a tree would be learned; what is wrong with the table, if anything."""
-
-    records: int
-    dropped: int
-    target: str
-    attributes: tuple[str, ...]
-    private: bool
-    problem: PramanaError | None
-
-    @property
-    def sentence(self) -> str:
-        """What `owner-agent share-model` would do."""
-        if self.problem is not None:
-            return f"No tree of {self.target} can be learned yet."
-        left_out = f" ({self.dropped:,} with empty cells left out)" if self.dropped else ""
-        tree = "a private tree" if self.private else "a tree"
-        return (
-            f"{self.records:,} records{left_out}: {tree} of {self.target} would be learned from"
-            f" {', '.join(self.attributes)}; `owner-agent share-model` shows it."
-        )
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return JSON."""
-        return {
-            "records": self.records,
-            "dropped": self.dropped,
-            "target": self.target,
-            "attributes": list(self.attributes),
-            "private": self.private,
-        }
-
-
-def check_sharing(site: Site) -> TreeCheck:
+def check_sharing(site: Site) -> TableCheck:
     """Read what a site's tree is learned from. Raises ConfigError if it shares none."""
     section = site.share_model
-    records = dropped = 0
-    problem = None
-    try:
-        columns = read_tree_columns(site)
-        records, dropped = columns.table.records, columns.dropped
-    except PramanaError as error:
-        problem = error
     *attributes, target = section.columns
     private = section.private is not None
-    return TreeCheck(records, dropped, target, tuple(attributes), private, problem)
+
+    def read() -> tuple[int, int]:
+        columns = read_tree_columns(site)
+        return columns.table.records, columns.dropped
+
+    return TableCheck.of(
+        read,
+        {"target": target, "attributes": attributes, "private": private},
+        f"{'a private tree' if private else 'a tree'} of {target} would be learned from"
+        f" {', '.join(attributes)}; `owner-agent share-model` shows it.",
+        f"No tree of {target} can be learned yet.",
+    )
 
 
 FOLDER = "private-trees"
