@@ -121,7 +121,7 @@ def organize(
     """Open the study; draw tables for the owners and lay them before them, with invitations."""
     from pramana.demo.run import organize as organize_study
 
-    scenario = _scenario(records, seed, None, None, None)
+    scenario = _scenario(records, seed)
     organize_study(root, scenario, miner, admin_token_file, seed=seed)
     console().print(f"What the owners start from is in {root / 'sites'}.", soft_wrap=True)
 
@@ -137,7 +137,7 @@ def conclude(
     """Learn from what the owners published, compare with the truth, write result and report."""
     from pramana.demo.run import finish
 
-    scenario = _scenario(records, seed, None, None, None)
+    scenario = _scenario(records, seed)
     outcome = finish(
         root,
         scenario,

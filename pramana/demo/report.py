@@ -138,7 +138,7 @@ def _key(parameter: Parameter | ParameterMessage) -> tuple[Any, ...]:
 def _row(found: ParameterMessage, clean: Parameter, truth: BayesNet) -> Row:
     target, se = _parameter(truth, found), found.se
     low, high = found.interval
-    known = found.estimate is not None and target is not None and se is not None and se > 0
+    known = found.estimate is not None and se is not None and se > 0
     return Row(
         node=found.node,
         value=found.value,
