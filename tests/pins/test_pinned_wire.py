@@ -95,7 +95,6 @@ from pramana_core.wire.releases import (
 from pramana_core.wire.services import problem_of
 from pramana_core.wire.study_plans import StudyPlanMessage, StudyPlanView
 from tests.miner_service.crew import crew_of
-from tests.places import ROOT
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", UserWarning)
@@ -395,14 +394,6 @@ def test_a_site_files_channels(pin, name: str):
     pin(f"site: {name}", {"digest": plan.digest, "plan": plan.canonical_json().decode()})
 
 
-def test_the_examples_plans(pin):
-    path = ROOT / "examples" / "adult" / "sites.toml"
-    for site in tomllib.loads(path.read_text(encoding="utf-8"))["sites"]:
-        content = {"table": "t.csv", "record_id": "id", **site}
-        found = planned(site_from(content, path.parent))
-        pin(f"example: {site['owner']}", [found.plan.digest, sorted(found.sensitive)])
-
-
 # --- messages ------------------------------------------------------------------------------------
 
 JOBS: dict[str, dict[str, Any]] = {
@@ -536,7 +527,7 @@ def peers_say() -> dict[str, Any]:
     kinds: list[tuple[Any, dict[str, Any]]] = [
         (
             peer_messages.Offer,
-            {"proposal": SHA, "variables": [offered], "records": 5, "keys_digest": None},
+            {"proposal": SHA, "variables": [offered], "records": 5, "keys_digest": SHA},
         ),
         (
             peer_messages.Announcement,
@@ -555,10 +546,6 @@ def peers_say() -> dict[str, Any]:
                 "links": [link],
                 "records": 5,
             },
-        ),
-        (
-            peer_messages.CountTables,
-            {"tables": [{"variables": ["a"], "shape": [2], "counts": [1, 2]}]},
         ),
         (peer_messages.ResultAgreement, {"digest": SHA}),
         (peer_messages.Status, {"phase": "offered"}),
