@@ -40,10 +40,7 @@ def show_results(console: Console, folder: Path) -> None:
 def _show_network(console: Console, path: Path) -> None:
     network = json.loads(path.read_text(encoding="utf-8"))
     holder = {
-        name: owner["name"]
-        for owner in network["participants"]
-        for name in owner["variables"]
-        if network["partition"] == "vertical"
+        name: owner["name"] for owner in network["participants"] for name in owner["variables"]
     }
     table = Table(
         title=f"The network of {len(network['nodes'])} variables, {network['records']:,} records",

@@ -27,8 +27,7 @@ from owner_agent.peer.protocol.steps import owner_of, require_held
 from owner_agent.peer.session import Session
 from owner_agent.site.adopting import short
 from owner_agent.site.site import Site, load_site
-from pramana_core.domain import Variable
-from pramana_core.errors import ConfigError, DomainError, Forbidden, PeerDeviated
+from pramana_core.errors import ConfigError, Forbidden, PeerDeviated
 from pramana_core.plan import Plan
 
 
@@ -106,12 +105,6 @@ def _require_plan(site: Site, proposal: Proposal, study_plan: str | None) -> Non
             remedy="Agree on one plan: compare its digest in everybody's `owner-agent study-plan"
             " show`, and name it in [study_plan] of every site file.",
         )
-    if study_plan and proposal.partition == "horizontal":
-        raise Forbidden(
-            "A study plan is for owners of the same people, and this session is horizontal.",
-            where=site.owner,
-            remedy='Use partition = "vertical", or site files without [study_plan].',
-        )
     if study_plan and task_of(proposal).shared:
         raise Forbidden(
             f"A session of kind {proposal.task.kind!r} shares what is counted in true columns,"
@@ -173,9 +166,8 @@ def agree_on_offers(mine: Session) -> None:
 
     Raises:
         PeerDeviated: an owner was asked something else, or offers what nobody asked for.
-        RecordsDoNotAlign: vertical owners have other records.
-        StructureError: two vertical owners have one variable.
-        DomainError: horizontal owners describe a variable differently.
+        RecordsDoNotAlign: owners have other records.
+        StructureError: two owners have one variable.
         VariablesMissing: nobody has a variable of the task.
         InputError: the task names a category that a variable does not have.
     """
@@ -185,24 +177,9 @@ def agree_on_offers(mine: Session) -> None:
             raise PeerDeviated(f"{owner} answers to another proposal.", where=owner)
         _require_asked(owner, offer, variables_of(proposal))
     require_held(variables_of(proposal), mine.holdings)
-    if proposal.partition == "vertical":
-        owner_of(mine.holdings)
-        require_aligned(mine.offers, proposal.study)
-    else:
-        _require_alike(mine)
+    owner_of(mine.holdings)
+    require_aligned(mine.offers, proposal.study)
     task_of(proposal).require_fit(mine.domain)
-
-
-def _require_alike(mine: Session) -> None:
-    proposal = mine.proposal
-    first = proposal.participants[0]
-    for owner in proposal.participants:
-        if _variables(mine.offers[owner]) != _variables(mine.offers[first]):
-            raise DomainError(
-                f"{owner} and {first} do not have the same variables with the same categories.",
-                where=owner,
-                remedy="Horizontal owners describe every variable of the session alike.",
-            )
 
 
 def _require_asked(owner: str, offer: Offer, asked: Sequence[str]) -> None:
@@ -235,10 +212,6 @@ def agree_on_result(
             f" {', '.join(others)} received different parts.",
             where=proposal.initiator,
         )
-
-
-def _variables(offer: Offer) -> set[Variable]:
-    return {offered.variable.to_variable() for offered in offer.variables}
 
 
 def agree_on_announcements(mine: Session, own: str) -> None:

@@ -34,7 +34,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import ValidationError
 
-from owner_agent.peer.exchange.catalogue import LocalRecords, learners, task_of, variables_of
+from owner_agent.peer.exchange.catalogue import LocalRecords, learners, task_of
 from owner_agent.peer.exchange.incoming import ReceivedColumns, counted_names
 from owner_agent.peer.protocol.messages import Proposal
 from owner_agent.peer.session import all_kept
@@ -86,8 +86,7 @@ def counted_from(holding: LocalRecords, received: Sequence[ReceivedColumns]) -> 
 
     Args:
         holding: this owner's records.
-        received: its peers' columns of the same records; none in horizontal sessions, whose other
-            owners know their own reports and can take them off.
+        received: its peers' columns of the same records.
     """
     plan = Plan.combine([Plan.unrandomized(holding.domain), *(one.plan for one in received)])
     columns = {name: holding.columns[name] for name in holding.names}
@@ -133,7 +132,7 @@ def require_enough_before(holding: LocalRecords, proposal: Proposal) -> None:
     if not task_of(proposal).shared or holding.site.owner not in learners(proposal):
         return
     counted = counted_from(holding, [])
-    for node in shared_nodes(holding, proposal):
+    for node in holding.names:
         agreed = task_of(proposal).agreed_parents(node)
         own = [name for name in agreed if name in holding.names]
         _require_enough(holding, proposal, node, own, counted)
@@ -152,11 +151,6 @@ def require_enough(
     """
     for family in families:
         _require_enough(holding, proposal, family.node, family.parents, counted)
-
-
-def shared_nodes(holding: LocalRecords, proposal: Proposal) -> tuple[str, ...]:
-    """Return the nodes whose families this owner learns in a session."""
-    return holding.names if proposal.partition == "vertical" else variables_of(proposal)
 
 
 def _require_enough(
@@ -496,7 +490,7 @@ def require_tellable_before(holding: LocalRecords, proposal: Proposal, now: date
     site = holding.site
     if not task_of(proposal).shared or site.owner not in learners(proposal):
         return
-    own = [(name,) for name in shared_nodes(holding, proposal)]
+    own = [(name,) for name in holding.names]
     alone = ExactTables(tellings(holding, counted_from(holding, []), own, floor=0))
     alone.require_allowed(holding, proposal, now)
     require_enough_before(holding, proposal)

@@ -13,7 +13,7 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from owner_agent.peer.exact import CountedColumns, counted_from, exact_tables, shared_nodes
+from owner_agent.peer.exact import CountedColumns, counted_from, exact_tables
 from owner_agent.peer.exchange.catalogue import (
     Findings,
     LocalRecords,
@@ -23,7 +23,6 @@ from owner_agent.peer.exchange.catalogue import (
 )
 from owner_agent.peer.exchange.incoming import (
     ReceivedColumns,
-    horizontal_marginals,
     receive,
     session_entry,
     session_name,
@@ -39,7 +38,6 @@ from owner_agent.state.environment import Environment
 from owner_agent.state.private_files import publishing_alone
 from pramana_core.errors import Conflict
 from pramana_core.estimation.estimated import EstimatedMarginals, Estimator
-from pramana_core.marginals.counts import Marginals, ReportTables
 from pramana_core.progress import Progress
 
 
@@ -57,30 +55,20 @@ def learn(
     proposal, holding = mine.proposal, mine.holding
     watch(0, 0)
     received = _received(mine, partners, watch)
-    counted = counted_from(holding, received if proposal.partition == "vertical" else [])
-    findings = _learned(mine, counted, counted.reports, received, watch)
+    counted = counted_from(holding, received)
+    findings = _learned(mine, counted, watch)
     if not task_of(proposal).shared:
         return findings
     tables = exact_tables(holding, proposal, counted, findings.families, now)
     return replace(findings, told=tables)
 
 
-def _learned(
-    mine: Session,
-    counted: CountedColumns,
-    own: ReportTables,
-    received: list[ReceivedColumns],
-    watch: Progress,
-) -> Findings:
+def _learned(mine: Session, counted: CountedColumns, watch: Progress) -> Findings:
     proposal, holding = mine.proposal, mine.holding
-    marginals: Marginals
-    if proposal.partition == "vertical":
-        # Of what is withheld the tables in which it is reported tell: those are pooled.
-        estimator: Estimator = "moment" if holding.study_plan is None else "pooled"
-        marginals = EstimatedMarginals(own, counted.plan, estimator=estimator)
-    else:
-        marginals = horizontal_marginals(own, holding.domain, received)
-    return task_of(proposal).learn(marginals, shared_nodes(holding, proposal), watch)
+    # Of what is withheld the tables in which it is reported tell: those are pooled.
+    estimator: Estimator = "moment" if holding.study_plan is None else "pooled"
+    marginals = EstimatedMarginals(counted.reports, counted.plan, estimator=estimator)
+    return task_of(proposal).learn(marginals, holding.names, watch)
 
 
 def _received(

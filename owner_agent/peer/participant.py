@@ -203,7 +203,7 @@ class Participant(Member):
 
     def told(self, mine: Session) -> StudyDisclosure:
         """Return what the columns that all announced tell of a record."""
-        return session_told(mine.proposal, mine.announcements, mine.holding.study_plan)
+        return session_told(mine.announcements, mine.holding.study_plan)
 
     def begin(self, mine: Session) -> Status:
         """Start to fetch and to learn, in a thread of its own."""
@@ -352,8 +352,6 @@ class Participant(Member):
             with self.own_store():
                 findings = learn(mine, self.partners, watch, self.environment.now())
             records = len(mine.holding.keys)
-            if mine.proposal.partition == "horizontal":
-                records = sum(offer.records for offer in mine.offers.values())
             with mine.lock:
                 mine.require_phase("learning")
                 if findings.told is not None:

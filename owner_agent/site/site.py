@@ -10,7 +10,7 @@ import tomllib
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -157,7 +157,6 @@ class KnownPeer(_Section):
 class PeerSection(_Section):
     """Learning without a miner: who may take part, in which study, and what may leave.
 
-    `send` is what horizontal sessions get: counts of randomized reports, or randomized records.
     `smallest_count` is the fewest records that a cell of a shared family's table may have.
     `groupings` is by how many groupings of records its columns may be told exactly in all.
     `longest_seconds` is how long a session may last at most, whoever begins it.
@@ -168,7 +167,6 @@ class PeerSection(_Section):
         "127.0.0.1:8200"
     )
     results: Annotated[str, StringConstraints(min_length=1)] = "models"
-    send: Literal["counts", "records"] = "counts"
     smallest_count: Annotated[int, Field(ge=1)] = 5
     groupings: Annotated[int, Field(ge=1)] = 1
     longest_seconds: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 3600.0

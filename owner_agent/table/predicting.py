@@ -1,30 +1,25 @@
 """Predictions of a learned model for the owner's own records: the model travels, they do not.
 
 A record's values are mapped to the model's variables by name. Nothing is sent, and what is written
-is for this owner alone.
-
-Also here:
-
-* The owner's own records as a model's inputs: columns by name, cells as codes of its variables.
+is for this owner alone. No message quotes a cell, even where the site file calls the column not
+sensitive.
 """
 
 from __future__ import annotations
 
 import json
-import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from owner_agent.site.planning import planned, raise_together
 from owner_agent.site.site import Site, VariableSection
-from owner_agent.table.encode import encode_column, numbers, record_id_problems, rows_text
+from owner_agent.table.encode import encode_column, record_id_problems, rows_text
 from owner_agent.table.table import TextTable, read_table
 from pramana_core.alike import did_you_mean
 from pramana_core.csv_text import csv_text
@@ -34,19 +29,15 @@ from pramana_core.errors import (
     MissingColumn,
     OptionError,
     PramanaError,
-    TableUnreadable,
     UnknownCategory,
 )
 from pramana_core.learn.learners import read_predictor
-from pramana_core.learn.prediction import Predictor, interval_cuts
+from pramana_core.learn.prediction import CategoryReader, Predictor
 from pramana_core.marginals.counts import Codes, Tensor
 from pramana_core.progress import Progress
+from pramana_core.spellings import LabelReader
 from pramana_core.text_files import read_text
 from pramana_core.wire.parts import code_dtype
-
-# The owner's own records as a model's inputs: columns by name, cells as codes of its variables.
-#
-# No message quotes a cell, even where the site file calls the column not sensitive.
 
 
 @dataclass(frozen=True)
@@ -72,7 +63,7 @@ class InputSource:
         return (name,) if section is None else section.sources
 
 
-def read_source(source: InputSource, inputs: Domain, *, missing: bool = False) -> TextTable:
+def _read(source: InputSource, inputs: Domain, *, missing: bool) -> TextTable:
     """Read the columns that a model needs, and the record ids.
 
     Where values may be `missing` so may columns, as long as there is one.
@@ -81,14 +72,6 @@ def read_source(source: InputSource, inputs: Domain, *, missing: bool = False) -
         TableError: the table cannot be read, or lacks columns.
     """
     columns = [column for name in inputs.names for column in source.columns(name)]
-    if not source.table.is_file():
-        raise TableUnreadable(
-            f"There is no table at {source.table}.",
-            where=str(source.table),
-            remedy="Name another file."
-            if source.sections is None
-            else "Name another file, or correct `table` in the site file.",
-        )
     own = [source.record_id] if source.record_id else []
     asked = list(dict.fromkeys([*own, *columns]))
     table = read_table(source.table, asked, set(columns) - set(own) if missing else frozenset())
@@ -102,19 +85,13 @@ def read_source(source: InputSource, inputs: Domain, *, missing: bool = False) -
     return table
 
 
-def columns_lacking(source: InputSource, table: TextTable, used: Sequence[str]) -> list[str]:
-    """Return the columns of variables that a model uses which the table lacks."""
-    wanted = dict.fromkeys(column for name in used for column in source.columns(name))
-    return [column for column in wanted if column not in table.columns]
-
-
-def encode_inputs(
+def _encoded(
     source: InputSource,
     table: TextTable,
     inputs: Domain,
     watch: Callable[[int], None],
     *,
-    missing: bool = False,
+    missing: bool,
 ) -> dict[str, Codes]:
     """Return the codes of a model's inputs; `watch` is called with the number of those done.
 
@@ -130,81 +107,56 @@ def encode_inputs(
     columns = {}
     for number, variable in enumerate(inputs):
         watch(number)
-        if not set(source.columns(variable.name)) <= set(table.columns):
-            continue
-        try:
-            columns[variable.name] = _encoded(source, table, variable, missing=missing)
-        except PramanaError as error:
-            problems.append(error)
+        if set(source.columns(variable.name)) <= set(table.columns):
+            try:
+                columns[variable.name] = _column(source, table, variable, missing=missing)
+            except PramanaError as error:
+                problems.append(error)
     raise_together(problems)
     return columns
 
 
-def _encoded(source: InputSource, table: TextTable, variable: Variable, *, missing: bool) -> Codes:
+def _column(source: InputSource, table: TextTable, variable: Variable, *, missing: bool) -> Codes:
     """Return a column as codes of the model's variable.
 
     The site file says how a cell is read where its categories are the model's, in any order;
     otherwise a cell holds one of the model's labels, or a number where they are intervals.
     """
     section = (source.sections or {}).get(variable.name)
-    labels = _normal(variable)
-    if section is not None and source.variables is not None:
-        own = _normal(source.variables[variable.name])
-        cells = [table.columns[name] for name in source.columns(variable.name)]
-        empties = missing and section.missing is None and any(_has_empty(text) for text in cells)
-        if set(own) == set(labels) and not empties:
-            hidden = section.model_copy(update={"sensitive": True})
-            codes = encode_column(table, hidden, source.variables[variable.name])
-            return np.array([labels.index(label) for label in own], _dtype(variable))[codes]
     column = source.columns(variable.name)[0]
-    found = _by_label_or_number(table.columns[column], variable, labels)
+    empty = pc.equal(table.columns[column], "").to_numpy(zero_copy_only=False)
+    if section is not None and source.variables is not None:
+        own = source.variables[variable.name]
+        to_model = LabelReader(variable.categories)
+        places = [to_model.code(label) for label in own.categories]
+        told = section.missing is not None or not (missing and empty.any())
+        if told and sorted(place for place in places if place is not None) == [*range(own.size)]:
+            hidden = section.model_copy(update={"sensitive": True})
+            return np.array(places, _dtype(variable.size))[encode_column(table, hidden, own)]
+    reader, distinct = CategoryReader(variable), table.columns[column].dictionary_encode()
+    known = [reader.code(text) for text in distinct.dictionary.to_pylist()]
+    found = np.array([-1 if code is None else code for code in known])[distinct.indices.to_numpy()]
     if missing:
-        empty = pc.equal(table.columns[column], "").to_numpy(zero_copy_only=False)
         found[empty & (found < 0)] = variable.size
-    wrong = found < 0
-    if wrong.any():
+    if (wrong := found < 0).any():
+        also = ", or a number" if reader.cuts is not None else ""
+        hint = (
+            " The site file gives this variable other categories."
+            if section is not None
+            else " With --site the site file says how cells are read."
+        )
         raise UnknownCategory(
             f"Column {column!r} holds values of {variable.name!r} that the model does not know in"
             f" {rows_text(wrong)}.",
             where=column,
-            remedy=_wanted(variable, section),
+            remedy=f"Each cell must hold one of {list(variable.categories)}{also}.{hint}",
         )
-    return found.astype(code_dtype(variable.size + 1) if missing else _dtype(variable))
-
-
-def _has_empty(text: pa.Array) -> bool:
-    return bool(pc.any(pc.equal(text, "")).as_py())
-
-
-def _by_label_or_number(
-    text: pa.Array, variable: Variable, labels: list[str]
-) -> npt.NDArray[np.int64]:
-    found = pc.fill_null(pc.index_in(text, value_set=pa.array(labels)), -1)
-    codes: npt.NDArray[np.int64] = found.to_numpy(zero_copy_only=False).astype(np.int64)
-    cuts = interval_cuts(variable)
-    if cuts is not None:
-        values = numbers(text)
-        number = (codes < 0) & np.isfinite(values)
-        codes[number] = np.searchsorted(np.array(cuts), values[number], side="right")
+    codes: Codes = found.astype(_dtype(variable.size + missing))
     return codes
 
 
-def _wanted(variable: Variable, section: VariableSection | None) -> str:
-    also = ", or a number" if interval_cuts(variable) is not None else ""
-    asked = (
-        " The site file gives this variable other categories."
-        if section is not None
-        else " With --site the site file says how cells are read."
-    )
-    return f"Each cell must hold one of {list(variable.categories)}{also}.{asked}"
-
-
-def _normal(variable: Variable) -> list[str]:
-    return [unicodedata.normalize("NFC", label) for label in variable.categories]
-
-
-def _dtype(variable: Variable) -> np.dtype[np.unsignedinteger]:
-    return np.dtype(code_dtype(variable.size))
+def _dtype(size: int) -> np.dtype[np.unsignedinteger]:
+    return np.dtype(code_dtype(size))
 
 
 ROW = "row"
@@ -274,7 +226,8 @@ def read_model(path: Path) -> ReadModel:
         document = document["document"]
         text = json.dumps(document, ensure_ascii=False)
     try:
-        return ReadModel(_kind(document), read_predictor(text))
+        kind = document.get("kind") if isinstance(document, dict) else None
+        return ReadModel(str(kind or ""), read_predictor(text))
     except RecursionError:
         raise _no_model(path) from None
 
@@ -323,8 +276,9 @@ def predict(
         )
     inputs = predictor.inputs
     missing = predictor.sums_out
-    table = read_source(source, inputs, missing=missing)
-    lacking = columns_lacking(source, table, predictor.used)
+    table = _read(source, inputs, missing=missing)
+    wanted = dict.fromkeys(column for name in predictor.used for column in source.columns(name))
+    lacking = [column for column in wanted if column not in table.columns]
     hint = did_you_mean(lacking, table.others)
     if lacking and all_columns:
         raise MissingColumn(
@@ -334,28 +288,21 @@ def predict(
             remedy="Correct the table, or leave out --all-columns: what is missing is summed out.",
         )
     steps = len(inputs) + -(-table.rows // at_once)
-    columns = encode_inputs(source, table, inputs, lambda done: watch(done, steps), missing=missing)
+    columns = _encoded(source, table, inputs, lambda done: watch(done, steps), missing=missing)
     codes, shares = [], []
-    for number, part in enumerate(_chunks(columns, table.rows, at_once)):
-        watch(len(inputs) + number, steps)
+    for start in range(0, table.rows, at_once):
+        watch(len(inputs) + start // at_once, steps)
+        part = {name: found[start : start + at_once] for name, found in columns.items()}
         codes.append(predictor.predict(part))
         if probabilities:
             shares.append(_probabilities(model, part))
     watch(steps, steps)
-    ids = table.columns[source.record_id] if source.record_id else _row_numbers(table.rows)
+    ids = (
+        table.columns[source.record_id] if source.record_id else pa.array(range(1, table.rows + 1))
+    )
     whole = np.concatenate(shares) if probabilities else None
     found = np.concatenate(codes)
     return Predictions(id_name, ids, predictor.target, found, whole, tuple(lacking), hint)
-
-
-def _kind(document: object) -> str:
-    kind = document.get("kind") if isinstance(document, dict) else None
-    return kind if isinstance(kind, str) else ""
-
-
-def _chunks(columns: Mapping[str, Codes], rows: int, at_once: int) -> Iterator[dict[str, Codes]]:
-    for start in range(0, rows, at_once):
-        yield {name: codes[start : start + at_once] for name, codes in columns.items()}
 
 
 def _probabilities(model: ReadModel, columns: Mapping[str, Codes]) -> Tensor:
@@ -367,7 +314,3 @@ def _probabilities(model: ReadModel, columns: Mapping[str, Codes]) -> Tensor:
             remedy="Leave --probabilities out, or use a model with the logistic loss.",
         )
     return shares
-
-
-def _row_numbers(rows: int) -> pa.Array:
-    return pa.array(np.arange(1, rows + 1))

@@ -139,8 +139,7 @@ def _require_file(path: Path) -> None:
         raise TableUnreadable(
             f"There is no table at {path}.",
             where=str(path),
-            remedy="Name a file that ends in .csv, .csv.gz or .parquet; `table` in a site file is"
-            " relative to that file.",
+            remedy="Name a file that ends in .csv, .csv.gz or .parquet.",
         )
 
 

@@ -522,7 +522,7 @@ def peers_say() -> dict[str, Any]:
     kinds: list[tuple[Any, dict[str, Any]]] = [
         (
             peer_messages.Offer,
-            {"proposal": SHA, "variables": [offered], "records": 5, "keys_digest": None},
+            {"proposal": SHA, "variables": [offered], "records": 5, "keys_digest": SHA},
         ),
         (
             peer_messages.Announcement,
@@ -541,10 +541,6 @@ def peers_say() -> dict[str, Any]:
                 "links": [link],
                 "records": 5,
             },
-        ),
-        (
-            peer_messages.CountTables,
-            {"tables": [{"variables": ["a"], "shape": [2], "counts": [1, 2]}]},
         ),
         (peer_messages.ResultAgreement, {"digest": SHA}),
         (peer_messages.Status, {"phase": "offered"}),

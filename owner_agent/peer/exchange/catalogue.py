@@ -18,8 +18,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from itertools import combinations, product
-from math import comb
+from itertools import product
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -45,7 +44,7 @@ from owner_agent.state.keys import KeyStore, Secrets
 from owner_agent.table.encode import encode
 from pramana_core.csv_text import csv_text
 from pramana_core.domain import Domain
-from pramana_core.errors import LimitExceeded, OptionError, RecordsDoNotAlign, VariablesMissing
+from pramana_core.errors import OptionError, RecordsDoNotAlign, VariablesMissing
 from pramana_core.learn.common.documents import variable_json, write_json
 from pramana_core.learn.learners import LEARNERS, ClassLearner
 from pramana_core.learn.networks.bayes_net import LearnedFamily, learn_parameters
@@ -134,13 +133,9 @@ class LearningTask(ABC, Generic[TaskT_co]):
         """Run the learner for some nodes on an owner's marginals."""
 
     def asks(self, holdings: Holdings, sender: str, receiver: str) -> tuple[str, ...]:  # noqa: ARG002
-        """Return the sender's variables that the receiver may ask for, in vertical sessions."""
+        """Return the sender's variables that the receiver may ask for."""
         wanted = self.variables()
         return tuple(name for name in holdings[sender] if name in wanted)
-
-    def scopes(self) -> list[tuple[str, ...]]:
-        """Return the sets of variables whose tables are needed, in horizontal sessions."""
-        return [self.variables()]
 
     def agreed_parents(self, node: str) -> tuple[str, ...]:  # noqa: ARG002
         """Return the parents of a node that are known before anything is learned."""
@@ -226,7 +221,6 @@ def offer(
         beginning: when it last began anew after a loss.
         earlier: what it remembers of each other owner.
     """
-    aligned = proposal.partition == "vertical"
     digest = hashlib.sha256(np.ascontiguousarray(holding.keys).tobytes()).hexdigest()
     return Offer(
         proposal=proposal.digest,
@@ -238,7 +232,7 @@ def offer(
             for variable in holding.domain
         ],
         records=len(holding.keys),
-        keys_digest=digest if aligned else None,
+        keys_digest=digest,
         beginning=beginning,
         earlier=earlier,
     )
@@ -277,10 +271,6 @@ class Parameters(LearningTask[ParametersTask]):
     def asks(self, holdings: Holdings, sender: str, receiver: str) -> tuple[str, ...]:
         """Return the sender's parents of the receiver's nodes."""
         return cross_parents(Structure.of(self.task.structure), holdings, sender, receiver)
-
-    def scopes(self) -> list[tuple[str, ...]]:
-        """Return each node with its parents."""
-        return [(*parents, node) for node, parents in self.task.structure.items()]
 
     def agreed_parents(self, node: str) -> tuple[str, ...]:
         """Return the parents of a node in the structure."""
@@ -400,10 +390,6 @@ class Rules(LearningTask[RulesTask]):
             raise OptionError("Give items or present, and not both.", where="task.present")
         task.options()
 
-    def scopes(self) -> list[tuple[str, ...]]:
-        """Itemsets of at most k items need the tables over k variables, and no larger ones."""
-        return _subsets(self.task.variables, self.task.options().max_length, "max_length")
-
     def require_fit(self, domain: Domain) -> None:
         """Check that every category that the items name exists. Raises UnknownCategory."""
         self._items(domain)
@@ -465,13 +451,6 @@ class Classifier(LearningTask[ClassTask_co]):
         require_distinct(self.variables(), f"target and {self._learner.features}")
         self.task.options()
 
-    def scopes(self) -> list[tuple[str, ...]]:
-        """Return the class with each set of features that are counted together."""
-        learner = self._learner
-        most = learner.together(self.task.options())
-        sets = _subsets(self._features, most, learner.bounded_by)
-        return [(*features, self.task.target) for features in sets]
-
     def learn(self, marginals: Marginals, _nodes: Sequence[str], watch: Progress) -> Findings:
         """Learn the model; the files that its learner keeps."""
         task, learner = self.task, self._learner
@@ -497,24 +476,6 @@ def _table_csv(table: MarginalTable) -> str:
     return csv_text([*table.domain.names, *columns], rows)
 
 
-MOST_TABLES = 4096
-"""An owner sends no more tables of counts than this."""
-
-
-def _subsets(names: Sequence[str], size: int | None, where: str) -> list[tuple[str, ...]]:
-    """Return all sets of so many names. Raises LimitExceeded."""
-    wanted = len(names) if size is None else min(size, len(names))
-    if comb(len(names), wanted) > MOST_TABLES:
-        raise LimitExceeded(
-            f"There are {comb(len(names), wanted)} tables over {wanted} of {len(names)} variables;"
-            f" at most {MOST_TABLES} are sent.",
-            where=f"task.{where}",
-            remedy=f'Set send = "records" in the [peer] section, give a smaller {where}, or learn'
-            " over fewer variables.",
-        )
-    return list(combinations(names, wanted))
-
-
 TASKS: dict[str, type[LearningTask[Any]]] = {
     "parameters": Parameters,
     "structure": NetworkStructure,
@@ -536,7 +497,7 @@ def variables_of(proposal: Proposal) -> tuple[str, ...]:
 
 def learners(proposal: Proposal) -> tuple[str, ...]:
     """Return the owners that learn: all, or the initiator where it alone gets columns."""
-    if proposal.partition == "vertical" and task_of(proposal).shared:
+    if task_of(proposal).shared:
         return tuple(proposal.participants)
     return (proposal.initiator,)
 
@@ -545,6 +506,4 @@ def entitled(proposal: Proposal, holdings: Holdings, sender: str, receiver: str)
     """Return the sender's variables that the receiver gets; the sender decides by this alone."""
     if sender == receiver or receiver not in learners(proposal):
         return ()
-    if proposal.partition == "horizontal":
-        return variables_of(proposal)
     return task_of(proposal).asks(holdings, sender, receiver)

@@ -80,9 +80,7 @@ def merge(
     """
     families: dict[str, LearnedFamily] = {}
     for owner in learners(proposal):
-        vertical = proposal.partition == "vertical"
-        own = holdings[owner] if vertical else variables_of(proposal)
-        _require_own(proposal, owner, parts[owner], own)
+        _require_own(proposal, owner, parts[owner], holdings[owner])
         for family in parts[owner].families:
             _require_agreed(proposal, owner, family)
             families[family.node] = _family(owner, family, domain)
@@ -108,8 +106,7 @@ def files_of(
     proposal: Proposal, merged: MergedNetwork, holdings: Holdings, records: Mapping[str, int]
 ) -> dict[str, bytes]:
     """Return the network as JSON (with the errors of its parameters), BIF and SVG."""
-    vertical = proposal.partition == "vertical"
-    groups = {name: owner for owner, mine in holdings.items() for name in mine} if vertical else {}
+    groups = {name: owner for owner, mine in holdings.items() for name in mine}
     learned = merged.learned
     document = {
         "kind": "bayes-net",

@@ -21,7 +21,7 @@ from datetime import datetime
 from typing import Any
 
 from owner_agent.peer.exchange.catalogue import LocalRecords
-from owner_agent.peer.exchange.incoming import Bodies, packed, session_entry
+from owner_agent.peer.exchange.incoming import packed, session_entry
 from owner_agent.peer.protocol.messages import Announcement, BlockCost, Package, Proposal
 from owner_agent.randomize.reports import Randomized, SortedReports
 from owner_agent.release.composition import (
@@ -87,14 +87,12 @@ class Outgoing:
 
     package: Package
     entry: Entry
-    bodies: Bodies
+    bodies: PreparedRelease
     settled: CorrectedRelease
 
     def part(self, number: int) -> bytes:
         """Return one part's bytes. Raises StoreCorrupt."""
-        if isinstance(self.bodies, PreparedRelease):
-            return self.bodies.part(number)
-        return self.bodies[number]
+        return self.bodies.part(number)
 
 
 def share_of(plan: Plan, names: Sequence[str]) -> Share | None:
@@ -154,7 +152,6 @@ def outgoing(
             RecordsCorrected if records would be reported differently and nothing is chosen.
         StoreCorrupt: what left before is not remembered.
         UnprotectedVariable: a sensitive variable would leave as it is.
-        LimitExceeded: tables of counts would be too large.
     """
     for block in share.sent:
         require_protected(block, holding.plan.sensitive)
@@ -177,7 +174,7 @@ def outgoing(
     # The announcement holds digests of the reports: who guesses them could check the guess.
     settled.remember(past, reports.digest)
     ledger.begin()
-    package, bodies = packed(holding, proposal, reports)
+    package, bodies = packed(holding, reports)
     entry = replace(
         session_entry(holding, proposal, [peer], now),
         name=f"r-{package.digest[:12]}",
@@ -196,7 +193,7 @@ def outgoing(
 def forget(holding: LocalRecords, made: Outgoing) -> None:
     """Remove a package from the outbox if neither this nor another release of it ever left."""
     left = {entry.name for entry in Ledger(holding.site.state).entries()}
-    if isinstance(made.bodies, PreparedRelease) and made.entry.name not in left:
+    if made.entry.name not in left:
         discard(made.bodies.folder.parent, made.entry.name)
 
 
@@ -250,11 +247,10 @@ def _covers(cost: BlockCost, block: Block) -> bool:
 
 
 def session_told(
-    proposal: Proposal,
     announcements: Mapping[str, Announcement],
     study_plan: StudyPlan | None = None,
 ) -> StudyDisclosure:
-    """Add up what all owners state; horizontal owners' records are different people.
+    """Add up what all owners state.
 
     Parts of a study plan, which all follow, add set by set.
     """
@@ -270,7 +266,7 @@ def session_told(
         for owner, announcement in announcements.items()
         for number, cost in enumerate(announcement.costs)
     )
-    return told_by(disclosures, different_people=proposal.partition == "horizontal")
+    return told_by(disclosures)
 
 
 def _coin(study_plan: StudyPlan | None, owner: str, cost: BlockCost) -> CoinDisclosure | None:

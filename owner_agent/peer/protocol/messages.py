@@ -48,7 +48,6 @@ from pramana_core.learn.networks.structure import (
     Search,
 )
 from pramana_core.wire.base import (
-    MAX_CATEGORIES,
     MAX_PARTS,
     MAX_RECORDS,
     MAX_VARIABLES,
@@ -152,8 +151,8 @@ LONGEST_SECONDS = 24 * 3600.0
 
 SessionId = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$", strict=True)]
 Signature = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{128}$", strict=True)]
-Partition = Literal["vertical", "horizontal"]
-Form = Literal["aligned", "records", "counts"]
+Partition = Literal["vertical"]
+Form = Literal["aligned"]
 """How columns travel: with pseudonyms; sorted by their reports, without; or counted."""
 
 
@@ -234,9 +233,8 @@ class EarlierSession(Message):
 class Offer(Statement):
     """What an owner has that the session names; nothing has been randomized yet.
 
-    `keys_digest` is SHA-256 of the ascending pseudonyms; null in horizontal sessions, where the
-    owners' records are different people. `beginning` is when this owner last began anew after a
-    loss, `earlier` what it remembers of the others.
+    `keys_digest` is SHA-256 of the ascending pseudonyms. `beginning` is when this owner last began
+    anew after a loss, `earlier` what it remembers of the others.
     """
 
     wire_name = "Offer"
@@ -245,7 +243,7 @@ class Offer(Statement):
     proposal: Sha256
     variables: Annotated[list[OfferedVariable], Field(min_length=1, max_length=MAX_VARIABLES)]
     records: Annotated[int, Field(ge=1, le=MAX_RECORDS)]
-    keys_digest: Sha256 | None
+    keys_digest: Sha256
     beginning: AwareDatetime | None = None
     earlier: dict[Name, EarlierSession] = Field(default_factory=dict, max_length=64)
 
@@ -327,22 +325,6 @@ class NetworkPart(Statement):
     families: Annotated[list[FamilyMessage], Field(max_length=MAX_VARIABLES)]
     links: Annotated[list[StatedLink], Field(max_length=MAX_VARIABLES * 16)]
     records: Annotated[int, Field(ge=1, le=MAX_RECORDS)]
-
-
-class CountTable(Message):
-    """Counts of randomized reports over some variables, in C order."""
-
-    variables: Labels
-    shape: Annotated[list[Annotated[int, Field(ge=1)]], Field(min_length=1)]
-    counts: Annotated[list[Annotated[int, Field(ge=0, strict=True)]], Field(max_length=1 << 20)]
-
-
-class CountTables(PeerMessage):
-    """All tables that one owner sends in a horizontal session."""
-
-    wire_name = "CountTables"
-
-    tables: Annotated[list[CountTable], Field(min_length=1, max_length=MAX_CATEGORIES)]
 
 
 class Signed(PeerMessage):
@@ -464,11 +446,7 @@ class SessionFile(BaseModel):
         may last, and how soon others must take a call, is the initiator's affair.
         """
         named = {*(self.participants or known), proposal.initiator, own}
-        return (
-            proposal.task == self.task
-            and proposal.partition == self.partition
-            and named == set(proposal.participants)
-        )
+        return proposal.task == self.task and named == set(proposal.participants)
 
 
 def load_session_file(path: Path) -> SessionFile:

@@ -215,8 +215,7 @@ def owner_of(holdings: Holdings) -> dict[str, str]:
                 raise StructureError(
                     f"Both {found[name]} and {owner} have a variable {name!r}.",
                     where=name,
-                    remedy="Rename one of them; owners of the same variables learn with"
-                    ' partition = "horizontal".',
+                    remedy="Rename one of them.",
                 )
             found[name] = owner
     return found

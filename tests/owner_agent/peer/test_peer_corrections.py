@@ -12,7 +12,7 @@ from owner_agent.peer.protocol.messages import Statements
 from owner_agent.peer.protocol.steps import OFFERS, PROPOSE
 from owner_agent.release.composition import spent
 from owner_agent.release.ledger import Ledger
-from owner_agent.release.memory import begin_new_epoch, load_memory
+from owner_agent.release.memory import begin_new_epoch
 from owner_agent.report.corrected import corrected_of
 from owner_agent.site.planning import planned
 from owner_agent.site.site import load_site
@@ -92,27 +92,6 @@ def test_the_site_file_may_choose(after_correction):
     world.open()
     session(world, session="cd" * 16)
     assert np.array_equal(sent_by_south(world), first)
-
-
-@pytest.mark.slow
-def test_counts_sent_in_horizontal_sessions_are_remembered(empty_world, make_site, make_codes):
-    """No pseudonym leaves, and still every record keeps the report that was counted."""
-    both = {"A": '{ kind = "symmetric", p = 0.3 }', "D": None}
-    for number, owner in enumerate(("north", "south", "east")):
-        own = {name: make_codes(number + 3)[name] for name in both}
-        empty_world.add(owner, make_site(owner, both), own, start=number * 2000)
-    empty_world.open()
-    task = {"kind": "contingency-table", "variables": ["A", "D"]}
-    empty_world.run(empty_world.proposal(task, partition="horizontal"))
-    south = empty_world.folder("south")
-    (line,) = [e for e in entries(empty_world, "south") if e.draws]
-    memory = load_memory(south / ".pramana", "asia")
-    assert memory.releases == {line.content}
-    assert sum(map(len, memory.ranges())) == 2000
-    path = south / "table.csv"
-    path.write_text(path.read_text().replace(",no,", ",yes,"))
-    with pytest.raises(PlanConflict, match="south cannot take part"):
-        empty_world.run(empty_world.proposal(task, session="cd" * 16, partition="horizontal"))
 
 
 def test_what_was_announced_binds_though_nobody_fetched_it(closed_world):

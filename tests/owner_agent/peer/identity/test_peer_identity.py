@@ -176,7 +176,7 @@ OFFER = {
     "proposal": "0" * 64,
     "variables": [{"variable": {"name": "x", "categories": ["0", "1"]}, "sensitive": False}],
     "records": 3,
-    "keys_digest": None,
+    "keys_digest": "ab" * 32,
 }
 
 

@@ -151,7 +151,6 @@ def test_an_owner_refuses_what_its_site_file_does_not_allow(
         ({"seconds": 9.0}, True),
         ({"initiator": "east"}, True),
         ({"participants": ["north", "south"]}, False),
-        ({"partition": "horizontal"}, False),
         ({"task": {"kind": "parameters", "structure": {"C": ["D"], "D": []}}}, False),
         ({"task": {"kind": "structure", "order": list("ABCDE")}}, False),
     ],

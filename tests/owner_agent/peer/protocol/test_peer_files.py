@@ -39,7 +39,7 @@ def write(tmp_path, section):
 def test_the_peer_section_and_its_defaults(tmp_path):
     peer = load_site(write(tmp_path, PEER)).peer
     assert peer.address == ("::1", 8201)
-    assert (peer.send, peer.smallest_count, peer.results) == ("counts", 5, "models")
+    assert (peer.smallest_count, peer.results) == (5, "models")
     plain = load_site(write(tmp_path, PEER.replace('listen = "[::1]:8201"', ""))).peer
     assert plain.address == ("127.0.0.1", 8200)
 

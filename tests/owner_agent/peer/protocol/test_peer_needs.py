@@ -79,10 +79,10 @@ def test_a_variable_has_one_owner():
         require_held(["A", "Q"], HOLDINGS)
 
 
-def proposal(task, partition="vertical"):
+def proposal(task):
     return Proposal.model_validate({
         "session": "0" * 32, "study": "s", "initiator": "clinic", "participants": list(HOLDINGS),
-        "partition": partition, "seconds": 5, "task": task,
+        "seconds": 5, "task": task,
     })  # fmt: skip
 
 
@@ -98,34 +98,29 @@ TASKS = {
 
 
 @pytest.mark.parametrize(
-    ("task", "partition", "sender", "receiver", "expected"),
+    ("task", "sender", "receiver", "expected"),
     [
-        ("parameters", "vertical", "clinic", "registry", ("S",)),
-        ("structure", "vertical", "registry", "clinic", ("E",)),
-        ("table", "vertical", "laboratory", "clinic", ("L",)),
-        ("table", "vertical", "clinic", "laboratory", ()),
-        ("table", "vertical", "registry", "laboratory", ()),
-        ("rules", "vertical", "laboratory", "clinic", ("L",)),
-        ("rules", "vertical", "registry", "laboratory", ()),
-        ("tree", "vertical", "laboratory", "clinic", ("L",)),
-        ("tree", "vertical", "clinic", "registry", ()),
-        ("linear", "vertical", "laboratory", "clinic", ("T",)),
-        ("linear", "vertical", "laboratory", "registry", ()),
-        ("bayes", "vertical", "laboratory", "clinic", ("T",)),
-        ("bayes", "vertical", "laboratory", "registry", ()),
-        ("tree", "horizontal", "laboratory", "clinic", ("A", "D", "L")),
-        ("parameters", "horizontal", "registry", "clinic", tuple(STRUCTURE)),
-        ("parameters", "horizontal", "clinic", "registry", ()),
-        ("table", "horizontal", "laboratory", "clinic", ("A", "L", "D")),
+        ("parameters", "clinic", "registry", ("S",)),
+        ("structure", "registry", "clinic", ("E",)),
+        ("table", "laboratory", "clinic", ("L",)),
+        ("table", "clinic", "laboratory", ()),
+        ("table", "registry", "laboratory", ()),
+        ("rules", "laboratory", "clinic", ("L",)),
+        ("rules", "registry", "laboratory", ()),
+        ("tree", "laboratory", "clinic", ("L",)),
+        ("tree", "clinic", "registry", ()),
+        ("linear", "laboratory", "clinic", ("T",)),
+        ("linear", "laboratory", "registry", ()),
+        ("bayes", "laboratory", "clinic", ("T",)),
+        ("bayes", "laboratory", "registry", ()),
     ],
 )
-def test_what_each_task_entitles_to(task, partition, sender, receiver, expected):
-    assert entitled(proposal(TASKS[task], partition), HOLDINGS, sender, receiver) == expected
+def test_what_each_task_entitles_to(task, sender, receiver, expected):
+    assert entitled(proposal(TASKS[task]), HOLDINGS, sender, receiver) == expected
 
 
 def test_who_learns():
     assert learners(proposal(TASKS["parameters"])) == tuple(HOLDINGS)
-    assert learners(proposal(TASKS["structure"], "horizontal")) == ("clinic",)
     for kind in ("table", "rules", "tree", "linear", "bayes"):
         assert learners(proposal(TASKS[kind])) == ("clinic",)
 

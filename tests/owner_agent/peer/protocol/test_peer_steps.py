@@ -37,7 +37,7 @@ def test_signed_messages_have_the_names_that_peers_know():
         and issubclass(kind, messages.PeerMessage)
         and hasattr(kind, "wire_name")
     }
-    same = ("Proposal", "Offer", "Announcement", "CountTables", "Signed", "Statements")
+    same = ("Proposal", "Offer", "Announcement", "Signed", "Statements")
     same = (*same, "Status", "Ending")
     others = {"NetworkPart": "Part", "ResultAgreement": "Agreed"}
     assert found == {**{name: name for name in same}, **others}

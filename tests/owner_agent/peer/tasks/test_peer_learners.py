@@ -11,17 +11,12 @@ import pytest
 from rich.console import Console
 
 from owner_agent.cli.sessions_shown import show_outcome
-from owner_agent.peer.exchange.catalogue import MOST_TABLES, TASKS
 from owner_agent.peer.protocol.messages import (
-    CountTables,
-    LinearTask,
-    RulesTask,
     SessionFile,
-    TreeTask,
 )
 from owner_agent.peer.protocol.steps import PROPOSE
 from owner_agent.release.ledger import Ledger
-from pramana_core.errors import Forbidden, LimitExceeded, OptionError, UnknownCategory
+from pramana_core.errors import Forbidden, OptionError, UnknownCategory
 from pramana_core.learn.learners import read_predictor
 
 LABELS = {"A": ["no", "yes"], "B": ["low", "mid", "high"], "C": ["no", "yes"], "D": ["no", "yes"]}
@@ -291,130 +286,6 @@ def test_what_was_learned_is_shown(world):
             assert word in out.getvalue()
         shown, _, _ = out.getvalue().partition("The result is in")
         assert max(map(len, shown.splitlines())) <= 100
-
-
-# Other records of the same variables --------------------------------------------------------------
-
-
-@pytest.fixture
-def strata(empty_world, make_site, make_codes):
-    """Owners of other records: north's are exact, south's are randomized, east is not asked."""
-    channel = '{ kind = "symmetric", p = 0.25 }'
-    truth = {}
-    for number, owner in enumerate(("north", "south", "east")):
-        codes = make_codes(40 + number, 1500 + 500 * number)
-        truth[owner] = {name: codes[name] for name in "ABD"}
-        text = make_site(owner, dict.fromkeys("ABD", channel), '[peer]\nstudy = "asia"\n')
-        empty_world.add(owner, text, truth[owner], start=number * 3000)
-    empty_world.open()
-
-    def table(names="ABD"):
-        """North's true counts plus south's, inverted with the Kronecker product."""
-        hat = np.zeros([len(LABELS[name]) for name in names])
-        np.add.at(hat, tuple(truth["north"][n] for n in names), 1)
-        (body,) = [s.answer for s in empty_world.wire.sent if "/parts/" in s.line]
-        told = {tuple(t.variables): t for t in CountTables.model_validate_json(body).tables}
-        (known,) = [t for v, t in told.items() if sorted(v) == sorted(names)]
-        tilde = np.array(known.counts, dtype=float).reshape(known.shape)
-        tilde = np.moveaxis(tilde, [known.variables.index(n) for n in names], range(len(names)))
-        whole = np.ones((1, 1))
-        for name in names:
-            size = len(LABELS[name])
-            off = round(0.25 / (size - 1) * 2**32) / 2**32
-            p = np.where(np.eye(size), 1 - (size - 1) * off, off)
-            whole = np.kron(whole, p)
-        return hat + np.linalg.solve(whole.T, tilde.ravel()).reshape(hat.shape)
-
-    def sent():
-        (body,) = [s.answer for s in empty_world.wire.sent if "/parts/" in s.line]
-        tables = CountTables.model_validate_json(body).tables
-        return sorted("".join(sorted(t.variables)) for t in tables)
-
-    table.sent = sent
-    return table
-
-
-@pytest.mark.slow
-def test_rules_of_all_owners_records(empty_world, strata):
-    task = {**RULES, "variables": ["A", "B", "D"], "minimum_confidence": 0.4}
-    _, files = run(empty_world, task, partition="horizontal")
-    items = [(name, code) for name in "ABD" for code in range(len(LABELS[name]))]
-    document = json.loads(files["rules.json"])
-    assert document["records"] == 3500
-    assert_rules(document, strata(), "ABD", items, task)
-    assert strata.sent() == ["ABD"]
-
-
-def test_a_tree_of_all_owners_records(empty_world, strata):
-    task = {**TREE, **PLAIN, "attributes": ["A", "B"]}
-    _, files = run(empty_world, task, partition="horizontal")
-    document = json.loads(files["tree.json"])
-    assert document["records"] == 3500
-    assert_tree(document, strata(), "ABD", "D")
-
-
-def test_a_tree_of_no_questions_needs_the_class_alone(empty_world, strata):
-    task = {**TREE, **PLAIN, "attributes": ["A", "B"], "max_depth": 0}
-    _, files = run(empty_world, task, partition="horizontal")
-    assert strata.sent() == ["D"]
-    (root,) = json.loads(files["tree.json"])["nodes"]
-    assert root["classes"]["counts"] == pytest.approx(strata("D"), abs=1e-7)
-
-
-@pytest.mark.slow
-def test_a_classifier_of_all_owners_records(empty_world, strata):
-    task = {**LINEAR, "features": ["A", "B"]}
-    _, files = run(empty_world, task, partition="horizontal")
-    document = json.loads(files["linear.json"])
-    assert document["records"] == 3500
-    assert_least_squares(document, strata(), "ABD", "D", noisy=True)
-
-
-@pytest.mark.slow
-def test_short_itemsets_and_paths_need_small_tables_only(empty_world, strata):
-    task = {**RULES, "variables": ["A", "B", "D"], "max_length": 2}
-    _, files = run(empty_world, task, partition="horizontal")
-    assert strata.sent() == ["AB", "AD", "BD"]
-    document = json.loads(files["rules.json"])
-    assert max(len(i["items"]) for i in document["itemsets"]) == 2
-    pair = strata("BD")
-    told = {read_items(document, i["items"]): i["support"] for i in document["itemsets"]}
-    assert told[("B", 2), ("D", 1)] == pytest.approx(support(pair, "BD", [("B", 2), ("D", 1)]))
-    empty_world.wire.sent.clear()
-    task = {**TREE, **PLAIN, "attributes": ["A", "B"], "max_depth": 1}
-    _, files = run(empty_world, task, partition="horizontal", session="cd" * 16)
-    assert strata.sent() == ["AD", "BD"]
-    document = json.loads(files["tree.json"])
-    chosen = document["nodes"][0]["split"]["attribute"]
-    assert_tree(document, strata(f"{chosen}D"), f"{chosen}D", "D", depth=1)
-
-
-MANY = [f"x{i}" for i in range(40)]
-
-
-@pytest.mark.parametrize(
-    ("task", "fits", "remedy"),
-    [
-        (RulesTask(variables=MANY, minimum_support=0.1, max_length=2), 780, "max_length"),
-        (RulesTask(variables=MANY, minimum_support=0.1, max_length=4), None, "max_length"),
-        (RulesTask(variables=MANY, minimum_support=0.1), 1, "max_length"),
-        (TreeTask(target="y", attributes=MANY, max_depth=0), 1, "max_depth"),
-        (TreeTask(target="y", attributes=MANY, max_depth=1), 40, "max_depth"),
-        (TreeTask(target="y", attributes=MANY, max_depth=5), None, "max_depth"),
-        (LinearTask(target="y", features=MANY), 1, ""),
-    ],
-)
-def test_the_number_of_tables_is_bounded(task, fits, remedy):
-    scopes = TASKS[task.kind](task).scopes
-    if fits is None:
-        with pytest.raises(LimitExceeded, match=f"at most {MOST_TABLES}") as raised:
-            scopes()
-        assert remedy in raised.value.remedy
-        assert 'send = "records"' in raised.value.remedy
-        return
-    found = scopes()
-    assert len(found) == len(set(found)) == fits
-    assert all(name in MANY or name == "y" for scope in found for name in scope)
 
 
 # What is refused, and when ------------------------------------------------------------------------
