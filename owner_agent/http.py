@@ -43,7 +43,7 @@ from owner_agent.release.randomized import PreparedRecords
 from owner_agent.report.plan_shown import found_wrong, outcome_lines
 from owner_agent.report.report import forecast_of, require_accepted, site_report
 from owner_agent.report.whole_study import PeopleStatement, ledger_json, people_told
-from owner_agent.site.mistakes import CorrectionChoice
+from owner_agent.site.corrections import CorrectionChoice
 from owner_agent.site.planning import PlannedSite, content_digest, planned
 from owner_agent.site.site import load_site
 from owner_agent.state.environment import Environment

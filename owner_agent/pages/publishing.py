@@ -13,7 +13,7 @@ from owner_agent.release.options import STAGES
 from owner_agent.report.corrected import corrected_of
 from owner_agent.report.losses import losses_of
 from owner_agent.report.report import warnings
-from owner_agent.site.mistakes import CorrectionChoice
+from owner_agent.site.corrections import CorrectionChoice
 from owner_agent.site.planning import content_digest, planned
 from owner_agent.site.site import Site
 from pramana_core.errors import OptionError, PramanaError

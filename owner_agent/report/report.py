@@ -33,7 +33,7 @@ from owner_agent.report.thresholds import ALARMING, BELIEF, POSTERIOR, THRESHOLD
 from owner_agent.report.whole_study import StudyForecast, outlook_of, study_json
 from owner_agent.report.within_blocks import joint_prior, require_believable
 from owner_agent.site.adopting import AdoptedPlan, adopted_json
-from owner_agent.site.mistakes import CorrectionChoice
+from owner_agent.site.corrections import CorrectionChoice
 from owner_agent.site.planning import PlannedSite, planned
 from owner_agent.site.protection import share_proven
 from owner_agent.site.site import Site

@@ -3,7 +3,6 @@
 Also here:
 
 * Where in a file of the custodian's something stands: its line, by its place in what was read.
-* What a custodian may choose for records that were corrected after they were reported.
 * The noise that a site file may demand on all that its owner shares of its true records.
 * Site files, and parts of them, written as a person would.
 """
@@ -241,18 +240,6 @@ def _parts(location: tuple[int | str, ...]) -> Iterator[tuple[int | str, bool]]:
     for above, part in itertools.pairwise(("", *location)):
         way = isinstance(part, str) and _WAY.fullmatch(part)
         yield part, not (above == "channel" or way)
-
-
-# What a custodian may choose for records that were corrected after they were reported.
-
-CorrectionChoice = Literal["keep", "fresh"]
-"""Keep the reports that corrected records have, or draw all records anew."""
-
-HELP = (
-    "For records that left before and have other values now: keep their reports, or draw all"
-    " records of the block afresh, at its epsilon once more."
-)
-"""What a command says of the choice."""
 
 
 # The noise that a site file may demand on all that its owner shares of its true records.
