@@ -16,7 +16,7 @@ MISTAKES = all_mistakes()
 LEAST = 60
 """So many mistakes there are in all."""
 
-MOST_FRAMES = 10
+MOST_FRAMES = 12
 """So many frames of ours a traceback has at most: learners' and estimators' are cut off."""
 
 _SENTENCE_ENDS = re.compile(r"[.!?](?=\s|$)")
