@@ -116,7 +116,7 @@ def joint_counts(bench: Bench) -> list[Comparison]:
         loop = _c_loop(bench.folder, asked[0][:axes], sizes[:axes])
         if not np.array_equal(one()[0].ravel(), loop()):
             raise AssertionError
-        what = f"joint counts of {axes} of 20 columns, 10M records"
+        what = f"joint counts of {axes} of 20 columns, {bench.label(10_000_000)} records"
         found.append(Comparison(what, "C loop, one thread", one, loop, aim=1.3))
         every = partial(count_tables, *asked, threads=bench.cores)
         found.append(
@@ -149,7 +149,7 @@ def all_pairs(bench: Bench) -> list[Comparison]:
         pairs = list(itertools.combinations(range(100), 2))
         wide = [column.astype(np.int64) for column in columns]
         kinds = str(most) if least == most else f"{least} to {most}"
-        what = f"4,950 pairs of 100 columns of {kinds} categories, 1M records"
+        what = f"4,950 pairs of 100 columns of {kinds} categories, {bench.label(1_000_000)} records"
         theirs = partial(_bincounts, wide, sizes, pairs)
         by = "numpy's bincount of each pair"
         ours = partial(count_tables, columns, sizes, pairs, threads=1)
@@ -281,7 +281,7 @@ def columns(bench: Bench) -> list[Comparison]:
     pairs = sampled(list(itertools.combinations(CENSUS.names, 2)))(needs)
     return [
         Comparison(
-            "randomize a 5-category column, 1M records",
+            f"randomize a 5-category column, {bench.label(1_000_000)} records",
             "numpy's generator, not keyed, not secure",
             one,
             unkeyed,
@@ -296,7 +296,7 @@ def columns(bench: Bench) -> list[Comparison]:
             rounds=3,
         ),
         Comparison(
-            "randomize one random pair of six columns, 1M records",
+            f"randomize one random pair of six columns, {bench.label(1_000_000)} records",
             "all six columns by channels of their own",
             partial(reported, pairs, keys, clean),
             partial(reported, independent(needs), keys, clean),
@@ -310,7 +310,7 @@ def record_ids(bench: Bench) -> list[Comparison]:
     ids = [f"P{i:07d}" for i in range(bench.size(1_000_000))]
     return [
         Comparison(
-            "pseudonyms of 1M records",
+            f"pseudonyms of {bench.label(1_000_000)} records",
             "hmac.digest, one call a record",
             lambda: pseudonyms(SECRETS, "study", ids),
             lambda: [hmac.digest(SECRETS.linkage, i.encode(), "sha256")[:16] for i in ids],
@@ -338,7 +338,7 @@ def tables_with_errors(bench: Bench) -> list[Comparison]:
 
     return [
         Comparison(
-            "count, invert, errors: 3,125 cells, 1M records",
+            f"count, invert, errors: 3,125 cells, {bench.label(1_000_000)} records",
             "pandas' groupby of the same cells, nothing inverted",
             ours,
             lambda: frame.groupby(list(domain.names), observed=False).size(),
@@ -393,7 +393,7 @@ def discretizing(bench: Bench) -> list[Comparison]:
     least = len(values) // 1000
     return [
         Comparison(
-            "MGAS of 1M values to groups of at least 1,000",
+            f"MGAS of {bench.label(1_000_000)} values to groups of at least 1,000",
             "pandas.qcut in 200 groups, which promises no width",
             lambda: mgas(values, minimum_count=least, granularity=0.25),
             lambda: pd.qcut(values, 200),

@@ -74,7 +74,7 @@ def networks(bench: Bench) -> list[Comparison]:
         return learn_structure(marginals_of(plan, reports), search=Search(order), draws=0)
 
     k2 = partial(bench.peer, "pyagrum_k2", order=order, **given)
-    what = "network of 20 variables, 1M randomized records"
+    what = f"network of 20 variables, {bench.label(1_000_000)} randomized records"
     peers = {
         "pyAgrum's K2 on clean ones": k2(loading=False),
         "pyAgrum's K2 with its loading": k2(loading=True),
@@ -106,7 +106,7 @@ def search_without_order(bench: Bench) -> list[Comparison]:
 
     return [
         Comparison(
-            "network of 12 variables, 10,000 clean records, no order",
+            f"network of 12 variables, {bench.size(10_000):,} clean records, no order",
             "pgmpy's GES, with our counting",
             lambda: learn_structure(marginals_of(plan, clean), draws=0),
             lambda: GES(scoring_method=Kept(frame), return_type="dag").fit(frame),
@@ -131,7 +131,7 @@ def patterns(bench: Bench) -> list[Comparison]:
 
     return [
         Comparison(
-            "itemsets with errors, support 5 %, 1M randomized records",
+            f"itemsets with errors, support 5 %, {bench.label(1_000_000)} randomized records",
             "pyfim on distinct clean ones with their numbers",
             itemsets,
             bench.peer("pyfim_itemsets", folder=folder, support=0.05),
@@ -139,7 +139,7 @@ def patterns(bench: Bench) -> list[Comparison]:
             rounds=3,
         ),
         Comparison(
-            "tree of 11 variables, 1M randomized records",
+            f"tree of 11 variables, {bench.label(1_000_000)} randomized records",
             "scikit-learn on distinct clean ones, weighted",
             grown(TreeOptions()),
             tree(distinct=True),
@@ -175,7 +175,8 @@ def hidden(bench: Bench) -> list[Comparison]:
         }
         comparisons += [
             Comparison(
-                f"{what} of 11 variables on a hidden one, {math.prod(sizes):,} cells, 1M records",
+                f"{what} of 11 variables on a hidden one, {math.prod(sizes):,} cells,"
+                f" {bench.label(1_000_000)} records",
                 "scikit-learn's full tree on clean ones, one-hot",
                 partial(_learned, learn, plan, reports),
                 theirs,
@@ -339,7 +340,9 @@ def _steps(bench: Bench, table: Table) -> list[Comparison]:
         "all 4,950 pairs with errors": (_pairs, 1 / 3),
         "naive Bayes": (_classifier, None),
     }
-    about = f"100 columns of {table.least} to {table.most} categories, 1M records"
+    about = (
+        f"100 columns of {table.least} to {table.most} categories, {bench.label(1_000_000)} records"
+    )
     counting()  # it writes the table down that the others read
     return [
         Comparison(

@@ -200,6 +200,11 @@ class Bench(ExitStack):
         """Return so many records, or a hundredth of them where it shall be quick."""
         return records // 100 if self.quick else records
 
+    def label(self, records: int) -> str:
+        """Return `size` as names of comparisons have it: 10k, 1M."""
+        size = self.size(records)
+        return f"{size // 1_000_000}M" if size % 1_000_000 == 0 else f"{size // 1000}k"
+
     def saved(self, **arrays: np.ndarray) -> str:
         """Write arrays, each as `<name>.npy`, in a folder of their own, and return the folder.
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from owner_agent.site.mistakes import HELP, CorrectionChoice
+from owner_agent.site.corrections import HELP, CorrectionChoice
 from owner_agent.state.environment import Environment
 from pramana_core.errors import OptionError
 

@@ -28,7 +28,7 @@ from owner_agent.release.composition import require_reported
 from owner_agent.release.ledger import Entry, Ledger
 from owner_agent.release.memory import Memory, load_memory, save_memory
 from owner_agent.release.outbox import OUTBOX, PreparedRelease, reopen
-from owner_agent.site.mistakes import CorrectionChoice
+from owner_agent.site.corrections import CorrectionChoice
 from owner_agent.state.keys import Secrets
 from owner_agent.state.scratch import ScratchFile, filled_file
 from pramana_core.errors import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from owner_agent.site.mistakes import CorrectionChoice
+from owner_agent.site.corrections import CorrectionChoice
 
 PART_RECORDS = 100_000
 

@@ -21,7 +21,7 @@ from owner_agent.release.corrections import (
 from owner_agent.release.ledger import Entry, Ledger
 from owner_agent.release.randomized import TableRecords
 from owner_agent.report.losses import finite
-from owner_agent.site.mistakes import CorrectionChoice
+from owner_agent.site.corrections import CorrectionChoice
 from owner_agent.site.planning import PlannedSite
 from owner_agent.site.site import Site
 from owner_agent.state.keys import KeyStore

@@ -2,7 +2,6 @@
 
 Also here:
 
-* What a custodian may choose for records that were corrected after they were reported.
 * Site files, and parts of them, written as a person would.
 """
 
@@ -11,7 +10,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import tomlkit
 from pydantic import ValidationError
@@ -140,15 +139,6 @@ def _parts(location: tuple[int | str, ...]) -> Iterator[tuple[int | str, bool]]:
     for above, part in itertools.pairwise(("", *location)):
         way = isinstance(part, str) and _WAY.fullmatch(part)
         yield part, not (above == "channel" or way)
-
-
-# What a custodian may choose for records that were corrected after they were reported.
-
-CorrectionChoice = Literal["keep"]
-"""Keep the reports that corrected records have; all records are drawn anew by `new-epoch`."""
-
-HELP = "For records that left before and have other values now: keep their reports."
-"""What a command says of the choice."""
 
 
 # Site files, and parts of them, written as a person would.

@@ -24,8 +24,9 @@ from pydantic import (
 
 from owner_agent.site.adopting import StudyPlanSection
 from owner_agent.site.channels import AnyChannel
+from owner_agent.site.corrections import CorrectionChoice
 from owner_agent.site.mask_section import MaskSection, MinerSection, masking_mistakes
-from owner_agent.site.mistakes import CorrectionChoice, Inconsistent, all_mistakes
+from owner_agent.site.mistakes import Inconsistent, all_mistakes
 from owner_agent.site.protection import Number
 from owner_agent.site.tree_section import ShareModelSection, sharing_mistakes
 from owner_agent.state.environment import TlsFiles

@@ -8,7 +8,6 @@ Also here:
 from __future__ import annotations
 
 import secrets
-import ssl
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,6 +19,8 @@ from owner_agent.state.private_files import refuse_if_open_to_others
 from pramana_core.errors import ConfigError
 
 if TYPE_CHECKING:
+    import ssl
+
     import httpx
 
 
@@ -121,14 +122,16 @@ class TlsFiles:
             try:
                 refuse_if_open_to_others(key, f"chmod 600 {key}")
                 context.load_cert_chain(self.client_certificate, key)
-            except (OSError, ssl.SSLError):
+            except OSError:
                 raise _unusable("client_certificate", self.client_certificate) from None
         return context
 
     def _believing(self) -> ssl.SSLContext:
+        import ssl
+
         try:
             return ssl.create_default_context(cafile=self.ca_file)
-        except (OSError, ssl.SSLError):
+        except OSError:
             raise _unusable("ca_file", self.ca_file) from None
 
 

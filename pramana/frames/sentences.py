@@ -7,8 +7,8 @@ import inspect
 import os
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ContextDecorator
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
@@ -45,20 +45,30 @@ def listed(names: Sequence[str]) -> str:
     return first_few(names, _PRINTED)
 
 
-@contextmanager
-def one_sentence(of: str = "") -> Iterator[None]:
+class one_sentence(ContextDecorator):  # noqa: N801 - used as a function is
     """Say what goes wrong inside in one sentence: the remedy follows a semicolon.
+
+    The traceback has no frames from inside: what matters is the line that called Pramana.
 
     Args:
         of: what goes before it, such as the parameter that is wrong.
     """
-    try:
-        yield
-    except PramanaError as error:
-        said = joined(str(error))
-        error.message, error.remedy = f"{of}: {said}" if of else said, None
-        error.args = (error.message, *error.args[1:])
-        raise
+
+    def __init__(self, of: str = "") -> None:
+        self._of = of
+
+    def __enter__(self) -> None:
+        """Watch what follows."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _at: object
+    ) -> None:
+        """Raise the error anew, in one sentence."""
+        if isinstance(error, PramanaError):
+            said = joined(str(error))
+            error.message, error.remedy = f"{self._of}: {said}" if self._of else said, None
+            error.args = (error.message, *error.args[1:])
+            raise error.with_traceback(None) from None
 
 
 def options_told(

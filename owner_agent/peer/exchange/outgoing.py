@@ -36,7 +36,7 @@ from owner_agent.release.corrections import CorrectedRelease, OwnRecords, Releas
 from owner_agent.release.ledger import Draw, Entry, Ledger
 from owner_agent.release.outbox import PreparedRelease, discard
 from owner_agent.report.whole_study import grown, number_of
-from owner_agent.site.mistakes import CorrectionChoice
+from owner_agent.site.corrections import CorrectionChoice
 from owner_agent.site.protection import require_protected
 from pramana_core.channels import Coordinated
 from pramana_core.errors import PeerDeviated

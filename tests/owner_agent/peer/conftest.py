@@ -30,7 +30,7 @@ from owner_agent.peer.protocol.identity import make_identity
 from owner_agent.peer.protocol.messages import Proposal, Statements
 from owner_agent.peer.protocol.steps import ANNOUNCEMENTS, BEGIN, OFFERS, PROPOSE, STATUS
 from owner_agent.peer.remote import opened
-from owner_agent.site.mistakes import CorrectionChoice
+from owner_agent.site.corrections import CorrectionChoice
 from owner_agent.site.site import load_site
 from owner_agent.state.environment import Environment, WaitingTimes
 from owner_agent.state.keys import KeyStore

@@ -8,13 +8,16 @@ from collections import Counter
 
 import pytest
 
-from pramana_core.errors import PramanaError
+from pramana_core.errors import EstimationError, PramanaError
 from tests.pramana.face.mistakes import Mistake, all_mistakes
 
 MISTAKES = all_mistakes()
 
 LEAST = 60
 """So many mistakes there are in all."""
+
+MOST_FRAMES = 12
+"""So many frames of ours a traceback has at most: learners' and estimators' are cut off."""
 
 _SENTENCE_ENDS = re.compile(r"[.!?](?=\s|$)")
 
@@ -31,6 +34,9 @@ def test_a_mistake_is_answered_in_one_sentence(mistake: Mistake):
     assert said.endswith("."), said
     assert said == said.strip()
     assert "".join(traceback.format_exception(caught.value)).count("Traceback (most") == 1
+    within = [frame.filename for frame in traceback.extract_tb(caught.value.__traceback__)]
+    assert mistake.error is not EstimationError or "/pramana_core/" not in " ".join(within)
+    assert sum("/pramana/" in name for name in within) <= MOST_FRAMES
 
 
 def test_there_are_many_mistakes_and_none_twice():

@@ -1,0 +1,12 @@
+"""What a custodian may choose for records that were corrected after they were reported.
+
+A module of its own, because the help of `publish` names the choices and loads nothing else.
+"""
+
+from typing import Literal
+
+CorrectionChoice = Literal["keep"]
+"""Keep the reports that corrected records have; all records are drawn anew by `new-epoch`."""
+
+HELP = "For records that left before and have other values now: keep their reports."
+"""What a command says of the choice."""
