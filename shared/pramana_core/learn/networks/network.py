@@ -86,7 +86,7 @@ class BayesNet:
             if name not in self._numbers:
                 meant = did_you_mean([name], self._numbers)
                 raise UnknownVariable(f"The network has no node {name!r}{meant}.", where=name)
-        joint: npt.NDArray[np.float64] = eliminate(self, tuple(names), {}, 1)[0][0]
+        joint: Tensor = eliminate(self, tuple(names), {}, 1)[0][0]
         return joint
 
     def ancestors(self, names: Sequence[str]) -> set[str]:
