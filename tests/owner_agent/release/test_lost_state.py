@@ -151,13 +151,14 @@ def test_no_subset_lets_a_corrected_record_be_found_out(left):
         if left.files() in states:
             continue
         states.append(left.files())
-        for options in CHOICES:
-            if options is not CHOICES[0]:
-                _restored(left, lost)
-                _repaired(left)
+        for options, anew in [(CHOICES[0], False), (CHOICES[1], False), (CHOICES[1], True)]:
+            _restored(left, lost)
+            _repaired(left)
             left.miner.releases = dict(first)
+            if anew:
+                begin_new_epoch(left.site, left.environment, anyway=True)
             refused = _tried(left, options)
-            assert "ledger" not in lost or refused is HistoryLost, lost
+            assert anew or "ledger" not in lost or refused is HistoryLost, lost
             published += len(left.miner.releases) > 1
             assert _told_by_comparing(left.miner) == 0, lost
     assert published > 20, "nothing was put to the test"
