@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from typing import Literal
 
 import numpy as np
 
@@ -35,13 +36,18 @@ def skewed() -> tuple[Domain, Numbers]:
 
 
 @cache
-def people_of(name: pm.Example) -> tuple[Domain, Numbers]:
+def people_of(name: Literal["titanic", "berkeley"]) -> tuple[Domain, Numbers]:
     """Return the shares of the cells of a public table."""
     frame = pm.example(name)
-    domain = Domain.of(**{column: sorted(frame[column].unique()) for column in frame})
+    domain = Domain.of(**{str(column): sorted(frame[column].unique()) for column in frame})
     law = np.zeros(domain.shape)
     np.add.at(law, tuple(frame[v.name].map(v.code).to_numpy() for v in domain), 1.0)
     return domain, law / law.sum()
+
+
+@cache
+def _designed(domain: Domain, records: int) -> Plan:
+    return pm.design(domain, records=records, gamma=19, learn="itemsets").plan
 
 
 @dataclass(frozen=True)
@@ -57,7 +63,7 @@ class SampledRules:
 
     population: Population
     records: int
-    plan: Callable[[Domain, int], Plan] = lambda domain, records: _designed(domain, records)
+    plan: Callable[[Domain, int], Plan] = _designed
     lengths: tuple[int, ...] = (2,)
 
     def __call__(self, rng: np.random.Generator) -> Interval:
@@ -94,11 +100,6 @@ class SampledRules:
 def _share(domain: Domain, law: Numbers, items: tuple[Item, ...]) -> float:
     chosen = {domain.axis(name): code for name, code in items}
     return float(law[tuple(chosen.get(axis, slice(None)) for axis in range(law.ndim))].sum())
-
-
-@cache
-def _designed(domain: Domain, records: int) -> Plan:
-    return pm.design(domain, records=records, gamma=19, learn="itemsets").plan
 
 
 def _settings() -> Iterator[Setting]:

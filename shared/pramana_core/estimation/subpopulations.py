@@ -39,7 +39,6 @@ from pramana_core.marginals.counts import (
     ReportTables,
     Subpopulation,
     Tensor,
-    tabulate,
 )
 from pramana_core.marginals.passes import CountedRecords
 from pramana_core.marginals.support_counts import excess_of, weighted_sum
@@ -94,24 +93,6 @@ class CellLaw:
             factors * row[:, None] @ of_true,
             (np.square(row)[:, None] @ of_true)[:, 0],
         )
-
-
-@dataclass(frozen=True, eq=False)
-class ExactLaw:
-    """The same of records that are reported as they are: each says that it is in its own cell.
-
-    Args:
-        share: of all records, how many report so.
-    """
-
-    cells: int
-    share: float = 1.0
-
-    def moments(self, width: int) -> CellMoments:
-        """Return what records say of their row of so many cells."""
-        rows = self.cells // width
-        own = np.broadcast_to(self.share * np.eye(width), (rows, width, width))
-        return CellMoments(own, own, np.full((rows, width), self.share))
 
 
 def outer(rows: Tensor, more: Tensor) -> Tensor:
@@ -187,7 +168,7 @@ class CountedSubtable:
     counts: Tensor
     records: int
     products: Tensor
-    laws: tuple[CellLaw | ExactLaw, ...] = ()
+    laws: tuple[CellLaw, ...] = ()
     counted = True
 
     def covariance(self, *, population: bool) -> Tensor:
@@ -502,81 +483,6 @@ def _each_with_last(
     return made
 
 
-class RecordSubpopulation:
-    """The same of records that are reported as they are, found among the records themselves.
-
-    Its tables are as large as what is asked for: nothing is counted over all variables.
-    """
-
-    def __init__(
-        self,
-        plan: Plan,
-        reports: CountedRecords,
-        given: Mapping[str, int],
-        rows: npt.NDArray[np.intp] | None = None,
-    ):
-        self._plan, self._reports, self._rows = plan, reports, rows
-        self.given = given
-
-    def within(self, variable: str, code: int) -> RecordSubpopulation:
-        """Return those that also have a category of another variable; see `Subpopulation`."""
-        given = narrowed(self._plan.domain, self.given, variable, code)
-        rows = None
-        if isinstance(self._reports, ReportedCounts):  # which ones they are is remembered
-            rows = _among(self._reports, self._rows, variable, code)
-        return RecordSubpopulation(self._plan, self._reports, given, rows)
-
-    def table(self, variables: Sequence[str]) -> CountedSubtable:
-        """Return the counts over other variables within it; see `Subpopulation`."""
-        domain = asked_of(self._plan.domain, self.given, variables)
-        left = () if self._rows is not None else tuple(self.given.items())
-        asked = _GivenPass(left, tuple(variables), domain.shape, self._rows)
-        flat = self._reports.counted(asked).ravel().astype(np.float64)
-        return CountedSubtable(
-            domain,
-            flat.reshape(domain.shape),
-            self._reports.records,
-            np.diag(flat),
-            (ExactLaw(len(flat)),),
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class _GivenPass:
-    """A pass that counts records over some columns, of those among `rows` with given codes."""
-
-    given: tuple[tuple[str, int], ...]
-    columns: tuple[str, ...]
-    shape: tuple[int, ...]
-    rows: npt.NDArray[np.intp] | None = None
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return (*(name for name, _ in self.given), *self.columns)
-
-    def __call__(self, reports: ReportedCounts, tick: Tick, /) -> npt.NDArray[np.int64]:
-        tick()
-        rows = self.rows
-        for name, code in self.given:
-            rows = _among(reports, rows, name, code)
-            tick()
-        columns = [_column(reports, rows, name) for name in self.columns]
-        return tabulate(columns, self.shape, threads=1, tick=tick)
-
-
-def _among(
-    reports: ReportedCounts, rows: npt.NDArray[np.intp] | None, name: str, code: int
-) -> npt.NDArray[np.intp]:
-    """Return which of some rows, or of all, have a code."""
-    found = np.flatnonzero(_column(reports, rows, name) == code)
-    return found if rows is None else rows[found]
-
-
-def _column(reports: ReportedCounts, rows: npt.NDArray[np.intp] | None, name: str) -> Codes:
-    column = reports.column(name)
-    return column if rows is None else column[rows]
-
-
 # Subpopulations of randomized records where the table of all reports is too large to make.
 #
 # A record's weight is the product of the factors of its reports of given variables. There are
@@ -752,6 +658,4 @@ def everyone_of(plan: Plan, reported: ReportTables) -> Subpopulation | None:
         return ReportedSubpopulation.everyone(plan, reported)
     if any(len(block.names) > 1 for block in plan.blocks):
         return None
-    if all(block.channel.is_identity for block in plan.blocks):
-        return RecordSubpopulation(plan, reported, {})
     return WeighedSubpopulation(plan, reported, {})

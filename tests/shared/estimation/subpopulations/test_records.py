@@ -10,14 +10,11 @@ from pramana_core.domain import Domain
 from pramana_core.errors import OptionError
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.estimation.subpopulations import (
-    RecordSubpopulation,
     ReportedSubpopulation,
     WeighedSubpopulation,
-    _GivenPass,
 )
 from pramana_core.marginals.counts import CUBE_CELLS, ReportedCounts
 from pramana_core.plan import Block, Plan
-from pramana_core.progress import no_cancel
 
 SMALL = Domain.of(a="xy", b="xyz", c="wxyz", d="xy")
 WIDE = Domain.of(**{f"v{i}": "wxyz" for i in range(30)})
@@ -27,30 +24,6 @@ def counted(domain: Domain, records: int = 500) -> tuple[ReportedCounts, Plan]:
     rng = np.random.default_rng(5)
     codes = {v.name: rng.integers(0, v.size, records).astype(np.uint8) for v in domain}
     return ReportedCounts(codes, {v.name: v.size for v in domain}), Plan.unrandomized(domain)
-
-
-def test_they_are_those_of_the_table_of_all_records():
-    reports, plan = counted(SMALL)
-    ours = RecordSubpopulation(plan, reports, {})
-    whole = ReportedSubpopulation.everyone(plan, reports)
-    for given in ([], [("c", 2)], [("c", 2), ("a", 1)]):
-        for name, code in given[-1:]:
-            ours, whole = ours.within(name, code), whole.within(name, code)
-        left = [n for n in ("d", "b") if n not in ours.given]
-        made, expected = ours.table(left), whole.table(left)
-        assert made.domain == expected.domain
-        assert made.records == expected.records
-        np.testing.assert_array_equal(made.counts, expected.counts)
-        for population in (False, True):
-            np.testing.assert_allclose(
-                made.covariance(population=population), expected.covariance(population=population)
-            )
-        moments, others = made.moments_given_cell(), expected.moments_given_cell()
-        assert moments is not None
-        assert others is not None
-        np.testing.assert_allclose(moments.square, others.square)
-        np.testing.assert_allclose(moments.cross, others.cross)
-        np.testing.assert_allclose(moments.margin, others.margin)
 
 
 def test_many_columns_and_long_paths_are_no_obstacle():
@@ -107,19 +80,3 @@ def test_records_and_the_table_of_their_reports_tell_the_same(records: int):
                 products += weights[1][record] * np.outer(own, own)
             np.testing.assert_allclose(made.counts, counts, atol=1e-9 * records)
             np.testing.assert_allclose(made.products, products, atol=1e-9 * records)
-
-
-def test_counting_records_within_a_path_can_be_called_off():
-    codes = np.array([0, 1, 1, 0], dtype=np.uint8)
-    reports = ReportedCounts({"a": codes, "b": codes}, {"a": 2, "b": 2})
-    asked = _GivenPass((("a", 1),), ("b",), (2,))
-    assert asked(reports, no_cancel).tolist() == [0, 2]
-    calls = []
-
-    def off():
-        calls.append(1)
-        if len(calls) == 3:  # after the path, where records are counted
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        asked(reports, off)
