@@ -581,7 +581,7 @@ def divergence(pmf: Tensor, counts: Tensor, share: float = _MIXED) -> float:
         share: of the uniform distribution in the mixture.
     """
     estimate = (1 - share) * counts / counts.sum() + share / counts.size
-    return float(stats.entropy(pmf, estimate, base=2))
+    return float(stats.entropy(pmf.ravel(), estimate.ravel(), base=2))
 
 
 def half_a_record(cells: int, records: int) -> float:
