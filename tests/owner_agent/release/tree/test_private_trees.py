@@ -170,7 +170,7 @@ def test_thresholds_are_those_of_the_declared_grid(private):
         for end in (condition.above, condition.up_to)
         if math.isfinite(end)
     }
-    grid = thresholds_of(tree.schema["age"], PrivateOptions())
+    grid = thresholds_of(tree.schema["age"], PrivateOptions().grid)
     assert told <= {*grid, 0.0, 100.0}
 
 
