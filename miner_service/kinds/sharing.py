@@ -98,7 +98,7 @@ class ModelsJob(PreparedJob):
 
 def _pseudo_records(spec: ModelSharingSpec, used: Sequence[TreeSource]) -> float:
     documents = [source.model.tree for source in used if source.model.tree is not None]
-    counted = sum(path.hit + path.miss for document in documents for path in document.paths)
+    counted = sum(path.hit + path.miss for document in documents for path in document.leaves)
     return spec.pseudo_records or counted * spec.scale
 
 
@@ -365,7 +365,7 @@ class ModelSharingKind(JobKind[ModelSharingSpec, ModelsJob, ModelSharingMessage]
         """Bound the numbers of the pseudo-data, and what a model may be. Raises LimitExceeded."""
         options = spec.options()
         documents = [source.model.tree for source in used if source.model.tree is not None]
-        paths = sum(len(document.paths) for document in documents)
+        paths = sum(len(document.leaves) for document in documents)
         if paths > limits.model_parameters:
             raise LimitExceeded(
                 f"The trees have {paths:,} paths; {limits.model_parameters:,} are allowed.",

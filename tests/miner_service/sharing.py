@@ -28,35 +28,28 @@ SCHEMA = TreeSchema(
     ),
 )
 
-PATHS: list[dict[str, Any]] = [
+NODES: list[dict[str, Any]] = [
     {
-        "conditions": [{"attribute": "age", "above": None, "up_to": 40}],
-        "class": "no",
-        "hit": 60,
-        "miss": 20,
-    },
-    {
-        "conditions": [
+        "parts": [
+            {"attribute": "age", "above": None, "up_to": 40},
             {"attribute": "age", "above": 40, "up_to": None},
-            {"attribute": "job", "values": ["clerk", "cook"]},
         ],
-        "class": "yes",
-        "hit": 30,
-        "miss": 10,
+        "children": [1, 2],
     },
+    {"class": "no", "hit": 60, "miss": 20},
     {
-        "conditions": [
-            {"attribute": "age", "above": 40, "up_to": None},
+        "parts": [
+            {"attribute": "job", "values": ["clerk", "cook"]},
             {"attribute": "job", "values": ["nurse"]},
         ],
-        "class": "maybe",
-        "hit": 40,
-        "miss": 12,
+        "children": [3, 4],
     },
+    {"class": "yes", "hit": 30, "miss": 10},
+    {"class": "maybe", "hit": 40, "miss": 12},
 ]
 
 
-def tree(paths: Any = PATHS, **other: Any) -> dict[str, Any]:
+def tree(nodes: Any = NODES, **other: Any) -> dict[str, Any]:
     """A tree's JSON, made by hand."""
     return {
         "target": {"name": "ill", "categories": ["no", "yes", "maybe"]},
@@ -65,9 +58,24 @@ def tree(paths: Any = PATHS, **other: Any) -> dict[str, Any]:
             {"name": "job", "type": "categorical", "categories": ["clerk", "cook", "nurse"]},
             {"name": "debt", "type": "numeric", "low": 0, "high": 500},
         ],
-        "paths": paths,
+        "nodes": nodes,
         **other,
     }
+
+
+def chain(number: int) -> list[dict[str, Any]]:
+    """The nodes of a tree of so many cuts below each other, of the attributes a and b in turn."""
+    nodes: list[dict[str, Any]] = []
+    for cut in range(1, number + 1):
+        ends = [{"above": None, "up_to": cut}, {"above": cut, "up_to": None}]
+        if cut > 2:
+            ends[0]["above"] = cut - 2
+        parts = [{"attribute": "ab"[cut % 2], **end} for end in ends]
+        nodes += [
+            {"parts": parts, "children": [2 * cut - 1, 2 * cut]},
+            {"class": "no", "hit": 1, "miss": 0},
+        ]
+    return [*nodes, {"class": "yes", "hit": 1, "miss": 0}]
 
 
 def model(told: Any = None, **more: Any) -> dict[str, Any]:

@@ -571,20 +571,16 @@ TREE_CONTENT: dict[str, Any] = {
     "tree": {
         "target": {"name": "ill", "categories": ["no", "yes"]},
         "attributes": [{"name": "age", "type": "numeric", "low": 0, "high": 120, "whole": True}],
-        "paths": [
+        "nodes": [
             {
-                "conditions": [{"attribute": "age", "above": None, "up_to": 40}],
-                "class": "no",
-                "hit": 3,
-                "miss": 1,
+                "parts": [
+                    {"attribute": "age", "above": None, "up_to": 40},
+                    {"attribute": "age", "above": 40, "up_to": None},
+                ],
+                "children": [1, 2],
             },
-            {
-                "conditions": [{"attribute": "age", "above": 40, "up_to": None}],
-                "class": "yes",
-                "hit": 2,
-                "miss": 1,
-                "distribution": [1, 2],
-            },
+            {"class": "no", "hit": 3, "miss": 1},
+            {"class": "yes", "hit": 2, "miss": 1, "distribution": [1, 2]},
         ],
     },
     "requirement": {"k": 3},

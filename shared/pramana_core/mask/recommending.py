@@ -4,14 +4,13 @@ The match is his: linear relationships are kept by EGADP, monotonic ones by the 
 others by NMEGADP. Two things decide: how the confidential columns X depend on S, and how they
 depend on each other given S. NMEGADP keeps any E(X|S), but of what S does not tell only the
 covariance (or, in its copula form, rank dependence): a relationship among the confidential columns
-that is neither, or that changes with S, is kept by no method here. Nor is a spread that depends on
-S: what lies beyond E(X|S) is drawn alike for all. `lost` then says so.
+that is neither, or that changes with S, is kept by no method here, and `lost` then says so. Nor is
+a spread that depends on S: what lies beyond E(X|S) is drawn alike for all.
 
 Also here:
 
 * What kind of dependence there is between columns: none, linear, monotonic, or neither.
 * Predictions of each record by a fit without it: by lines, by monotonic curves, by any curve.
-* Whether a column's spread around its expectation depends on S, which masking does not keep.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy import optimize, stats
+from scipy import optimize
 
 from pramana_core.kernel_regression.fitting import fit_kernel
 from pramana_core.kernel_regression.options import KernelOptions
@@ -298,59 +297,6 @@ def scores_of(values: Floats) -> Floats:
     return normal_scores(values) if values.shape[1] else values
 
 
-# Whether a column's spread around its expectation depends on S, which masking does not keep.
-#
-# The test is that of Breusch and Pagan in Koenker's form (1981), of n R2 of squared residuals on S.
-# In the place of squares stand normal scores of the residuals' sizes, so that heavy tails raise no
-# alarm, and S has squares, so that a spread that is largest in the middle is seen.
-
-FALSE_ALARM = 0.001
-"""How often a spread that is the same everywhere is said to depend on S, for each column of X."""
-
-
-@dataclass(frozen=True)
-class Spread:
-    """How much the size of a column's residuals depends on S.
-
-    Attributes:
-        about: which columns, such as "age, gender -> spread of debt".
-        share: of the variance of the sizes' normal scores, what S and its squares explain, in
-            sample.
-        p: the probability of such a share by chance, where the spread is the same everywhere.
-    """
-
-    about: str
-    share: float
-    p: float
-
-    @property
-    def varies(self) -> bool:
-        """Whether the dependence is neither chance nor too small to matter."""
-        return exceeds(FALSE_ALARM, self.p) and reaches(self.share, MATTERS)
-
-
-def spread(about: str, told: Features, target: Floats, rng: Randomness) -> Spread:
-    """Return how the spread of a column around its left-out kernel fit depends on S.
-
-    Args:
-        about: how the row is called.
-        told: S, of n records.
-        target: the column, n, in the scale in which its spread should be the same everywhere.
-        rng: draws landmarks.
-    """
-    size = np.abs(target - by_curves(told.matrix, target, rng))
-    scores = scores_of(size[:, None])[:, 0]
-    numbers = scores_of(told.ordered)
-    basis = basis_of(with_constant(np.column_stack([numbers, numbers**2, told.others])))
-    centred = scores - scores.mean()
-    total = float(centred @ centred)
-    freedom = basis.shape[1] - 1
-    if total <= 0 or freedom < 1:
-        return Spread(about, 0.0, 1.0)
-    share = float(np.sum((basis.T @ centred) ** 2)) / total
-    return Spread(about, share, float(stats.chi2.sf(len(target) * share, freedom)))
-
-
 RECORDS = 2000
 """Of larger tables, so many records are looked at."""
 
@@ -381,8 +327,6 @@ class Recommendation:
         sentence: the reason in words.
         alternatives: methods that keep the same and release true values, reordered.
         lost: sentences on what no method keeps.
-        spreads: for each column of X, whether its spread depends on S; in normal scores where the
-            method is of the copula, which keeps a spread that grows with the value.
     """
 
     method: str
@@ -391,7 +335,6 @@ class Recommendation:
     sentence: str
     alternatives: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
-    spreads: tuple[Spread, ...] = ()
 
     def __str__(self) -> str:
         """Return the method, why, and what is lost; the evidence is left to who asks for it."""
@@ -442,17 +385,9 @@ def recommend(
         if row.kind == "non-monotonic"
         or (row.kind == "monotonic" and method not in ("cgadp", "nmegadp-copula"))
     )
-    spreads = _spreads(given, told, method, rng)
-    lost += tuple(
-        f"How widely a column scatters differs with S ({row.about}: S explains {row.share:.0%} of"
-        " how far values lie from the curve); no method here keeps that, masked values scatter"
-        " alike everywhere."
-        for row in spreads
-        if row.varies
-    )
     shuffled = (SHUFFLED[method],) if method in SHUFFLED else ()
     sentence = _sentence(method, kind, evidence)
-    return Recommendation(method, kind, evidence, sentence, shuffled, lost, spreads)
+    return Recommendation(method, kind, evidence, sentence, shuffled, lost)
 
 
 def hardest(rows: tuple[Evidence, ...]) -> Kind:
@@ -558,19 +493,6 @@ def _given_s(
                 yield dependence(
                     f"{name} -> {other}{suffix}", alone, rest[:, second], rng, least=MATTERS_OF_REST
                 )
-
-
-def _spreads(given: Inputs, told: Features, method: str, rng: Randomness) -> tuple[Spread, ...]:
-    """Return whether columns' spreads depend on S, in the scale in which a method draws them."""
-    if not told.matrix.shape[1]:
-        return ()
-    copula = method == "cgadp"
-    values, features = (scores_of(given.matrix), told.scored) if copula else (given.matrix, told)
-    names = ", ".join(given.s.names)
-    return tuple(
-        spread(f"{names} -> spread of {name}", features, values[:, place], rng)
-        for place, name in enumerate(given.x.names)
-    )
 
 
 def _sentence(method: str, kind: Kind, evidence: tuple[Evidence, ...]) -> str:

@@ -19,8 +19,8 @@ Also here:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Literal, Protocol
 
 import numpy as np
@@ -134,10 +134,6 @@ Absent = Literal["uniform", "marginal"]
 Misses = Literal["uniform", "marginal"]
 Spread = Literal["independent", "even"]
 
-Quantiles = Sequence[float] | Callable[[Floats], Floats]
-"""A distribution of numbers: its quantiles at evenly spaced probabilities from 0 to 1, or the
-function that gives the quantiles at probabilities, vectorized."""
-
 
 @dataclass(frozen=True)
 class GenerationOptions:
@@ -157,7 +153,6 @@ class GenerationOptions:
         misses: which classes the misses of a path take, where its leaf tells only hit and miss:
             all others evenly (section 2.2), or by the tree's own estimate of the class's
             distribution ("marginal"). Where a leaf tells all counts, those decide.
-        quantiles: by attribute, a distribution that decides in place of `numeric` and `absent`.
         spread: whether the values of a path's records are "independent" of one another, or
             spread more "even"ly than chance does, with the same distribution for each record: the
             same number of pseudo-data then tells more of the tree.
@@ -173,7 +168,6 @@ class GenerationOptions:
     numeric: Numeric = "uniform"
     absent: Absent = "uniform"
     misses: Misses = "uniform"
-    quantiles: Mapping[str, Quantiles] = field(default_factory=dict)
     spread: Spread = "independent"
     shuffle: bool = True
 
@@ -230,8 +224,6 @@ def _single(number: float) -> Extent:
 
 Indices = npt.NDArray[np.intp]
 
-_TABULATED = np.linspace(0, 1, 1025)
-
 
 class ValueSampler(Protocol):
     """What gives the values of one attribute."""
@@ -253,9 +245,6 @@ def values_of(
         conditions: what each path asks of it; None where it does not.
         counts: how many records each path has.
         options: which values are drawn.
-
-    Raises:
-        OptionError: quantiles are given of categories, or are not those of a distribution.
     """
     distinct = list(dict.fromkeys(conditions))
     places = {condition: place for place, condition in enumerate(distinct)}
@@ -263,10 +252,6 @@ def values_of(
     weights = np.zeros(len(distinct))
     np.add.at(weights, of_path, counts)
     if isinstance(attribute, CategoricalAttribute):
-        if attribute.name in options.quantiles:
-            raise OptionError(
-                f"Quantiles are of numbers; {attribute.name!r} has categories.", where="quantiles"
-            )
         asked = [c if isinstance(c, Values) else None for c in distinct]
         return _categories(attribute, asked, of_path, weights, options)
     intervals = [c if isinstance(c, Interval) else None for c in distinct]
@@ -366,17 +351,13 @@ def _numbers(
     fixed = np.full(len(extents), np.nan)
     even = np.where(asked, options.numeric != "marginal", options.absent == "uniform")
     edges, curve = np.empty(0), np.empty(0)
-    if attribute.name in options.quantiles:
-        even[:] = False
-        edges, curve = _given(attribute.name, options.quantiles[attribute.name])
-    else:
-        if options.numeric == "end":
-            fixed[asked] = high[asked]
-        if options.numeric == "middle":
-            middle = least / 2 + high / 2
-            fixed[asked] = np.where(whole, np.floor(middle), middle)[asked]
-        if not even.all():
-            edges, curve = _estimated(attribute, low, high, whole == attribute.whole, weights)
+    if options.numeric == "end":
+        fixed[asked] = high[asked]
+    if options.numeric == "middle":
+        middle = least / 2 + high / 2
+        fixed[asked] = np.where(whole, np.floor(middle), middle)[asked]
+    if not even.all():
+        edges, curve = _estimated(attribute, low, high, whole == attribute.whole, weights)
     return _Numbers(attribute, of_path, low, high, least, whole, fixed, even, edges, curve)
 
 
@@ -395,21 +376,6 @@ def _estimated(
     starts, stops = np.searchsorted(edges, low[known]), np.searchsorted(edges, high[known])
     shares = cell_shares(edges, starts, stops, weights[known])
     return edges, np.concatenate([[0.0], np.cumsum(shares)])
-
-
-def _given(name: str, quantiles: Quantiles) -> tuple[Floats, Floats]:
-    """Return the quantiles of a distribution, and their probabilities."""
-    found = quantiles(_TABULATED) if callable(quantiles) else quantiles
-    edges = np.asarray(found, dtype=np.float64)
-    if edges.ndim != 1 or len(edges) < 2 or not np.all(np.isfinite(edges)):
-        raise OptionError(
-            f"The quantiles of {name!r} must be at least two finite numbers.", where="quantiles"
-        )
-    if np.any(np.diff(edges) < 0) or edges[0] == edges[-1]:
-        raise OptionError(
-            f"The quantiles of {name!r} must ascend, from a lower to a higher.", where="quantiles"
-        )
-    return edges, np.linspace(0, 1, len(edges))
 
 
 # The numbers from 0 to 1 that values are made of, one for each record and attribute.
@@ -586,7 +552,6 @@ def generate(
 
     Raises:
         ModelError: records are asked of a tree that counts none.
-        OptionError: quantiles do not fit the attributes.
     """
     options = options or GenerationOptions()
     at_once = max(pseudo_records(tree, options) + 1, 1)
@@ -615,7 +580,6 @@ def generate_chunks(
     options = options or GenerationOptions()
     if per_chunk < 1:
         raise OptionError(f"per_chunk must be at least 1, not {per_chunk}.", where="per_chunk")
-    _require_known(tree, options)
     return _made(tree, rng, options, per_chunk)
 
 
@@ -664,12 +628,3 @@ def _shuffled(records: int, rng: np.random.Generator) -> npt.NDArray[np.uint32]:
     order = np.arange(records, dtype=np.uint32)
     rng.shuffle(order)
     return order
-
-
-def _require_known(tree: SharedTree, options: GenerationOptions) -> None:
-    if unknown := sorted(set(options.quantiles) - set(tree.schema.names)):
-        raise OptionError(
-            f"Quantiles are given of {unknown}; the tree has the attributes"
-            f" {list(tree.schema.names)}.",
-            where="quantiles",
-        )

@@ -4,13 +4,10 @@ Why the whole tree is epsilon-differentially private for the replacement of one 
 of records is public, for replacing one leaves it as it is. Take adding or removing a record first:
 
 * A level. The nodes of a level part the records, so the record is in one of them and the choices at
-  all others stay as they are. At this one, by hits, the most frequent class of the part that it is
-  in has one record more or as many, and the other part is as it was: every question's score rises
-  by 0 or 1. With a weight of exp(a * score), each weight and their sum rise by factors between 1
-  and e^a, so no probability changes by more than e^a. By gini the score of its part changes from
-  S / n to (S + 2 m + 1) / (n + 1), m the records of its class there, n all of them and S the sum of
-  the classes' squared counts: by (2 m + 1 - S / n) / (n + 1), between -1 and 1, up for some
-  questions and down for others; so the weights are exp(a / 2 * score).
+  all others stay as they are. At this one, by gini, the score of its part changes from S / n to
+  (S + 2 m + 1) / (n + 1), m the records of its class there, n all of them and S the sum of the
+  classes' squared counts: by (2 m + 1 - S / n) / (n + 1), between -1 and 1, up for some questions
+  and down for others. With weights of exp(a / 2 * score) no probability changes by more than e^a.
 * The leaves. One count of one leaf changes by 1; noise of scale 1 / b on it gives a factor e^b.
 * Each level is chosen given those above it, so the factors multiply: d levels of a, and b.
 
@@ -19,8 +16,8 @@ level and epsilon_c for the counts, a = epsilon_l / 2 and b = epsilon_c / 2, and
 epsilon = d epsilon_l + epsilon_c. The questions that may be asked and where ways end depend on the
 schema and on the questions before alone: the ranges, categories and thresholds must be declared.
 
-The exponential mechanism for trees, by hits and by gini, is of Friedman and Schuster (2010), who
-bound a change of gini by 2; with the sum over parts as above it is 1.
+The exponential mechanism for trees by gini is of Friedman and Schuster (2010), who bound a change
+of gini by 2; with the sum over parts as above it is 1.
 
 Also here:
 
@@ -34,16 +31,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from numbers import Real
-from typing import Annotated, Literal, Protocol
+from dataclasses import dataclass
+from typing import Annotated, Protocol
 
 import numpy as np
 import numpy.typing as npt
 from annotated_types import Ge, Le
 
 from pramana_core.errors import EmptyTable, ModelError, OptionError
-from pramana_core.learn.common.options import InnerShare, require_effect, require_limits
+from pramana_core.learn.common.options import InnerShare, require_limits
 from pramana_core.mixed import CategoricalColumn, Floats, MixedTable
 from pramana_core.model_sharing.attributes import (
     Attribute,
@@ -133,17 +129,9 @@ class PrivateOptions:
         depth: how many questions each way has; None for as many as leave the counts of the leaves
             well above their noise (`depth_for`).
         splits: the share of epsilon that the choice of the questions takes; the counts take the
-            rest. It does nothing where the structure is random.
-        structure: "chosen" by the exponential mechanism; or "random", drawn without looking at the
-            records, so that all of epsilon is for the counts. Chosen is better wherever it was
-            measured: with epsilon 4 and a fifth of nursery, 85 % rightly against 53; of adult, 84
-            against 77. A random one is for comparisons.
-        quality: what a question is chosen by: "hits", how many records the most frequent classes of
-            its parts have; or "gini", the sum of their classes' squared counts over their records,
-            which has half the weight of hits and still is the better on car and adult.
+            rest.
         grid: into how many equal steps the declared range of a number is divided by the thresholds
             that may be asked for.
-        thresholds: public thresholds of some attributes, in place of the grid.
 
     Raises:
         OptionError: an option is out of its range.
@@ -151,28 +139,10 @@ class PrivateOptions:
 
     depth: Annotated[int, Ge(1), Le(DEEPEST)] | None = None
     splits: InnerShare = 0.5
-    structure: Literal["chosen", "random"] = "chosen"
-    quality: Literal["hits", "gini"] = "gini"
     grid: Annotated[int, Ge(2), Le(1000)] = 16
-    thresholds: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         require_limits(self)
-        chosen = ("chosen",)
-        require_effect(self, "structure", self.structure, splits=chosen, quality=chosen)
-        for name, values in self.thresholds.items():
-            if not values or not all(map(math.isfinite, values)):
-                raise OptionError(
-                    f"The thresholds of {name!r} must be finite numbers, at least one.", where=name
-                )
-
-
-@dataclass(frozen=True)
-class Spent:
-    """A part of epsilon, and what it was spent on."""
-
-    on: str
-    epsilon: float
 
 
 @dataclass(frozen=True)
@@ -183,13 +153,11 @@ class PrivateTree:
         tree: the tree, whose leaves have distributions; counts that noise made negative are 0.
         epsilon: replacing one record by any other changes the probability of no outcome by more
             than a factor e^epsilon.
-        spent: what epsilon was spent on; the parts add up to it.
         noised: the counts as they came out of the noise, leaves x classes; they may be negative.
     """
 
     tree: SharedTree
     epsilon: float
-    spent: tuple[Spent, ...]
     noised: Floats
 
 
@@ -229,8 +197,7 @@ def noised(tree: SharedTree, epsilon: float, noise: Noise) -> PrivateTree:
         )
     scale = 2 / epsilon
     drawn = np.array([[count + noise.laplace(scale) for count in row] for row in counts])
-    spent = (Spent("the counts of the leaves", epsilon),)
-    return PrivateTree(with_counts(tree, drawn), epsilon, spent, drawn)
+    return PrivateTree(with_counts(tree, drawn), epsilon, drawn)
 
 
 def count_records(tree: SharedTree, table: MixedTable, classes: npt.NDArray[np.intp]) -> SharedTree:
@@ -286,12 +253,9 @@ class Question:
     parts: tuple[Condition, Condition]
 
 
-def thresholds_of(attribute: NumericAttribute, options: PrivateOptions) -> tuple[float, ...]:
-    """Return the thresholds that may be asked for, ascending: declared, or equally far apart."""
-    declared = options.thresholds.get(attribute.name)
-    if declared is not None:
-        return tuple(sorted(set(declared)))
-    between = np.linspace(attribute.low, attribute.high, options.grid + 1)[1:-1]
+def thresholds_of(attribute: NumericAttribute, grid: int) -> tuple[float, ...]:
+    """Return the thresholds that may be asked for, ascending and equally far apart."""
+    between = np.linspace(attribute.low, attribute.high, grid + 1)[1:-1]
     if attribute.whole:
         between = np.floor(between)
     return tuple(
@@ -310,7 +274,7 @@ class Questions:
         schema: TreeSchema,
         records: MixedTable,
         classes: npt.NDArray[np.intp],
-        options: PrivateOptions,
+        grid: int,
     ) -> None:
         """Prepare the records' places in the grids.
 
@@ -318,9 +282,9 @@ class Questions:
             schema: the class and the attributes, declared.
             records: the attributes of n records, as `TreeSchema.read` returns them.
             classes: the class codes of the records, n.
-            options: the grids, and how good a question is.
+            grid: into how many steps ranges of numbers are divided.
         """
-        self._schema, self._classes, self._quality = schema, classes, options.quality
+        self._schema, self._classes = schema, classes
         self._thresholds: dict[str, tuple[float, ...]] = {}
         self._places: dict[str, npt.NDArray[np.intp]] = {}
         for attribute in schema.attributes:
@@ -328,7 +292,7 @@ class Questions:
             if isinstance(column, CategoricalColumn):
                 self._places[attribute.name] = column.codes.astype(np.intp)
             elif isinstance(attribute, NumericAttribute):
-                known = thresholds_of(attribute, options)
+                known = thresholds_of(attribute, grid)
                 self._thresholds[attribute.name] = known
                 self._places[attribute.name] = np.searchsorted(known, column.values, side="left")
 
@@ -361,7 +325,7 @@ class Questions:
         tables = {name: self._table(name, rows) for name in {q.attribute for q in questions}}
         whole = np.bincount(self._classes[rows], minlength=self._schema.classes)
         first = np.array([tables[q.attribute][self._row(q)] for q in questions])
-        return self._worth(first) + self._worth(whole - first)
+        return _worth(first) + _worth(whole - first)
 
     def _table(self, name: str, rows: npt.NDArray[np.intp]) -> Floats:
         """Return how many of some records have each place and class; of numbers, up to each."""
@@ -384,15 +348,6 @@ class Questions:
             return part.codes[0]
         return self._thresholds[question.attribute].index(part.up_to)
 
-    def _worth(self, counts: Floats) -> Floats:
-        """Return the worth of parts, questions x classes."""
-        if self._quality == "hits":
-            most: Floats = counts.max(axis=1)
-            return most
-        records = counts.sum(axis=1)
-        worth: Floats = np.square(counts).sum(axis=1) / np.maximum(records, 1)
-        return worth
-
     def rows_of(
         self, question: Question, rows: npt.NDArray[np.intp]
     ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
@@ -402,8 +357,11 @@ class Questions:
         return rows[first], rows[~first]
 
 
-_WORTH = {"hits": 2, "gini": 4}
-"""By what epsilon of a level is divided to weigh a score."""
+def _worth(counts: Floats) -> Floats:
+    """Return the worth of parts, questions x classes: their classes' squared counts (gini)."""
+    worth: Floats = np.square(counts).sum(axis=1) / np.maximum(counts.sum(axis=1), 1)
+    return worth
+
 
 _ABOVE_NOISE = 4
 """So many times the noise of all its counts a leaf has records, on average."""
@@ -438,7 +396,7 @@ def grow_private_tree(
         options: how it is grown; not chosen by looking at the records.
 
     Raises:
-        OptionError: epsilon is out of its range, or thresholds are of no numeric attribute.
+        OptionError: epsilon is out of its range.
         EmptyTable: there are no records.
         MissingColumn, TableError, UnknownCategory: see `TreeSchema.read`.
     """
@@ -447,30 +405,20 @@ def grow_private_tree(
     records = schema.read(table)
     if not records.records:
         raise EmptyTable("There are no records to learn a tree from.")
-    for name in options.thresholds:
-        if not isinstance(schema[name], NumericAttribute):
-            raise OptionError(
-                f"{name!r} has categories, no thresholds.", where=f"thresholds/{name}"
-            )
-    chosen = options.structure == "chosen"
-    for_counts = epsilon * (1 - options.splits) if chosen else epsilon
+    for_counts = epsilon * (1 - options.splits)
     depth = options.depth or depth_for(records.records, schema.classes, for_counts)
     per_level = (epsilon - for_counts) / depth
-    questions = Questions(schema, records, classes, options)
+    questions = Questions(schema, records, classes, options.grid)
     root = _Open(np.arange(records.records), {name: whole(schema, name) for name in schema.names})
     level = [root]
     for _ in range(depth):
         for node in level:
-            _ask(node, questions, noise, per_level / _WORTH[options.quality] if chosen else 0.0)
+            # A quarter: replacing a record is two changes, each of some scores up, of others down.
+            _ask(node, questions, noise, per_level / 4)
         level = [below for node in level for _, below in node.below]
     bare = SharedTree(schema, _node(root))
     counted = noised(count_records(bare, records, classes), for_counts, noise)
-    spent = tuple(
-        Spent(f"the questions of level {number}", per_level) for number in range(1, depth + 1)
-    )
-    return PrivateTree(
-        counted.tree, epsilon, (spent if chosen else ()) + counted.spent, counted.noised
-    )
+    return PrivateTree(counted.tree, epsilon, counted.noised)
 
 
 def depth_for(records: int, classes: int, epsilon: float) -> int:
@@ -487,9 +435,7 @@ def _ask(node: _Open, questions: Questions, noise: Noise, epsilon: float) -> Non
     asked = questions.at(node.box)
     if not asked:
         return
-    # What is drawn without looking at the records does not even see their scores.
-    scores = questions.scores(asked, node.rows) if epsilon > 0 else np.zeros(len(asked))
-    question = asked[noise.choose(scores, epsilon)]
+    question = asked[noise.choose(questions.scores(asked, node.rows), epsilon)]
     name = question.attribute
     node.attribute = name
     node.below = tuple(

@@ -10,8 +10,9 @@ import pytest
 
 from tests.miner_service.conftest import assert_problem
 from tests.miner_service.sharing import (
-    PATHS,
+    NODES,
     body,
+    chain,
     changed_attributes,
     model,
     private,
@@ -24,9 +25,16 @@ RELEASES = "/v1/studies/s/releases"
 
 
 def changed(number: int, **more: Any) -> list[dict[str, Any]]:
-    paths = copy.deepcopy(PATHS)
-    paths[number] |= more
-    return paths
+    nodes = copy.deepcopy(NODES)
+    nodes[number] |= more
+    return nodes
+
+
+def cut_at(number: float) -> dict[str, Any]:
+    """Return a tree whose first part goes to another age than where the second begins."""
+    nodes = copy.deepcopy(NODES)
+    nodes[0]["parts"][0]["up_to"] = number
+    return tree(nodes)
 
 
 def test_a_tree_is_announced_sealed_and_listed(miner):
@@ -42,7 +50,7 @@ def test_a_tree_is_announced_sealed_and_listed(miner):
     release = analyst.get(path)
     assert release["kind"] == "knowledge-model"
     assert (release["records"], release["parts"], release["parts_received"]) == (0, 0, [])
-    assert release["model"]["tree"]["paths"][0]["class"] == "no"
+    assert release["model"]["tree"]["nodes"][1]["class"] == "no"
     assert release["consistency"]["state"] == "not-examined"
     assert not {"plan", "table", "plan_digest"} & set(release)
     assert analyst.get(RELEASES)["items"] == [release]
@@ -62,39 +70,36 @@ def test_what_is_interrupted_between_announcing_and_sealing_goes_on(start):
     third = start()
     north.client = third.client
     assert north.get(path)["state"] == "sealed"
-    assert north.get(path)["model"]["tree"]["paths"]
+    assert north.get(path)["model"]["tree"]["nodes"]
 
 
 BAD = {
-    "negative": (tree(changed(0, hit=-1)), "request-invalid", "hit"),
-    "more misses than the class can have": (tree(changed(0, hit=1, miss=79)), "model-invalid", "1"),
+    "negative": (tree(changed(1, hit=-1)), "request-invalid", "hit"),
+    "more misses than the class can have": (
+        tree(changed(1, hit=1, miss=79)),
+        "model-invalid",
+        "leaf",
+    ),
     "counts that disagree": (
-        tree(changed(0, distribution=[60, 0, 0])),
+        tree(changed(1, distribution=[60, 0, 0])),
         "model-invalid",
-        "path 1",
+        "leaf",
     ),
-    "overlap": (
-        tree(changed(0, conditions=[{"attribute": "age", "above": None, "up_to": 50}])),
-        "model-invalid",
-        "paths",
-    ),
-    "a gap": (
-        tree(changed(0, conditions=[{"attribute": "age", "above": None, "up_to": 30}])),
-        "model-invalid",
-        "paths",
-    ),
+    "overlap": (cut_at(50), "model-invalid", "age"),
+    "a gap": (cut_at(30), "model-invalid", "age"),
     "no attribute": (
-        tree(changed(0, conditions=[{"attribute": "shoes", "above": None, "up_to": 40}])),
+        tree(changed(0, parts=[{"attribute": "shoes", "above": None, "up_to": 40}] * 2)),
         "model-invalid",
         "shoes",
     ),
     "no category": (
-        tree(changed(1, conditions=[{"attribute": "job", "values": ["pope"]}])),
+        tree(changed(2, parts=[{"attribute": "job", "values": ["pope"]}] * 2)),
         "model-invalid",
         "job",
     ),
-    "no class": (tree(changed(0, **{"class": "dead"})), "model-invalid", "Path 1"),
-    "no paths": (tree([]), "request-invalid", "paths"),
+    "no class": (tree(changed(3, **{"class": "dead"})), "model-invalid", "class"),
+    "no tree": (tree(changed(2, children=[3, 3])), "model-invalid", "tree"),
+    "no nodes": (tree([]), "request-invalid", "nodes"),
     "a range of nothing": (
         tree(attributes=[{"name": "age", "type": "numeric", "low": 9, "high": 1}]),
         "domain-invalid",
@@ -150,10 +155,10 @@ def test_what_is_promised_must_hold(asked, told: dict[str, Any], code: str):
 def test_numbers_that_json_has_not_are_refused(asked, number: str):
     _, _, north = asked
     told = '{"name": "t", "kind": "knowledge-model", "digest": "' + "0" * 64 + '", "model": '
-    paths = '[{"conditions": [], "class": "no", "miss": 0, "hit": ' + number + "}]"
+    nodes = '[{"class": "no", "miss": 0, "hit": ' + number + "}]"
     inner = '{"protection": [], "tree": {"target": {"name": "i", "categories": ["no"]},'
-    inner += '"attributes": [{"name": "a", "type": "numeric", "low": 0, "high": 1}], "paths": '
-    text = told + inner + paths + "}}}"
+    inner += '"attributes": [{"name": "a", "type": "numeric", "low": 0, "high": 1}], "nodes": '
+    text = told + inner + nodes + "}}}"
     answer = north("POST", RELEASES, content=text, headers={"Content-Type": "application/json"})
     assert_problem(answer, 422, "request-invalid")
 
@@ -166,19 +171,8 @@ def test_depth_bombs_are_refused(miner):
     deep = '{"a":' * 100_000
     answer = north("POST", RELEASES, content=deep, headers={"Content-Type": "application/json"})
     assert_problem(answer, 422, "request-invalid")
-    paths, low = [], [None, None]
-    for number in range(2_000):
-        asked = number % 2
-        conditions = [{"attribute": "ab"[asked], "above": low[asked], "up_to": number + 1}]
-        other = 1 - asked
-        if low[other] is not None:
-            conditions.append({"attribute": "ab"[other], "above": low[other], "up_to": None})
-        paths.append({"conditions": conditions, "class": "no", "hit": 1, "miss": 0})
-        low[asked] = number + 1
-    last = [{"attribute": "ab"[k], "above": low[k], "up_to": None} for k in range(2)]
-    paths.append({"conditions": last, "class": "no", "hit": 1, "miss": 0})
     numbers = [{"name": n, "type": "numeric", "low": 0, "high": 9_999} for n in "ab"]
-    bomb = model(tree(paths, attributes=numbers), requirement=None)
+    bomb = model(tree(chain(2_000), attributes=numbers), requirement=None)
     assert_problem(north("POST", RELEASES, json=raw(bomb)), 413, "limit-exceeded")
 
 
@@ -269,11 +263,11 @@ def test_private_trees_count_with_their_epsilon(miner):
     assert spent["budget"]["left_for_columns"] == pytest.approx(
         dict.fromkeys(("age", "job", "debt", "ill"), 1.5)
     )
-    other = private(1.0, tree(changed(0, hit=61)))
+    other = private(1.0, tree(changed(1, hit=61)))
     share(west, "b", other, "two")
     assert west.get("/v1/studies/b/privacy")["record"]["determined"]["epsilon"] == pytest.approx(2)
     before = miner.snapshot()
-    third = body(private(1.0, tree(changed(0, hit=62))), "three")
+    third = body(private(1.0, tree(changed(1, hit=62))), "three")
     assert_problem(west("POST", "/v1/studies/b/releases", json=third), 409, "budget-exceeded")
     assert miner.snapshot() == before
     # Withdrawing gives nothing back: the tree was told when it was announced.
@@ -289,17 +283,6 @@ def test_names_that_steer_what_shows_them_are_refused(miner, name: str):
     answer = north("POST", RELEASES, json=raw(model(changed_attributes(debt=name))))
     assert_problem(answer, 422, "request-invalid", "control characters")
     assert "at least 1 item" not in answer.text
-
-
-def test_what_paths_do_not_ask_for_is_not_laid_out(miner, monkeypatch):
-    """A hundred thousand pairs of a path and an attribute, none of them asked for."""
-    monkeypatch.setattr("pramana_core.model_sharing.paths.MOST_CELLS", 1_000)
-    miner.study("s")
-    north = miner.owner("s", "north")
-    names = [{"name": f"a{k}", "type": "numeric", "low": 0, "high": 1} for k in range(1000)]
-    paths = [{"conditions": [], "class": "no", "hit": 1, "miss": 0}] * 100
-    told = raw(model(tree(paths, attributes=names), requirement=None))
-    assert_problem(north("POST", RELEASES, json=told), 422, "model-invalid", "overlap")
 
 
 def test_a_tree_is_read_once_however_often_its_study_is_asked_about(miner, monkeypatch):

@@ -10,8 +10,11 @@ import numpy as np
 import pytest
 
 from miner_service.settings import Limits
+from pramana_core.mixed import read_mixed
+from pramana_core.wire.release_kinds import SharedTreeMessage
 from tests.miner_service.conftest import assert_problem, starting
 from tests.miner_service.sharing import (
+    chain,
     changed_attributes,
     grown,
     model,
@@ -118,18 +121,13 @@ def test_pseudo_data_are_read_back_by_pandas(miner):
     assert list(frame.columns) == ["age", "job", "debt", "ill"]
     assert frame["age"].between(0, 100).all()
     assert (frame["age"] % 1 == 0).all()
-    local = analyst.get(paths["north"])["model"]["tree"]["paths"]
-    for path in local:
-        rows = np.ones(len(frame), dtype=bool)
-        for asked in path["conditions"]:
-            column = frame[asked["attribute"]]
-            if "values" in asked:
-                rows &= column.isin(asked["values"]).to_numpy()
-            else:
-                rows &= (column > (asked["above"] if asked["above"] is not None else -1)).to_numpy()
-                rows &= (column <= (asked["up_to"] or 1e9)).to_numpy()
-        assert rows.sum() == path["hit"] + path["miss"]
-        assert (frame["ill"][rows] == path["class"]).sum() == path["hit"]
+    told = SharedTreeMessage.model_validate(analyst.get(paths["north"])["model"]).to_tree()
+    reached = told.leaf_of(read_mixed(frame.drop(columns="ill")))
+    for place, leaf in enumerate(told.leaves):
+        rows = reached == place
+        assert rows.sum() == leaf.records
+        label = told.schema.target.categories[leaf.label]
+        assert (frame["ill"][rows] == label).sum() == leaf.hit
     assert f"/v1/models/{found['id']}/pseudo-data" in str(analyst.get("/v1/dashboard"))
     # Of a tree that is gone nothing more is drawn; what was learned stays.
     owners["north"]("POST", f"{paths['north']}/withdraw")
@@ -234,18 +232,8 @@ def test_too_much_is_refused_before_it_is_drawn(start):
 
 def deep(number: int = 99) -> dict[str, Any]:
     """A tree of a chain of cuts, of two attributes in turn."""
-    paths, low = [], [0, 0]
-    for cut in range(1, number + 1):
-        here = cut % 2
-        asked = [{"attribute": "ab"[here], "above": low[here] or None, "up_to": cut}]
-        if low[1 - here]:
-            asked.append({"attribute": "ab"[1 - here], "above": low[1 - here], "up_to": None})
-        paths.append({"conditions": asked, "class": "no", "hit": 1, "miss": 0})
-        low[here] = cut
-    rest = [{"attribute": "ab"[k], "above": low[k], "up_to": None} for k in range(2)]
-    paths.append({"conditions": rest, "class": "yes", "hit": 1, "miss": 0})
     numbers = [{"name": n, "type": "numeric", "low": 0, "high": 100} for n in "ab"]
-    return model(tree(paths, attributes=numbers), requirement=None)
+    return model(tree(chain(number), attributes=numbers), requirement=None)
 
 
 @pytest.mark.slow
@@ -262,7 +250,7 @@ def test_classes_of_many_paths_are_counted_before_they_are_laid_out(miner):
     labels = [f"c{number}" for number in range(30_000)]
     names = [f"j{number}" for number in range(1_000)]
     job = {"name": "job", "type": "categorical", "categories": names}
-    told = tree([{"conditions": [], "class": "c0", "hit": 5, "miss": 0}], attributes=[job])
+    told = tree([{"class": "c0", "hit": 5, "miss": 0}], attributes=[job])
     told["target"]["categories"] = labels
     share(miner.owner("s", "north"), "s", model(told, requirement=None))
     for method in ("votes", "pgen"):
@@ -291,8 +279,8 @@ def test_a_tree_too_large_for_a_picture_has_a_page(miner, monkeypatch):
 def test_counts_beyond_all_that_is_drawn_are_refused(miner):
     """A tree may count what it likes; nobody has to draw it."""
     analyst = miner.study("s")
-    paths = [{"conditions": [], "class": "no", "hit": 4e9, "miss": 0}]
-    share(miner.owner("s", "north"), "s", model(tree(paths), requirement=None))
+    nodes = [{"class": "no", "hit": 4e9, "miss": 0}]
+    share(miner.owner("s", "north"), "s", model(tree(nodes), requirement=None))
     assert_problem(ask(analyst), 413, "limit-exceeded", "pseudo")
     assert learned(analyst, pseudo_records=50, method="pgen", model="naive-bayes")
 

@@ -100,7 +100,7 @@ def test_the_message_is_what_a_miner_takes(shared: pm.SharedModel):
     tree = SharedTreeMessage.model_validate(message).require_promised()
     assert tree == shared.tree
     assert message["requirement"]["k"] == 20
-    assert all(path["distribution"] is None for path in message["tree"]["paths"])
+    assert all(node.get("distribution") is None for node in message["tree"]["nodes"])
     assert any("subtract" in sentence for sentence in message["protection"])
 
 

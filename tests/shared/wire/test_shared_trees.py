@@ -23,7 +23,7 @@ def read(told: dict[str, Any]) -> SharedTreeMessage:
 def test_the_digest_is_that_of_what_is_told_but_the_owners_words():
     message = read(model())
     written = json.loads(message.canonical_json())
-    assert written["tree"]["paths"][0]["class"] == "no"
+    assert written["tree"]["nodes"][1]["class"] == "no"
     assert SharedTreeMessage.model_validate(written) == message
     told = {key: value for key, value in written.items() if key != "protection"}
     text = json.dumps(told, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
@@ -85,23 +85,23 @@ def test_a_release_of_records_must_have_some():
 
 def test_a_promise_is_checked_on_what_is_told():
     """Misses all of one class: hit and miss alone cannot see it, the distribution does."""
-    paths = [{"conditions": [], "class": "no", "hit": 10, "miss": 6, "distribution": [10, 6, 0]}]
+    nodes = [{"class": "no", "hit": 10, "miss": 6, "distribution": [10, 6, 0]}]
     lenient, exact = ({"c": 5, "l": 3, "exact": way} for way in (False, True))
-    read(model(tree(paths), requirement=lenient)).require_promised()
+    read(model(tree(nodes), requirement=lenient)).require_promised()
     with pytest.raises(ModelError, match="1 of 1 paths"):
-        read(model(tree(paths), requirement=exact)).require_promised()
+        read(model(tree(nodes), requirement=exact)).require_promised()
 
 
 def test_records_are_those_that_the_paths_count():
     """Merged in proportion, counts may lack what was cut; counted ones may not."""
-    paths = [{"conditions": [], "class": "no", "hit": 10, "miss": 6}]
+    nodes = [{"class": "no", "hit": 10, "miss": 6}]
     for counts, records in (("exact", 16), ("exact", None), ("propagated", 17)):
         told = {"counts": counts, "records": records, "requirement": None}
-        read(model(tree(paths), **told)).require_promised()
+        read(model(tree(nodes), **told)).require_promised()
     for counts, records in (("exact", 15), ("exact", 17), ("propagated", 15)):
         told = {"counts": counts, "records": records, "requirement": None}
         with pytest.raises(ModelError, match="count 16 records"):
-            read(model(tree(paths), **told)).require_promised()
+            read(model(tree(nodes), **told)).require_promised()
 
 
 def test_the_options_of_a_job_are_those_of_the_library():

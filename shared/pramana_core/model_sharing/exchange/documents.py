@@ -1,16 +1,13 @@
 """Shared trees and global models as JSON: plain data, written without loss and read back equal.
 
-A shared tree is its paths, as section 2.1 has them, with labels in place of codes. Whoever sends
-such a document is not believed. The forms below hold its shape and its sizes;
+A tree is the list of its nodes, each before its children, with labels in place of codes. Whoever
+sends such a document is not believed. The forms below hold its shape and its sizes;
 `TreeDocument.to_tree` checks the rest: that labels are known, that counts agree with each other,
-and that the paths are those of one tree.
+and that the nodes form one tree whose splits leave nothing out.
 
 Also here:
 
 * The JSON of a schema and of conditions, with labels in place of codes.
-* A tree as the list of its nodes, each before its children: the short form, for global models. It
-  comes back as it was; of a forest, paths would be many times as long. What an owner releases is
-  `TreeDocument`.
 """
 
 from __future__ import annotations
@@ -54,7 +51,6 @@ from pramana_core.model_sharing.global_models.model import (
     TreeModel,
 )
 from pramana_core.model_sharing.global_models.votes import VoteOptions, VotesModel, Weights
-from pramana_core.model_sharing.paths import MOST_PATHS, tree_of
 from pramana_core.model_sharing.tree import (
     MOST_DEPTH,
     ROUNDING,
@@ -62,11 +58,9 @@ from pramana_core.model_sharing.tree import (
     Interval,
     Leaf,
     Node,
-    Path,
     SharedTree,
     Split,
     Values,
-    whole,
 )
 
 __all__ = ["CategoricalDocument", "TreeDocument", "read_tree_json", "write_tree_json"]
@@ -285,9 +279,11 @@ def condition_of(
     return Values(tuple(places))
 
 
-MOST_CONDITIONS = 500_000
+MOST_PATHS = 100_000
+"""A released tree has no more leaves."""
+
 MOST_VALUES = 2_000_000
-"""The categories that all conditions of a tree name, together."""
+"""The categories that all conditions of a released tree name, together."""
 
 LONGEST_TEXT = 32 << 20
 """The most bytes of a tree as JSON text."""
@@ -296,8 +292,11 @@ LONGEST_TEXT = 32 << 20
 Distribution = Annotated[tuple[Count, ...], Field(strict=False, max_length=CATEGORIES)] | None
 
 
-class PathDocument(DocumentPart):
-    """A path: its conditions, its class, and how many records are of it and of other classes.
+MOST_NODES = 1_000_000
+
+
+class LeafDocument(DocumentPart):
+    """A leaf: its class, and how many records are of it and of other classes.
 
     `distribution`, where it is told, has the counts of all classes in the order of the target's
     categories.
@@ -305,34 +304,48 @@ class PathDocument(DocumentPart):
 
     model_config = ConfigDict(serialize_by_alias=True)
 
-    conditions: Annotated[tuple[ConditionDocument, ...], Field(strict=False, max_length=VARIABLES)]
     label: Label = Field(alias="class")
     hit: Count
     miss: Count
     distribution: Distribution = None
 
 
-class TreeDocument(SchemaDocument):
-    """A shared tree as its paths."""
+class SplitDocument(DocumentPart):
+    """A split: the condition of each part, and at which place of the list its node is."""
 
-    paths: Annotated[
-        tuple[PathDocument, ...], Field(strict=False, min_length=1, max_length=MOST_PATHS)
+    parts: Annotated[
+        tuple[ConditionDocument, ...], Field(strict=False, min_length=2, max_length=CATEGORIES)
     ]
+    children: Annotated[tuple[int, ...], Field(strict=False, max_length=CATEGORIES)]
+
+
+NodeDocument = LeafDocument | SplitDocument
+Nodes = Annotated[
+    tuple[NodeDocument, ...], Field(strict=False, min_length=1, max_length=MOST_NODES)
+]
+
+
+class TreeDocument(SchemaDocument):
+    """A shared tree: the class, the attributes and the nodes."""
+
+    nodes: Annotated[
+        tuple[NodeDocument, ...], Field(strict=False, min_length=1, max_length=2 * MOST_PATHS)
+    ]
+
+    @property
+    def leaves(self) -> list[LeafDocument]:
+        """The leaves, one for each path."""
+        return [node for node in self.nodes if isinstance(node, LeafDocument)]
 
     @classmethod
     def of(cls, tree: SharedTree) -> TreeDocument:
-        """Return the document of a tree; conditions that always hold are left out.
+        """Return the document of a tree.
 
         Raises:
             ModelError: a name is too long, or the tree has too many paths, to be released.
         """
-        schema = tree.schema
-        document = {
-            **schema_json(schema),
-            "paths": [_path_json(schema, path) for path in tree.paths()],
-        }
         try:
-            return cls.model_validate(document)
+            return cls.model_validate({**schema_json(tree.schema), "nodes": tree_nodes(tree)})
         except ValueError:
             raise ModelError(
                 "The tree is too large, or has names that are too long or not plain text, to be"
@@ -343,28 +356,28 @@ class TreeDocument(SchemaDocument):
     def to_tree(self, *, noised: bool = False) -> SharedTree:
         """Return the tree, once all that can be wrong with it was checked.
 
-        Its nodes are found anew from the paths, so that its leaves may be in another order.
-
         Args:
-            noised: whether the counts have noise, so that a path's class need not be that of most
+            noised: whether the counts have noise, so that a leaf's class need not be that of most
                 of its records.
 
         Raises:
             DomainError: an attribute cannot be, or a name is there twice.
-            ModelError: a path names what the schema does not have, its counts do not agree, or
-                the paths are not those of one tree.
-            LimitExceeded: there are more conditions than `MOST_CONDITIONS`, or it is too deep.
+            ModelError: a node names what the schema does not have, counts do not agree, or the
+                nodes do not form one tree.
+            LimitExceeded: the conditions name more than `MOST_VALUES`, or it is too deep.
         """
         _require_small(self)
         schema = self.tree_schema()
-        codes = codes_of(schema)
-        paths = [
-            Path(
-                _conditions(schema, codes, path, number), _leaf(schema, codes, path, number, noised)
-            )
-            for number, path in enumerate(self.paths, 1)
-        ]
-        return tree_of(schema, paths)
+        tree = tree_of_nodes(schema, codes_of(schema), self.nodes, "nodes")
+        for leaf in () if noised else tree.leaves:
+            rarer = leaf.hit * (schema.classes - 1) < (1 - ROUNDING) * leaf.miss
+            if leaf.distribution is None and rarer:
+                raise ModelError(
+                    "The class of a leaf is not that of most of its records.",
+                    where="nodes",
+                    remedy="Give the class that has the largest count.",
+                )
+        return tree
 
 
 def write_tree_json(tree: SharedTree) -> str:
@@ -397,110 +410,21 @@ def require_length(text: str | bytes) -> None:
         )
 
 
-def _path_json(schema: TreeSchema, path: Path) -> dict[str, Any]:
-    leaf = path.leaf
-    return {
-        "conditions": [
-            condition_json(schema[name], path.conditions[name])
-            for name in path.conditions
-            if path.conditions[name] != whole(schema, name)
-        ],
-        "class": schema.target.categories[leaf.label],
-        "hit": float(leaf.hit),
-        "miss": float(leaf.miss),
-        "distribution": None
-        if leaf.distribution is None
-        else tuple(float(count) for count in leaf.distribution),
-    }
-
-
 def _require_small(document: TreeDocument) -> None:
-    asked = [condition for path in document.paths for condition in path.conditions]
-    named = sum(len(c.values) for c in asked if isinstance(c, ValuesDocument))
-    if len(asked) > MOST_CONDITIONS or named > MOST_VALUES:
+    parts = [
+        part for node in document.nodes if isinstance(node, SplitDocument) for part in node.parts
+    ]
+    named = sum(len(part.values) for part in parts if isinstance(part, ValuesDocument))
+    if named > MOST_VALUES:
         raise LimitExceeded(
-            f"The paths have {len(asked):,} conditions that name {named:,} categories; at most"
-            f" {MOST_CONDITIONS:,} and {MOST_VALUES:,} are taken.",
-            where="paths",
+            f"The splits name {named:,} categories; at most {MOST_VALUES:,} are taken.",
+            where="nodes",
             remedy="Release a smaller tree.",
         )
-    if sum(path.hit + path.miss for path in document.paths) > MOST_COUNTED:
+    if sum(leaf.hit + leaf.miss for leaf in document.leaves) > MOST_COUNTED:
         raise ModelError(
-            f"The paths count more than {MOST_COUNTED:,.0f} records together.", where="paths"
+            f"The leaves count more than {MOST_COUNTED:,.0f} records together.", where="nodes"
         )
-
-
-def _conditions(
-    schema: TreeSchema, codes: Codes, path: PathDocument, number: int
-) -> dict[str, Condition]:
-    found: dict[str, Condition] = {}
-    for asked in path.conditions:
-        if asked.attribute in found:
-            raise ModelError(
-                f"Path {number} has two conditions on {asked.attribute!r}.", where=f"paths/{number}"
-            )
-        found[asked.attribute] = condition_of(
-            schema, codes, asked, f"Path {number}", f"paths/{number}"
-        )
-    return found
-
-
-def _leaf(schema: TreeSchema, codes: Codes, path: PathDocument, number: int, noised: bool) -> Leaf:
-    where = f"paths/{number}"
-    label = codes[schema.target.name].get(path.label)
-    if label is None:
-        raise ModelError(f"Path {number} has a class that is not listed.", where=where)
-    hit, miss, counts = float(path.hit), float(path.miss), path.distribution
-    if counts is not None and len(counts) != schema.classes:
-        raise ModelError(
-            f"Path {number} counts {len(counts)} classes; there are {schema.classes}.", where=where
-        )
-    rarer = counts is None and hit * (schema.classes - 1) < (1 - ROUNDING) * miss
-    if rarer and not noised:
-        raise ModelError(
-            f"The class of path {number} is not that of most of its records.",
-            where=where,
-            remedy="Give the class that has the largest count.",
-        )
-    try:
-        return Leaf(label, hit, miss, None if counts is None else tuple(map(float, counts)))
-    except ModelError:
-        raise ModelError(
-            f"The counts of path {number} do not agree: `hit` must be the count of its class in"
-            " `distribution`, none larger, and `miss` the sum of the others.",
-            where=where,
-        ) from None
-
-
-# A tree as the list of its nodes, each before its children: the short form, for global models.
-
-MOST_NODES = 1_000_000
-
-
-class LeafDocument(DocumentPart):
-    """A leaf; see `PathDocument`."""
-
-    model_config = ConfigDict(serialize_by_alias=True)
-
-    label: Label = Field(alias="class")
-    hit: Count
-    miss: Count
-    distribution: Distribution = None
-
-
-class SplitDocument(DocumentPart):
-    """A split: the condition of each part, and at which place of the list its node is."""
-
-    parts: Annotated[
-        tuple[ConditionDocument, ...], Field(strict=False, min_length=2, max_length=CATEGORIES)
-    ]
-    children: Annotated[tuple[int, ...], Field(strict=False, max_length=CATEGORIES)]
-
-
-NodeDocument = LeafDocument | SplitDocument
-Nodes = Annotated[
-    tuple[NodeDocument, ...], Field(strict=False, min_length=1, max_length=MOST_NODES)
-]
 
 
 def tree_nodes(tree: SharedTree) -> list[dict[str, Any]]:
@@ -566,7 +490,7 @@ def tree_of_nodes(
     for place in range(len(nodes) - 1, -1, -1):
         node, here = nodes[place], f"{where}/{place}"
         if isinstance(node, LeafDocument):
-            made[place] = _released_leaf(schema, codes, node, here)
+            made[place] = _leaf(schema, codes, node, here)
             continue
         if min(node.children, default=0) <= place or len(node.children) != len(node.parts):
             raise ModelError(
@@ -586,13 +510,20 @@ def tree_of_nodes(
     return SharedTree(schema, made[0])
 
 
-def _released_leaf(schema: TreeSchema, codes: Codes, leaf: LeafDocument, where: str) -> Leaf:
+def _leaf(schema: TreeSchema, codes: Codes, leaf: LeafDocument, where: str) -> Leaf:
     label = codes[schema.target.name].get(leaf.label)
     if label is None:
         raise ModelError("A leaf has a class that is not listed.", where=where)
     counts = leaf.distribution
     known = None if counts is None else tuple(map(float, counts))
-    return Leaf(label, float(leaf.hit), float(leaf.miss), known)
+    try:
+        return Leaf(label, float(leaf.hit), float(leaf.miss), known)
+    except ModelError:
+        raise ModelError(
+            "The counts of a leaf do not agree: `hit` must be the count of its class in"
+            " `distribution`, none larger, and `miss` the sum of the others.",
+            where=where,
+        ) from None
 
 
 MOST_TREES = 1_000

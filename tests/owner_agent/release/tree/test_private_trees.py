@@ -88,7 +88,7 @@ def test_a_crash_between_drawing_and_sending_draws_nothing_anew(private, draws, 
     assert file.read_bytes() == before
     assert len(draws) == 1
     (manifest,) = sent(private)
-    assert json.loads(manifest)["model"]["tree"]["paths"] == json.loads(before)["paths"]
+    assert json.loads(manifest)["model"]["tree"]["nodes"] == json.loads(before)["nodes"]
 
 
 def test_a_crash_after_a_private_tree_was_drawn_shows_none(private, draws, monkeypatch, killed):
@@ -107,7 +107,7 @@ def test_a_crash_after_a_private_tree_was_drawn_shows_none(private, draws, monke
     (file,) = (private.state / FOLDER).iterdir()
     (manifest,) = sent(private)
     told = json.loads(manifest)["model"]["tree"]
-    assert told["paths"] == json.loads(file.read_bytes())["paths"]
+    assert told["nodes"] == json.loads(file.read_bytes())["nodes"]
 
 
 def test_a_tree_drawn_again_after_the_first_may_have_left_counts_again(private, draws, killed):
@@ -170,7 +170,7 @@ def test_thresholds_are_those_of_the_declared_grid(private):
         for end in (condition.above, condition.up_to)
         if math.isfinite(end)
     }
-    grid = thresholds_of(tree.schema["age"], PrivateOptions())
+    grid = thresholds_of(tree.schema["age"], PrivateOptions().grid)
     assert told <= {*grid, 0.0, 100.0}
 
 

@@ -43,9 +43,10 @@ def combine(*messages: Any, **options: Any) -> pm.CombinedTrees:
 
 
 def overlapping() -> dict[str, Any]:
-    """Return a message whose first path is there twice."""
+    """Return a message whose first split has the same part twice."""
     message = share().message
-    message["tree"]["paths"].append(message["tree"]["paths"][0])
+    parts = message["tree"]["nodes"][0]["parts"]
+    parts[1] = parts[0]
     return message
 
 
@@ -283,7 +284,7 @@ MISTAKES: Mistakes = {
             lambda: combine(share(), share(target="sex")),
             "class",
         ),
-        "a message whose paths overlap": (lambda: combine(overlapping()), "overlap"),
+        "a message whose parts overlap": (lambda: combine(overlapping()), "overlap"),
         "a message that does not keep its promise": (
             lambda: combine(broken()),
             "do not meet the requirement",

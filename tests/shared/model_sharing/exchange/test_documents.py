@@ -29,9 +29,7 @@ from tests.shared.model_sharing.exchange.drawn_trees import SCHEMA, SHARED_TREES
 @given(SHARED_TREES)
 def test_a_tree_comes_back_as_it_was(tree: SharedTree):
     back = read_tree_json(write_tree_json(tree))
-    assert back.schema == tree.schema
-    assert list(back.paths()) == list(tree.paths())
-    assert TreeDocument.of(back) == TreeDocument.of(tree)
+    assert back == tree
 
 
 class Envelope(BaseModel):
@@ -52,11 +50,11 @@ def test_it_is_a_part_of_a_message_read_either_way():
     assert Envelope.model_validate_json(text).tree.to_tree() == tree
     assert Envelope.model_validate(json.loads(text)).tree.to_tree() == tree
     schema = Envelope.model_json_schema()["$defs"]
-    assert schema["PathDocument"]["required"] == ["conditions", "class", "hit", "miss"]
+    assert schema["LeafDocument"]["required"] == ["class", "hit", "miss"]
 
 
 def document() -> dict[str, Any]:
-    """Two paths by size, the second parted by colour."""
+    """Two parts by size, the second parted by colour."""
     return {
         "target": {"name": "class", "categories": ["a", "b", "c"]},
         "attributes": [
@@ -68,20 +66,24 @@ def document() -> dict[str, Any]:
                 "taxonomy": [["warm"], ["cold"], ["cold"]],
             },
         ],
-        "paths": [
-            path([{"attribute": "size", "above": None, "up_to": 5}], "a", (6, 2)),
-            path([above_five(), values("red")], "b", (4, 1), [1, 4, 0]),
-            path([above_five(), values("green", "blue")], "c", (3, 0)),
+        "nodes": [
+            split({"attribute": "size", "above": None, "up_to": 5}, 1, above_five(), 2),
+            leaf("a", (6, 2)),
+            split(values("red"), 3, values("green", "blue"), 4),
+            leaf("b", (4, 1), [1, 4, 0]),
+            leaf("c", (3, 0)),
         ],
     }
 
 
-def path(
-    conditions: list[Any], label: str, counts: tuple[float, float], told: Any = None
-) -> dict[str, Any]:
+def split(first: Any, one: int, second: Any, other: int) -> dict[str, Any]:
+    return {"parts": [first, second], "children": [one, other]}
+
+
+def leaf(label: str, counts: tuple[float, float], told: Any = None) -> dict[str, Any]:
     hit, miss = counts
     more = {} if told is None else {"distribution": told}
-    return {"conditions": conditions, "class": label, "hit": hit, "miss": miss, **more}
+    return {"class": label, "hit": hit, "miss": miss, **more}
 
 
 def above_five() -> dict[str, Any]:
@@ -100,21 +102,24 @@ def test_the_document_of_these_tests_is_a_tree():
 
 SHAPES: dict[str, Callable[[dict[str, Any]], Any]] = {
     "unknown field": lambda d: d.update(code="import os"),
-    "unknown field of a path": lambda d: d["paths"][0].update(rows=[1]),
-    "label in place of class": lambda d: d["paths"][0].update(label=d["paths"][0].pop("class")),
-    "no paths": lambda d: d.update(paths=[]),
+    "unknown field of a leaf": lambda d: d["nodes"][1].update(rows=[1]),
+    "label in place of class": lambda d: d["nodes"][1].update(label=d["nodes"][1].pop("class")),
+    "no nodes": lambda d: d.update(nodes=[]),
+    "paths, as of earlier versions": lambda d: d.update(paths=d.pop("nodes")),
     "no attributes": lambda d: d.update(attributes=[]),
-    "negative hit": lambda d: d["paths"][0].update(hit=-1),
-    "negative miss": lambda d: d["paths"][0].update(miss=-0.5),
-    "hit as text": lambda d: d["paths"][0].update(hit="6"),
-    "hit as truth": lambda d: d["paths"][0].update(hit=True),
-    "too many records": lambda d: d["paths"][0].update(hit=1e12),
-    "negative in the distribution": lambda d: d["paths"][1].update(distribution=[2, 4, -1]),
-    "number beyond": lambda d: d["paths"][0]["conditions"][0].update(up_to=1e101),
+    "negative hit": lambda d: d["nodes"][1].update(hit=-1),
+    "negative miss": lambda d: d["nodes"][1].update(miss=-0.5),
+    "hit as text": lambda d: d["nodes"][1].update(hit="6"),
+    "hit as truth": lambda d: d["nodes"][1].update(hit=True),
+    "too many records": lambda d: d["nodes"][1].update(hit=1e12),
+    "negative in the distribution": lambda d: d["nodes"][3].update(distribution=[2, 4, -1]),
+    "number beyond": lambda d: d["nodes"][0]["parts"][0].update(up_to=1e101),
     "range beyond": lambda d: d["attributes"][0].update(high=1e300),
-    "interval without an end": lambda d: d["paths"][0]["conditions"][0].pop("above"),
-    "both kinds of condition": lambda d: d["paths"][0]["conditions"][0].update(values=["red"]),
-    "no values": lambda d: d["paths"][1]["conditions"][1].update(values=[]),
+    "interval without an end": lambda d: d["nodes"][0]["parts"][0].pop("above"),
+    "both kinds of condition": lambda d: d["nodes"][0]["parts"][0].update(values=["red"]),
+    "no values": lambda d: d["nodes"][2]["parts"][1].update(values=[]),
+    "one part": lambda d: d["nodes"][0].update(parts=d["nodes"][0]["parts"][:1]),
+    "child as text": lambda d: d["nodes"][0].update(children=["1", 2]),
     "empty name": lambda d: d["attributes"][0].update(name=""),
     "long name": lambda d: d["attributes"][0].update(name="x" * 257),
     "control characters": lambda d: d["attributes"][0].update(name="a\u001b[2Jb"),
@@ -132,73 +137,68 @@ def test_another_shape_is_refused(wrong: Callable[[dict[str, Any]], Any]):
 
 CONTENTS: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "unknown attribute": (
-        lambda d: d["paths"][1]["conditions"].append(values("x", attribute="price")),
-        "Path 2 asks for 'price'",
+        lambda d: d["nodes"][2].update(split(values("x", attribute="price"), 3, values("y"), 4)),
+        "nodes/2",
     ),
     "unknown category": (
-        lambda d: d["paths"][1]["conditions"][1].update(values=["violet"]),
-        "Path 2 asks for categories of 'colour'",
+        lambda d: d["nodes"][2]["parts"][1].update(values=["violet"]),
+        "nodes/2",
     ),
     "category twice": (
-        lambda d: d["paths"][1]["conditions"][1].update(values=["red", "red"]),
-        "Path 2",
-    ),
-    "interval of categories": (
-        lambda d: d["paths"][1]["conditions"][1].update(attribute="size"),
-        "Path 2",
+        lambda d: d["nodes"][2]["parts"][0].update(values=["red", "red"]),
+        "nodes/2",
     ),
     "categories of numbers": (
-        lambda d: d["paths"][2].update(
-            conditions=[{"attribute": "colour", "above": 1, "up_to": None}]
+        lambda d: d["nodes"][2]["parts"][0].update(attribute="size"),
+        "nodes/2",
+    ),
+    "interval of categories": (
+        lambda d: d["nodes"][0].update(
+            split({"attribute": "colour", "above": None, "up_to": 1}, 1,
+                  {"attribute": "colour", "above": 1, "up_to": None}, 2)
         ),
-        "Path 3",
+        "colour",
     ),
-    "attribute twice": (
-        lambda d: d["paths"][0]["conditions"].append({"attribute": "size", "above": 1, "up_to": 3}),
-        "Path 1 has two conditions on 'size'",
-    ),
-    "empty interval": (
-        lambda d: d["paths"][1]["conditions"][0].update(up_to=4),
-        "Path 2 has an interval of 'size'",
-    ),
+    "two attributes": (lambda d: d["nodes"][0]["parts"].__setitem__(1, values("red")), "nodes/0"),
+    "empty interval": (lambda d: d["nodes"][0]["parts"][1].update(up_to=4), "nodes/0"),
     "interval of everything": (
-        lambda d: d["paths"][0]["conditions"][0].update(up_to=None),
-        "Path 1 has an interval of 'size'",
+        lambda d: d["nodes"][0]["parts"][0].update(up_to=None),
+        "nodes/0",
     ),
-    "unknown class": (lambda d: d["paths"][2].update({"class": "d"}), "Path 3 has a class"),
-    "short distribution": (lambda d: d["paths"][1].update(distribution=[1, 4]), "Path 2 counts 2"),
-    "hit is not the count": (
-        lambda d: d["paths"][1].update(distribution=[2, 3, 0]),
-        "counts of path 2 do not agree",
-    ),
-    "miss is not the rest": (
-        lambda d: d["paths"][1].update(distribution=[2, 4, 0]),
-        "counts of path 2 do not agree",
-    ),
+    "unknown class": (lambda d: d["nodes"][4].update({"class": "d"}), "nodes/4"),
+    "short distribution": (lambda d: d["nodes"][3].update(distribution=[1, 4]), "leaf"),
+    "hit is not the count": (lambda d: d["nodes"][3].update(distribution=[2, 3, 0]), "nodes/3"),
+    "miss is not the rest": (lambda d: d["nodes"][3].update(distribution=[2, 4, 0]), "nodes/3"),
     "class of few, told": (
-        lambda d: d["paths"][1].update({"class": "a", "hit": 1, "miss": 4}),
-        "counts of path 2 do not agree",
+        lambda d: d["nodes"][3].update({"class": "a", "hit": 1, "miss": 4}),
+        "nodes/3",
     ),
-    "class of few, not told": (
-        lambda d: d["paths"][0].update(hit=1, miss=3),
-        "class of path 1 is not that of most",
+    "class of few, not told": (lambda d: d["nodes"][1].update(hit=1, miss=3), "nodes"),
+    "overlap": (lambda d: d["nodes"][0]["parts"][0].update(up_to=6), "size"),
+    "gap": (lambda d: d["nodes"][0]["parts"][0].update(up_to=4), "size"),
+    "a category left out": (lambda d: d["nodes"][2]["parts"][1].update(values=["blue"]), "colour"),
+    "a category at both": (
+        lambda d: d["nodes"][2]["parts"][1].update(values=["red", "green", "blue"]),
+        "colour",
     ),
-    "overlap": (
-        lambda d: d["paths"][0]["conditions"][0].update(up_to=6),
-        "[Pp]aths? .*(overlap|leave)",
+    "a node twice": (lambda d: d["nodes"][0].update(children=[1, 1]), "nodes"),
+    "a node of its own": (lambda d: d["nodes"][2].update(children=[2, 4]), "nodes"),
+    "a node missing": (lambda d: d["nodes"].pop(), "nodes"),
+    "a node before its parent": (
+        lambda d: (d["nodes"][0].update(children=[3, 2]), d["nodes"][2].update(children=[1, 4])),
+        "nodes/2",
     ),
-    "gap": (lambda d: d["paths"][0]["conditions"][0].update(up_to=4), "leave"),
-    "the same path twice": (lambda d: d["paths"].append(d["paths"][0]), "[Pp]aths? .*overlap"),
-    "a path missing": (lambda d: d["paths"].pop(), "leave"),
-}
+    "a child too few": (lambda d: d["nodes"][0].update(children=[1]), "nodes"),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize(("wrong", "said"), CONTENTS.values(), ids=CONTENTS.keys())
-def test_what_is_no_tree_is_refused_with_the_path(wrong: Callable[[Any], Any], said: str):
+@pytest.mark.parametrize(("wrong", "where"), CONTENTS.values(), ids=CONTENTS.keys())
+def test_what_is_no_tree_is_refused_with_the_node(wrong: Callable[[Any], Any], where: str):
     told = document()
     wrong(told)
-    with pytest.raises(ModelError, match=said):
+    with pytest.raises(ModelError) as refused:
         read_tree_json(json.dumps(told))
+    assert refused.value.where == where
 
 
 @pytest.mark.parametrize(
@@ -223,14 +223,14 @@ def test_schemas_that_cannot_be_are_refused(wrong: Callable[[Any], Any]):
 
 def test_noise_may_make_a_class_rare():
     told = document()
-    told["paths"][0].update(hit=1, miss=3)
+    told["nodes"][1].update(hit=1, miss=3)
     assert read_tree_json(json.dumps(told), noised=True).leaves[0] == Leaf(0, 1, 3)
 
 
 def test_rounded_sums_agree():
     told = document()
-    told["paths"][1].update(hit=0.3, miss=0.1 + 0.2, distribution=[0.1, 0.3, 0.2])
-    told["paths"][0].update(hit=1.1, miss=2.2)
+    told["nodes"][3].update(hit=0.3, miss=0.1 + 0.2, distribution=[0.1, 0.3, 0.2])
+    told["nodes"][1].update(hit=1.1, miss=2.2)
     assert read_tree_json(json.dumps(told)).leaves[1].hit == 0.3
 
 
@@ -262,30 +262,24 @@ def test_long_texts_are_refused_unread():
 
 
 @pytest.mark.slow
-def test_very_many_paths_are_refused():
+def test_very_many_nodes_are_refused():
     told = document()
-    one = json.dumps(path([], "a", (6, 2)))
-    told["paths"] = []
+    one = json.dumps(leaf("a", (6, 2)))
+    told["nodes"] = []
     head, tail = json.dumps(told).split("[]", 1)
-    for number, words in (
-        (100_001, "not a shared tree in JSON"),
-        (3_000, "others overlap"),
-    ):
-        with pytest.raises(InputError, match=words):
+    for number, error in ((200_001, InputError), (3_000, ModelError)):
+        with pytest.raises(error):
             read_tree_json(f"{head}[{','.join([one] * number)}]{tail}")
 
 
-def test_too_many_conditions_are_refused(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(documents, "MOST_CONDITIONS", 6_000)
+def test_too_many_categories_and_records_are_refused(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(documents, "MOST_VALUES", 2)
+    with pytest.raises(LimitExceeded, match="3 categories"):
+        TreeDocument.model_validate(document()).to_tree()
+    monkeypatch.undo()
     told = document()
-    told["attributes"] += [
-        {"name": f"n{k}", "type": "numeric", "low": 0, "high": 1} for k in range(60)
-    ]
-    every = [{"attribute": f"n{k}", "above": 0, "up_to": None} for k in range(60)]
-    told["paths"] = [path(every, "a", (1, 0))] * 101
-    with pytest.raises(LimitExceeded, match="6,060 conditions"):
-        TreeDocument.model_validate(told).to_tree()
-    told["paths"] = [path([], "a", (1e9, 0))] * 10
+    for place in (1, 3, 4):
+        told["nodes"][place] = leaf("a", (8e9, 0))
     with pytest.raises(ModelError, match="records together"):
         TreeDocument.model_validate(told).to_tree()
 
@@ -298,7 +292,7 @@ def test_names_that_are_too_long_are_not_written():
 
 def test_messages_name_no_value_of_a_hostile_document():
     told = document()
-    told["paths"][0]["hit"] = "<script>secret</script>"
+    told["nodes"][1]["hit"] = "<script>secret</script>"
     with pytest.raises(InputError) as caught:
         read_tree_json(json.dumps(told))
     assert "secret" not in str(caught.value)

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import optimize, stats
+from scipy import optimize
 
 from pramana_core.domain import Variable
-from pramana_core.errors import OptionError
 from pramana_core.mixed import CategoricalColumn, NumericColumn
 from pramana_core.model_sharing.attributes import CategoricalAttribute, NumericAttribute, TreeSchema
 from pramana_core.model_sharing.generating import (
@@ -81,50 +80,6 @@ def test_the_middle_and_the_end(numeric, attribute, found):
 def test_a_whole_middle_is_one_of_the_interval():
     drawn = values(WHOLE, Interval(40, 42), 5, numeric="middle")
     assert set(drawn.tolist()) == {41}
-
-
-def test_quantiles_are_cut_to_the_interval(assert_distribution):
-    """An exponential distribution, given by its quantiles, within an interval."""
-
-    def quantiles(p):
-        return -np.log1p(-np.minimum(p, 0.9999))
-
-    drawn = values(REAL, Interval(0.5, 2), 20_000, quantiles={"size": quantiles})
-    edges = np.linspace(0.5, 2, 7)
-    wanted = np.diff(stats.expon.cdf(edges))
-    wanted *= 20_000 / wanted.sum()
-    found = np.histogram(drawn, edges)[0]
-    assert_distribution(found, wanted)
-    with pytest.raises(AssertionError, match="chi-square"):
-        assert_distribution(found, np.full(6, 20_000 / 6))
-    table = values(REAL, Interval(0.5, 2), 500, quantiles={"size": [0, 1, 1, 1, 9]})
-    assert np.count_nonzero(table == 1) == pytest.approx(400, abs=60)
-
-
-def test_quantiles_without_weight_in_an_interval_are_uniform_there():
-    drawn = values(REAL, Interval(6, 8), 500, quantiles={"size": [0, 1, 2]})
-    assert ((drawn > 6) & (drawn <= 8)).all()
-    assert np.ptp(drawn) > 1.5
-
-
-@pytest.mark.parametrize(
-    ("quantiles", "told"),
-    [
-        ({"size": [1.0]}, "at least two finite numbers"),
-        ({"size": [0.0, math.nan]}, "at least two finite numbers"),
-        ({"size": [3.0, 2.0]}, "must ascend"),
-        ({"size": [2.0, 2.0]}, "must ascend"),
-        ({"weight": [0.0, 1.0]}, r"of \['weight'\]; the tree has"),
-        ({"colour": [0.0, 1.0]}, "has categories"),
-    ],
-)
-def test_quantiles_that_are_none_are_refused(quantiles, told):
-    schema = TreeSchema(
-        Variable("class", ("a", "b")), (REAL, CategoricalAttribute("colour", ("red", "blue")))
-    )
-    options = GenerationOptions(quantiles=quantiles)
-    with pytest.raises(OptionError, match=told):
-        generate(SharedTree(schema, Leaf(0, 5, 0)), np.random.default_rng(0), options)
 
 
 def test_absent_categories_follow_the_estimate(assert_distribution):
