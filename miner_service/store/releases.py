@@ -202,14 +202,6 @@ def parts_of_release(session: Session, identifier: str) -> Sequence[PartRow]:
     return session.scalars(query).all()
 
 
-def find_part(session: Session, identifier: str, number: int) -> PartRow:
-    """Return one part of a release. Raises NotFound."""
-    row = session.get(PartRow, (identifier, number))
-    if row is None:
-        raise no_such("part")
-    return row
-
-
 def create_release(
     session: Session,
     *,

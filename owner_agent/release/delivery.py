@@ -102,7 +102,8 @@ class Delivery:
                 # Again after a crash: it may have come before the audit log's line.
                 self._mark("sending")
                 self._prepared.mark_leaving()
-            known = [e.digest for e in self._ledger.entries() if e.left]
+            left, study = self._ledger.entries(), self._entry.study
+            known = [entry.digest for entry in left if entry.left and entry.study == study]
             manifest = self._prepared.manifest.model_copy(update={"builds_on": known})
             release = self._announced(manifest)
         self._require_same(release)

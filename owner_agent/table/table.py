@@ -298,8 +298,11 @@ def _header(path: Path) -> list[str]:
             return names
     except pa.ArrowInvalid as error:
         if "Empty CSV" in str(error):
+            with _opened(path) as file:
+                if b'"' in file.read(_START):  # It may open a cell that never ends.
+                    raise _unreadable(path) from None
             raise EmptyTable(
-                f"The table {path} is empty: it has not even a header.",
+                f"The table {path} is empty: no line of it is complete.",
                 where=str(path),
                 remedy="Check that the export was complete.",
             ) from None

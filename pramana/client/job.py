@@ -92,6 +92,8 @@ def spec_of(asked: Mapping[str, Any], renamed: Mapping[str, str] | None = None) 
         # The first step names the kind of job.
         field = str(fault["loc"][1]) if len(fault["loc"]) > 1 else "kind"
         where = next((own for own, wire in (renamed or {}).items() if wire == field), field)
+        if fault["type"] == "missing":
+            raise OptionError(f"{where} must be given.", where=where) from None
         wanted = _VERB.sub("", fault["msg"])
         raise OptionError(
             f"{where} must {wanted[:1].lower()}{wanted[1:]}, not {shown(fault['input'])}.",

@@ -29,7 +29,7 @@ def decoded(content: bytes) -> str:
         text = content.decode(encoding_of(content))
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        error.reason = f"line {line} is not in UTF-8"
+        error.reason = f"line {line} is not in {error.encoding.upper()}"
         raise
     return text.replace("\r\n", "\n").replace("\r", "\n")
 

@@ -9,6 +9,7 @@ import pytest
 
 from owner_agent.release import ledger as ledger_module
 from owner_agent.release import memory
+from owner_agent.release.client import Miner
 from owner_agent.release.composition import spent
 from owner_agent.release.ledger import Ledger
 from owner_agent.release.memory import begin_new_epoch, import_draw_key
@@ -306,3 +307,21 @@ def test_check_says_that_the_miner_was_not_asked(left, command):
     ended = command("check")
     assert ended.exit_code == 0
     assert "The miner was not asked: " in ended.out
+
+
+def test_a_miner_hears_of_the_releases_to_its_study_alone(left, table_text, monkeypatch):
+    ledger, sent = Ledger(left.state), []
+    (known,) = ledger.entries()
+    ledger.add(replace(known, study="elsewhere", content="0" * 64, digest="f" * 64, draws=()))
+    create = Miner.create_release
+
+    def noted(self, study, manifest):
+        sent.append(manifest.builds_on)
+        return create(self, study, manifest)
+
+    monkeypatch.setattr(Miner, "create_release", noted)
+    left.write(table=table_text(60))
+    _publish(left, accept_added_loss=True, accept_new_people=True, corrections="keep")
+    (named,) = sent
+    assert known.digest in named
+    assert "f" * 64 not in named

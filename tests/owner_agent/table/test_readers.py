@@ -168,3 +168,13 @@ def test_a_table_that_is_not_there_or_empty_is_said_to_be(tmp_path):
     (tmp_path / "t.csv").write_text("")
     with pytest.raises(EmptyTable):
         column_names(tmp_path / "t.csv")
+
+
+def test_a_quotation_mark_that_is_never_closed_is_no_empty_table(tmp_path):
+    (tmp_path / "t.csv").write_text('id,"a\n1,x\n2,y\n')
+    with pytest.raises(TableUnreadable) as raised:
+        column_names(tmp_path / "t.csv")
+    assert "quotation mark" in raised.value.remedy
+    (tmp_path / "t.csv").write_text("id,a")
+    with pytest.raises(EmptyTable):
+        column_names(tmp_path / "t.csv")

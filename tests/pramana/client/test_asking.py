@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import pramana as pm
-from pramana.client.job import job_of, learner_of, written
+from pramana.client.job import job_of, learner_of, spec_of, written
 from pramana_core.errors import OptionError, StructureError
 from pramana_core.wire.jobs import CountsSpec, JobCreate
 
@@ -79,3 +79,9 @@ def test_an_order_that_is_left_to_the_miner_is_sent_as_none(kind):
 def test_what_cannot_be_is_refused_before_the_miner_hears_of_it(learner, error, words):
     with pytest.raises(error, match=words):
         job_of(learner, COUNTS)
+
+
+def test_an_option_that_is_not_given_is_named():
+    with pytest.raises(OptionError, match="^minimum_support must be given") as raised:
+        spec_of({"kind": "association-rules"})
+    assert raised.value.where == "minimum_support"
