@@ -75,11 +75,18 @@ def publish(
     from owner_agent.cli.reading import measured, report_page, show_report
     from owner_agent.cli.releases_shown import show_lines
     from owner_agent.release.approval import Approval
+    from owner_agent.release.ledger import Ledger
     from owner_agent.release.publish import publish as publish_release
     from owner_agent.release.randomized import PreparedRecords
+    from owner_agent.report.losses import losses_of
     from owner_agent.report.page import show_warnings
     from owner_agent.report.plan_shown import found_wrong, outcome_lines, show_adopted
-    from owner_agent.report.report import others_apart, require_accepted, warnings
+    from owner_agent.report.report import (
+        others_apart,
+        require_accepted,
+        secrets_said,
+        warnings,
+    )
     from owner_agent.report.whole_study import outlook_of, show_study_briefly, study_json
     from owner_agent.site.planning import planned
     from owner_agent.site.site import load_site
@@ -116,7 +123,12 @@ def publish(
         print_json({**outcome.as_dict(), **study_json(forecast)})
     else:
         show_lines(console(), [*outcome_lines(outcome), *others_apart(opened)])
-    show_warnings(console(stderr=True), found_wrong(outcome))
+    # Whoever was asked has read this before; a script hears of the larger loss here.
+    entries = Ledger(opened.state).entries() if yes else ()
+    draws = (draw for entry in entries if entry.name == outcome.name for draw in entry.draws)
+    one_secret = {draw.column: draw.same_as for draw in draws if draw.same_as}
+    secrets = secrets_said(one_secret, losses_of(opened, plan, one_secret)) if one_secret else []
+    show_warnings(console(stderr=True), [*secrets, *found_wrong(outcome)])
 
 
 def _confirmed(site: Site, page: Path | None, show: Callable[[], object], *, json: bool) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
-_UNSEEN = r"[\p{Cf}\p{Cc}\x{034F}\x{FE00}-\x{FE0F}]"
+_UNSEEN = r"[\p{Cf}\p{Cc}\x{034F}\x{180B}-\x{180F}\x{FE00}-\x{FE0F}\x{E0100}-\x{E01EF}]"
 """Marks of format, control characters, and those that only choose how another one is drawn."""
 
 

@@ -190,9 +190,9 @@ def randomize(
         keys: the owner's keys.
         record_id: what identifies a record: the name of a column or of the index; a list of such
             names; or n ids, as an index, an array, a list, or a series with the frame's index. Ids
-            are text without spaces around it and in Unicode NFC. The number 7 and the text "7" are
-            one id, and so is 7.0, since tables with missing cells turn whole numbers to that.
-            Several columns are one id as a JSON list of texts.
+            are text in Unicode NFKC, without spaces around it and marks of format. The number 7 and
+            the text "7" are one id, and so is 7.0, since tables with missing cells turn whole
+            numbers to that. Several columns are one id as a JSON list of texts.
         study: the study the reports are for: letters, digits and `. _ -`, at most 64. From the
             reports of two studies nobody can tell which records are the same.
         reveals: public columns that may be reported although they give randomized ones away.

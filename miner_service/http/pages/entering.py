@@ -121,15 +121,18 @@ class Sessions:
         except (UnicodeError, ValueError, InvalidTag):
             return None
         token = payload.decode()[_NONCE:]
-        with suppress(NotReady):  # then no page can be read, and the problem is shown
+        try:
             with self._database.read() as session:
                 row = session.get(SessionRow, _hash(cookie))
-            if row is None or now >= min(row.seen + IDLE, row.began + timedelta(hours=HOURS)):
-                return None
-            if now - row.seen > _NOTED:
-                with self._database.write() as session:
-                    used = update(SessionRow).where(SessionRow.key == row.key)
-                    session.execute(used.values(seen=now))
+        except NotReady:
+            return None  # whether it has ended cannot be known
+        if row is None or now >= min(row.seen + IDLE, row.began + timedelta(hours=HOURS)):
+            return None
+        if now - row.seen > _NOTED:
+            used = update(SessionRow).where(SessionRow.key == row.key).values(seen=now)
+            # Where it cannot be noted, the session counts from its last note.
+            with suppress(NotReady), self._database.write() as session:
+                session.execute(used)
         return token
 
 

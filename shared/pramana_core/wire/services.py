@@ -35,6 +35,8 @@ def require_address(url: str, *, allow_insecure: bool, permission: str) -> None:
         raise ValueError("the address must hold a host and a path only")
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise ValueError(f"{url!r} is not an http or https address")
+    if parts.port == 0:  # a port beyond 65,535 raises here
+        raise ValueError(f"{url!r} names port 0, which nobody listens on")
     if parts.scheme == "http" and not is_loopback(url) and not allow_insecure:
         raise ValueError(
             f"{url!r} would carry the token unencrypted; use https, or {permission} if the network"

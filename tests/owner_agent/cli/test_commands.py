@@ -225,6 +225,15 @@ def test_the_losses_of_two_copies_add_before_anything_is_asked(bench, command, s
     assert f"epsilon {both:.4g}." in said
 
 
+@pytest.mark.parametrize("copied", [True, False])
+def test_a_script_that_asks_nobody_hears_of_two_copies(bench, command, site_text, copied):
+    if copied:
+        _with_copy(bench, site_text, HIDDEN)
+    ended = command("publish", "--yes", "--json")
+    assert ended.exit_code == 0
+    assert ("one secret" in " ".join(ended.err.split())) is copied
+
+
 def test_an_empty_ledger_says_so(bench, command):
     assert "Nothing has left this site." in command("ledger").out
 
