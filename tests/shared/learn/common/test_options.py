@@ -23,7 +23,6 @@ from pramana_core.learn.networks.structure import ParameterOptions, Scoring, Sea
 from pramana_core.model_sharing.generating import GenerationOptions
 from pramana_core.model_sharing.global_models.combining import CombineOptions
 from pramana_core.model_sharing.global_models.learning import GlobalOptions
-from pramana_core.model_sharing.private import PrivateOptions
 from pramana_core.regression.options import RegressionOptions
 
 
@@ -90,7 +89,6 @@ def test_every_option_refuses_what_is_of_no_type_of_its_own(kind: type) -> None:
         (lambda: Scoring("bic", alpha=2.0), "alpha"),
         (lambda: RegressionOptions(degree=3), "degree"),
         (lambda: RegressionOptions("polynomial", max_depth=3), "max_depth"),
-        (lambda: PrivateOptions(structure="random", splits=0.2), "splits"),
         (lambda: GenerationOptions(records=100, scale=2.0), "scale"),
         (lambda: CombineOptions("votes", model="forest"), "model"),
         (lambda: CombineOptions("pgen", labels="drawn"), "labels"),
