@@ -68,7 +68,6 @@ fuzz: $(STAMP) ## many generated requests to every endpoint in every role (CI se
 campaign: $(STAMP) ## what tests show in short, at length: 1,000 repetitions of each setting (docs/coverage.md)
 	$(BIN)/pytest -n auto --timeout 7200 -m campaign
 	$(BIN)/python -m benchmarks.coverage
-	PRAMANA_COVERAGE=all $(BIN)/pytest -n auto tests/coverage
 	PRAMANA_REPETITIONS=2000 $(BIN)/pytest -s --timeout 3600 tests/pramana/setups/test_calibration.py
 	PRAMANA_ALARM_TABLES=25 PRAMANA_MASK_STORES=20 PRAMANA_NOISE_TABLES=100 \
 		PRAMANA_MOVED_RECORDS=20 $(BIN)/pytest -m "" -n auto tests/shared/mask/methods/test_own_weights.py \
