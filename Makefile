@@ -106,7 +106,7 @@ bench: $(STAMP) $(BENCH_STAMP) ## ratios to peers, which run in turn with us in 
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.bench $(BENCH_FLAGS)
 
 .PHONY: load
-load: $(STAMP) ## owners who upload at once, beside a plain server; health and memory meanwhile
+load: $(STAMP) ## owners who upload at once, beside a plain server; memory while clients hold bodies open
 	$(BIN)/python -m benchmarks.load
 
 .PHONY: rooms

@@ -1,4 +1,4 @@
-"""What is learned: supports and rules, leaves and splits of trees, weights of linear classifiers."""
+"""What is learned: supports and rules, leaves and splits of trees, weights of classifiers."""
 
 from __future__ import annotations
 
