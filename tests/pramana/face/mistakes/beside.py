@@ -43,75 +43,29 @@ def randomized(frame: Any, keys: Any = KEYS) -> pm.Reports:
 
 
 MISTAKES: Mistakes = {
-    MissingColumn: {
-        "indicators in place of categories at prediction": (
-            lambda: bayes().predict(pd.get_dummies(FEATURES)),
-            "frame has no column … 'class' … 'sex_male'",
-        ),
-        "features without the target to randomize": (
-            lambda: randomized(FEATURES),
-            "frame has no column 'survived'",
-        ),
-        "one column to predict from": (
-            lambda: bayes().predict(PEOPLE["survived"]),
-            "frame has no column",
-        ),
-    },
-    UnknownCategory: {
-        "categories encoded as numbers": (
-            lambda: pm.estimate(CODES, pm.plan(DOMAIN.project(["sex"]), p=0.1)),
-            "Column 'sex' … holds 0, 1 in 2,201 of 2,201 rows … 'female', 'male'",
-        )
-    },
-    KeyFileError: {
-        "a random state in place of keys": (
-            lambda: randomized(PEOPLE, np.random.default_rng(1)),
-            "keys must be the owner's Keys … Generator … pm.Keys.create",
-        )
-    },
-    TableError: {
-        "a matrix of indicators to fit": (
-            lambda: pm.NaiveBayes("survived").fit(pd.get_dummies(FEATURES).to_numpy(), PLAN),
-            "an ndarray of shape (2201, 8) … pd.DataFrame(array",
-        )
-    },
-    DomainError: {
-        "an encoder's lists for categories": (
-            lambda: pm.domain(PEOPLE, [PEOPLE[name].unique() for name in PEOPLE]),
-            "categories must be a dict … a list",
-        ),
-        "the target's column for categories": (
-            lambda: pm.domain(FEATURES, PEOPLE["survived"]),
-            "categories must be a dict … Series",
-        ),
-    },
-    OptionError: {
-        "a probability in per cent": (lambda: pm.plan(DOMAIN, p=10), "p must be above 0 … 10"),
-        "the records in place of their number": (
-            lambda: pm.design(DOMAIN, PEOPLE, gamma=19),
-            "records must be … DataFrame",
-        ),
-        "an estimator for what will be learned": (
-            lambda: pm.design(DOMAIN, 2201, gamma=19, learn=pm.NaiveBayes("survived")),
-            "learn must be … NaiveBayes",
-        ),
-        "a kind of model for what will be learned": (
-            lambda: pm.design(DOMAIN, 2201, gamma=19, learn="naive-bayes", target="survived"),
-            "learn must be … naive-bayes … classifier",
-        ),
-        "a grid of depths in place of one": (
-            lambda: pm.DecisionTree("survived", max_depth=[2, 3]).fit(reports()),
-            "max_depth must be a whole number … a list",
-        ),
-        "the kind of a penalty for its weight": (
-            lambda: pm.LinearClassifier("survived", l2="l2").fit(reports()),
-            "l2 … 'l2'",
-        ),
-    },
-    ChannelError: {
-        "a number where a channel is wanted": (
-            lambda: pm.plan(DOMAIN, {"class": 0.1}, p=0.1),
-            "channels['class'] … 0.1",
-        )
-    },
+    (MissingColumn, "frame"): [
+        lambda: bayes().predict(pd.get_dummies(FEATURES)),
+        lambda: randomized(FEATURES),
+        lambda: bayes().predict(PEOPLE["survived"]),
+    ],
+    (UnknownCategory, "sex"): [lambda: pm.estimate(CODES, pm.plan(DOMAIN.project(["sex"]), p=0.1))],
+    (KeyFileError, "keys"): [lambda: randomized(PEOPLE, np.random.default_rng(1))],
+    (TableError, "frame"): [
+        lambda: pm.NaiveBayes("survived").fit(pd.get_dummies(FEATURES).to_numpy(), PLAN)
+    ],
+    (DomainError, "categories"): [
+        lambda: pm.domain(PEOPLE, [PEOPLE[name].unique() for name in PEOPLE]),
+        lambda: pm.domain(FEATURES, PEOPLE["survived"]),
+    ],
+    (OptionError, "p"): [lambda: pm.plan(DOMAIN, p=10)],
+    (OptionError, "records"): [lambda: pm.design(DOMAIN, PEOPLE, gamma=19)],
+    (OptionError, "learn"): [
+        lambda: pm.design(DOMAIN, 2201, gamma=19, learn=pm.NaiveBayes("survived")),
+        lambda: pm.design(DOMAIN, 2201, gamma=19, learn="naive-bayes", target="survived"),
+    ],
+    (OptionError, "max_depth"): [
+        lambda: pm.DecisionTree("survived", max_depth=[2, 3]).fit(reports())
+    ],
+    (OptionError, "l2"): [lambda: pm.LinearClassifier("survived", l2="l2").fit(reports())],
+    (ChannelError, None): [lambda: pm.plan(DOMAIN, {"class": 0.1}, p=0.1)],
 }
