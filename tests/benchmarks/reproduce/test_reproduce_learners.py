@@ -103,8 +103,8 @@ def test_items_say_which_category_a_record_has():
 
 def itemset_means(errors: dict[float, tuple[float, float, float]]) -> pd.DataFrame:
     return pd.DataFrame(
-        [(ma_7.REPEATEDLY, ma_7.POINT, p, *values) for p, values in errors.items()],
-        columns=["table", "decisions", "p", "support_error", "false_negatives", "false_positives"],
+        [(ma_7.REPEATEDLY, p, *values) for p, values in errors.items()],
+        columns=["table", "p", "support_error", "false_negatives", "false_positives"],
     )
 
 
@@ -150,9 +150,6 @@ def test_no_false_positives_above_a_tenth_up_to_p_04(quick):
     means = quick("ma-7.5").result.tables["means"]
     repeated = means[(means["table"] == ma_7.REPEATEDLY) & (means["p"] <= 0.4)]
     assert repeated["false_positives"].max() <= 10
-    controlled = repeated[repeated["decisions"] == ma_7.CONTROLLED]
-    assert controlled["false_discovery"].max() <= 5
-    assert controlled["power"].min() > 50
 
 
 @pytest.mark.public_data
