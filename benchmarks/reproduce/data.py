@@ -29,7 +29,6 @@ from pramana_core.wire.parts import code_dtype
 # Ma table 2.1. The printed entries sum to 19/20: the twentieth that is missing would make the last
 # column 1/5, but no cell of it can be told to be the wrong one. All entries are therefore divided
 # by 19/20, which keeps their ratios and the cells printed as zero.
-
 NAMES = ("X1", "X2")
 
 _PRINTED = """
@@ -61,7 +60,6 @@ def multicategory(p: float) -> Plan:
 
 # The two-triangle distribution of Ma 2.5 and 3.3. The paper names the density and does not give it;
 # the width is chosen so that MGAS makes 39 groups of 100,000 samples, as the paper reports.
-
 SUPPORT = 24.0
 MINIMUM_COUNT = 1_500
 GRANULARITY = 0.25
@@ -138,7 +136,6 @@ def widths(groups: Discretization) -> list[float]:
 
 # The network that stands for Ma's figures 5.3 and 5.6, whose drawings and tables are lost: six
 # binary nodes in the order that 5.6.4 assumes; node D has its parents at the other site (5.6.2).
-
 STRUCTURE = Structure.of(
     {"A": [], "B": ["A"], "C": ["A"], "D": ["B", "C"], "E": ["D"], "F": ["C", "D"]}
 )
@@ -204,7 +201,6 @@ def family(*nodes: str) -> Structure:
 
 # The tables of Ma's experiments with itemsets and trees. The dissertation gives the cardinalities
 # and not the variables; ours are chosen to have them.
-
 REST = "other"
 """The category of every label that no group names, where there is such a category."""
 
@@ -419,8 +415,6 @@ def _grouped(frame: pd.DataFrame, groupings: Sequence[Grouping]) -> TrueRecords:
     domain = Domain(tuple(g.variable for g in groupings))
     return TrueRecords(domain, {g.column: g.codes(frame[g.column]) for g in groupings})
 
-
-# Categories as items, and items in groups that are randomized together (Ma 7.1.2.1, 7.1.4).
 
 ABSENT, PRESENT = "no", "yes"
 

@@ -14,7 +14,6 @@ from pramana.estimators.saved import FORMAT, LearnedFrom, parse
 from pramana.frames.sentences import one_sentence
 from pramana.networks import (
     NetworkAnswers,
-    NetworkForms,
     NetworkTask,
     StructureLike,
     scoring_of,
@@ -28,6 +27,7 @@ from pramana_core.estimation.table_estimates import column_of
 from pramana_core.learn.common.options import Seed, require_limit
 from pramana_core.learn.networks.bayes_net import LearnedBayesNet, learn_parameters
 from pramana_core.learn.networks.documents import NetworkDocument, network_json, network_of_json
+from pramana_core.learn.networks.drawing import draw_structure
 from pramana_core.learn.networks.network import BayesNet as Network
 from pramana_core.learn.networks.structure import (
     DRAWS,
@@ -41,6 +41,7 @@ from pramana_core.learn.networks.structure import (
     Structure,
 )
 from pramana_core.learn.networks.structure_learning import LearnedLink, learn_structure
+from pramana_core.pictures.plots import Picture
 from pramana_core.progress import Progress
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ _OF_SEARCH = ("scoring", "search", "order", "max_parents", "refine", "draws")
 
 
 @estimator
-class BayesNet(NetworkAnswers, NetworkForms, Estimator):
+class BayesNet(NetworkAnswers, Estimator):
     """A Bayesian network: learns its parameters, and its links unless they are given (Ma 5).
 
     Args:
@@ -381,6 +382,10 @@ class BayesNet(NetworkAnswers, NetworkForms, Estimator):
             return options
         size = f"<{len(structure.nodes)} nodes, {len(structure.links)} links>"
         return options.replace(f"structure={self.structure!r}", f"structure={size}", 1)
+
+    def _picture(self) -> Picture:
+        confidence = {(link.parent, link.child): link.confidence for link in self._links}
+        return draw_structure(self.model_.structure, confidence=confidence)
 
     def _found_told(self) -> str:
         links = len(self.edges_)

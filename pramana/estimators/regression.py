@@ -19,10 +19,12 @@ from pramana.reporting.reports import Reports
 from pramana_core.errors import OptionError, TableError
 from pramana_core.learn.common.documents import write_json
 from pramana_core.mixed import MixedTable
+from pramana_core.pictures.plots import Picture
 from pramana_core.plan import Plan
 from pramana_core.progress import Progress
 from pramana_core.regression.documents import (
     diagnostic_rows,
+    effects_chart,
     facts,
     read_regression_json,
     regression_json,
@@ -345,6 +347,9 @@ class Regression(Estimator):
         score = self._fitted.score
         said = f", R2 {self._fitted.mean('r2'):.3f}"
         return said if score is None else f"{said} ({score.r2:.3f} of records left out)"
+
+    def _picture(self) -> Picture:
+        return effects_chart(self.model_)
 
     def _facts(self) -> list[tuple[str, str]]:
         found = [("fit", words) for words in facts(self._fitted)]
