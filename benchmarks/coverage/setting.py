@@ -169,7 +169,6 @@ def covered(setting: Setting, repetitions: Sequence[int]) -> Coverage:
     return Coverage(*stacked)
 
 
-#
 # The product's keyed draws are tested elsewhere; here numpy's generator draws from the same
 # declared matrices, which is many times quicker for a few hundred records.
 
