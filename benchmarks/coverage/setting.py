@@ -171,8 +171,6 @@ def covered(setting: Setting, repetitions: Sequence[int]) -> Coverage:
 
 # The product's keyed draws are tested elsewhere; here numpy's generator draws from the same
 # declared matrices, which is many times quicker for a few hundred records.
-
-
 def records_of(
     plan: Plan, law: Numbers, records: int, rng: np.random.Generator
 ) -> dict[str, Codes]:
