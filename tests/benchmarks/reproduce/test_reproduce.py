@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 from scipy import integrate, stats
 from typer.testing import CliRunner
 
@@ -43,6 +44,20 @@ def matrix(size: int, p: float, groups: list[list[int]] | None = None) -> np.nda
         for a, b in itertools.product(group, group):
             made[a, b] = 1 - p if a == b else p / (len(group) - 1)
     return made
+
+
+def test_a_curve_for_each_value_with_bars_of_a_column():
+    rows = pd.DataFrame({"n": [1, 2, 1], "y": [3.0, 4.0, 5.0], "who": [*"aab"], "e": [0.5] * 3})
+    axis = Figure().subplots()
+    engine.curves(axis, rows, "n", "y", "who", error="e", label="of {}")
+    drawn = {box.get_label(): box for box in axis.containers}
+    assert list(drawn) == ["of a", "of b"]
+    line, _, (bars,) = drawn["of a"]
+    assert line.get_xydata().tolist() == [[1, 3], [2, 4]]
+    assert [bar.tolist() for bar in bars.get_segments()] == [
+        [[1, 2.5], [1, 3.5]],
+        [[2, 3.5], [2, 4.5]],
+    ]
 
 
 # --- the production path -------------------------------------------------------------------------

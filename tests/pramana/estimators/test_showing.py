@@ -175,6 +175,16 @@ def test_a_label_that_looks_like_a_script_is_text(name: str):
     assert "script" in " ".join(Checked(html).said)
 
 
+@pytest.mark.slow
+def test_a_learned_link_is_drawn_with_its_confidence():
+    shares = [
+        f"confidence {100 * c:.0f} %" for c in made("network with confidences").links_["confidence"]
+    ]
+    titles = made("network with confidences")._picture().svg()
+    assert shares
+    assert all(words in titles for words in shares)
+
+
 def test_what_has_no_bound_is_said_on_the_picture_of_reports():
     plan = pm.plan(reports().domain, p=0.1, public=["age"])
     told = pm.Reports.from_frame(people()[:20], plan)
