@@ -4,35 +4,22 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
 
 from pramana_core.errors import PramanaError
 
 Call = Callable[[], object]
 
-Mistakes = Mapping[type[PramanaError], Mapping[str, tuple[Any, ...]]]
-"""By the class of the error, and by what is wrong in a few words: the call, and what the answer
-says, at least, parted by dots: the argument, what was given, what is wanted."""
+Mistakes = Mapping[type[PramanaError], Sequence[tuple[Call, str]]]
+"""By the class of the error: the wrong call, and the argument or column that the error names."""
 
 
-@dataclass(frozen=True)
-class Mistake:
-    """A wrong call, and what it is answered with; no two have the same name."""
-
-    name: str
-    call: Call = field(repr=False)
-    error: type[PramanaError]
-    words: tuple[str, ...]
-
-
-def all_mistakes() -> list[Mistake]:
-    """Return the mistakes of every module in this folder."""
+def all_mistakes() -> list[tuple[str, Call, type[PramanaError], str]]:
+    """Return the mistakes of every module in this folder, each with a name of its own."""
     modules = sorted(found.name for found in pkgutil.iter_modules(__path__))
     return [
-        Mistake(name, call, error, tuple(word for some in words for word in some.split(" … ")))
+        (f"{module}-{error.code}-{where}-{number}", call, error, where)
         for module in modules
         for error, calls in importlib.import_module(f"{__name__}.{module}").MISTAKES.items()
-        for name, (call, *words) in calls.items()
+        for number, (call, where) in enumerate(calls)
     ]

@@ -43,75 +43,36 @@ def randomized(frame: Any, keys: Any = KEYS) -> pm.Reports:
 
 
 MISTAKES: Mistakes = {
-    MissingColumn: {
-        "indicators in place of categories at prediction": (
-            lambda: bayes().predict(pd.get_dummies(FEATURES)),
-            "frame has no column … 'class' … 'sex_male'",
-        ),
-        "features without the target to randomize": (
-            lambda: randomized(FEATURES),
-            "frame has no column 'survived'",
-        ),
-        "one column to predict from": (
-            lambda: bayes().predict(PEOPLE["survived"]),
-            "frame has no column",
-        ),
-    },
-    UnknownCategory: {
-        "categories encoded as numbers": (
-            lambda: pm.estimate(CODES, pm.plan(DOMAIN.project(["sex"]), p=0.1)),
-            "Column 'sex' … holds 0, 1 in 2,201 of 2,201 rows … 'female', 'male'",
-        )
-    },
-    KeyFileError: {
-        "a random state in place of keys": (
-            lambda: randomized(PEOPLE, np.random.default_rng(1)),
-            "keys must be the owner's Keys … Generator … pm.Keys.create",
-        )
-    },
-    TableError: {
-        "a matrix of indicators to fit": (
-            lambda: pm.NaiveBayes("survived").fit(pd.get_dummies(FEATURES).to_numpy(), PLAN),
-            "an ndarray of shape (2201, 8) … pd.DataFrame(array",
-        )
-    },
-    DomainError: {
-        "an encoder's lists for categories": (
-            lambda: pm.domain(PEOPLE, [PEOPLE[name].unique() for name in PEOPLE]),
-            "categories must be a dict … a list",
-        ),
-        "the target's column for categories": (
-            lambda: pm.domain(FEATURES, PEOPLE["survived"]),
-            "categories must be a dict … Series",
-        ),
-    },
-    OptionError: {
-        "a probability in per cent": (lambda: pm.plan(DOMAIN, p=10), "p must be above 0 … 10"),
-        "the records in place of their number": (
-            lambda: pm.design(DOMAIN, PEOPLE, gamma=19),
-            "records must be … DataFrame",
-        ),
-        "an estimator for what will be learned": (
-            lambda: pm.design(DOMAIN, 2201, gamma=19, learn=pm.NaiveBayes("survived")),
-            "learn must be … NaiveBayes",
-        ),
-        "a kind of model for what will be learned": (
+    MissingColumn: [
+        (lambda: bayes().predict(pd.get_dummies(FEATURES)), "frame"),
+        (lambda: randomized(FEATURES), "frame"),
+        (lambda: bayes().predict(PEOPLE["survived"]), "frame"),
+    ],
+    UnknownCategory: [
+        (lambda: pm.estimate(CODES, pm.plan(DOMAIN.project(["sex"]), p=0.1)), "sex"),
+    ],
+    KeyFileError: [
+        (lambda: randomized(PEOPLE, np.random.default_rng(1)), "keys"),
+    ],
+    TableError: [
+        (lambda: pm.NaiveBayes("survived").fit(pd.get_dummies(FEATURES).to_numpy(), PLAN), "frame"),
+    ],
+    DomainError: [
+        (lambda: pm.domain(PEOPLE, [PEOPLE[name].unique() for name in PEOPLE]), "categories"),
+        (lambda: pm.domain(FEATURES, PEOPLE["survived"]), "categories"),
+    ],
+    OptionError: [
+        (lambda: pm.plan(DOMAIN, p=10), "p"),
+        (lambda: pm.design(DOMAIN, PEOPLE, gamma=19), "records"),
+        (lambda: pm.design(DOMAIN, 2201, gamma=19, learn=pm.NaiveBayes("survived")), "learn"),
+        (
             lambda: pm.design(DOMAIN, 2201, gamma=19, learn="naive-bayes", target="survived"),
-            "learn must be … naive-bayes … classifier",
+            "learn",
         ),
-        "a grid of depths in place of one": (
-            lambda: pm.DecisionTree("survived", max_depth=[2, 3]).fit(reports()),
-            "max_depth must be a whole number … a list",
-        ),
-        "the kind of a penalty for its weight": (
-            lambda: pm.LinearClassifier("survived", l2="l2").fit(reports()),
-            "l2 … 'l2'",
-        ),
-    },
-    ChannelError: {
-        "a number where a channel is wanted": (
-            lambda: pm.plan(DOMAIN, {"class": 0.1}, p=0.1),
-            "channels['class'] … 0.1",
-        )
-    },
+        (lambda: pm.DecisionTree("survived", max_depth=[2, 3]).fit(reports()), "max_depth"),
+        (lambda: pm.LinearClassifier("survived", l2="l2").fit(reports()), "l2"),
+    ],
+    ChannelError: [
+        (lambda: pm.plan(DOMAIN, {"class": 0.1}, p=0.1), "channels['class']"),
+    ],
 }

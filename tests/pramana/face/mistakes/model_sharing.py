@@ -56,255 +56,96 @@ def broken() -> dict[str, Any]:
 
 
 MISTAKES: Mistakes = {
-    OptionError: {
-        "a tree shared without a requirement": (
-            lambda: pm.share_tree(people(), "survived"),
-            "requirement must be pm.Requirement(k=5) … None … no default",
-        ),
-        "a requirement of no people": (lambda: share(0), "k must be at least 1, not 0"),
-        "a requirement of c alone": (lambda: share({"c": 3}), "c and l go together"),
-        "a requirement of t-closeness": (
-            lambda: share({"t": 0.2}),
-            "requirement has no 't' … k, c, l and exact",
-        ),
-        "a share of people as requirement": (
-            lambda: share(0.05),
-            "requirement must be … 0.05 (float)",
-        ),
-        "more classes required than there are": (
-            lambda: share(pm.Requirement(c=3, l=4)),
-            "l = 4 … more classes than there are",
-        ),
-        "a shared tree that asks for its class": (
-            lambda: share(features=["survived", "age"]),
-            "features must be one or more other columns than the target 'survived'",
-        ),
-        "a range of a column that is not there": (
-            lambda: share(ranges={"weight": (0, 9)}),
-            "ranges names 'weight' … 'class', 'age', 'sex'",
-        ),
-        "a misspelt way to merge paths": (
-            lambda: share(merge="siblings"),
-            "merge must be one of all, taxonomy, fewest … 'siblings'",
-        ),
-        "a misspelt form of leaves": (
-            lambda: share(tell="counts"),
-            "tell must be one of hits, distribution … 'counts'",
-        ),
-        "a tree pruned by growing and cutting": (
-            lambda: share(by="cutting"),
-            "by must be one of growing, pruning … 'cutting'",
-        ),
-        "a tree of half a question": (
-            lambda: share(max_depth=0.5),
-            "max_depth must be a whole number … 0.5 (float)",
-        ),
-        "a seed for a tree that draws nothing": (lambda: share(rng=1), "rng is for private trees"),
-        "a private tree of a chosen depth": (
-            lambda: share(None, epsilon=1.0, max_depth=3),
-            "max_depth must be left out where there is an epsilon",
-        ),
-        "a way to merge where nothing is": (
-            lambda: share(merge="fewest"),
-            "merge is for by='pruning'",
-        ),
-        "a least gain where nothing is cut back": (
-            lambda: share(least_gain=3),
-            "least_gain is for by='pruning' with a requirement",
-        ),
-        "a least gain in words": (
-            lambda: share(by="pruning", least_gain="much"),
-            "least_gain must be a finite number at least 0, not 'much'",
-        ),
-        "a requirement whose k is text": (
-            lambda: share({"k": "5"}),
-            "k must be a number or None, not '5'",
-        ),
-        "a requirement that is exact in words": (
-            lambda: pm.Requirement(k=5, exact="no"),  # type: ignore[arg-type]
-            "exact must be True or False, not 'no'",
-        ),
-        "a requirement that is no words of one": (
-            lambda: share("5"),
-            "requirement must be pm.Requirement(k=5) … not '5' (str)",
-        ),
-        "ways to merge paths in a list": (
-            lambda: share(merge=["all"]),
-            "merge must be one of all, taxonomy, fewest",
-        ),
-        "a range of one number": (
+    OptionError: [
+        (lambda: pm.share_tree(people(), "survived"), "requirement"),
+        (lambda: share(0), "k"),
+        (lambda: share({"c": 3}), "c"),
+        (lambda: share({"t": 0.2}), "requirement"),
+        (lambda: share(0.05), "requirement"),
+        (lambda: share(pm.Requirement(c=3, l=4)), "l"),
+        (lambda: share(features=["survived", "age"]), "features"),
+        (lambda: share(ranges={"weight": (0, 9)}), "ranges"),
+        (lambda: share(merge="siblings"), "merge"),
+        (lambda: share(tell="counts"), "tell"),
+        (lambda: share(by="cutting"), "by"),
+        (lambda: share(max_depth=0.5), "max_depth"),
+        (lambda: share(rng=1), "rng"),
+        (lambda: share(None, epsilon=1.0, max_depth=3), "max_depth"),
+        (lambda: share(merge="fewest"), "merge"),
+        (lambda: share(least_gain=3), "least_gain"),
+        (lambda: share(by="pruning", least_gain="much"), "least_gain"),
+        (lambda: share({"k": "5"}), "k"),
+        (lambda: pm.Requirement(k=5, exact="no"), "exact"),  # type: ignore[arg-type]
+        (lambda: share("5"), "requirement"),
+        (lambda: share(merge=["all"]), "merge"),
+        (
             lambda: share(frame=people().assign(age=np.arange(300) % 70), ranges={"age": 70}),
-            "ranges['age'] must be the least and the greatest number … 70 (int)",
+            "ranges",
         ),
-        "a number in place of categories": (
-            lambda: share(categories={"class": 4}),
-            "categories['class'] must be a list of labels … 4 (int)",
-        ),
-        "a number in place of a taxonomy": (
-            lambda: share(taxonomies={"class": 2}, by="pruning", merge="taxonomy"),
-            "taxonomies['class'] must be a dict of lists … 2 (int)",
-        ),
-        "a private tree with a requirement": (
-            lambda: share(epsilon=1.0),
-            "requirement must be None … epsilon",
-        ),
-        "a private tree of categories that are read from the data": (
-            lambda: share(None, epsilon=1.0),
-            "declare … 'class'",
-        ),
-        "a private tree without a bound": (lambda: share(None, epsilon=0.0), "epsilon must be"),
-        "what was given up by a tree that was not pruned": (
-            lambda: share(None).given_up,
-            "given_up is known only where a tree was pruned",
-        ),
-        "a shared tree pickled": (
-            lambda: pickle.dumps(share()),
-            "A SharedModel must not be pickled … save writes what may leave",
-        ),
-        "half a pseudo-record": (
-            lambda: combine(pseudo_records=1.5),
-            "pseudo_records must be a whole number of at least 1 … 1.5 (float)",
-        ),
-        "a seed of combined trees beside their rng": (
-            lambda: combine(seed=3),
-            "seed must be left out: pass it as rng",
-        ),
-        "a misspelt way to combine trees": (
-            lambda: combine(method="vote"),
-            "method must be one of … labelled, votes … 'vote'",
-        ),
-        "two ways to combine trees": (
-            lambda: combine(method=["pgen", "votes"]),
-            "method must be one of pgen, basegen, labelled, votes, product … not a list",
-        ),
-        "a global model that there is not": (
-            lambda: combine(model="network"),
-            "model must be one of … naive-bayes … 'network'",
-        ),
-        "an option that combined trees have not": (
-            lambda: pm.CombinedTrees(depth=3),  # type: ignore[call-arg]
-            "CombinedTrees has no option 'depth'",
-        ),
-        "pseudo-data of votes": (
-            lambda: combine(method="votes").pseudo_data(),
-            "votes … no pseudo-data",
-        ),
-    },
-    RequirementUnmet: {
-        "a requirement that no tree can meet": (lambda: share(299), "No split of the records")
-    },
-    MissingColumn: {
-        "a shared tree of a class that is not there": (
-            lambda: share(target="died"),
-            "target names 'died' … 'survived'",
-        ),
-        "predictions of a shared tree without an attribute": (
-            lambda: share().predict(people()[["age"]]),
-            "frame has no column 'class', 'sex'",
-        ),
-        "a score of a shared tree without classes": (
-            lambda: share().score(people().drop(columns="survived")),
-            "y must be given … 'survived'",
-        ),
-    },
-    TableError: {
-        "a shared tree of numbers": (
+        (lambda: share(categories={"class": 4}), "categories"),
+        (lambda: share(taxonomies={"class": 2}, by="pruning", merge="taxonomy"), "taxonomies"),
+        (lambda: share(epsilon=1.0), "requirement"),
+        (lambda: share(None, epsilon=1.0), "categories"),
+        (lambda: share(None, epsilon=0.0), "epsilon"),
+        (lambda: share(None).given_up, "given_up"),
+        (lambda: pickle.dumps(share()), "SharedModel"),
+        (lambda: combine(pseudo_records=1.5), "pseudo_records"),
+        (lambda: combine(seed=3), "seed"),
+        (lambda: combine(method="vote"), "method"),
+        (lambda: combine(method=["pgen", "votes"]), "method"),
+        (lambda: combine(model="network"), "model"),
+        (lambda: pm.CombinedTrees(depth=3), "depth"),  # type: ignore[call-arg]
+        (lambda: combine(method="votes").pseudo_data(), "pseudo_data"),
+    ],
+    RequirementUnmet: [
+        (lambda: share(299), "No split of the records"),
+    ],
+    MissingColumn: [
+        (lambda: share(target="died"), "died"),
+        (lambda: share().predict(people()[["age"]]), "class"),
+        (lambda: share().score(people().drop(columns="survived")), "survived"),
+    ],
+    TableError: [
+        (
             lambda: share(
                 frame=people().assign(age=np.linspace(1, 99, 300)), target="age", requirement=5
             ),
-            "'age' has numbers … a tree tells a class",
+            "age",
         ),
-        "a shared tree that asks for names": (
-            lambda: share(frame=people().assign(name=[f"n{k}" for k in range(300)])),
-            "Column 'name' has nearly as many values as records … features=[...]",
-        ),
-        "a shared tree of records with empty cells": (
-            lambda: share(frame=people().assign(age=[None] * 3 + ["adult"] * 297)),
-            "'age' has 3 values that are missing",
-        ),
-        "a shared tree of a file's name": (
-            lambda: share(frame="people.csv"),
-            "frame must be a pandas or polars frame … read the file first",
-        ),
-        "a range of categories": (
-            lambda: share(ranges={"age": (0, 99)}),
-            "'age' has categories, and no range",
-        ),
-        "a shared tree of people who all survived": (
-            lambda: share(frame=people().query("survived == 'yes'")),
-            "All records have the same 'survived' … categories={'survived': [...]}",
-        ),
-        "a shared tree of the class alone": (
-            lambda: share(frame=people()[["survived"]]),
-            "frame must have other columns than the target 'survived'",
-        ),
-        "a shared tree of an empty category": (
-            lambda: share(frame=people().assign(age=[""] * 100 + ["adult"] * 200)),
-            "Column 'age' has 100 values that are missing … leave those records out",
-        ),
-        "a shared tree of a column without a name": (
-            lambda: share(frame=people().rename(columns={"age": ""})),
-            "a column called '' … give it a name",
-        ),
-        "a score of a shared tree against too few classes": (
-            lambda: share().score(people(), ["yes"]),
-            "y must have 300 labels … not 1",
-        ),
-    },
-    EmptyTable: {
-        "a shared tree of no rows": (lambda: share(frame=people().head(0)), "frame has no rows")
-    },
-    UnknownCategory: {
-        "categories that leave some people out": (
-            lambda: share(categories={"class": ["1st", "2nd", "3rd"]}),
-            "'class' … not among its declared categories",
-        ),
-        "predictions of a shared tree for an unknown category": (
-            lambda: share().predict(people().assign(age="old")),
-            "'age' has 300 values in categories",
-        ),
-    },
-    InputError: {
-        "no trees combined": (lambda: pm.combine_trees([]), "messages must be at least one"),
-        "a frame in place of trees": (
-            lambda: combine(people()),
-            "messages … a tree of pm.share_tree … DataFrame",
-        ),
-        "a combined model in place of a tree": (
-            lambda: combine(combine().to_json()),
-            "a model that was learned from trees, not a shared tree … pm.load",
-        ),
-        "trees of text that is no message": (
-            lambda: combine('{"tree": 3}'),
-            "no message of a shared tree … tree",
-        ),
-    },
-    ModelError: {
-        "trees of different classes combined": (
-            lambda: combine(share(), share(target="sex")),
-            "class",
-        ),
-        "a message whose parts overlap": (lambda: combine(overlapping()), "overlap"),
-        "a message that does not keep its promise": (
-            lambda: combine(broken()),
-            "do not meet the requirement",
-        ),
-    },
-    TableUnreadable: {
-        "trees of a file that is not there": (
-            lambda: combine("nowhere.json"),
-            "'nowhere.json' must be a file that exists",
-        ),
-        "trees of a folder": (
-            lambda: combine("."),
-            "'.' must be a file, not a folder … list the files in it",
-        ),
-        "trees of text that is no name of a file": (lambda: combine("x" * 5000), "cannot be read"),
-    },
-    NotFitted: {
-        "combined trees that were not fitted": (
-            lambda: pm.CombinedTrees().predict(people()),
-            "CombinedTrees has not learned anything yet",
-        )
-    },
+        (lambda: share(frame=people().assign(name=[f"n{k}" for k in range(300)])), "name"),
+        (lambda: share(frame=people().assign(age=[None] * 3 + ["adult"] * 297)), "age"),
+        (lambda: share(frame="people.csv"), "frame"),
+        (lambda: share(ranges={"age": (0, 99)}), "age"),
+        (lambda: share(frame=people().query("survived == 'yes'")), "survived"),
+        (lambda: share(frame=people()[["survived"]]), "frame"),
+        (lambda: share(frame=people().assign(age=[""] * 100 + ["adult"] * 200)), "age"),
+        (lambda: share(frame=people().rename(columns={"age": ""})), "called ''"),
+        (lambda: share().score(people(), ["yes"]), "y"),
+    ],
+    EmptyTable: [
+        (lambda: share(frame=people().head(0)), "frame"),
+    ],
+    UnknownCategory: [
+        (lambda: share(categories={"class": ["1st", "2nd", "3rd"]}), "class"),
+        (lambda: share().predict(people().assign(age="old")), "age"),
+    ],
+    InputError: [
+        (lambda: pm.combine_trees([]), "messages"),
+        (lambda: combine(people()), "messages[0]"),
+        (lambda: combine(combine().to_json()), "messages[0]"),
+        (lambda: combine('{"tree": 3}'), "messages[0]"),
+    ],
+    ModelError: [
+        (lambda: combine(share(), share(target="sex")), "sex"),
+        (lambda: combine(overlapping()), "sex"),
+        (lambda: combine(broken()), "requirement"),
+    ],
+    TableUnreadable: [
+        (lambda: combine("nowhere.json"), "messages[0]"),
+        (lambda: combine("."), "messages[0]"),
+        (lambda: combine("x" * 5000), "messages[0]"),
+    ],
+    NotFitted: [
+        (lambda: pm.CombinedTrees().predict(people()), "CombinedTrees"),
+    ],
 }
