@@ -68,7 +68,6 @@ fuzz: $(STAMP) ## many generated requests to every endpoint in every role (CI se
 campaign: $(STAMP) ## what tests show in short, at length: 1,000 repetitions of each setting (docs/coverage.md)
 	$(BIN)/pytest -n auto --timeout 7200 -m campaign
 	$(BIN)/python -m benchmarks.coverage
-	PRAMANA_COVERAGE=all $(BIN)/pytest -n auto tests/coverage
 	PRAMANA_REPETITIONS=2000 $(BIN)/pytest -s --timeout 3600 tests/pramana/setups/test_calibration.py
 	PRAMANA_ALARM_TABLES=25 PRAMANA_MASK_STORES=20 PRAMANA_NOISE_TABLES=100 \
 		PRAMANA_MOVED_RECORDS=20 $(BIN)/pytest -m "" -n auto tests/shared/mask/methods/test_own_weights.py \
@@ -107,7 +106,7 @@ bench: $(STAMP) $(BENCH_STAMP) ## ratios to peers, which run in turn with us in 
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.bench $(BENCH_FLAGS)
 
 .PHONY: load
-load: $(STAMP) ## owners who upload at once, beside a plain server; health and memory meanwhile
+load: $(STAMP) ## owners who upload at once, beside a plain server; memory while clients hold bodies open
 	$(BIN)/python -m benchmarks.load
 
 .PHONY: rooms

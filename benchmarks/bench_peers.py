@@ -28,17 +28,12 @@ def columns(folder: str) -> dict[str, np.ndarray]:
     return {path.stem: np.load(path) for path in sorted(Path(folder).glob("*.npy"))}
 
 
-def threads() -> int:
-    """Return how many threads this process may use; libraries that go by it know already."""
-    return int(os.environ["OMP_NUM_THREADS"])
-
-
 def duckdb_counts(folder: str, names: Sequence[str]) -> Callable[[], object]:
     """Count by GROUP BY, from a table of DuckDB's own."""
     import duckdb
     import pandas as pd
 
-    database = duckdb.connect(config={"threads": threads()})
+    database = duckdb.connect(config={"threads": 1})
     database.register("given", pd.DataFrame(columns(folder)))
     database.execute("create table records as select * from given")
     database.unregister("given")
@@ -61,24 +56,15 @@ def _words(folder: str) -> pd.DataFrame:
     return pd.DataFrame({name: codes.astype(str) for name, codes in columns(folder).items()})
 
 
-def pyagrum_k2(
-    folder: str, order: Sequence[str], parents: int, *, loading: bool
-) -> Callable[[], object]:
-    """Learn by K2; its reading of the data frame counts only if `loading`."""
+def pyagrum_k2(folder: str, order: Sequence[str], parents: int) -> Callable[[], object]:
+    """Learn by K2; its reading of the data frame does not count."""
     import pyagrum
 
     frame = _words(folder)
-
-    def learner() -> pyagrum.BNLearner:
-        made = pyagrum.BNLearner(frame)
-        made.setNumberOfThreads(threads())
-        made.useK2([frame.columns.get_loc(name) for name in order])
-        made.setMaxIndegree(parents)
-        return made
-
-    if loading:
-        return lambda: learner().learnDAG()
-    ready = learner()
+    ready = pyagrum.BNLearner(frame)
+    ready.setNumberOfThreads(1)
+    ready.useK2([frame.columns.get_loc(name) for name in order])
+    ready.setMaxIndegree(parents)
     return lambda: ready.learnDAG()
 
 

@@ -3,11 +3,6 @@
 `make load` runs it and prints the ratios, at the end as docs/operations.md has them; `--short`
 takes a few seconds. No time alone is a result: each is set beside another of the same run on the
 same machine.
-
-Also here:
-
-* Owners who send parts at once, in a process of their own; and one who asks for the health.
-* Clients that begin a body and do not end it.
 """
 
 from __future__ import annotations
@@ -15,18 +10,16 @@ from __future__ import annotations
 import argparse
 import http.client
 import json
-import multiprocessing
 import socket
 import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -158,26 +151,6 @@ def announce(
     return targets
 
 
-def seal(served: Served, target: Target) -> str:
-    """Seal a release that was sent; return its study."""
-    with httpx.Client(base_url=served.url, timeout=120, headers=target.headers) as http:
-        answer = http.post(f"{target.path}/seal").raise_for_status().json()
-    return str(answer["study"])
-
-
-def create_jobs(served: Served, study: str, names: list[str], number: int) -> None:
-    """Create jobs, each another one: networks in which every variable has a parent."""
-    headers = {"Authorization": f"Bearer {served.token}"}
-    with httpx.Client(base_url=served.url, timeout=120, headers=headers) as http:
-        for which in range(number):
-            parents = {
-                name: [names[place - 1]] if place and which >> (place - 1) & 1 else []
-                for place, name in enumerate(names)
-            }
-            spec = {"kind": "bayes-net-parameters", "structure": parents}
-            http.post(f"/v1/studies/{study}/jobs", json={"spec": spec}).raise_for_status()
-
-
 @contextmanager
 def _ending(process: subprocess.Popen[bytes]) -> Iterator[None]:
     try:
@@ -191,12 +164,6 @@ def _answers(served: Served) -> bool:
     with suppress(OSError), socket.create_connection(("127.0.0.1", served.port), 1):
         return True
     return False
-
-
-# Owners who send parts at once, in a process of their own; and one who asks for the health.
-
-PAUSE = 0.005
-_ASKED = b"GET /healthz HTTP/1.1\r\nHost: miner\r\n\r\n"
 
 
 def upload(served: Served, targets: Sequence[Target], bodies: Sequence[bytes]) -> float:
@@ -217,76 +184,6 @@ def upload(served: Served, targets: Sequence[Target], bodies: Sequence[bytes]) -
     with ThreadPoolExecutor(len(targets)) as pool:
         list(pool.map(send, targets))
     return len(targets) * sum(map(len, bodies)) / (time.perf_counter() - began)
-
-
-@dataclass
-class Latencies:
-    """How long answers took, in seconds."""
-
-    every: list[float] = field(default_factory=list)
-
-    @property
-    def median(self) -> float:
-        """The middle one."""
-        return statistics.median(self.every)
-
-    @property
-    def p99(self) -> float:
-        """The one that a hundredth of all exceed."""
-        return statistics.quantiles(self.every, n=100)[98]
-
-
-@contextmanager
-def probing(served: Served) -> Iterator[Latencies]:
-    """Ask for the health again and again meanwhile, from a process of its own."""
-    context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe()
-    process = context.Process(target=_probe, args=(served.port, theirs))
-    process.start()
-    ours.recv()
-    latencies = Latencies()
-    try:
-        yield latencies
-    finally:
-        ours.send(None)
-        latencies.every = ours.recv()
-        process.join()
-
-
-def _probe(port: int, pipe: "multiprocessing.connection.Connection") -> None:  # type: ignore[name-defined]  # noqa: UP037
-    ended = threading.Event()
-
-    def wait() -> None:
-        pipe.recv()
-        ended.set()
-
-    found: list[float] = []
-    with socket.create_connection(("127.0.0.1", port)) as sock:
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        pipe.send(None)
-        threading.Thread(target=wait, daemon=True).start()
-        while not ended.is_set() or len(found) < 2:
-            began = time.perf_counter()
-            sock.sendall(_ASKED)
-            _require_answer(sock)
-            found.append(time.perf_counter() - began)
-            time.sleep(PAUSE)
-    pipe.send(found)
-
-
-def _require_answer(sock: socket.socket) -> None:
-    """Take in one answer: the body of either server ends with its headers, or with a brace."""
-    body = b""
-    while not body.endswith((b"}", b"0\r\n\r\n")):
-        piece = sock.recv(4096)
-        if not piece:
-            raise RuntimeError("the health was not told")
-        body += piece
-    if not body.startswith(b"HTTP/1.1 20"):
-        raise RuntimeError(body.decode())
-
-
-# Clients that begin a body and do not end it.
 
 
 @contextmanager
@@ -322,7 +219,6 @@ def own_memory(process: int) -> int:
 
 MEBIBYTE = 1 << 20
 LEAST = {"agent": 0.70, 4 * MEBIBYTE: 0.90, 256 * 1024: 0.50}
-MOST_TIMES = 20
 
 
 def throughput(folder: Path, *, owners: int, parts: int, size: int, rounds: int) -> float:
@@ -338,52 +234,6 @@ def throughput(folder: Path, *, owners: int, parts: int, size: int, rounds: int)
                 ratios.append(ours / theirs)
                 _say(f"  {ours / MEBIBYTE:7.1f} of {theirs / MEBIBYTE:7.1f} MiB/s")
     return statistics.median(ratios)
-
-
-@dataclass(frozen=True)
-class Health:
-    """How long /healthz takes idle and under load, and a plain server's GET under the same load.
-
-    Attributes:
-        memory: of the miner after it, in MiB.
-    """
-
-    idle: Latencies
-    busy: Latencies
-    plain: Latencies
-    memory: float
-
-    @property
-    def times(self) -> float:
-        """The 99th percentile under load, of the idle median."""
-        return self.busy.p99 / self.idle.median
-
-    @property
-    def of_plain(self) -> float:
-        """The 99th percentile under load, of the plain server's."""
-        return self.busy.p99 / self.plain.p99
-
-
-def health(folder: Path, *, owners: int, jobs: int, parts: int, size: int) -> Health:
-    """Ask for the health, idle and while owners send.
-
-    The jobs are created before the owners begin to send, and are being learned meanwhile; what is
-    left of them also while the plain server is asked.
-    """
-    plan, bodies, records = cut(parts, size)
-    with plain_server(folder / "other") as other, miner(folder / "health") as served:
-        learned = announce(served, 1, plan, bodies, records)
-        upload(served, learned, bodies)
-        study = seal(served, learned[0])
-        targets = announce(served, owners, plan, bodies, records)
-        with probing(served) as idle:
-            time.sleep(1.0)
-        create_jobs(served, study, list(plan.reported_sizes), jobs)
-        with probing(served) as busy:
-            upload(served, targets, bodies)
-        with probing(other) as plain:
-            upload(other, targets, bodies)
-        return Health(idle, busy, plain, own_memory(served.process.pid) / MEBIBYTE)
 
 
 def holding(folder: Path, *, owners: int, each: int, size: int) -> float:
@@ -413,19 +263,6 @@ def main() -> None:
             least = LEAST["agent" if size == agents else size]
             rows.append((what, f"{share:.0%}", f"at least {least:.0%}"))
             _say(f"{what}: {share:.0%}")
-        parts = 2 if short else 8
-        asked = health(folder, owners=50, jobs=20, parts=parts, size=MEBIBYTE)
-        _say(
-            f"/healthz while 50 owners send and 20 jobs are there: p99"
-            f" {asked.busy.p99 * 1000:.1f} ms, idle median {asked.idle.median * 1000:.2f} ms, the"
-            f" plain server's p99 {asked.plain.p99 * 1000:.1f} ms ({len(asked.busy.every)} asked)"
-        )
-        what = "99th percentile of `/healthz` with 50 owners and 20 jobs, of"
-        rows.append(
-            (f"{what} its idle median", f"{asked.times:.0f} times", f"at most {MOST_TIMES} times")
-        )
-        rows.append((f"{what} a plain server's", f"{asked.of_plain:.1f} times", ""))
-        _say(f"memory of the service after it: {asked.memory:.0f} MiB")
         memory = holding(folder, owners=25, each=4, size=8 * MEBIBYTE)
         rows.append(("memory while 100 clients hold bodies open", f"{memory:.0f} MiB", "400 MiB"))
         _say(f"memory while 100 clients hold bodies open: {memory:.0f} MiB")

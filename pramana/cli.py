@@ -208,7 +208,7 @@ EXAMPLES = {
     "demo": "demo --seed 1",
     "study run": "study run bayes-classifier --target class --set model=naive-bayes --wait",
     "simulate bayes-net": "simulate bayes-net --table adult.csv --gamma 19",
-    "reproduce": "reproduce ma-2.2-grouping --quick",
+    "reproduce": "reproduce ma-3.1 --quick",
     "simulate rules": "simulate rules --table adult.csv --gamma 19",
     "simulate tree": "simulate tree --table adult.csv --target income --p 0.2",
     "simulate linear": "simulate linear --table adult.csv --target income --p 0.2",

@@ -26,16 +26,13 @@ from tests.places import DATA
 _MA, _MASIV = "benchmarks.reproduce.ma", "benchmarks.reproduce.masiv"
 _FEW_COLUMNS = {
     "benchmarks.reproduce.frapp.data:CENSUS": lambda census: (census[0], census[1], *census[4:]),
-    "benchmarks.reproduce.frapp.itemset_errors:TRIAL_ERROR": lambda errors: errors[:4],
 }
 _FEW_RECORDS = {"benchmarks.reproduce.sharkey.cells:QUICK_RECORDS": lambda _: 400}
 _FEW_STEPS = {f"{_MA}.linear_runs:LinearOptions": lambda options: partial(options, steps=200)}
 
 LESS = {
     "frapp-3": _FEW_COLUMNS,
-    "frapp-9": _FEW_COLUMNS,
     "frapp-census": _FEW_COLUMNS,
-    "ma-3.1.2": {f"{_MA}.ma_3_1_2:QUICK_RUNS": lambda _: 4},
     "ma-3.4": {
         f"{_MA}.ma_3:KEEP_A": lambda keep: keep[::3],
         f"{_MA}.ma_3:KEEP_B": lambda keep: keep[::3],

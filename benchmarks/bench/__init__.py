@@ -1,9 +1,8 @@
 """`make bench`: what the product takes, as ratios to peers that run in turn with it.
 
-A topic is a list of groups: functions that take a `Bench` (`measuring.py`), make their data and
-return comparisons of the same work. Peers that are not in our environment are functions of
-`benchmarks/bench_peers.py`, which run in a process of their own, in an environment of their own.
-`results.json` keeps what was stored last, which README shows.
-Libraries for linear algebra have one thread on both sides, for threads that wait would count as
-processor time.
+Groups are functions that take a `Bench` (`measuring.py`), make their data and return comparisons of
+the same work. Peers that are not in our environment are functions of `benchmarks/bench_peers.py`,
+which run in a process of their own, in an environment of their own. `results.json` keeps what was
+stored last, which README shows. Libraries for linear algebra have one thread on both sides, for
+threads that wait would count as processor time.
 """

@@ -1,26 +1,17 @@
-"""Run the bench, show its ratios, and keep them: `python -m benchmarks.bench --help`.
-
-Also here:
-
-* The bench as a picture: a row for each ratio, left of 1 where we are quicker."""
+"""Run the bench, show its ratios, and keep them: `python -m benchmarks.bench --help`."""
 
 from __future__ import annotations
 
-import gc
-import operator
+import argparse
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from benchmarks.bench.measuring import (
     ROOT,
-    SIZES,
     STORED,
     Bench,
     Comparison,
@@ -29,13 +20,20 @@ from benchmarks.bench.measuring import (
     read,
     write,
 )
-from pramana_core.errors import NotInstalled, OptionError, PramanaError, Unreachable
+from pramana_core.errors import NotInstalled, Unreachable
 from pramana_core.pictures import plots
-from pramana_core.terminal import EXIT_CODES, console, print_json, progress_bar, report_error, run
+from pramana_core.terminal import console
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from rich.table import Table
+
+Group = Callable[[Bench], Sequence[Comparison]]
+
+TOPICS = ("counting", "learning", "end_to_end")
+"""The modules of groups, in the order of the table."""
+
+PICTURE = ROOT / "docs" / "images" / "bench.png"
+QUICK_ROUNDS = 3
 
 
 def picture(results: Sequence[Result]) -> bytes:
@@ -43,7 +41,7 @@ def picture(results: Sequence[Result]) -> bytes:
 
     The others stand in the table.
     """
-    shown = [one for one in results if one.shown and one.aim is not None]
+    shown = [one for one in results if one.aim is not None]
     names = [one.name for one in shown]
     notes = [f"{one.ratio:.2g} of {one.reference}" for one in shown]
     size = plots.size_of(names, notes)
@@ -66,158 +64,72 @@ def _draw(
     axis.set_xlabel("ours / theirs, less is better; a grey bar is the aim", fontsize=9)
 
 
-TOPICS = {
-    "counting": "counting:GROUPS",
-    "randomizing": "counting:RANDOMIZING",
-    "estimating": "counting:ESTIMATING",
-    "wide": "learning:WIDE",
-    "learning": "learning:GROUPS",
-    "end_to_end": "end_to_end:GROUPS",
-    "reports": "reports:GROUPS",
-    "startup": "end_to_end:STARTUP",
-}
-"""The topics, in the order of the table, and where the groups of each are."""
-
-PICTURE = ROOT / "docs" / "images" / "bench.png"
-QUICK_ROUNDS = 3
-
-Group = Callable[[Bench], Sequence[Comparison]]
-
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+def groups() -> dict[str, Group]:
+    """Return the groups of comparisons by name."""
+    found = [g for t in TOPICS for g in resolve_name(f"benchmarks.bench.{t}:GROUPS")]
+    return {group.__name__.replace("_", "-"): group for group in found}
 
 
-@app.command(epilog=EXIT_CODES)
-def bench(
-    only: Annotated[
-        list[str] | None, typer.Option(help="A topic, or a group of its comparisons; repeatable.")
-    ] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="A hundredth of the records and few rounds.")
-    ] = False,
-    store: Annotated[
-        bool, typer.Option("--store", help="Also store results and picture in the checkout.")
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
-    records: Annotated[
-        list[int] | None,
-        typer.Option(help="A size of what is measured at several: two or more, ascending."),
-    ] = None,
-    out: Annotated[Path, typer.Option(help="The folder for results and picture.")] = Path(
-        "bench-out"
-    ),
-) -> None:
-    """Measure, show, and write `bench.json` and `bench.png`.
+def bench(only: Sequence[str], out: Path, *, quick: bool = False, store: bool = False) -> None:
+    """Measure groups, show the ratios, and write `bench.json` and `bench.png`.
 
-    With `--only`, other results that are there stay. A peer that fails is named at the end, and
-    what is stored of it stays.
+    Args:
+        only: names of groups; all if none. Other results that are there stay.
+        out: the folder for both files.
+        quick: take a hundredth of the records and few rounds.
+        store: keep results and picture in the checkout, too.
+
+    Raises:
+        Unreachable: a peer failed; what was stored of it stays.
     """
-    if store and quick:
-        raise OptionError(
-            "Quick results are not for keeping.", where="--store", remedy="Leave --quick out."
-        )
-    if records and (len(records) < 2 or any(map(operator.ge, records, records[1:]))):
-        raise OptionError(
-            f"Sizes must be at least two, ascending; given {', '.join(map(str, records))}.",
-            where="--records",
-            remedy="Repeat --records, the smallest size first.",
-        )
-    chosen = list(_chosen(only or []))
     kept = _named(read(out / "bench.json") if only else [])
-    failures: list[PramanaError] = []
-    for topic, group in chosen:
-        found = []
-        for one in _measured(topic, group, records or SIZES, quick=quick):
-            if isinstance(one, Result):
-                found.append(one)
+    failures: list[str] = []
+    for name, group in groups().items():
+        if only and name not in only:
+            continue
+        with tempfile.TemporaryDirectory() as folder, Bench(Path(folder), quick=quick) as given:
+            for comparison in group(given):
+                try:
+                    one = measure(comparison, QUICK_ROUNDS if quick else None)
+                except (NotInstalled, Unreachable) as error:
+                    failures.append(str(error))
+                    continue
                 kept |= _named([one])
                 write(out / "bench.json", list(kept.values()))
-            else:
-                failures.append(one)
-        if found and not as_json:
-            console().print(_table(topic, group, found))
-    if as_json:
-        print_json([asdict(one) for one in kept.values()])
+                console().print(_line(one), highlight=False)
     (out / "bench.png").write_bytes(picture(list(kept.values())))
     if store:
         stored = list((_named(read(STORED) if only or failures else []) | kept).values())
         write(STORED, stored)
         PICTURE.write_bytes(picture(stored))
     if failures:
-        for failure in failures:
-            report_error(failure)
-        raise Unreachable(f"{len(failures)} comparisons could not be measured.")
+        raise Unreachable("; ".join(failures))
 
 
 def _named(results: Sequence[Result]) -> dict[tuple[str, str], Result]:
     return {(one.name, one.reference): one for one in results}
 
 
-def _chosen(only: Sequence[str]) -> Iterator[tuple[str, Group]]:
-    """Yield the groups to be measured, each with its topic."""
-    known = set()
-    for topic, place in TOPICS.items():
-        for group in resolve_name(f"benchmarks.bench.{place}"):
-            names = {topic.replace("_", "-"), _name(group)}
-            known |= names
-            if not only or names & set(only):
-                yield topic, group
-    unknown = set(only) - known
-    if unknown:
-        raise OptionError(
-            f"There are no comparisons called {', '.join(sorted(unknown))}.",
-            where="--only",
-            remedy=f"Name some of {', '.join(sorted(known))}.",
-        )
+def _line(one: Result) -> str:
+    colour = "red" if one.missed else "bold"
+    return (
+        f"[{colour}]{one.ratio:.3g}[/] ({one.spread[0]:.3g} to {one.spread[1]:.3g}) {one.name}:"
+        f" {one.ours:.3g} {one.unit}, {one.reference}: {one.theirs:.3g} {one.unit}"
+    )
 
 
-def _name(group: Group) -> str:
-    return getattr(group, "__name__", "").replace("_", "-")
-
-
-def _measured(
-    topic: str, group: Group, sizes: Sequence[int], *, quick: bool
-) -> Iterator[Result | PramanaError]:
-    """Measure a group: yield each result, or why it is missing."""
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        progress_bar() as bar,
-        Bench(Path(folder), quick=quick, sizes=sizes) as given,
-    ):
-        bar.stage(f"{topic}: data of {_name(group)}", 0, None)
-        comparisons = group(given)
-        for place, comparison in enumerate(comparisons):
-            bar.stage(f"{topic}: {comparison.name}", place, len(comparisons))
-            try:
-                yield measure(comparison, QUICK_ROUNDS if quick else None)
-            except (NotInstalled, Unreachable) as error:
-                yield error
-    gc.collect()
-
-
-def _table(topic: str, group: Group, results: Sequence[Result]) -> Table:
-    from rich.table import Table
-
-    table = Table(title=f"{topic}: {_name(group)}", title_justify="left", box=None, pad_edge=False)
-    for heading, justify in (
-        ("what / reference", "left"),
-        ("ours", "right"),
-        ("theirs", "right"),
-        ("ratio", "right"),
-        ("quartiles", "right"),
-        ("aim", "right"),
-    ):
-        table.add_column(heading, justify=justify)  # type: ignore[arg-type]
-    for one in results:
-        table.add_row(
-            f"{one.name}\n[dim]{one.reference}[/]",
-            f"{one.ours:.3g} {one.unit}",
-            f"{one.theirs:.3g} {one.unit}",
-            f"[{'red' if one.missed else 'bold'}]{one.ratio:.3g}[/]",
-            f"{one.spread[0]:.3g} to {one.spread[1]:.3g}",
-            "" if one.aim is None else f"{one.aim:.3g}",
-        )
-    return table
+def main() -> None:
+    """Read the command line."""
+    reader = argparse.ArgumentParser(description=__doc__)
+    reader.add_argument("--only", action="append", default=[], choices=list(groups()))
+    reader.add_argument("--quick", action="store_true", help="a hundredth of the records")
+    reader.add_argument("--store", action="store_true", help="keep the results in the checkout")
+    reader.add_argument("--out", type=Path, default=Path("bench-out"))
+    given = reader.parse_args()
+    if given.store and given.quick:
+        reader.error("quick results are not for keeping: leave out --store or --quick")
+    bench(given.only, given.out, quick=given.quick, store=given.store)
 
 
 if __name__ == "__main__":
-    run(app)
+    main()

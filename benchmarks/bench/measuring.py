@@ -2,10 +2,6 @@
 
 Absolute times hold for one machine and one hour; a ratio of runs that took turns holds longer. A
 ratio is ours over theirs, so that less is better, whatever the unit.
-
-Also here:
-
-* The bench: where groups of comparisons put their data and find their peers.
 """
 
 from __future__ import annotations
@@ -28,9 +24,6 @@ from pramana_core.errors import NotInstalled, Unreachable
 ROOT = Path(__file__).parents[2]
 STORED = Path(__file__).parent / "results.json"
 ENVIRONMENT = ROOT / ".venv-bench"
-SIZES = (100_000, 1_000_000, 10_000_000)
-MOST_MEMORY = 600.0
-"""So many MiB a process may hold."""
 
 
 class Spent(NamedTuple):
@@ -49,7 +42,7 @@ class Comparison:
 
     Attributes:
         name: what is done, with its size.
-        reference: who else does it, and how; both together are unique in all topics.
+        reference: who else does it, and how; both together are unique.
         ours: does it once. What it returns is ignored, unless it is a `Spent`, which then counts in
             place of our clock (other processes measure themselves), or `unit` is not seconds:
             then it is the number that counts.
@@ -57,9 +50,8 @@ class Comparison:
         unit: of both numbers.
         aim: the largest ratio that is wanted.
         clock: seconds of the processor, which other processes on the machine disturb less; or those
-            that pass, where threads, processes or disks do the work.
+            that pass, where processes or disks do the work.
         rounds: how often both run; before them they run once unmeasured, if there are several.
-        shown: whether the picture has it.
     """
 
     name: str
@@ -70,18 +62,11 @@ class Comparison:
     aim: float | None = None
     clock: Literal["processor", "elapsed"] = "processor"
     rounds: int = 7
-    shown: bool = True
 
 
 @dataclass(frozen=True)
 class Result:
-    """What a comparison found.
-
-    Attributes:
-        ratio: the median of the ratios ours / theirs.
-        ours, theirs: medians, in `unit`.
-        spread: quartiles of the ratios.
-    """
+    """What a comparison found: medians of both sides and of their ratio, with its quartiles."""
 
     name: str
     reference: str
@@ -93,7 +78,6 @@ class Result:
     aim: float | None
     clock: str
     rounds: int
-    shown: bool = True
 
     @property
     def missed(self) -> bool:
@@ -112,17 +96,15 @@ def measure(comparison: Comparison, rounds: int | None = None) -> Result:
         NotInstalled, Unreachable: a peer is not there, or failed.
     """
     rounds = min(rounds or comparison.rounds, comparison.rounds)
+    sides = (comparison.ours, comparison.theirs)
     if rounds > 1:
-        comparison.ours(), comparison.theirs()
+        for side in sides:
+            side()
     pairs = []
     for turn in range(rounds):
-        if turn % 2:
-            theirs = _number(comparison, comparison.theirs)
-            ours = _number(comparison, comparison.ours)
-        else:
-            ours = _number(comparison, comparison.ours)
-            theirs = _number(comparison, comparison.theirs)
-        pairs.append((ours, theirs))
+        order = (1, 0) if turn % 2 else (0, 1)
+        numbers = {place: _number(comparison, sides[place]) for place in order}
+        pairs.append((numbers[0], numbers[1]))
     if isinstance(comparison.theirs, Peer):
         comparison.theirs.end()  # its data would stay in memory
     ratios = [a / b for a, b in pairs]
@@ -138,7 +120,6 @@ def measure(comparison: Comparison, rounds: int | None = None) -> Result:
         comparison.aim,
         comparison.clock,
         rounds,
-        comparison.shown,
     )
 
 
@@ -168,36 +149,23 @@ def write(path: Path, results: Sequence[Result]) -> None:
     path.write_text(text + "\n", encoding="utf-8")
 
 
-# The bench: where groups of comparisons put their data and find their peers.
-
-
 class Bench(ExitStack):
     """What a group of comparisons is given; leaving the context ends its peers.
 
     Args:
         folder: an empty one, for data.
         quick: whether to take small data and few rounds: to see that all runs.
-        sizes: numbers of records of what is measured at several, ascending.
         environment: of the peers, made by `make bench`.
     """
 
-    def __init__(
-        self,
-        folder: Path,
-        *,
-        quick: bool = False,
-        sizes: Sequence[int] = SIZES,
-        environment: Path = ENVIRONMENT,
-    ):
+    def __init__(self, folder: Path, *, quick: bool = False, environment: Path = ENVIRONMENT):
         super().__init__()
         self.folder = folder
         self.quick = quick
-        self.sizes = [self.size(records) for records in sizes]
-        self.cores = len(os.sched_getaffinity(0))
         self._environment = environment
 
     def size(self, records: int) -> int:
-        """Return so many records, or a hundredth of them where it shall be quick."""
+        """Return this number of records, or a hundredth of it where it shall be quick."""
         return records // 100 if self.quick else records
 
     def label(self, records: int) -> str:
@@ -206,26 +174,22 @@ class Bench(ExitStack):
         return f"{size // 1_000_000}M" if size % 1_000_000 == 0 else f"{size // 1000}k"
 
     def saved(self, **arrays: np.ndarray) -> str:
-        """Write arrays, each as `<name>.npy`, in a folder of their own, and return the folder.
-
-        A peer maps or reads them (`bench_peers.columns`).
-        """
+        """Write arrays, each as `<name>.npy`, in a folder of their own, and return the folder."""
         place = self.folder / f"data-{len(list(self.folder.iterdir()))}"
         place.mkdir()
         for name, array in arrays.items():
             np.save(place / f"{name}.npy", array)
         return str(place)
 
-    def peer(self, function: str, *, threads: int = 1, **arguments: Any) -> Peer:
-        """Return a peer that will work in a process of its own.
+    def peer(self, function: str, **arguments: Any) -> Peer:
+        """Return a peer that will work in a process of its own, in one thread.
 
         Args:
             function: a function of `benchmarks/bench_peers.py`, which prepares, and
                 returns what runs once.
-            threads: how many it may use.
             arguments: of the function, as JSON knows them.
         """
-        peer = Peer(self._environment, function, arguments, threads)
+        peer = Peer(self._environment, function, arguments)
         self.callback(peer.end)
         return peer
 
@@ -234,21 +198,12 @@ class Peer:
     """A peer: called, it does its work once, and returns what that took where it ran.
 
     Its process starts, and it prepares, when it is first called.
-
-    Args:
-        environment: where it is installed.
-        function: what prepares it.
-        arguments: of the function.
-        threads: how many it may use.
     """
 
-    def __init__(
-        self, environment: Path, function: str, arguments: Mapping[str, Any], threads: int
-    ):
+    def __init__(self, environment: Path, function: str, arguments: Mapping[str, Any]):
         self._environment = environment
         self._function = function
         self._arguments = arguments
-        self._threads = threads
         self._process: subprocess.Popen[str] | None = None
 
     def __call__(self) -> Spent:
@@ -272,11 +227,11 @@ class Peer:
                 remedy="`make bench` installs them there.",
             )
         names = ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "NUMBA_NUM", "POLARS_MAX")
-        few = {f"{name}_THREADS": str(self._threads) for name in names}
+        one = {f"{name}_THREADS": "1" for name in names}
         return subprocess.Popen(  # noqa: S603 our own module
             [python, "-m", "benchmarks.bench_peers"],
             cwd=ROOT,
-            env={**os.environ, **few, "PYTHONWARNINGS": "ignore"},
+            env={**os.environ, **one, "PYTHONWARNINGS": "ignore"},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -160,7 +160,5 @@ def _setting(name: str, called: str, law: str, n: int, m: int, seed: int, short:
 
 SETTINGS: tuple[Setting, ...] = (
     _setting("egadp", "EGADP", "linear", 200, 1, 1600, 200),
-    _setting("gadp", "GADP", "linear", 200, 5, 1601, 100),
-    _setting("nmegadp", "NMEGADP", "linear", 200, 1, 1602, 40),
     _setting("nmegadp", "NMEGADP", "bent", 200, 1, 1603, 40),
 )

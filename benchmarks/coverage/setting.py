@@ -1,10 +1,4 @@
-"""A setting whose intervals are counted: what it draws, what came of it, and the page of all.
-
-Also here:
-
-* Draws records of a known law and randomizes them, for repetitions by the thousand.
-* The page docs/coverage.md, written from the results.
-"""
+"""A setting whose intervals are counted: what it draws, what came of it, and the page of all."""
 
 from __future__ import annotations
 
@@ -236,8 +230,8 @@ An interval of 95 % should hold the truth in 95 of 100 studies, and miss it abou
 either side. Here each setting was repeated {repetitions} times: records drawn from a known law,
 randomized by their declared matrices or masked, and estimated by the product's own code; repetition
 *i* draws from `numpy.random.default_rng([seed, i])`. `make campaign` writes this page;
-`tests/coverage` repeats a short form of one setting of each kind at every `make test`, and of all
-at every `make campaign`, beside intervals made narrower, which must be found out.
+`tests/coverage` repeats a short form of each setting, beside intervals made narrower, which must
+be found out.
 
 *mean* is over all intervals of a setting, with its standard error; *worst* is the interval that
 covered least often; *above* and *below* say how often an interval lay wholly above or wholly below

@@ -2,20 +2,15 @@
 
 An experiment is a value, `Experiment(...)` in a module, and `run.py` names it. It draws and
 writes nothing itself, so that a test can run it and look at its tables.
-
-Also here:
-
-* The errors that theory gives the estimated parameters, computed the long way.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +19,7 @@ from scipy import stats
 
 from pramana_core.errors import OptionError
 from pramana_core.marginals.counts import Tensor
+from pramana_core.pictures import plots
 from pramana_core.progress import OnShare
 
 if TYPE_CHECKING:
@@ -34,8 +30,6 @@ else:  # matplotlib is loaded with the first picture
 
 T = TypeVar("T")
 
-_NAME = re.compile(r"[a-z0-9]+(?:[-.][a-z0-9]+)*")
-
 
 def silent(share: float) -> None:
     """Report progress to nobody."""
@@ -43,13 +37,7 @@ def silent(share: float) -> None:
 
 @dataclass(frozen=True)
 class Setting:
-    """What every experiment is given.
-
-    Args:
-        seed: decides samples and keys; the same seed gives the same files.
-        data: the folder of public tables, for experiments that need one.
-        quick: fewer repetitions and smaller grids, for a first look.
-        progress: told the share that is done.
+    """What every experiment is given: seed, folder of public tables, extent, who hears progress.
 
     Raises:
         OptionError: the seed is negative, or `data` is no folder.
@@ -127,20 +115,20 @@ class Finding:
 
     `agrees` is computed: True or False where the paper's number or claim was checked, None where
     the paper gives nothing to check and the sentence only reports.
-
-    Raises:
-        OptionError: the text is empty.
     """
 
     agrees: bool | None
     text: str
 
     def __post_init__(self) -> None:
-        if not self.text.strip():
-            raise OptionError("A finding needs a sentence.", where="text")
         if self.agrees is not None:
             # Comparisons of arrays give numpy's booleans, which JSON does not know.
             object.__setattr__(self, "agrees", bool(self.agrees))
+
+
+def claim(text: str, agrees: Any = None) -> Finding:
+    """Return a finding: a sentence, and whether it holds; None if it only reports."""
+    return Finding(agrees, text)
 
 
 @dataclass(frozen=True)
@@ -153,20 +141,13 @@ class Result:
         draw: draws the picture on a figure that is 10 inches wide; title and source are added.
         height: the figure's height in inches.
         facts: single numbers worth keeping, JSON values by name.
-
-    Raises:
-        OptionError: no table, or no finding.
     """
 
     tables: Mapping[str, pd.DataFrame]
-    findings: tuple[Finding, ...]
+    findings: Sequence[Finding]
     draw: Callable[[Figure], None]
     height: float = 4.6
     facts: Mapping[str, Any] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        if not self.tables or not self.findings:
-            raise OptionError("A result has at least one table and one finding.")
 
 
 @dataclass(frozen=True)
@@ -180,9 +161,6 @@ class Experiment:
         run: makes the result.
         needs_data: the files wanted in the data folder; empty if none.
         choices: what the paper leaves open and how it is settled here, a sentence each.
-
-    Raises:
-        OptionError: a name that is not lower-case words joined by `-` or `.`, or an empty title.
     """
 
     name: str
@@ -191,12 +169,6 @@ class Experiment:
     run: Callable[[Setting], Result]
     needs_data: tuple[str, ...] = ()
     choices: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        if not _NAME.fullmatch(self.name):
-            raise OptionError(f"{self.name!r} is not a valid name for an experiment.", where="name")
-        if not self.title or not self.source:
-            raise OptionError(f"Experiment {self.name} needs a title and a source.", where="title")
 
 
 def where(table: pd.DataFrame, /, **wanted: object) -> pd.DataFrame:
@@ -215,11 +187,23 @@ def plausible(statistic: float, degrees: int) -> tuple[bool, float, float]:
     return low <= statistic <= high, low, high
 
 
+Look: TypeAlias = tuple[Any, str, str]
+"""Colour, marker and line of a curve."""
+
+LOOKS: tuple[Look, ...] = (
+    (plots.BLUE, "o", "-"),
+    (plots.ORANGE, "s", "-"),
+    (plots.GREEN, "^", "-"),
+    (plots.RED, "v", "-"),
+    (plots.PURPLE, "D", "-"),
+)
+
+
 def bars(
     axis: Axes,
     x: npt.ArrayLike,
     y: npt.ArrayLike,
-    error: npt.ArrayLike,
+    error: npt.ArrayLike | None,
     colour: str,
     marker: str,
     label: str,
@@ -229,6 +213,37 @@ def bars(
     """Draw a curve with a mark and a bar at each point; `how` is matplotlib's `errorbar`'s."""
     how = {"markersize": 5, "elinewidth": 1} | how
     axis.errorbar(x, y, error, color=colour, marker=marker, linestyle=dash, label=label, **how)
+
+
+def curves(
+    axis: Axes,
+    rows: pd.DataFrame,
+    x: str,
+    y: str,
+    by: str,
+    *,
+    error: str | None = None,
+    looks: Mapping[Any, Look] | None = None,
+    label: str = "{}",
+    **how: Any,
+) -> None:
+    """Draw a curve of column y over x for each value of `by`.
+
+    Args:
+        axis: where.
+        rows: a tidy frame.
+        x, y, by: its columns.
+        error: the column of half the bars' lengths; no bars where there is none.
+        looks: how the curves look, and in which order; by default those of `LOOKS`, in the rows'.
+        label: the legend's, a format of the value.
+        how: of matplotlib's `errorbar`.
+    """
+    looks = looks or dict(zip(dict.fromkeys(rows[by]), LOOKS, strict=False))
+    for name, (colour, marker, dash) in looks.items():
+        own = rows[rows[by] == name]
+        if not own.empty:
+            spread = own[error].fillna(0.0) if error else None
+            bars(axis, own[x], own[y], spread, colour, marker, label.format(name), dash, **how)
 
 
 def thousands(axis: Axes, records: Sequence[int]) -> None:
@@ -272,29 +287,21 @@ def accurate(title: str, estimate: Tensor, truth: Tensor) -> Finding:
     )
 
 
-# The errors that theory gives the estimated parameters, computed the long way.
-#
-# The covariance of theorem 5.2 is formed of Kronecker products and of the true counts, which only
-# an experiment knows. The product itself never lists them, so that the two can be compared.
-
-
 def covariance(counts: Tensor, matrices: Sequence[Tensor]) -> Tensor:
     """Return Cov(N^ | D) = P'^-1 diag(P'N) P^-1 - diag(N) (Ma theorems 2 and 5.2).
+
+    It is formed of Kronecker products and of the true counts, which only an experiment knows. The
+    product itself never lists them, so that the two can be compared.
 
     Args:
         counts: the true counts, one axis per variable.
         matrices: each axis's transition matrix, rows the truth.
     """
-    joint = reduce(_kron, matrices)
+    joint: Tensor = reduce(lambda a, b: np.kron(a, b).astype(np.float64), matrices)
     inverse = np.linalg.inv(joint)
     cells = counts.ravel()
     full: Tensor = (inverse.T * (joint.T @ cells)) @ inverse - np.diag(cells)
     return full
-
-
-def _kron(left: Tensor, right: Tensor) -> Tensor:
-    product: Tensor = np.kron(left, right).astype(np.float64)
-    return product
 
 
 def parameter_errors(counts: Tensor, matrices: Sequence[Tensor]) -> Tensor:

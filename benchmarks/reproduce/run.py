@@ -1,10 +1,6 @@
 """The list of experiments, and running them: pictures, tables, JSON, one page, and the terminal.
 
 To add one, define an `Experiment` in a module and name it here.
-
-Also here:
-
-* `pramana reproduce` at the terminal: the list of experiments, progress, and what was found.
 """
 
 from __future__ import annotations
@@ -27,7 +23,6 @@ from benchmarks.reproduce.engine import Experiment, Figure, Finding, Result, Set
 from pramana_core.csv_text import csv_text
 from pramana_core.errors import OptionError
 from pramana_core.pictures.plots import picture
-from pramana_core.progress import OnShare
 from pramana_core.terminal import console, print_json, progress_bar
 
 Say = Callable[[str, float], None]
@@ -44,7 +39,7 @@ class ExperimentOutcome:
     """One experiment's findings and the names of its files; `skipped` says why it was not run."""
 
     experiment: Experiment
-    findings: tuple[Finding, ...] = ()
+    findings: Sequence[Finding] = ()
     files: tuple[str, ...] = ()
     seconds: float = 0.0
     skipped: str = ""
@@ -87,23 +82,35 @@ def reproduce(
         skip: leave out experiments whose data is absent instead of failing.
 
     Raises:
-        OptionError: there is nothing to run, data is absent (unless `skip`), or `out` cannot be
-            made or written.
+        OptionError: data is absent (unless `skip`), or `out` cannot be made.
     """
-    if not experiments:
-        raise OptionError("There is no experiment to run.", where="NAME")
     wanting = {e.name: _wanting(e, setting) for e in experiments}
     if not skip:
         for missing in filter(None, wanting.values()):
             raise missing
-    _make(out)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OptionError(
+            f"The folder {out} cannot be made: {error.strerror}.",
+            where="--out",
+            remedy="Name another folder with --out.",
+        ) from error
     outcomes = []
     for index, experiment in enumerate(experiments):
-        error = wanting[experiment.name]
-        if error is not None:
-            outcomes.append(ExperimentOutcome(experiment, skipped=str(error)))
+        if absent := wanting[experiment.name]:
+            outcomes.append(ExperimentOutcome(experiment, skipped=str(absent)))
             continue
-        outcomes.append(_run(experiment, setting, out, _part(say, experiment, index, experiments)))
+
+        def progress(share: float, name: str = experiment.name, done: int = index) -> None:
+            say(name, (done + share) / len(experiments))
+
+        progress(0.0)
+        started = time.perf_counter()
+        result = experiment.run(replace(setting, progress=progress))
+        files = _write(experiment, setting, result, out)
+        spent = time.perf_counter() - started
+        outcomes.append(ExperimentOutcome(experiment, result.findings, files, spent))
     _write_index(out, outcomes, setting)
     return tuple(outcomes)
 
@@ -118,45 +125,16 @@ def _wanting(experiment: Experiment, setting: Setting) -> OptionError | None:
     return None
 
 
-def _make(out: Path) -> None:
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OptionError(
-            f"The folder {out} cannot be made: {error.strerror}.",
-            where="--out",
-            remedy="Name another folder with --out.",
-        ) from error
-
-
-def _part(
-    say: Say, experiment: Experiment, index: int, experiments: Sequence[Experiment]
-) -> OnShare:
-    say(experiment.name, index / len(experiments))
-    return lambda share: say(experiment.name, (index + share) / len(experiments))
-
-
-def _run(
-    experiment: Experiment, setting: Setting, out: Path, progress: OnShare
-) -> ExperimentOutcome:
-    started = time.perf_counter()
-    result = experiment.run(replace(setting, progress=progress))
-    files = _write(experiment, setting, result, out)
-    return ExperimentOutcome(experiment, result.findings, files, time.perf_counter() - started)
-
-
 def _write(experiment: Experiment, setting: Setting, result: Result, out: Path) -> tuple[str, ...]:
-    picture = f"{experiment.name}.png"
-    (out / picture).write_bytes(
-        png(experiment.title, experiment.source, result.draw, result.height)
-    )
-    single = len(result.tables) == 1
+    drawn = f"{experiment.name}.png"
+    (out / drawn).write_bytes(png(experiment.title, experiment.source, result.draw, result.height))
     tables = []
     for name, table in result.tables.items():
-        tables.append(f"{experiment.name}.csv" if single else f"{experiment.name}-{name}.csv")
+        end = "" if len(result.tables) == 1 else f"-{name}"
+        tables.append(f"{experiment.name}{end}.csv")
         rows = map(_rounded, table.itertuples(index=False))
         (out / tables[-1]).write_text(csv_text(table.columns, rows), encoding="utf-8")
-    files = (picture, *tables, f"{experiment.name}.json")
+    files = (drawn, *tables, f"{experiment.name}.json")
     content = ExperimentOutcome(experiment, result.findings, files).as_dict()
     content |= {"seed": setting.seed, "quick": setting.quick, "facts": dict(result.facts)}
     _write_json(out / files[-1], content)
@@ -174,11 +152,8 @@ def _write_json(path: Path, value: Any) -> None:
 
 
 def _write_index(out: Path, outcomes: Sequence[ExperimentOutcome], setting: Setting) -> None:
-    content = {
-        "seed": setting.seed,
-        "quick": setting.quick,
-        "experiments": [outcome.as_dict() for outcome in outcomes],
-    }
+    listed = [outcome.as_dict() for outcome in outcomes]
+    content = {"seed": setting.seed, "quick": setting.quick, "experiments": listed}
     _write_json(out / INDEX_JSON, content)
     environment = Environment(
         loader=PackageLoader("benchmarks.reproduce"), autoescape=True, undefined=StrictUndefined
@@ -201,14 +176,7 @@ def tally(outcomes: Sequence[ExperimentOutcome]) -> tuple[int, int]:
 
 
 def png(title: str, source: str, draw: Callable[[Figure], None], height: float) -> bytes:
-    """Return a picture as PNG, 1500 pixels wide.
-
-    Args:
-        title: written above.
-        source: written below, at the right.
-        draw: draws on the figure.
-        height: in inches.
-    """
+    """Return a picture as PNG, 1500 pixels wide, with its title above and its source below."""
 
     def whole(figure: Figure) -> None:
         draw(figure)
@@ -218,51 +186,18 @@ def png(title: str, source: str, draw: Callable[[Figure], None], height: float) 
     return picture(whole, (_WIDTH, height), "png", title, dpi=_DPI)
 
 
-_EXPERIMENTS = (
-    "ma.ma_2:GROUPING",
-    "ma.ma_2:MA_2_2",
-    "ma.ma_2:MA_2_3",
-    "ma.ma_3:MA_3_1",
-    "ma.ma_3_1_2:EXPERIMENT",
-    "ma.ma_3:MA_3_2",
-    "ma.ma_3:MA_3_3",
-    "ma.ma_3:MA_3_4",
-    "ma.ma_5:MA_5_1",
-    "ma.ma_table_5_2:EXPERIMENT",
-    "ma.ma_5:MA_5_4",
-    "ma.ma_5:MA_5_5",
-    "ma.structures:MA_5_7",
-    "ma.structures:MA_5_8",
-    "ma.structures:MA_5_9",
-    "ma.structures:MA_5_10",
-    "ma.linear_runs:MA_6_1",
-    "ma.linear_runs:MA_6_2",
-    "ma.linear_runs:MA_6_3",
-    "ma.ma_7:MA_7_3",
-    "ma.ma_7:MA_7_4",
-    "ma.ma_7:MA_7_5",
-    "ma.ma_7:MA_7_8",
-    "ma.ma_7:MA_7_9",
-    "masiv.setups:TABLE_2",
-    "masiv.setups:FIGURE_4",
-    "masiv.masiv_5:EXPERIMENT",
-    "frapp.itemset_errors:CENSUS_BOUND",
-    "frapp.itemset_errors:HEALTH_BOUND",
-    "frapp.matrices:EQUATION_18",
-    "frapp.data:TABLE_3",
-    "frapp.itemset_errors:CENSUS",
-    "frapp.itemset_errors:HEALTH",
-    "frapp.matrices:FIGURE_3",
-    "frapp.matrices:FIGURE_4",
-    "alahmadi.methods:HUMP",
-    "alahmadi.methods:REPEATED",
-    "alahmadi.pilot:SIX",
-    "alahmadi.pilot:PILOT",
-    "alahmadi.methods:MADE",
-    "sharkey.figures:FIGURE_5",
-    "sharkey.figures:FIGURE_6",
-    "sharkey.figures:FIGURE_7",
-)
+_EXPERIMENTS = """
+ma.ma_2:MA_2_2 ma.ma_2:MA_2_3 ma.ma_3:MA_3_1 ma.ma_3:MA_3_2 ma.ma_3:MA_3_3 ma.ma_3:MA_3_4
+ma.ma_5:MA_5_1 ma.ma_table_5_2:EXPERIMENT ma.ma_5:MA_5_4 ma.ma_5:MA_5_5
+ma.structures:MA_5_7 ma.structures:MA_5_8 ma.structures:MA_5_9 ma.structures:MA_5_10
+ma.linear_runs:MA_6_1 ma.linear_runs:MA_6_2 ma.linear_runs:MA_6_3
+ma.ma_7:MA_7_3 ma.ma_7:MA_7_4 ma.ma_7:MA_7_5 ma.ma_7:MA_7_8 ma.ma_7:MA_7_9
+masiv.setups:TABLE_2 masiv.setups:FIGURE_4 masiv.masiv_5:EXPERIMENT
+frapp.data:TABLE_3 frapp.itemset_errors:CENSUS frapp.itemset_errors:HEALTH
+frapp.matrices:FIGURE_3 frapp.matrices:FIGURE_4
+alahmadi.methods:HUMP alahmadi.pilot:RELATIONSHIPS alahmadi.pilot:PILOT alahmadi.methods:MADE
+sharkey.figures:FIGURE_5 sharkey.figures:FIGURE_6 sharkey.figures:FIGURE_7
+"""
 
 ALL = "all"
 """The name that stands for every experiment."""
@@ -271,7 +206,7 @@ ALL = "all"
 @cache
 def catalogue() -> tuple[Experiment, ...]:
     """Return every experiment, in the order of the papers."""
-    return tuple(resolve_name(f"benchmarks.reproduce.{place}") for place in _EXPERIMENTS)
+    return tuple(resolve_name(f"benchmarks.reproduce.{place}") for place in _EXPERIMENTS.split())
 
 
 def select(names: Sequence[str]) -> tuple[Experiment, ...]:
@@ -282,7 +217,7 @@ def select(names: Sequence[str]) -> tuple[Experiment, ...]:
     Raises:
         OptionError: a name is not in the catalogue.
     """
-    known = {experiment.name: experiment for experiment in catalogue()}
+    known = [experiment.name for experiment in catalogue()]
     unknown = sorted(set(names) - set(known) - set(papers()) - {ALL})
     if unknown:
         raise OptionError(
@@ -290,22 +225,23 @@ def select(names: Sequence[str]) -> tuple[Experiment, ...]:
             where="NAME",
             remedy=f"There are {', '.join([*known, *papers()])} and {ALL}.",
         )
-    return tuple(e for e in catalogue() if ALL in names or e.name in names or paper_of(e) in names)
+    return tuple(e for e in catalogue() if not {ALL, e.name, _paper_of(e)}.isdisjoint(names))
 
 
 def papers() -> tuple[str, ...]:
     """Return the names that stand for all experiments of a paper."""
-    return tuple(dict.fromkeys(map(paper_of, catalogue())))
+    return tuple(dict.fromkeys(map(_paper_of, catalogue())))
 
 
-def paper_of(experiment: Experiment) -> str:
-    """Return the paper that an experiment's name begins with."""
+def _paper_of(experiment: Experiment) -> str:
     return experiment.name.partition("-")[0]
 
 
-# `pramana reproduce` at the terminal: the list of experiments, progress, and what was found.
-
-_MARKS = {True: ("agrees", "green"), False: ("differs", "bold yellow"), None: ("note", "dim")}
+_MARKS = {
+    True: "[green]agrees[/]",
+    False: "[bold yellow]differs[/]",
+    None: "[dim]note[/]",
+}
 
 
 def list_experiments(*, json: bool = False) -> None:
@@ -315,9 +251,8 @@ def list_experiments(*, json: bool = False) -> None:
         return
     shown = Table(box=None, pad_edge=False)
     shown.add_column("name", style="bold", no_wrap=True)
-    shown.add_column("what it shows")
-    shown.add_column("source")
-    shown.add_column("data")
+    for heading in ("what it shows", "source", "data"):
+        shown.add_column(heading)
     for experiment in catalogue():
         needs = ", ".join(experiment.needs_data) or "none"
         shown.add_row(experiment.name, experiment.title, experiment.source, needs)
@@ -357,37 +292,26 @@ def run_experiments(
     if json:
         print_json(loads((out / INDEX_JSON).read_text(encoding="utf-8")))
         return
-    _show(outcomes, out)
-
-
-def _show(outcomes: Sequence[ExperimentOutcome], out: Path) -> None:
-    terminal = console()
     for outcome in outcomes:
-        _show_one(outcome)
+        _show(outcome)
     agree, differ = tally(outcomes)
-    terminal.print(f"{agree} agree with the papers, {differ} differ.", style="bold")
-    terminal.print(f"Index   {out / INDEX_HTML}", markup=False, soft_wrap=True)
+    console().print(f"{agree} agree with the papers, {differ} differ.", style="bold")
+    console().print(f"Index   {out / INDEX_HTML}", markup=False, soft_wrap=True)
 
 
-def _show_one(outcome: ExperimentOutcome) -> None:
-    terminal = console()
+def _show(outcome: ExperimentOutcome) -> None:
     experiment = outcome.experiment
     spent = "" if outcome.skipped else f"  [dim]{outcome.seconds:.1f} s[/]"
-    terminal.print(f"[bold]{experiment.name}[/]  {experiment.title}{spent}")
     grid = Table.grid(padding=(0, 2, 0, 2))
     grid.add_column(no_wrap=True)
     grid.add_column(overflow="fold")
     if outcome.skipped:
         grid.add_row("[yellow]skipped[/]", outcome.skipped)
-    for finding in outcome.findings:
-        grid.add_row(*_row(finding))
-    if outcome.findings:
+    else:
+        for finding in outcome.findings:
+            grid.add_row(_MARKS[finding.agrees], finding.text)
         for choice in experiment.choices:
             grid.add_row("[dim]chosen[/]", f"[dim]{choice}[/]")
-    terminal.print(grid)
-    terminal.print()
-
-
-def _row(finding: Finding) -> tuple[str, str]:
-    word, colour = _MARKS[finding.agrees]
-    return f"[{colour}]{word}[/]", finding.text
+    console().print(f"[bold]{experiment.name}[/]  {experiment.title}{spent}")
+    console().print(grid)
+    console().print()

@@ -2,21 +2,19 @@
 
 A setting fails where its coverage is outside what it states by more than chance explains: a
 program that keeps its word fails one with probability `FALSE_ALARM` at most, over all repetitions
-that the fixed seeds could have drawn. `make test` repeats one setting of each kind, the cheapest,
-six tenths as often as `make campaign`, which repeats all (PRAMANA_COVERAGE=all).
+that the fixed seeds could have drawn.
 """
 
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from benchmarks.coverage.catalogue import ALL
+from benchmarks.coverage.__main__ import ALL
 from benchmarks.coverage.setting import (
     PAGE,
     Coverage,
@@ -38,21 +36,6 @@ pytestmark = pytest.mark.calibration
 FALSE_ALARM = 1e-6
 NARROWED = 0.4
 
-OF_EACH_KIND = {
-    1312, 1313, 1314, 1316, 1317,  # cells by moments: joint, grouped, sampled, given records, noisy
-    1319, 1322, 1400,  # cells by likelihood, log-linear, pooled
-    1440, 1450, 1451,  # standard errors: pooled pairs, owners with different noise
-    1350, 1432,  # network parameters by moments, pooled
-    1300, 1360, 1361,  # rules, supports
-    1332, 1339,  # trees' leaves and questions
-    1347, 1600, 1601,  # linear weights, regressions from masked copies
-}  # fmt: skip
-"""The seeds of the settings of every run; all of them together take half a minute."""
-
-ALWAYS = [s for s in ALL if s.seed in OF_EACH_KIND]
-AT_LENGTH = os.environ.get("PRAMANA_COVERAGE") == "all"
-REPEATED = ALL if AT_LENGTH else ALWAYS
-
 RESULTS = Path(PAGE).parents[1] / "benchmarks" / "coverage" / "results.json"
 
 
@@ -66,9 +49,9 @@ def kept(setting: Setting, found: Coverage) -> bool:
     return bool(found.mean + half >= setting.above and found.mean - half <= setting.below and each)
 
 
-@pytest.mark.parametrize("setting", REPEATED, ids=lambda s: f"{s.name}, {s.where}")
+@pytest.mark.parametrize("setting", ALL, ids=lambda s: f"{s.name}, {s.where}")
 def test_the_intervals_of_a_setting_cover_as_it_says(setting: Setting):
-    found = covered(setting, range(setting.short if AT_LENGTH else setting.short * 6 // 10))
+    found = covered(setting, range(setting.short * 6 // 10))
     assert found.printed.any()
     assert kept(setting, found), (found.mean, found.each.min())
     assert not kept(setting, found.narrowed(NARROWED)), "intervals far too narrow passed"
@@ -100,7 +83,6 @@ def test_the_page_names_the_worst_and_says_why_some_are_wide():
 def test_no_two_settings_share_a_name_or_a_seed():
     assert len({(s.name, s.where) for s in ALL}) == len(ALL)
     assert len({s.seed for s in ALL}) == len(ALL)
-    assert len(ALWAYS) == len(OF_EACH_KIND)
 
 
 def test_the_page_has_every_setting_as_it_was_counted():

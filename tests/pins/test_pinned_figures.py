@@ -19,19 +19,19 @@ from typer.testing import CliRunner
 from pramana.cli import app
 
 QUICK = [
-    "ma-2.2-grouping", "ma-2.2", "ma-2.3", "ma-3.1", "ma-3.2", "ma-3.3", "ma-5.1", "ma-table-5.2",
-    "ma-5.4", "ma-5.7", "ma-6.1", "ma-6.3", "ma-7.3", "ma-7.5", "ma-7.9", "frapp-18",
+    "ma-2.2", "ma-2.3", "ma-3.1", "ma-3.2", "ma-3.3", "ma-5.1", "ma-table-5.2",
+    "ma-5.4", "ma-5.7", "ma-6.1", "ma-6.3", "ma-7.3", "ma-7.5", "ma-7.9",
     "frapp-table-3", "frapp-3", "frapp-4",
 ]  # fmt: skip
-SLOW = ["ma-3.1.2", "ma-3.4", "ma-5.5", "ma-5.8", "ma-5.9", "ma-5.10", "ma-6.2", "ma-7.4", "ma-7.8",
-        "masiv-table-2", "masiv-4", "masiv-5", "frapp-9", "frapp-census",
+SLOW = ["ma-3.4", "ma-5.5", "ma-5.8", "ma-5.9", "ma-5.10", "ma-6.2", "ma-7.4", "ma-7.8",
+        "masiv-table-2", "masiv-4", "masiv-5", "frapp-census",
         "sharkey-5", "sharkey-6"]  # fmt: skip
 ALIKE = {"ma-5.10": "ma-5.9", "ma-7.4": "ma-7.5", "ma-7.8": "ma-7.9"}
 """Each runs the program of the other, which is quicker, with another table or score."""
-NEVER = ["frapp-9-health", "frapp-health"]
+NEVER = ["frapp-health"]
 """Their table is not public."""
 CHOSEN = [
-    "alahmadi-4", "alahmadi-draws", "alahmadi-31", "alahmadi-48", "alahmadi-methods",
+    "alahmadi-4", "alahmadi-31", "alahmadi-48", "alahmadi-methods",
 ]  # fmt: skip
 """Their kernels are chosen by leave-one-out errors: where two are as good, another processor's
 rounding may choose the other. tests/benchmarks/reproduce/alahmadi holds what they find."""

@@ -1,16 +1,7 @@
-"""What each method makes of a hump, and all of them side by side.
-
-Also here:
-
-* AlAhmadi figures 2 and 4: the hump of expenditure over age, and what each method makes of it.
-* The store drawn and masked twenty times: does the hump stay, and what does a snooper gain?  One
-  table may be lucky.
-* All methods side by side on the store and its companions.
-"""
+"""AlAhmadi: what each method makes of a hump (figure 4), and all methods side by side."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -28,12 +19,11 @@ from benchmarks.reproduce.alahmadi.pilot import (
     tables,
     versions,
 )
-from benchmarks.reproduce.engine import Axes, Experiment, Figure, Finding, Result, Setting
+from benchmarks.reproduce.engine import Axes, Experiment, Figure, Finding, Result, Setting, claim
 from pramana.setups import DATASETS
 from pramana_core.mask.measures import Measures, measure_all
-from pramana_core.mask.measures.snooper import snooper_gains
 from pramana_core.mask.pictures import share, trend
-from pramana_core.mixed import MixedTable, design_of
+from pramana_core.mixed import MixedTable
 from pramana_core.pictures import plots
 from pramana_core.ties import FITTED_TIE, first_largest
 
@@ -98,92 +88,68 @@ def _numbers(s: MixedTable, measures: Measures) -> dict[str, float]:
         name: [m.value for m in measures.named(name) if m.about.endswith(by_s) or name == _GAIN]
         for name, _, _ in SHOWN
     }
-    gain, error = _largest_gain([measures])
+    # The gain about a column that lies most errors above zero, and its error.
+    rows = [m for m in measures.named(_GAIN) if np.isfinite(m.value)]
+    above = [m.value / m.error if m.error else np.sign(m.value) * 1e9 for m in rows]
+    most = rows[first_largest(above, tie=FITTED_TIE)] if rows else None
+    gain, error = (most.value, most.error or 0.0) if most else (float("nan"), 0.0)
     return {name: float(np.mean(values)) for name, values in found.items()} | {
         "gain": gain,
         "gain error": error,
     }
 
 
-def _largest_gain(runs: Sequence[Measures]) -> tuple[float, float]:
-    """Return the gain about a column that lies most errors above zero, and its error."""
-    rows = [m for run in runs for m in run.named("snooper-gain-kernel") if np.isfinite(m.value)]
-    if not rows:
-        return float("nan"), float("nan")
-    above = [m.value / m.error if m.error else np.sign(m.value) * 1e9 for m in rows]
-    most = rows[first_largest(above, tie=FITTED_TIE)]
-    return most.value, most.error or 0.0
-
-
 def _findings(found: pd.DataFrame) -> tuple[Finding, ...]:
-    return (
-        *(_no_gain(found, name) for name in ("egadp", "shuffle", "nmegadp", "nmegadp-shuffle")),
-        *_control(found),
-        *_failures(found),
-        *_lines(found),
-    )
-
-
-def _no_gain(found: pd.DataFrame, method: str) -> Finding:
-    """A snooper's gain is none: not larger than chance explains, over all tables together."""
-    rows, limit = _gains(found, method)
-    if not len(rows):
-        return Finding(None, f"{method} masked none of the tables.")
-    over = rows["gain"] - limit * rows["gain error"]
-    worst = rows.iloc[first_largest(over, scale=1.0)]
-    clearest = (
-        f"the clearest is {worst['gain']:.4f} of the variance, with standard error"
-        f" {worst['gain error']:.4f}, on {worst['table']}"
-        if rows["gain error"].any()
-        else "he found nothing to go by"
-    )
-    return Finding(
-        bool((over <= 0).all()),
-        f"{method}: what a kernel snooper gains by Y over S alone cannot be told from zero on any"
-        f" of {len(rows)} tables: {clearest} (it could from {limit:.2f} standard errors).",
-    )
-
-
-def _control(found: pd.DataFrame) -> list[Finding]:
-    """The negative control: the same test finds what additive noise gives away."""
-    rows, limit = _gains(found, _CONTROL)
-    if not len(rows):
-        return []
-    held = rows["gain"] > limit * rows["gain error"]
-    return [
-        Finding(
-            bool(held.mean() >= 0.5),
-            f"The same test finds what {_CONTROL} gives away on {int(held.sum())} of {len(rows)}"
-            f" tables: gains of {rows['gain'].min():.4f} to {rows['gain'].max():.4f} (expected on"
-            " at least half of them).",
-        )
-    ]
-
-
-def _gains(found: pd.DataFrame, method: str) -> tuple[pd.DataFrame, float]:
-    """Return the tables that a method masked, and from how many errors a gain is none of chance."""
-    rows = found[(found["method"] == method) & found["gain"].notna()]
-    return rows, float(stats.norm.isf(_CHANCE / max(1, len(rows))))
-
-
-def _failures(found: pd.DataFrame) -> list[Finding]:
-    failed = found[found["failure"] != ""]
-    return [
-        Finding(None, f"{row.table}: {row.method} refused: {row.failure}")
-        for row in failed.itertuples()
-    ]
-
-
-def _lines(found: pd.DataFrame) -> list[Finding]:
-    """Report of each table what is kept by whom, for there is no number in the file to hold."""
     lines = []
     for table, rows in found.groupby("table", sort=False):
         slopes = rows["relationship-slope-kernel"]
         best = rows.loc[(slopes - 1).abs().sort_values().index]
         pairs = zip(best["method"], slopes[best.index].to_numpy(dtype=float), strict=True)
         words = ", ".join(f"{name} {slope:.2f}" for name, slope in pairs if np.isfinite(slope))
-        lines.append(Finding(None, f"{table}: slope of fitted curves over S: {words}."))
-    return lines
+        lines.append(claim(f"{table}: slope of fitted curves over S: {words}."))
+    failed = found[found["failure"] != ""].itertuples()
+    return (
+        *(no_gain(found, name) for name in ("egadp", "shuffle", "nmegadp", "nmegadp-shuffle")),
+        control(found),
+        *(claim(f"{row.table}: {row.method} refused: {row.failure}") for row in failed),
+        *lines,
+    )
+
+
+def no_gain(found: pd.DataFrame, method: str) -> Finding:
+    """A snooper's gain is none: not larger than chance explains, over all tables together."""
+    rows, limit = _gains(found, method)
+    if not len(rows):
+        return claim(f"{method} masked none of the tables.")
+    over = rows["gain"] - limit * rows["gain error"]
+    worst = rows.iloc[first_largest(over, scale=1.0)]
+    return claim(
+        f"{method}: what a kernel snooper gains by Y over S alone cannot be told from zero on any"
+        f" of {len(rows)} tables: the clearest is {worst['gain']:.4f} of the variance, with"
+        f" standard error {worst['gain error']:.4f}, on {worst['table']} (it could from"
+        f" {limit:.2f} standard errors).",
+        (over <= 0).all(),
+    )
+
+
+def control(found: pd.DataFrame) -> Finding:
+    """The negative control: the same test finds what additive noise gives away."""
+    rows, limit = _gains(found, _CONTROL)
+    if not len(rows):
+        return claim(f"{_CONTROL} masked none of the tables.")
+    held = rows["gain"] > limit * rows["gain error"]
+    return claim(
+        f"The same test finds what {_CONTROL} gives away on {int(held.sum())} of {len(rows)}"
+        f" tables: gains of {rows['gain'].min():.4f} to {rows['gain'].max():.4f} (expected on"
+        " at least half of them).",
+        held.mean() >= 0.5,
+    )
+
+
+def _gains(found: pd.DataFrame, method: str) -> tuple[pd.DataFrame, float]:
+    """Return the tables that a method masked, and from how many errors a gain is none of chance."""
+    rows = found[(found["method"] == method) & found["gain"].notna()]
+    return rows, float(stats.norm.isf(_CHANCE / max(1, len(rows))))
 
 
 def _draw_methods(figure: Figure, found: pd.DataFrame) -> None:
@@ -236,7 +202,7 @@ MADE = Experiment(
     ),
 )
 
-# AlAhmadi figures 2 and 4: the hump of expenditure over age, and what each method makes of it.
+KEEPERS = ("nmegadp", "nmegadp-shuffle")
 
 PRINTED = {"expenditure": (296.775, 59.299), "debt": (504.692, 59.054)}
 """Mean and standard deviation in dollars (table 1)."""
@@ -247,7 +213,7 @@ FLAT, KEPT = 0.1, 0.99
 COLUMNS = 5
 """So many pictures stand beside each other."""
 
-_RELATION = Relation("1", (), told=True)
+_RELATION = Relation(1)
 
 
 def run_hump(setting: Setting) -> Result:
@@ -264,55 +230,38 @@ def run_hump(setting: Setting) -> Result:
     found = pd.DataFrame(rows, columns=["method", "slope", "r_squared"])
     return Result(
         {"hump": found},
-        (*_moments(x), *(_destroys(found, name) for name in EXISTING), *_keeps(found)),
+        _hump_findings(x, found),
         lambda figure: _draw_hump(figure, s, clouds, found),
         height=0.9 + 2.0 * -(-len(clouds) // COLUMNS),
     )
 
 
-def _moments(x: MixedTable) -> list[Finding]:
-    """Hold the generator's table against table 1: within what chance explains."""
-    found = []
+def _hump_findings(x: MixedTable, found: pd.DataFrame) -> list[Finding]:
+    claims = []
     for name in CONFIDENTIAL:
         values = x.project([name]).matrix()[:, 0]
         mean, deviation = PRINTED[name]
         z = (values.mean() - mean) / (deviation / np.sqrt(len(values)))
-        found.append(
-            Finding(
-                bool(abs(z) < 4 and abs(values.std() / deviation - 1) < 0.15),
+        claims.append(
+            claim(
                 f"{name}: mean {values.mean():.1f} and standard deviation {values.std():.1f}; table"
                 f" 1 prints {mean:.1f} and {deviation:.1f} (drawn, not the paper's own records).",
+                abs(z) < 4 and abs(values.std() / deviation - 1) < 0.15,
             )
         )
-    return found
-
-
-def _destroys(found: pd.DataFrame, method: str) -> Finding:
-    slope, r_squared = _of(found, method)
-    return Finding(
-        abs(slope) < FLAT,
-        f"{method} destroys the hump (figure 4): slope of E(Y1 | S) on E(X1 | S) {slope:.3f}, R²"
-        f" {r_squared:.3f} (destroyed below a slope of {FLAT:g}).",
-    )
-
-
-def _keeps(found: pd.DataFrame) -> list[Finding]:
-    sentences = []
-    for method in ("nmegadp", "nmegadp-shuffle"):
-        slope, r_squared = _of(found, method)
-        sentences.append(
-            Finding(
-                min(slope, r_squared) >= KEPT,
-                f"{method} keeps the hump: slope {slope:.3f}, R² {r_squared:.3f} (kept from"
-                f" {KEPT:g}).",
+    numbers = found.set_index("method")
+    for method in (*EXISTING, *KEEPERS):
+        slope, r_squared = (float(numbers[c][method]) for c in ("slope", "r_squared"))
+        gone = method in EXISTING
+        claims.append(
+            claim(
+                f"{method} {'destroys the hump (figure 4)' if gone else 'keeps the hump'}: slope of"
+                f" E(Y1 | S) on E(X1 | S) {slope:.3f}, R² {r_squared:.3f} (destroyed below a slope"
+                f" of {FLAT:g}, kept from {KEPT:g}).",
+                abs(slope) < FLAT if gone else min(slope, r_squared) >= KEPT,
             )
         )
-    return sentences
-
-
-def _of(found: pd.DataFrame, method: str) -> tuple[float, float]:
-    row = found[found["method"] == method].iloc[0]
-    return float(row["slope"]), float(row["r_squared"])
+    return claims
 
 
 def _draw_hump(
@@ -359,152 +308,6 @@ HUMP = Experiment(
         (
             "The line joins means of 20 groups of age. The slope is that of fitted E(Y1 | S) on"
             " E(X1 | S), both by kernel ridge regression."
-        ),
-    ),
-)
-
-
-# The store drawn and masked twenty times: does the hump stay, and what does a snooper gain?
-#
-# One table may be lucky. Here slope and R^2 of every draw are held against the bounds, and a kernel
-# snooper's gain is tested over the draws, beside additive noise, whose gain the same test must
-# find.
-
-DRAWS, QUICK_DRAWS = 20, 4
-
-CONTROL = "sadp"
-"""Additive noise of a tenth of the variance: what it tells, the test of the gain must find."""
-
-KEEPERS = ("nmegadp", "nmegadp-shuffle")
-
-CHANCE = 1e-3
-"""A gain is called distinguishable from zero if chance gives it less often (one-sided t-test)."""
-
-
-def run_repeated(setting: Setting) -> Result:
-    """Draw the store, mask it and measure it, again and again."""
-    draws = QUICK_DRAWS if setting.quick else DRAWS
-    names = (CONTROL, *EXISTING, *KEEPERS)
-    rows = []
-    for draw in setting.steps(range(draws)):
-        s, x = tables(setting, STORE, draw)
-        told = design_of(s).matrix(s)
-        for version in versions(s, x, setting, f"draw {draw}", names):
-            if version.masked is None:
-                continue
-            fit = kept(_RELATION, s, x.matrix(), version.masked.matrix(), setting)
-            gain = float("nan")
-            if version.method not in EXISTING:  # takes long, and theirs is in alahmadi-methods
-                rng = setting.rng("alahmadi", "snooper", draw)
-                gains = snooper_gains("kernel", told, x.matrix(), version.masked.matrix(), rng)
-                gain = float(np.mean([one.gain for one in gains]))
-            rows.append((version.method, draw + 1, fit.slope, fit.r_squared, gain))
-    found = pd.DataFrame(rows, columns=["method", "draw", "slope", "r_squared", "gain"])
-    return Result(
-        {"draws": found},
-        (
-            *(_destroyed(found, name) for name in EXISTING),
-            *(_kept(found, name) for name in KEEPERS),
-            *(no_gain(found, name) for name in KEEPERS),
-            control(found),
-        ),
-        lambda figure: _draw_repeated(figure, found),
-        height=3.3,
-    )
-
-
-def _kept(found: pd.DataFrame, method: str) -> Finding:
-    rows = found[found["method"] == method]
-    least = rows[["slope", "r_squared"]].min()
-    return Finding(
-        bool((least >= KEPT).all() and rows["slope"].max() <= 2 - KEPT),
-        f"{method} keeps the hump in each of {len(rows)} draws: slope {_spread(rows['slope'])}, R²"
-        f" {_spread(rows['r_squared'])} (kept if every R² is at least {KEPT:g} and every slope"
-        f" between {KEPT:g} and {2 - KEPT:g}).",
-    )
-
-
-def _destroyed(found: pd.DataFrame, method: str) -> Finding:
-    rows = found[found["method"] == method]
-    return Finding(
-        bool((rows["slope"].abs() < FLAT).all()),
-        f"{method} destroys the hump in each of {len(rows)} draws: slope {_spread(rows['slope'])}"
-        f" (destroyed if every slope is between -{FLAT:g} and {FLAT:g}).",
-    )
-
-
-def _spread(values: pd.Series) -> str:
-    return f"{values.mean():.3f} on average, {values.min():.3f} to {values.max():.3f}"
-
-
-def gain_of(found: pd.DataFrame, method: str) -> tuple[float, float, float]:
-    """Return the mean gain over the draws, its standard error, and the chance of so much."""
-    values = found.loc[found["method"] == method, "gain"].to_numpy()
-    mean = float(values.mean())
-    error = float(values.std(ddof=1) / np.sqrt(len(values)))
-    # A snooper who found nothing to go by in any draw gains exactly nothing.
-    if error == 0:
-        return mean, error, 1.0 if mean <= 0 else 0.0
-    return mean, error, float(stats.t.sf(mean / error, len(values) - 1))
-
-
-def no_gain(found: pd.DataFrame, method: str) -> Finding:
-    """Say whether a kernel snooper's gain cannot be told from zero."""
-    mean, error, p = gain_of(found, method)
-    return Finding(
-        p >= CHANCE,
-        f"{method}: what a kernel snooper gains by Y over S alone cannot be told from zero:"
-        f" {mean:.4f} of the variance, standard error over draws {error:.4f} (one-sided p"
-        f" {p:.2g}; below {CHANCE:g} it could).",
-    )
-
-
-def control(found: pd.DataFrame) -> Finding:
-    """Say whether the same test finds the gain that additive noise gives: the negative control."""
-    mean, error, p = gain_of(found, CONTROL)
-    return Finding(
-        p < CHANCE,
-        f"The same test finds what {CONTROL} gives away, noise of a tenth of the variance: a gain"
-        f" of {mean:.4f}, standard error over draws {error:.4f} (p {p:.2g}).",
-    )
-
-
-def _draw_repeated(figure: Figure, found: pd.DataFrame) -> None:
-    axes = figure.subplots(1, 3, sharey=True)
-    methods = list(dict.fromkeys(found["method"]))
-    panels = (
-        ("slope", 1.0, "slope of E(Y1 | S) on E(X1 | S)"),
-        ("r_squared", 1.0, "R² of the same"),
-        ("gain", 0.0, "kernel snooper's gain"),
-    )
-    for axis, (column, right, title) in zip(axes, panels, strict=True):
-        _strip(axis, found, methods, column, right)
-        axis.set_title(title, fontsize=9.5)
-        axis.tick_params(labelsize=8)
-    axes[0].set_yticks(range(len(methods)), methods, fontsize=9)
-    axes[0].set_ylim(len(methods) - 0.5, -0.5)
-
-
-def _strip(axis: Axes, found: pd.DataFrame, methods: list[str], column: str, right: float) -> None:
-    """Draw a dot for each draw and a line where what is right stands."""
-    axis.axvline(right, color=plots.BLACK, linewidth=1.0)
-    for place, method in enumerate(methods):
-        values = found.loc[found["method"] == method, column].to_numpy()
-        heights = place + np.linspace(-0.25, 0.25, len(values))
-        axis.plot(values, heights, "o", markersize=3.5, color=colour_of(method), alpha=0.7,
-                  markeredgewidth=0)  # fmt: skip
-
-
-REPEATED = Experiment(
-    name="alahmadi-draws",
-    title="The store drawn twenty times: what stays of the hump, what a snooper gains",
-    source="AlAhmadi (2006), figure 4 and measures of risk",
-    run=run_repeated,
-    choices=(
-        "Each draw is a new table of 1,000 records, in the likeness of table 1, masked once.",
-        (
-            "The gain is a share of the variance, the mean over expenditure and debt. The line"
-            " marks what is right; a dot is a draw."
         ),
     ),
 )

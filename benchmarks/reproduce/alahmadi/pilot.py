@@ -2,12 +2,6 @@
 
 A relationship is a conditional expectation (AlAhmadi III.1): E(X1 | S), E(X1 | X2), E(X1 | S, X2).
 It is kept where that of the masked records, at the true records' values, is that of the true ones.
-
-Also here:
-
-* Small pictures in a grid: a row for each version of the records, a column for each relation.
-* AlAhmadi figures 48 to 52: one told and one confidential column, five shapes, all methods.
-* AlAhmadi figures 31 to 36: six relationships of the store, true against masked, all methods.
 """
 
 from __future__ import annotations
@@ -18,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from benchmarks.reproduce.engine import Axes, Experiment, Figure, Finding, Result, Setting
+from benchmarks.reproduce.engine import Axes, Experiment, Figure, Finding, Result, Setting, claim
 from pramana.setups import DATASETS, STORE_RECORDS
 from pramana_core.errors import PramanaError
 from pramana_core.mask import METHODS
-from pramana_core.mask.measures.compared import Kind, expectation
+from pramana_core.mask.measures.compared import expectation
 from pramana_core.mask.pictures import share, trend
 from pramana_core.mixed import (
     Floats,
@@ -92,12 +86,11 @@ STORE = "ME.L"
 CONFIDENTIAL = DATASETS[STORE].confidential
 
 
-def tables(setting: Setting, name: str, draw: int = 0) -> tuple[MixedTable, MixedTable]:
-    """Return S and X of one of the made data sets; each draw is a table of its own."""
+def tables(setting: Setting, name: str) -> tuple[MixedTable, MixedTable]:
+    """Return S and X of one of the made data sets."""
     made = DATASETS[name]
     records = QUICK_RECORDS if setting.quick else STORE_RECORDS
-    stream = (draw,) if draw else ()
-    frame = made.make(setting.rng("alahmadi", "data", name, *stream), records)
+    frame = made.make(setting.rng("alahmadi", "data", name), records)
     told = frame[list(made.told)]
     if "gender" in told.columns:
         told = told.assign(gender=told["gender"].map({0: "male", 1: "female"}))
@@ -111,39 +104,27 @@ def store_tables(setting: Setting) -> tuple[MixedTable, MixedTable]:
 
 @dataclass(frozen=True)
 class Relation:
-    """E(target | S if told, and others of X).
+    """E(target | S if `told`, and the confidential columns `given`), numbered from 1."""
 
-    Attributes:
-        target: the dependent confidential column.
-        given: confidential columns among the independent ones.
-        told: whether all of S is among them.
-    """
+    target: int
+    given: tuple[int, ...] = ()
+    told: bool = True
 
-    target: str
-    given: tuple[str, ...]
-    told: bool
-
-    def words(self, letter: str = "X") -> str:
+    def words(self) -> str:
         """Return it as the dissertation writes it, such as E(X1 | S, X2)."""
-        return f"E({letter}{self.target} | {', '.join(self._given(letter))})"
-
-    def _given(self, letter: str) -> list[str]:
-        return [*(["S"] if self.told else []), *(f"{letter}{name}" for name in self.given)]
+        given = [*(["S"] if self.told else []), *(f"X{name}" for name in self.given)]
+        return f"E(X{self.target} | {', '.join(given)})"
 
 
-def relations_of(x: MixedTable) -> tuple[Relation, ...]:
-    """Return the relationships of two confidential columns: figures 31 to 36, in their order.
-
-    Of more columns the first two are taken; of one, E(X1 | S) alone.
-    """
-    if len(x.names) == 1:
-        return (Relation("1", (), told=True),)
-    pairs = (("1", "2"), ("2", "1"))
-    return (
-        *(Relation(a, (), told=True) for a, _ in pairs),
-        *(Relation(a, (b,), told=False) for a, b in pairs),
-        *(Relation(a, (b,), told=True) for a, b in pairs),
-    )
+SIX = (
+    Relation(1),
+    Relation(2),
+    Relation(1, (2,), told=False),
+    Relation(2, (1,), told=False),
+    Relation(1, (2,)),
+    Relation(2, (1,)),
+)
+"""The relationships of two confidential columns: figures 31 to 36, in their order."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,14 +132,12 @@ class PreservedRelation:
     """How far a relationship is kept.
 
     Attributes:
-        relation: which.
         true: the n fitted expectations of the true records.
         masked: those of the masked records, at the true records' values.
         slope: of `masked` on `true`; 1 where it is kept, 0 where nothing is.
         r_squared: of the same regression.
     """
 
-    relation: Relation
     true: Floats
     masked: Floats
     slope: float
@@ -166,34 +145,18 @@ class PreservedRelation:
 
 
 def kept(
-    relation: Relation,
-    s: MixedTable,
-    x: Floats,
-    y: Floats,
-    setting: Setting,
-    kind: Kind = "kernel",
+    relation: Relation, s: MixedTable, x: Floats, y: Floats, setting: Setting
 ) -> PreservedRelation:
-    """Return how far masked records keep a relationship.
-
-    Args:
-        relation: which.
-        s: the told columns.
-        x: the confidential columns, n x q.
-        y: the masked ones, n x q.
-        setting: its seed decides which records a kernel is spanned by.
-        kind: how expectations are fitted.
-    """
+    """Return how far masked records y (n x q) keep a relationship of s and x, fitted by kernels."""
     told = design_of(s).matrix(s) if relation.told else np.empty((len(x), 0))
-    target = int(relation.target) - 1
-    given = [int(name) - 1 for name in relation.given]
-    rng = setting.rng("alahmadi", "fit", relation.words())
+    target, given = relation.target - 1, [name - 1 for name in relation.given]
     true_features = np.column_stack([told, x[:, given]])
-    found = expectation(kind, true_features, x[:, [target]], rng)
     rng = setting.rng("alahmadi", "fit", relation.words())
-    other = expectation(kind, np.column_stack([told, y[:, given]]), y[:, [target]], rng)
+    found = expectation("kernel", true_features, x[:, [target]], rng)
+    rng = setting.rng("alahmadi", "fit", relation.words())
+    other = expectation("kernel", np.column_stack([told, y[:, given]]), y[:, [target]], rng)
     true, masked = found.fitted[:, 0], other.predict(true_features)[:, 0]
-    slope, r_squared = compared(true, masked)
-    return PreservedRelation(relation, true, masked, slope, r_squared)
+    return PreservedRelation(true, masked, *compared(true, masked))
 
 
 def compared(true: Floats, masked: Floats) -> tuple[float, float]:
@@ -204,8 +167,6 @@ def compared(true: Floats, masked: Floats) -> tuple[float, float]:
         return float("nan"), float("nan")
     return sab / saa, sab**2 / (saa * sbb) if sbb > 0 else 0.0
 
-
-# Small pictures in a grid: a row for each version of the records, a column for each relation.
 
 HIGH = 1.32
 """Inches of a row."""
@@ -268,8 +229,6 @@ def dots(axis: Axes, x: Floats, y: Floats, colour: str = plots.BLUE) -> None:
               rasterized=True)  # fmt: skip
 
 
-# AlAhmadi figures 48 to 52: one told and one confidential column, five shapes, all methods.
-
 PILOT_RECORDS = 1_000
 
 KEPT = 0.9
@@ -282,7 +241,7 @@ TRUE = "true records"
 
 LINEAR, MONOTONIC, OTHER = "linear", "monotonic", "non-monotonic"
 
-_RELATION = Relation("1", (), told=True)
+_RELATION = Relation(1)
 
 Draw = Callable[[np.random.Generator, int], tuple[Floats, Floats]]
 
@@ -395,9 +354,9 @@ def _destroys(found: pd.DataFrame, method: str) -> Finding:
         f"{name} slope {slope:.3f}"
         for name, slope in zip(rows["shape"], rows["slope"], strict=True)
     )
-    return Finding(
-        bool((rows["slope"] < 1 - KEPT + 0.1).all() and len(rows)),
+    return claim(
         f"{method} destroys relationships that are not monotonic: {words}.",
+        (rows["slope"] < 1 - KEPT + 0.1).all() and len(rows),
     )
 
 
@@ -454,8 +413,6 @@ PILOT = Experiment(
 )
 
 
-# AlAhmadi figures 31 to 36: six relationships of the store, true against masked, all methods.
-
 SIX_KEPT = 0.95
 """A relationship is called kept if slope and R^2 of the fitted values are at least this."""
 
@@ -468,7 +425,7 @@ def run_six(setting: Setting) -> Result:
     for done, version in enumerate(versions(s, x, setting, "store")):
         if version.masked is None:
             continue
-        for place, relation in enumerate(relations_of(x)):
+        for place, relation in enumerate(SIX):
             fit = kept(relation, s, x.matrix(), version.masked.matrix(), setting)
             fits[version.method, place] = fit
             rows.append((version.method, relation.words(), fit.slope, fit.r_squared))
@@ -489,10 +446,10 @@ def _all_kept(found: pd.DataFrame, method: str) -> Finding:
     rows = found[found["method"] == method]
     least = rows[["slope", "r_squared"]].min(axis=1)
     worst = rows.iloc[first_smallest(least, scale=1.0)]
-    return Finding(
-        bool((least >= SIX_KEPT).all() and (rows["slope"] <= 2 - SIX_KEPT).all()),
+    return claim(
         f"{method} keeps all six relationships: the one kept least is {worst['relationship']},"
         f" slope {worst['slope']:.3f}, R² {worst['r_squared']:.3f} (kept from {SIX_KEPT:g}).",
+        (least >= SIX_KEPT).all() and (rows["slope"] <= 2 - SIX_KEPT).all(),
     )
 
 
@@ -501,18 +458,14 @@ def _among_x(found: pd.DataFrame, method: str) -> Finding:
     words = "; ".join(
         f"{r.relationship} slope {r.slope:.3f}, R² {r.r_squared:.3f}" for r in rows.itertuples()
     )
-    return Finding(
-        bool(
-            ((rows["slope"] - 1).abs() <= 1 - SIX_KEPT).all()
-            and (rows["r_squared"] >= SIX_KEPT).all()
-        ),
+    return claim(
         f"{method} keeps what is linear, the relationship among the confidential columns: {words}.",
+        ((rows["slope"] - 1).abs() <= 1 - SIX_KEPT).all() and (rows["r_squared"] >= SIX_KEPT).all(),
     )
 
 
 def _draw(figure: Figure, fits: dict[tuple[str, int], PreservedRelation]) -> None:
     rows = list(dict.fromkeys(method for method, _ in fits))
-    relations = [fits[rows[0], place].relation for place in range(6)]
 
     def draw(axis: Axes, row: int, column: int) -> None:
         fit = fits[rows[row], column]
@@ -524,10 +477,10 @@ def _draw(figure: Figure, fits: dict[tuple[str, int], PreservedRelation]) -> Non
             f"{abs(fit.slope) if abs(fit.slope) < TINY else fit.slope:.2f}, {fit.r_squared:.2f}",
         )
 
-    grid(figure, rows, [relation.words() for relation in relations], draw)
+    grid(figure, rows, [relation.words() for relation in SIX], draw)
 
 
-SIX = Experiment(
+RELATIONSHIPS = Experiment(
     name="alahmadi-31",
     title="Six relationships of the store: fitted values, true across, masked upwards ($)",
     source="AlAhmadi (2006), figures 31 to 36",

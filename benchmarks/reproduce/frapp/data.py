@@ -1,11 +1,4 @@
-"""FRAPP's two tables, and how many of their itemsets are frequent: its table 3.
-
-Also here:
-
-* The tables of FRAPP's experiments: CENSUS (table 1) and, for those who have it, HEALTH (table
-  2).
-* FRAPP table 3: how many itemsets of each length are frequent in CENSUS.
-"""
+"""FRAPP's tables CENSUS and HEALTH, and how many of their itemsets are frequent (table 3)."""
 
 from __future__ import annotations
 
@@ -17,7 +10,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from benchmarks.reproduce.engine import Experiment, Figure, Finding, Result, Setting
+from benchmarks.reproduce.engine import Experiment, Figure, Finding, Result, Setting, claim
 from pramana.simulate.learners import Supports, chosen
 from pramana_core.discretize import interval_labels
 from pramana_core.domain import Domain, Variable
@@ -29,11 +22,6 @@ from pramana_core.learn.rules.mining import mine_itemsets
 from pramana_core.marginals.counts import Codes, ReportedCounts
 from pramana_core.pictures import plots as style
 from pramana_core.plan import Plan
-
-# The tables of FRAPP's experiments: CENSUS (table 1) and, for those who have it, HEALTH (table 2).
-#
-# Numbers are cut into intervals closed on the left. FRAPP prints them closed on the right for
-# CENSUS; the numbers of frequent itemsets (table 3) say that they were not.
 
 GAMMA = 19.0
 """What (rho_1, rho_2) = (5 %, 50 %) allows (FRAPP 7)."""
@@ -200,9 +188,6 @@ def _read(setting: Setting, name: str, attributes: Sequence[Attribute]) -> pd.Da
     return frame
 
 
-# FRAPP table 3: how many itemsets of each length are frequent in CENSUS.
-
-
 def run_table_3(setting: Setting) -> Result:
     """Count frequent itemsets with both readings of the intervals and compare with the table."""
     left, right = census(setting), census(setting, side="right")
@@ -214,9 +199,16 @@ def run_table_3(setting: Setting) -> Result:
             "closed_right": counts(right),
         }
     )
+    off = {c: int((table[c] - table["printed"]).abs().sum()) for c in ("computed", "closed_right")}
+    sides = claim(
+        "Table 1 prints intervals closed on the right. Cut so, the counts are off by"
+        f" {off['closed_right']} itemsets in all ({', '.join(map(str, table['closed_right']))});"
+        f" closed on the left, by {off['computed']}.",
+        off["closed_right"] < off["computed"],
+    )
     return Result(
         {"itemsets": table},
-        (*by_length(left), _sides(table)),
+        (*by_length(left), sides),
         lambda figure: _draw(figure, table),
         facts={"records": left.records},
     )
@@ -231,25 +223,13 @@ def counts(survey: Survey) -> list[int]:
 def by_length(survey: Survey) -> list[Finding]:
     """Compare the numbers of frequent itemsets with the printed ones, length by length."""
     return [
-        Finding(
-            found == printed,
+        claim(
             f"Length {k}: {found} itemsets have a support of {MINIMUM:.0%} or more; the paper"
             f" prints {printed}.",
+            found == printed,
         )
         for k, (found, printed) in enumerate(zip(counts(survey), survey.printed, strict=True), 1)
     ]
-
-
-def _sides(table: pd.DataFrame) -> Finding:
-    """Table 1 prints intervals closed on the right: is that how they were cut?"""
-    left = int((table["computed"] - table["printed"]).abs().sum())
-    right = int((table["closed_right"] - table["printed"]).abs().sum())
-    return Finding(
-        right < left,
-        "Table 1 prints intervals closed on the right. Cut so, the counts are off by"
-        f" {right} itemsets in all ({', '.join(map(str, table['closed_right']))}); closed on the"
-        f" left, by {left}.",
-    )
 
 
 def _draw(figure: Figure, table: pd.DataFrame) -> None:

@@ -16,6 +16,7 @@ from benchmarks.reproduce.engine import (
     Result,
     Setting,
     bars,
+    claim,
     parameter_errors,
     plausible,
 )
@@ -108,19 +109,28 @@ def run(setting: Setting) -> Result:
     codes = sample(setting)
     runs = QUICK_RUNS if setting.quick else RUNS
     owner = SeededOwner.of("ma-table-5.2", setting.seed, setups.RECORDS)
-    found: dict[str, list[Tensor]] = {"miner": [], "peers": []}
+    views = {"miner": MINER, "peers": PEERS}
+    found: dict[str, list[Tensor]] = {name: [] for name in views}
     for index in setting.steps(range(runs)):
-        found["miner"].append(learn(owner, codes, MINER, index))
-        found["peers"].append(learn(owner, codes, PEERS, index))
+        for name, learners in views.items():
+            found[name].append(learn(owner, codes, learners, index))
     estimates = {name: np.array(values) for name, values in found.items()}
-    table = _frame(codes, estimates)
+    table = parameters(codes)
+    for name, learners in views.items():
+        table[name] = estimates[name].mean(axis=0)
+        table[f"{name}_sd"] = estimates[name].std(axis=0, ddof=1)
+        table[f"{name}_se"] = errors(codes, learners)
+    sent = sorted({name for view in PEERS for name in view.randomized})
     findings = (
-        _always_better(table),
-        _fewer(),
+        always_better(table),
+        claim(
+            f"The reason: of {len(setups.CHANNELS)} sensitive variables only the cross parents"
+            f" {', '.join(sent)} are randomized for anybody, and nobody's own columns for itself."
+        ),
         _five_runs(estimates),
-        *(_theory(table, estimates, name) for name in estimates),
-        _published_deviations(table),
-        _published_means(table),
+        *(_theory(table, len(estimates[name]), name) for name in estimates),
+        published_deviations(table),
+        published_means(table),
     )
     return Result({"parameters": table}, findings, lambda figure: _draw(figure, table), height=7.0)
 
@@ -185,34 +195,17 @@ def parameters(codes: dict[str, Codes]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=names)
 
 
-def _frame(codes: dict[str, Codes], estimates: dict[str, Tensor]) -> pd.DataFrame:
-    table = parameters(codes)
-    for name, views in (("miner", MINER), ("peers", PEERS)):
-        table[name] = estimates[name].mean(axis=0)
-        table[f"{name}_sd"] = estimates[name].std(axis=0, ddof=1)
-        table[f"{name}_se"] = errors(codes, views)
-    return table
-
-
-def _always_better(table: pd.DataFrame) -> Finding:
+def always_better(table: pd.DataFrame) -> Finding:
+    """Compare the exact standard errors given the records, parameter by parameter."""
     ratio = (table["peers_se"] / table["miner_se"].where(table["miner_se"] > 0)).dropna()
     worse = int((table["peers_se"] > table["miner_se"] * (1 + 1e-9)).sum())
-    return Finding(
-        worse == 0,
+    return claim(
         "Without a miner the results are always better: by the exact standard errors given the"
         f" records, {int((ratio < 1 - 1e-9).sum())} of {len(table)} parameters have a smaller error"
         f" and {worse} a larger one; the errors are {ratio[ratio > 0].min():.2f} to"
         f" {ratio.max():.2f} times the miner's, and {int((table['peers_se'] == 0).sum())} are exact"
         f" instead of {int((table['miner_se'] == 0).sum())}.",
-    )
-
-
-def _fewer() -> Finding:
-    sent = sorted({name for view in PEERS for name in view.randomized})
-    return Finding(
-        None,
-        f"The reason: of {len(setups.CHANNELS)} sensitive variables only the cross parents"
-        f" {', '.join(sent)} are randomized for anybody, and nobody's own columns for itself.",
+        worse == 0,
     )
 
 
@@ -225,43 +218,42 @@ def _five_runs(estimates: dict[str, Tensor]) -> Finding:
         miner, peers = (estimates[n][rows].std(axis=0, ddof=1) for n in ("miner", "peers"))
         noisy = miner > 0
         shares.append(float((peers[noisy] > miner[noisy] * (1 + 1e-9)).mean()))
-    return Finding(
-        None,
+    return claim(
         f"In tables of {PAPER_RUNS} runs, such as the paper's, the deviation is larger without a"
-        f" miner for {np.mean(shares):.0%} of the parameters by chance (mean of {groups} tables).",
+        f" miner for {np.mean(shares):.0%} of the parameters by chance (mean of {groups} tables)."
     )
 
 
-def _theory(table: pd.DataFrame, estimates: dict[str, Tensor], name: str) -> Finding:
+def _theory(table: pd.DataFrame, runs: int, name: str) -> Finding:
     rows = table[table["free"] & (table[f"{name}_se"] > 0)]
-    degrees = len(estimates[name]) - 1
     each = 0.0005 / len(rows)
-    ratio = degrees * (rows[f"{name}_sd"] / rows[f"{name}_se"]) ** 2
-    low, high = (float(stats.chi2.ppf(q, degrees)) for q in (each, 1 - each))
+    ratio = (runs - 1) * (rows[f"{name}_sd"] / rows[f"{name}_se"]) ** 2
+    low, high = (float(stats.chi2.ppf(q, runs - 1)) for q in (each, 1 - each))
     within = ratio.between(low, high)
-    return Finding(
-        bool(within.all()),
-        f"{'With' if name == 'miner' else 'Without'} a miner the deviations over {degrees + 1} runs"
-        " of the owners' own randomizer are those of theory for"
-        f" {within.sum()} of {len(within)} free parameters (each within the limits that all keep in"
-        " 999 of 1,000 experiments).",
+    return claim(
+        f"{'With' if name == 'miner' else 'Without'} a miner the deviations over {runs} runs of the"
+        f" owners' own randomizer are those of theory for {within.sum()} of {len(within)} free"
+        " parameters (each within the limits that all keep in 999 of 1,000 experiments).",
+        within.all(),
     )
 
 
-def _published_deviations(table: pd.DataFrame) -> Finding:
+def published_deviations(table: pd.DataFrame) -> Finding:
+    """Hold the printed deviations against theory."""
     rows = table[table["free"] & (table["miner_se"] > 0)]
     degrees = (PAPER_RUNS - 1) * len(rows)
     statistic = float(((PAPER_RUNS - 1) * (rows["printed_sd"] / rows["miner_se"]) ** 2).sum())
     held, low, high = plausible(statistic, degrees)
-    return Finding(
-        held,
+    return claim(
         "The deviations that Table 5.2 prints are as large as theory says of five runs with a"
         f" miner: chi-square {statistic:.0f} with {degrees} degrees of freedom (between {low:.0f}"
         f" and {high:.0f} in 999 of 1,000 tables).",
+        held,
     )
 
 
-def _published_means(table: pd.DataFrame) -> Finding:
+def published_means(table: pd.DataFrame) -> Finding:
+    """Hold the printed means against figure 5.2."""
     rows = table[table["free"]]
     sampling = rows["true"] * (1 - rows["true"]) / rows["parents_count"]
     rounding = 0.005**2 / 3
@@ -269,11 +261,11 @@ def _published_means(table: pd.DataFrame) -> Finding:
     z = ((rows["printed"] - rows["true"]) / spread).abs()
     limit = float(stats.norm.isf(0.0005 / len(z)))
     worst = rows.iloc[first_largest(z, scale=1.0)]
-    return Finding(
-        bool((z <= limit).all()),
+    return claim(
         "The means it prints agree with figure 5.2 within the errors of one sample and five runs:"
         f" the farthest is {z.max():.1f} standard errors off (node {worst['node']}, entry"
         f" {worst['place']}; limit {limit:.1f}).",
+        (z <= limit).all(),
     )
 
 

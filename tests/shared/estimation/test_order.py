@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.coverage.log_linear import columns, domain_of, parity, sampled, sampled_pairs
+from benchmarks.coverage.laws import columns, domain_of, parity, sampled, sampled_pairs
 from benchmarks.coverage.setting import records_of, reports_of
 from pramana_core.channels import CutAndPaste, Identity
 from pramana_core.domain import Domain, Variable

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from pramana_core.errors import PramanaError
 
 Call = Callable[[], object]
 
-Mistakes = Mapping[type[PramanaError], Sequence[tuple[Call, str]]]
-"""By the class of the error: the wrong call, and the argument or column that the error names."""
+Mistakes = Mapping[tuple[type[PramanaError], str | None], Sequence[Call]]
+"""Wrong calls by the class of the error and the place that it names; None for any place."""
 
 
-def all_mistakes() -> list[tuple[str, Call, type[PramanaError], str]]:
-    """Return the mistakes of every module in this folder, each with a name of its own."""
-    modules = sorted(found.name for found in pkgutil.iter_modules(__path__))
-    return [
-        (f"{module}-{error.code}-{where}-{number}", call, error, where)
-        for module in modules
-        for error, calls in importlib.import_module(f"{__name__}.{module}").MISTAKES.items()
-        for number, (call, where) in enumerate(calls)
-    ]
+def all_mistakes() -> Iterator[tuple[str, Call, type[PramanaError], str | None]]:
+    """Yield the mistakes of every module in this folder: a name, the call, and its answer."""
+    for module in sorted(found.name for found in pkgutil.iter_modules(__path__)):
+        table: Mistakes = importlib.import_module(f"{__name__}.{module}").MISTAKES
+        for (error, where), calls in table.items():
+            for place, call in enumerate(calls):
+                yield f"{module}-{error.__name__}-{where}-{place}", call, error, where

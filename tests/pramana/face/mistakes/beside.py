@@ -43,36 +43,29 @@ def randomized(frame: Any, keys: Any = KEYS) -> pm.Reports:
 
 
 MISTAKES: Mistakes = {
-    MissingColumn: [
-        (lambda: bayes().predict(pd.get_dummies(FEATURES)), "frame"),
-        (lambda: randomized(FEATURES), "frame"),
-        (lambda: bayes().predict(PEOPLE["survived"]), "frame"),
+    (MissingColumn, "frame"): [
+        lambda: bayes().predict(pd.get_dummies(FEATURES)),
+        lambda: randomized(FEATURES),
+        lambda: bayes().predict(PEOPLE["survived"]),
     ],
-    UnknownCategory: [
-        (lambda: pm.estimate(CODES, pm.plan(DOMAIN.project(["sex"]), p=0.1)), "sex"),
+    (UnknownCategory, "sex"): [lambda: pm.estimate(CODES, pm.plan(DOMAIN.project(["sex"]), p=0.1))],
+    (KeyFileError, "keys"): [lambda: randomized(PEOPLE, np.random.default_rng(1))],
+    (TableError, "frame"): [
+        lambda: pm.NaiveBayes("survived").fit(pd.get_dummies(FEATURES).to_numpy(), PLAN)
     ],
-    KeyFileError: [
-        (lambda: randomized(PEOPLE, np.random.default_rng(1)), "keys"),
+    (DomainError, "categories"): [
+        lambda: pm.domain(PEOPLE, [PEOPLE[name].unique() for name in PEOPLE]),
+        lambda: pm.domain(FEATURES, PEOPLE["survived"]),
     ],
-    TableError: [
-        (lambda: pm.NaiveBayes("survived").fit(pd.get_dummies(FEATURES).to_numpy(), PLAN), "frame"),
+    (OptionError, "p"): [lambda: pm.plan(DOMAIN, p=10)],
+    (OptionError, "records"): [lambda: pm.design(DOMAIN, PEOPLE, gamma=19)],
+    (OptionError, "learn"): [
+        lambda: pm.design(DOMAIN, 2201, gamma=19, learn=pm.NaiveBayes("survived")),
+        lambda: pm.design(DOMAIN, 2201, gamma=19, learn="naive-bayes", target="survived"),
     ],
-    DomainError: [
-        (lambda: pm.domain(PEOPLE, [PEOPLE[name].unique() for name in PEOPLE]), "categories"),
-        (lambda: pm.domain(FEATURES, PEOPLE["survived"]), "categories"),
+    (OptionError, "max_depth"): [
+        lambda: pm.DecisionTree("survived", max_depth=[2, 3]).fit(reports())
     ],
-    OptionError: [
-        (lambda: pm.plan(DOMAIN, p=10), "p"),
-        (lambda: pm.design(DOMAIN, PEOPLE, gamma=19), "records"),
-        (lambda: pm.design(DOMAIN, 2201, gamma=19, learn=pm.NaiveBayes("survived")), "learn"),
-        (
-            lambda: pm.design(DOMAIN, 2201, gamma=19, learn="naive-bayes", target="survived"),
-            "learn",
-        ),
-        (lambda: pm.DecisionTree("survived", max_depth=[2, 3]).fit(reports()), "max_depth"),
-        (lambda: pm.LinearClassifier("survived", l2="l2").fit(reports()), "l2"),
-    ],
-    ChannelError: [
-        (lambda: pm.plan(DOMAIN, {"class": 0.1}, p=0.1), "channels['class']"),
-    ],
+    (OptionError, "l2"): [lambda: pm.LinearClassifier("survived", l2="l2").fit(reports())],
+    (ChannelError, None): [lambda: pm.plan(DOMAIN, {"class": 0.1}, p=0.1)],
 }

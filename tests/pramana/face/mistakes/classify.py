@@ -58,93 +58,86 @@ def cross_validated() -> object:
 
 
 MISTAKES: Mistakes = {
-    PlanError: [
-        (lambda: pm.DecisionTree("survived").fit(people(), people()["survived"]), "plan"),
-        (cross_validated, "plan"),
-        (lambda: pm.DecisionTree("survived").fit(people()), "plan"),
-        (
-            lambda: pm.NaiveBayes("survived").fit(people(), plan().domain),  # type: ignore[arg-type]
-            "plan",
+    (PlanError, "plan"): [
+        lambda: pm.DecisionTree("survived").fit(people(), people()["survived"]),
+        cross_validated,
+        lambda: pm.DecisionTree("survived").fit(people()),
+        lambda: pm.NaiveBayes("survived").fit(people(), plan().domain),
+        lambda: pm.NaiveBayes("survived").fit(pm.estimate(people(), plan()), plan()),
+    ],
+    (TableError, "reports"): [lambda: pm.NaiveBayes("survived").fit(plan(), people())],
+    (TableError, "frame"): [
+        lambda: fitted().predict(people().iloc[0]),
+        lambda: fitted().predict(people().to_numpy()),
+        lambda: fitted().score(
+            pm.randomize(people(), plan(), pm.Keys.for_experiments(1), record_id=people().index)
         ),
-        (lambda: pm.NaiveBayes("survived").fit(pm.estimate(people(), plan()), plan()), "plan"),
     ],
-    TableError: [
-        (lambda: pm.NaiveBayes("survived").fit(plan(), people()), "reports"),
-        (lambda: fitted().predict(people().iloc[0]), "frame"),
-        (lambda: fitted().predict(people().to_numpy()), "frame"),
-        (
-            lambda: fitted().score(
-                pm.randomize(people(), plan(), pm.Keys.for_experiments(1), record_id=people().index)
-            ),
-            "frame",
+    (TableError, "y"): [lambda: fitted().score(rest(), ["yes", "no"])],
+    (MissingColumn, "frame"): [
+        lambda: pm.NaiveBayes("admitted").fit(pm.example("berkeley"), plan()),
+        lambda: fitted("LinearClassifier").predict(rest().drop(columns="age")),
+        lambda: fitted().predict({"fare": [7.25]}),
+        lambda: fitted().score(rest()),
+    ],
+    (MissingColumn, "age"): [
+        lambda: fitted("LinearClassifier").predict(rest(age=[None, *["adult"] * 2200]))
+    ],
+    (UnknownCategory, "survived"): [
+        lambda: pm.NaiveBayes("survived").fit(
+            people(),
+            Plan.unrandomized(pm.Domain.of(survived=["0", "1"], sex=["female", "male"])),
         ),
-        (lambda: fitted().score(rest(), ["yes", "no"]), "y"),
+        lambda: fitted().score(rest(), [0] * 2201),
     ],
-    MissingColumn: [
-        (lambda: pm.NaiveBayes("admitted").fit(pm.example("berkeley"), plan()), "frame"),
-        (lambda: fitted("LinearClassifier").predict(rest().drop(columns="age")), "frame"),
-        (lambda: fitted("LinearClassifier").predict(rest(age=[None, *["adult"] * 2200])), "age"),
-        (lambda: fitted().predict({"fare": [7.25]}), "frame"),
-        (lambda: fitted().score(rest()), "frame"),
+    (UnknownCategory, "age"): [lambda: fitted().predict(rest(age="infant"))],
+    (NotFitted, "LinearClassifier"): [
+        lambda: pm.LinearClassifier("survived").predict(people()),
+        lambda: pm.LinearClassifier("survived").save("model.json"),
     ],
-    UnknownCategory: [
-        (
-            lambda: pm.NaiveBayes("survived").fit(
-                people(),
-                Plan.unrandomized(pm.Domain.of(survived=["0", "1"], sex=["female", "male"])),
-            ),
-            "survived",
-        ),
-        (lambda: fitted().predict(rest(age="infant")), "age"),
-        (lambda: fitted().score(rest(), [0] * 2201), "survived"),
+    (NotFitted, "BayesClassifier"): [lambda: pm.BayesClassifier("survived").classes_],
+    (UnknownVariable, "target"): [lambda: learn("NaiveBayes", "Survived")],
+    (UnknownVariable, "features"): [lambda: learn("BayesClassifier", "survived", ["fare"])],
+    (OptionError, "target"): [
+        lambda: learn("NaiveBayes", people()["survived"]),
+        lambda: pm.NaiveBayes("survived").fit(people(), plan("survived")),
     ],
-    NotFitted: [
-        (lambda: pm.LinearClassifier("survived").predict(people()), "LinearClassifier"),
-        (lambda: pm.LinearClassifier("survived").save("model.json"), "LinearClassifier"),
-        (lambda: pm.BayesClassifier("survived").classes_, "BayesClassifier"),
+    (OptionError, "features"): [
+        lambda: learn("LinearClassifier", "survived", "sex"),
+        lambda: learn("LinearClassifier", "survived", 2),
+        lambda: learn("DecisionTree", "survived", ["sex", "survived"]),
+        lambda: learn("DecisionTree", "survived", ["sex", "age", "sex"]),
+        lambda: learn("BayesClassifier", "survived", []),
+        lambda: learn("NaiveBayes", "survived", people()),
     ],
-    UnknownVariable: [
-        (lambda: learn("NaiveBayes", "Survived"), "target"),
-        (lambda: learn("BayesClassifier", "survived", ["fare"]), "features"),
+    (OptionError, "min_samples_leaf"): [lambda: pm.DecisionTree("survived", min_samples_leaf=5)],
+    (OptionError, "priors"): [lambda: pm.NaiveBayes("survived").set_params(priors=[0.5, 0.5])],
+    (OptionError, "criterion"): [lambda: learn("DecisionTree", criterion="gini")],
+    (OptionError, "max_depth"): [
+        lambda: learn("DecisionTree", max_depth=-1),
+        lambda: learn("DecisionTree", max_depth="4"),
+        lambda: fitted("DecisionTree").to_text(max_depth=-1),
     ],
-    OptionError: [
-        (lambda: learn("NaiveBayes", people()["survived"]), "target"),
-        (lambda: learn("LinearClassifier", "survived", "sex"), "features"),
-        (lambda: learn("LinearClassifier", "survived", 2), "features"),
-        (lambda: learn("DecisionTree", "survived", ["sex", "survived"]), "features"),
-        (lambda: learn("DecisionTree", "survived", ["sex", "age", "sex"]), "features"),
-        (lambda: learn("BayesClassifier", "survived", []), "features"),
-        (
-            lambda: pm.DecisionTree("survived", min_samples_leaf=5),  # type: ignore[call-arg]
-            "min_samples_leaf",
-        ),
-        (lambda: pm.NaiveBayes("survived").set_params(priors=[0.5, 0.5]), "priors"),
-        (lambda: learn("DecisionTree", criterion="gini"), "criterion"),
-        (lambda: learn("DecisionTree", max_depth=-1), "max_depth"),
-        (lambda: learn("DecisionTree", max_depth="4"), "max_depth"),
-        (lambda: learn("DecisionTree", prune="no"), "prune"),
-        (lambda: learn("NaiveBayes", alpha=0), "alpha"),
-        (lambda: learn("NaiveBayes", alpha="1"), "alpha"),
-        (lambda: learn("NaiveBayes", "survived", people()), "features"),
-        (lambda: pm.NaiveBayes("survived").fit(people(), plan("survived")), "target"),
-        (lambda: learn("LinearClassifier", seed=None), "seed"),
-        (lambda: learn("LinearClassifier", loss="log_loss"), "loss"),
-        (lambda: learn("LinearClassifier", numeric={"class": [1, 2]}), "numeric.class"),
-        (lambda: learn("LinearClassifier", numeric=[1, 2, 3, 4]), "numeric"),
-        (
-            lambda: fitted("LinearClassifier", loss="perceptron").predict_proba(people()),
-            "predict_proba",
-        ),
-        (lambda: fitted("DecisionTree").to_text(max_depth=-1), "max_depth"),
-        (lambda: pm.DecisionTree(), "DecisionTree"),  # type: ignore[call-arg]
-        (lambda: fitted().save("/nowhere/model.json"), "path"),
+    (OptionError, "prune"): [lambda: learn("DecisionTree", prune="no")],
+    (OptionError, "alpha"): [
+        lambda: learn("NaiveBayes", alpha=0),
+        lambda: learn("NaiveBayes", alpha="1"),
     ],
-    EstimationError: [
-        (lambda: learn("LinearClassifier", "class"), "separates"),
+    (OptionError, "seed"): [lambda: learn("LinearClassifier", seed=None)],
+    (OptionError, "loss"): [lambda: learn("LinearClassifier", loss="log_loss")],
+    (OptionError, "numeric.class"): [lambda: learn("LinearClassifier", numeric={"class": [1, 2]})],
+    (OptionError, "numeric"): [lambda: learn("LinearClassifier", numeric=[1, 2, 3, 4])],
+    (OptionError, "predict_proba"): [
+        lambda: fitted("LinearClassifier", loss="perceptron").predict_proba(people())
     ],
-    InputError: [
-        (lambda: pm.NaiveBayes.from_json("model.json"), "text"),
-        (lambda: pm.DecisionTree.from_json(fitted().to_json()), "text"),
-        (lambda: pm.NaiveBayes.from_document(fitted().to_document() | {"version": 2}), "document"),
+    (OptionError, "DecisionTree"): [lambda: pm.DecisionTree()],
+    (OptionError, "path"): [lambda: fitted().save("/nowhere/model.json")],
+    (EstimationError, None): [lambda: learn("LinearClassifier", "class")],
+    (InputError, "text"): [
+        lambda: pm.NaiveBayes.from_json("model.json"),
+        lambda: pm.DecisionTree.from_json(fitted().to_json()),
+    ],
+    (InputError, "document"): [
+        lambda: pm.NaiveBayes.from_document(fitted().to_document() | {"version": 2})
     ],
 }

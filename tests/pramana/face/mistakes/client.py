@@ -99,52 +99,48 @@ def _sklearn() -> Any:
 
 
 MISTAKES: Mistakes = {
-    OptionError: [
-        (lambda: _connect("miner.example.org"), "url"),
-        (lambda: _connect("http://miner.example.org"), "url"),
-        (lambda: _connect("https://me:secret@miner.example.org"), "url"),
-        (lambda: _connect(None), "url"),
-        (lambda: pm.connect(URL), "token_file"),
-        (lambda: pm.connect(URL, token=TOKEN, token_file="analyst.token"), "token"),
-        (lambda: pm.connect(URL, token="analyst.token"), "token"),
-        (lambda: pm.connect(URL, token=Path("analyst.token")), "token"),  # type: ignore[arg-type]
-        (lambda: pm.connect(URL, token=f"Bearer {TOKEN}"), "token"),
-        (lambda: pm.connect(URL, token_file=TOKEN), "token_file"),
-        (lambda: _connect().study(0), "name"),
-        (lambda: _study().run(pm.DecisionTree), "learner"),
-        (lambda: _study().run("decision-tree"), "learner"),
-        (lambda: _study().run(_sklearn()), "learner"),
-        (lambda: _study().run(pm.DecisionTree("survived"), pm.example("titanic")), "records"),
-        (lambda: _study().run(pm.DecisionTree("survived"), records="all"), "records"),
-        (lambda: _study().run(pm.DecisionTree("survived"), estimator="em"), "estimator"),
-        (lambda: _study().table("sex", estimator="pooled", order=0), "order"),
-        (lambda: _study().run(pm.DecisionTree("survived", "sex")), "features"),
-        (
-            lambda: _study().run(pm.DecisionTree("survived", max_depth="4")),  # type: ignore[arg-type]
-            "max_depth",
-        ),
-        (lambda: _study().run(pm.BayesClassifier("survived", alpha=0)), "alpha"),
-        (lambda: _study().table([]), "variables"),
-        (lambda: _study().table({"sex"}), "variables"),
-        (lambda: _study().job("j-1").wait("10 s"), "timeout"),
-        (lambda: _connect(attempts=0), "attempts"),
+    (OptionError, "url"): [
+        lambda: _connect("miner.example.org"),
+        lambda: _connect("http://miner.example.org"),
+        lambda: _connect("https://me:secret@miner.example.org"),
+        lambda: _connect(None),
     ],
-    Unreachable: [
-        (lambda: _connect(answer=_down), "https://miner.example.org"),
+    (OptionError, "token_file"): [
+        lambda: pm.connect(URL),
+        lambda: pm.connect(URL, token_file=TOKEN),
     ],
-    KeyFileError: [
-        (lambda: pm.connect(URL, token_file="no/such.token"), "token_file"),
-        (_of_file(TOKEN, 0o644), "token_file"),
-        (_of_file("hello\n", 0o600), "token_file"),
+    (OptionError, "token"): [
+        lambda: pm.connect(URL, token=TOKEN, token_file="analyst.token"),
+        lambda: pm.connect(URL, token="analyst.token"),
+        lambda: pm.connect(URL, token=Path("analyst.token")),
+        lambda: pm.connect(URL, token=f"Bearer {TOKEN}"),
     ],
-    Unauthenticated: [
-        (lambda: _connect(token=TOKEN[:-1] + "y"), "token"),
+    (OptionError, "name"): [lambda: _connect().study(0)],
+    (OptionError, "learner"): [
+        lambda: _study().run(pm.DecisionTree),
+        lambda: _study().run("decision-tree"),
+        lambda: _study().run(_sklearn()),
     ],
-    NotFound: [
-        (lambda: _connect().study("voyages"), "name"),
-        (lambda: _study().job("j-2"), "job"),
+    (OptionError, "records"): [
+        lambda: _study().run(pm.DecisionTree("survived"), pm.example("titanic")),
+        lambda: _study().run(pm.DecisionTree("survived"), records="all"),
     ],
-    NotReady: [
-        (lambda: _study().job("j-1").model, "j-1"),
+    (OptionError, "estimator"): [lambda: _study().run(pm.DecisionTree("survived"), estimator="em")],
+    (OptionError, "order"): [lambda: _study().table("sex", estimator="pooled", order=0)],
+    (OptionError, "features"): [lambda: _study().run(pm.DecisionTree("survived", "sex"))],
+    (OptionError, "max_depth"): [lambda: _study().run(pm.DecisionTree("survived", max_depth="4"))],
+    (OptionError, "alpha"): [lambda: _study().run(pm.BayesClassifier("survived", alpha=0))],
+    (OptionError, "variables"): [lambda: _study().table([]), lambda: _study().table({"sex"})],
+    (OptionError, "timeout"): [lambda: _study().job("j-1").wait("10 s")],
+    (OptionError, "attempts"): [lambda: _connect(attempts=0)],
+    (Unreachable, "https://miner.example.org"): [lambda: _connect(answer=_down)],
+    (KeyFileError, "token_file"): [
+        lambda: pm.connect(URL, token_file="no/such.token"),
+        _of_file(TOKEN, 0o644),
+        _of_file("hello\n", 0o600),
     ],
+    (Unauthenticated, "token"): [lambda: _connect(token=TOKEN[:-1] + "y")],
+    (NotFound, "name"): [lambda: _connect().study("voyages")],
+    (NotFound, "job"): [lambda: _study().job("j-2")],
+    (NotReady, "j-1"): [lambda: _study().job("j-1").model],
 }

@@ -52,111 +52,102 @@ def design(records: Any = 500, **of: Any) -> Call:
 
 
 MISTAKES: Mistakes = {
-    OptionError: [
-        (lambda: pm.example("iris"), "name"),  # type: ignore[arg-type]
-        (lambda: pm.domain(PEOPLE, LIST, columns=3), "columns"),  # type: ignore[arg-type]
-        (lambda: pm.observed_categories(PEOPLE, intervals=1000), "intervals"),
-        (plan(p=0.1, gamma=2), "p"),
-        (plan(p=0.6), "p"),
-        (plan(p="0.1"), "p"),
-        (plan(gamma=1), "gamma"),
-        (plan(epsilon=-1), "epsilon"),
-        (plan(p=0.1, public=True), "public"),
-        (design(), "gamma"),
-        (design(gamma=19, epsilon=3), "gamma"),
-        (design(breach=0.5), "breach"),
-        (design(records=PEOPLE, gamma=9), "records"),
-        (design(gamma=9, learn="forest"), "learn"),
-        (design(gamma=9, learn="classifier"), "target"),
-        (design(gamma=9, target="sex"), "target"),
-        (design(gamma=9, length=2), "length"),
-        (design(gamma=9, learn="structure", structure=["age", "sex"]), "structure"),
-        (design(gamma=9, owners={"a": ["age"]}), "owners"),
-        (design(gamma=9, owners=2), "owners"),
-        (design(gamma=9, family="best"), "family"),
-        (design(gamma=9, minimum_support=2), "minimum_support"),
-        (design(gamma=9, public=["age", "sex"]), "sensitive"),
-        (design(gamma=9, learn="tree", target=["a"]), "target"),
-        (design(gamma=9, learn="itemsets", length="2"), "length"),
-        (design(gamma=9, learn={"pairs": "x"}), "learn['pairs']"),
+    (OptionError, "name"): [lambda: pm.example("iris")],
+    (OptionError, "columns"): [lambda: pm.domain(PEOPLE, LIST, columns=3)],
+    (OptionError, "intervals"): [lambda: pm.observed_categories(PEOPLE, intervals=1000)],
+    (OptionError, "p"): [plan(p=0.1, gamma=2), plan(p=0.6), plan(p="0.1")],
+    (OptionError, "gamma"): [plan(gamma=1), design(), design(gamma=19, epsilon=3)],
+    (OptionError, "epsilon"): [plan(epsilon=-1)],
+    (OptionError, "public"): [plan(p=0.1, public=True)],
+    (OptionError, "breach"): [design(breach=0.5)],
+    (OptionError, "records"): [design(records=PEOPLE, gamma=9)],
+    (OptionError, "learn"): [design(gamma=9, learn="forest")],
+    (OptionError, "target"): [
+        design(gamma=9, learn="classifier"),
+        design(gamma=9, target="sex"),
+        design(gamma=9, learn="tree", target=["a"]),
     ],
-    TableError: [
-        (domain("people.csv"), "frame"),
-        (domain(np.zeros((3, 2))), "frame"),
-        (domain(None), "frame"),
-        (domain(pl.LazyFrame({"age": [1]})), "frame"),
-        (domain({"age": 23, "sex": "f"}), "frame"),
-        (domain({"age": [23], "sex": ["f", "m"]}), "frame"),
-        (domain({"age": PEOPLE["age"], "sex": PEOPLE["sex"].sort_values()}), "frame"),
-        (domain(pd.DataFrame([[1, 2]], columns=["a", "a"])), "frame"),
-        (domain(pd.Series([1])), "frame"),
-        (domain(pd.DataFrame([[1]], columns=pd.MultiIndex.from_tuples([("a", "b")]))), "frame"),
+    (OptionError, "length"): [
+        design(gamma=9, length=2),
+        design(gamma=9, learn="itemsets", length="2"),
     ],
-    EmptyTable: [
-        (domain(PEOPLE[:0]), "frame"),
+    (OptionError, "structure"): [design(gamma=9, learn="structure", structure=["age", "sex"])],
+    (OptionError, "owners"): [design(gamma=9, owners={"a": ["age"]}), design(gamma=9, owners=2)],
+    (OptionError, "family"): [design(gamma=9, family="best")],
+    (OptionError, "minimum_support"): [design(gamma=9, minimum_support=2)],
+    (OptionError, None): [design(gamma=9, public=["age", "sex"])],
+    (OptionError, "learn['pairs']"): [design(gamma=9, learn={"pairs": "x"})],
+    (TableError, "frame"): [
+        domain("people.csv"),
+        domain(np.zeros((3, 2))),
+        domain(None),
+        domain(pl.LazyFrame({"age": [1]})),
+        domain({"age": 23, "sex": "f"}),
+        domain({"age": [23], "sex": ["f", "m"]}),
+        domain({"age": PEOPLE["age"], "sex": PEOPLE["sex"].sort_values()}),
+        domain(pd.DataFrame([[1, 2]], columns=["a", "a"])),
+        domain(pd.Series([1])),
+        domain(pd.DataFrame([[1]], columns=pd.MultiIndex.from_tuples([("a", "b")]))),
     ],
-    DomainError: [
-        (domain(PEOPLE), "id"),
-        (lambda: pm.domain(PEOPLE[["age", "sex"]]), "categories"),
-        (listed(None), "categories"),
-        (listed(["f", "m"]), "categories"),
-        (listed({**LIST, "sex": "f,m"}), "sex"),
-        (listed({**LIST, "sex": {"f", "m"}}), "sex"),
-        (listed({**LIST, "sex": ["f"]}), "sex"),
-        (listed({**LIST, "sex": ["f", "f"]}), "sex"),
-        (listed({**LIST, "sex": ["f", None]}), "sex"),
-        (listed({**LIST, "age": {"cut": [30]}}), "age"),
-        (listed({**LIST, "age": {"cuts": [45, 30]}}), "age"),
-        (listed({**LIST, "sex": "declared"}), "sex"),
-        (listed({**LIST, "sex": pm.Variable("gender", ("f", "m"))}), "sex"),
-        (lambda: pm.plan(PEOPLE, p=0.1), "domain"),  # type: ignore[arg-type]
-        (lambda: pm.Variable("sex", "fm"), "sex"),  # type: ignore[arg-type]
-        (lambda: pm.Variable("member", (0, 1)), "member"),  # type: ignore[arg-type]
-        (lambda: pm.Domain(["age", "sex"]), "domain"),  # type: ignore[arg-type]
-        (listed({**LIST, "age": {"cuts": 30}}), "age"),
-        (listed({**LIST, "age": [[1], [2]]}), "age"),
+    (EmptyTable, "frame"): [domain(PEOPLE[:0])],
+    (DomainError, "id"): [domain(PEOPLE)],
+    (DomainError, "categories"): [
+        lambda: pm.domain(PEOPLE[["age", "sex"]]),
+        listed(None),
+        listed(["f", "m"]),
     ],
-    MissingColumn: [
-        (domain(PEOPLE[["age"]]), "sex"),
-        (lambda: pm.observed_categories(PEOPLE, ["name"]), "name"),
+    (DomainError, "sex"): [
+        listed({**LIST, "sex": "f,m"}),
+        listed({**LIST, "sex": {"f", "m"}}),
+        listed({**LIST, "sex": ["f"]}),
+        listed({**LIST, "sex": ["f", "f"]}),
+        listed({**LIST, "sex": ["f", None]}),
+        listed({**LIST, "sex": "declared"}),
+        listed({**LIST, "sex": pm.Variable("gender", ("f", "m"))}),
+        lambda: pm.Variable("sex", "fm"),
     ],
-    UnknownCategory: [
-        (domain(PEOPLE.drop(columns="id").assign(sex=["f", "x", "y"])), "sex"),
-        (domain(PEOPLE.drop(columns="id").assign(age=[23, None, 64])), "age"),
-        (domain(PEOPLE.drop(columns="id").assign(age=[23, np.inf, 64])), "age"),
+    (DomainError, "age"): [
+        listed({**LIST, "age": {"cut": [30]}}),
+        listed({**LIST, "age": {"cuts": [45, 30]}}),
+        listed({**LIST, "age": {"cuts": 30}}),
+        listed({**LIST, "age": [[1], [2]]}),
     ],
-    ConfigError: [
-        (listed("no/such.toml"), "no/such.toml"),
-        (listed("list.csv"), "categories"),
+    (DomainError, "domain"): [lambda: pm.plan(PEOPLE, p=0.1)],
+    (DomainError, "member"): [lambda: pm.Variable("member", (0, 1))],
+    (DomainError, None): [lambda: pm.Domain(["age", "sex"])],
+    (MissingColumn, "sex"): [domain(PEOPLE[["age"]])],
+    (MissingColumn, "name"): [lambda: pm.observed_categories(PEOPLE, ["name"])],
+    (UnknownCategory, "sex"): [domain(PEOPLE.drop(columns="id").assign(sex=["f", "x", "y"]))],
+    (UnknownCategory, "age"): [
+        domain(PEOPLE.drop(columns="id").assign(age=[23, None, 64])),
+        domain(PEOPLE.drop(columns="id").assign(age=[23, np.inf, 64])),
     ],
-    PlanError: [
-        (plan(), "age"),
-        (plan(p=0.1, public=["sex"], withheld=["sex"]), "sex"),
-        (plan(withheld=["age", "sex"]), "withheld"),
-        (plan(channels=["symmetric"]), "channels"),
-        (plan(p=0.1, channels={"age": pm.Symmetric.from_probability(2, 0.1)}), "age"),
-        (plan(channels={3: {}}), "channels"),
-        (lambda: pm.design(DOMAIN, 500, gamma=9).plan_of("a"), "owner"),
-        (lambda: pm.Block((DOMAIN["sex"],), 0.1), "sex"),  # type: ignore[arg-type]
-        (lambda: pm.Plan(DOMAIN), "plan"),  # type: ignore[arg-type]
+    (ConfigError, "no/such.toml"): [listed("no/such.toml")],
+    (ConfigError, "categories"): [listed("list.csv")],
+    (PlanError, "age"): [
+        plan(),
+        plan(p=0.1, channels={"age": pm.Symmetric.from_probability(2, 0.1)}),
     ],
-    UnknownVariable: [
-        (plan(p=0.1, public="town"), "town"),
+    (PlanError, "sex"): [
+        plan(p=0.1, public=["sex"], withheld=["sex"]),
+        lambda: pm.Block((DOMAIN["sex"],), 0.1),
     ],
-    ChannelError: [
-        (plan(p=0.1, channels={"sex": 0.1}), "'sex'"),
-        (plan(p=0.1, channels={"sex": {"kind": "noise"}}), "kind"),
-        (plan(p=0.1, channels={"sex": {"p": 0.1}}), "kind"),
-        (plan(p=0.1, channels={"sex": {"kind": "symmetric", "p": 0.1, "q": 1}}), "channels"),
-        (lambda: pm.Symmetric.from_gamma("2", 9), "categories"),  # type: ignore[arg-type]
+    (PlanError, None): [plan(withheld=["age", "sex"]), lambda: pm.Plan(DOMAIN)],
+    (PlanError, "channels"): [plan(channels=["symmetric"]), plan(channels={3: {}})],
+    (PlanError, "owner"): [lambda: pm.design(DOMAIN, 500, gamma=9).plan_of("a")],
+    (UnknownVariable, "town"): [plan(p=0.1, public="town")],
+    (ChannelError, None): [
+        plan(p=0.1, channels={"sex": 0.1}),
+        lambda: pm.Symmetric.from_gamma("2", 9),
     ],
-    UnprotectedVariable: [
-        (plan(p=0.1, channels={"sex": pm.Identity(2)}), "sex"),
+    (ChannelError, "kind"): [
+        plan(p=0.1, channels={"sex": {"kind": "noise"}}),
+        plan(p=0.1, channels={"sex": {"p": 0.1}}),
     ],
-    SingularChannel: [
-        (plan(p=0.1, channels={"sex": {"kind": "symmetric", "p": 0.5}}), "sex"),
+    (ChannelError, "channels"): [
+        plan(p=0.1, channels={"sex": {"kind": "symmetric", "p": 0.1, "q": 1}})
     ],
-    NotStochastic: [
-        (lambda: pm.Symmetric.from_probability(2, 1.5), "between 0 and 1"),
-    ],
+    (UnprotectedVariable, "sex"): [plan(p=0.1, channels={"sex": pm.Identity(2)})],
+    (SingularChannel, "sex"): [plan(p=0.1, channels={"sex": {"kind": "symmetric", "p": 0.5}})],
+    (NotStochastic, None): [lambda: pm.Symmetric.from_probability(2, 1.5)],
 }

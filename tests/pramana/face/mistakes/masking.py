@@ -55,60 +55,61 @@ def _pickled() -> object:
 
 
 MISTAKES: Mistakes = {
-    OptionError: [
-        (lambda: _mask(method="edgap"), "method"),
-        (lambda: _mask(confidential=[]), "confidential"),
-        (lambda: _mask(tell=["age", "debt"]), "tell"),
-        (lambda: _mask(confidential=["debt", "debt"]), "confidential"),
-        (lambda: _mask(rng="one"), "rng"),
-        (lambda: _mask(copies=0), "copies"),
-        (lambda: _mask(noise=0.2), "noise"),
-        (lambda: _mask(method="nmegadp", bandwidth=0.0), "bandwidth"),
-        (lambda: _mask(bounds={"debt": 0}), "bounds"),
-        (lambda: _mask(bounds={"age": (0, 100)}), "bounds"),
-        (lambda: _mask(bounds={"debt": (None, 0)}), "bounds"),
-        (lambda: _mask(bounds=0), "bounds"),
-        (lambda: _mask(bounds={"debt": (1e9, -1e9)}), "bounds"),
-        (lambda: _mask(bounds={"debt": (float("nan"), None)}), "bounds"),
-        (lambda: _mask(bounds={"debt": "09"}), "bounds"),
-        (lambda: _mask(bounds={"dept": (0, None)}), "bounds"),
-        (lambda: _mask(max_told=1.0), "max_told"),
-        (lambda: _mask(method="nmegadp", max_told="little"), "max_told"),
-        (lambda: _mask(method="sadp", max_told=0.1), "max_told"),
-        (lambda: _mask(earlier="before.parquet"), "earlier"),
-        (lambda: _mask(method="sadp").exposure(), "exposure"),
-        (lambda: _loaded().measures(), "measures"),
-        (_pickled, "MaskedFrame"),
-        (lambda: pm.combine_copies([1.0, 2.0]), "errors"),
-        (lambda: pm.combine_copies([1.0, 2.0], [0.1, -0.1]), "errors"),
-        (
-            lambda: pm.combine_copies([{"a": 1.0}, {"b": 1.0}], [{"a": 1.0}, {"b": 1.0}]),
-            "estimates",
-        ),
+    (OptionError, "method"): [lambda: _mask(method="edgap")],
+    (OptionError, "confidential"): [
+        lambda: _mask(confidential=[]),
+        lambda: _mask(confidential=["debt", "debt"]),
     ],
-    MissingColumn: [
-        (lambda: _mask(confidential=["income"]), "income"),
-        (lambda: pm.masking_measures(_store(), _mask().frame[["age"]], X), "expenditure"),
+    (OptionError, "tell"): [lambda: _mask(tell=["age", "debt"])],
+    (OptionError, "rng"): [lambda: _mask(rng="one")],
+    (OptionError, "copies"): [lambda: _mask(copies=0)],
+    (OptionError, "noise"): [lambda: _mask(noise=0.2)],
+    (OptionError, "bandwidth"): [lambda: _mask(method="nmegadp", bandwidth=0.0)],
+    (OptionError, "bounds"): [
+        lambda: _mask(bounds={"debt": 0}),
+        lambda: _mask(bounds={"age": (0, 100)}),
+        lambda: _mask(bounds={"debt": (None, 0)}),
+        lambda: _mask(bounds=0),
+        lambda: _mask(bounds={"debt": (1e9, -1e9)}),
+        lambda: _mask(bounds={"debt": (float("nan"), None)}),
+        lambda: _mask(bounds={"debt": "09"}),
+        lambda: _mask(bounds={"dept": (0, None)}),
     ],
-    TableError: [
-        (lambda: _mask(frame=_store().assign(debt="high")), "debt"),
-        (lambda: _mask(frame=_store().assign(debt=True)), "debt"),
-        (lambda: _mask(frame=_store().assign(debt=float("nan"))), "debt"),
-        (lambda: _mask(frame=_store().assign(name=[f"n{k}" for k in range(100)])), "name"),
-        (lambda: _mask(frame=_store().reset_index()), "person"),
-        (lambda: _mask(frame="store.csv"), "frame"),
-        (lambda: pm.masking_measures(_store(), _mask().frame, X), "age"),
-        (lambda: pm.masking_measures(_store(), _mask().frame.head(50), X), "released"),
+    (OptionError, "max_told"): [
+        lambda: _mask(max_told=1.0),
+        lambda: _mask(method="nmegadp", max_told="little"),
+        lambda: _mask(method="sadp", max_told=0.1),
     ],
-    MaskingError: [
-        (lambda: _mask(max_told=1e-6), "max_told"),
-        (lambda: _mask(frame=_store().head(3)), "X"),
-        (lambda: _mask(frame=_store().assign(debt=1.0)), "debt"),
+    (OptionError, "earlier"): [lambda: _mask(earlier="before.parquet")],
+    (OptionError, "exposure"): [lambda: _mask(method="sadp").exposure()],
+    (OptionError, "measures"): [lambda: _loaded().measures()],
+    (OptionError, "MaskedFrame"): [_pickled],
+    (OptionError, "errors"): [
+        lambda: pm.combine_copies([1.0, 2.0]),
+        lambda: pm.combine_copies([1.0, 2.0], [0.1, -0.1]),
     ],
-    EmptyTable: [
-        (lambda: _mask(frame=_store().head(0)), "frame"),
+    (OptionError, "estimates"): [
+        lambda: pm.combine_copies([{"a": 1.0}, {"b": 1.0}], [{"a": 1.0}, {"b": 1.0}])
     ],
-    TableUnreadable: [
-        (_not_masked, "path"),
+    (MissingColumn, "income"): [lambda: _mask(confidential=["income"])],
+    (MissingColumn, "expenditure"): [
+        lambda: pm.masking_measures(_store(), _mask().frame[["age"]], X)
     ],
+    (TableError, "debt"): [
+        lambda: _mask(frame=_store().assign(debt="high")),
+        lambda: _mask(frame=_store().assign(debt=True)),
+        lambda: _mask(frame=_store().assign(debt=float("nan"))),
+    ],
+    (TableError, "name"): [
+        lambda: _mask(frame=_store().assign(name=[f"n{k}" for k in range(100)]))
+    ],
+    (TableError, "person"): [lambda: _mask(frame=_store().reset_index())],
+    (TableError, "frame"): [lambda: _mask(frame="store.csv")],
+    (TableError, "age"): [lambda: pm.masking_measures(_store(), _mask().frame, X)],
+    (TableError, "released"): [lambda: pm.masking_measures(_store(), _mask().frame.head(50), X)],
+    (MaskingError, "max_told"): [lambda: _mask(max_told=1e-6)],
+    (MaskingError, "X"): [lambda: _mask(frame=_store().head(3))],
+    (MaskingError, "debt"): [lambda: _mask(frame=_store().assign(debt=1.0))],
+    (EmptyTable, "frame"): [lambda: _mask(frame=_store().head(0))],
+    (TableUnreadable, "path"): [_not_masked],
 }

@@ -56,96 +56,97 @@ def broken() -> dict[str, Any]:
 
 
 MISTAKES: Mistakes = {
-    OptionError: [
-        (lambda: pm.share_tree(people(), "survived"), "requirement"),
-        (lambda: share(0), "k"),
-        (lambda: share({"c": 3}), "c"),
-        (lambda: share({"t": 0.2}), "requirement"),
-        (lambda: share(0.05), "requirement"),
-        (lambda: share(pm.Requirement(c=3, l=4)), "l"),
-        (lambda: share(features=["survived", "age"]), "features"),
-        (lambda: share(ranges={"weight": (0, 9)}), "ranges"),
-        (lambda: share(merge="siblings"), "merge"),
-        (lambda: share(tell="counts"), "tell"),
-        (lambda: share(by="cutting"), "by"),
-        (lambda: share(max_depth=0.5), "max_depth"),
-        (lambda: share(rng=1), "rng"),
-        (lambda: share(None, epsilon=1.0, max_depth=3), "max_depth"),
-        (lambda: share(merge="fewest"), "merge"),
-        (lambda: share(least_gain=3), "least_gain"),
-        (lambda: share(by="pruning", least_gain="much"), "least_gain"),
-        (lambda: share({"k": "5"}), "k"),
-        (lambda: pm.Requirement(k=5, exact="no"), "exact"),  # type: ignore[arg-type]
-        (lambda: share("5"), "requirement"),
-        (lambda: share(merge=["all"]), "merge"),
-        (
-            lambda: share(frame=people().assign(age=np.arange(300) % 70), ranges={"age": 70}),
-            "ranges",
+    (OptionError, "requirement"): [
+        lambda: pm.share_tree(people(), "survived"),
+        lambda: share({"t": 0.2}),
+        lambda: share(0.05),
+        lambda: share("5"),
+        lambda: share(epsilon=1.0),
+    ],
+    (OptionError, "k"): [lambda: share(0), lambda: share({"k": "5"})],
+    (OptionError, "c"): [lambda: share({"c": 3})],
+    (OptionError, "l"): [lambda: share(pm.Requirement(c=3, l=4))],
+    (OptionError, "features"): [lambda: share(features=["survived", "age"])],
+    (OptionError, "ranges"): [
+        lambda: share(ranges={"weight": (0, 9)}),
+        lambda: share(frame=people().assign(age=np.arange(300) % 70), ranges={"age": 70}),
+    ],
+    (OptionError, "merge"): [
+        lambda: share(merge="siblings"),
+        lambda: share(merge="fewest"),
+        lambda: share(merge=["all"]),
+    ],
+    (OptionError, "tell"): [lambda: share(tell="counts")],
+    (OptionError, "by"): [lambda: share(by="cutting")],
+    (OptionError, "max_depth"): [
+        lambda: share(max_depth=0.5),
+        lambda: share(None, epsilon=1.0, max_depth=3),
+    ],
+    (OptionError, "rng"): [lambda: share(rng=1)],
+    (OptionError, "least_gain"): [
+        lambda: share(least_gain=3),
+        lambda: share(by="pruning", least_gain="much"),
+    ],
+    (OptionError, "exact"): [lambda: pm.Requirement(k=5, exact="no")],
+    (OptionError, "categories"): [
+        lambda: share(categories={"class": 4}),
+        lambda: share(None, epsilon=1.0),
+    ],
+    (OptionError, "taxonomies"): [
+        lambda: share(taxonomies={"class": 2}, by="pruning", merge="taxonomy")
+    ],
+    (OptionError, "epsilon"): [lambda: share(None, epsilon=0.0)],
+    (OptionError, "given_up"): [lambda: share(None).given_up],
+    (OptionError, "SharedModel"): [lambda: pickle.dumps(share())],
+    (OptionError, "pseudo_records"): [lambda: combine(pseudo_records=1.5)],
+    (OptionError, "seed"): [lambda: combine(seed=3)],
+    (OptionError, "method"): [
+        lambda: combine(method="vote"),
+        lambda: combine(method=["pgen", "votes"]),
+    ],
+    (OptionError, "model"): [lambda: combine(model="network")],
+    (OptionError, "depth"): [lambda: pm.CombinedTrees(depth=3)],
+    (OptionError, "pseudo_data"): [lambda: combine(method="votes").pseudo_data()],
+    (RequirementUnmet, None): [lambda: share(299)],
+    (MissingColumn, "died"): [lambda: share(target="died")],
+    (MissingColumn, "class"): [lambda: share().predict(people()[["age"]])],
+    (MissingColumn, "survived"): [lambda: share().score(people().drop(columns="survived"))],
+    (TableError, "age"): [
+        lambda: share(
+            frame=people().assign(age=np.linspace(1, 99, 300)), target="age", requirement=5
         ),
-        (lambda: share(categories={"class": 4}), "categories"),
-        (lambda: share(taxonomies={"class": 2}, by="pruning", merge="taxonomy"), "taxonomies"),
-        (lambda: share(epsilon=1.0), "requirement"),
-        (lambda: share(None, epsilon=1.0), "categories"),
-        (lambda: share(None, epsilon=0.0), "epsilon"),
-        (lambda: share(None).given_up, "given_up"),
-        (lambda: pickle.dumps(share()), "SharedModel"),
-        (lambda: combine(pseudo_records=1.5), "pseudo_records"),
-        (lambda: combine(seed=3), "seed"),
-        (lambda: combine(method="vote"), "method"),
-        (lambda: combine(method=["pgen", "votes"]), "method"),
-        (lambda: combine(model="network"), "model"),
-        (lambda: pm.CombinedTrees(depth=3), "depth"),  # type: ignore[call-arg]
-        (lambda: combine(method="votes").pseudo_data(), "pseudo_data"),
+        lambda: share(frame=people().assign(age=[None] * 3 + ["adult"] * 297)),
+        lambda: share(ranges={"age": (0, 99)}),
+        lambda: share(frame=people().assign(age=[""] * 100 + ["adult"] * 200)),
     ],
-    RequirementUnmet: [
-        (lambda: share(299), "No split of the records"),
+    (TableError, "name"): [
+        lambda: share(frame=people().assign(name=[f"n{k}" for k in range(300)]))
     ],
-    MissingColumn: [
-        (lambda: share(target="died"), "died"),
-        (lambda: share().predict(people()[["age"]]), "class"),
-        (lambda: share().score(people().drop(columns="survived")), "survived"),
+    (TableError, "frame"): [
+        lambda: share(frame="people.csv"),
+        lambda: share(frame=people()[["survived"]]),
     ],
-    TableError: [
-        (
-            lambda: share(
-                frame=people().assign(age=np.linspace(1, 99, 300)), target="age", requirement=5
-            ),
-            "age",
-        ),
-        (lambda: share(frame=people().assign(name=[f"n{k}" for k in range(300)])), "name"),
-        (lambda: share(frame=people().assign(age=[None] * 3 + ["adult"] * 297)), "age"),
-        (lambda: share(frame="people.csv"), "frame"),
-        (lambda: share(ranges={"age": (0, 99)}), "age"),
-        (lambda: share(frame=people().query("survived == 'yes'")), "survived"),
-        (lambda: share(frame=people()[["survived"]]), "frame"),
-        (lambda: share(frame=people().assign(age=[""] * 100 + ["adult"] * 200)), "age"),
-        (lambda: share(frame=people().rename(columns={"age": ""})), "called ''"),
-        (lambda: share().score(people(), ["yes"]), "y"),
+    (TableError, "survived"): [lambda: share(frame=people().query("survived == 'yes'"))],
+    (TableError, ""): [lambda: share(frame=people().rename(columns={"age": ""}))],
+    (TableError, "y"): [lambda: share().score(people(), ["yes"])],
+    (EmptyTable, "frame"): [lambda: share(frame=people().head(0))],
+    (UnknownCategory, "class"): [lambda: share(categories={"class": ["1st", "2nd", "3rd"]})],
+    (UnknownCategory, "age"): [lambda: share().predict(people().assign(age="old"))],
+    (InputError, "messages"): [lambda: pm.combine_trees([])],
+    (InputError, "messages[0]"): [
+        lambda: combine(people()),
+        lambda: combine(combine().to_json()),
+        lambda: combine('{"tree": 3}'),
     ],
-    EmptyTable: [
-        (lambda: share(frame=people().head(0)), "frame"),
+    (ModelError, "sex"): [
+        lambda: combine(share(), share(target="sex")),
+        lambda: combine(overlapping()),
     ],
-    UnknownCategory: [
-        (lambda: share(categories={"class": ["1st", "2nd", "3rd"]}), "class"),
-        (lambda: share().predict(people().assign(age="old")), "age"),
+    (ModelError, "requirement"): [lambda: combine(broken())],
+    (TableUnreadable, "messages[0]"): [
+        lambda: combine("nowhere.json"),
+        lambda: combine("."),
+        lambda: combine("x" * 5000),
     ],
-    InputError: [
-        (lambda: pm.combine_trees([]), "messages"),
-        (lambda: combine(people()), "messages[0]"),
-        (lambda: combine(combine().to_json()), "messages[0]"),
-        (lambda: combine('{"tree": 3}'), "messages[0]"),
-    ],
-    ModelError: [
-        (lambda: combine(share(), share(target="sex")), "sex"),
-        (lambda: combine(overlapping()), "sex"),
-        (lambda: combine(broken()), "requirement"),
-    ],
-    TableUnreadable: [
-        (lambda: combine("nowhere.json"), "messages[0]"),
-        (lambda: combine("."), "messages[0]"),
-        (lambda: combine("x" * 5000), "messages[0]"),
-    ],
-    NotFitted: [
-        (lambda: pm.CombinedTrees().predict(people()), "CombinedTrees"),
-    ],
+    (NotFitted, "CombinedTrees"): [lambda: pm.CombinedTrees().predict(people())],
 }

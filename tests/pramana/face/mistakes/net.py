@@ -41,110 +41,98 @@ def net() -> pm.BayesNet:
 
 
 MISTAKES: Mistakes = {
-    TableError: [
-        (lambda: pm.estimate(PLAN, FRAME), "reports"),
-        (lambda: pm.estimate([(PLAN, FRAME)]), "reports"),
-        (lambda: pm.estimate([pm.example("berkeley")]), "reports"),
-        (lambda: pm.estimate("reports.csv", PLAN), "reports"),
+    (TableError, "reports"): [
+        lambda: pm.estimate(PLAN, FRAME),
+        lambda: pm.estimate([(PLAN, FRAME)]),
+        lambda: pm.estimate([pm.example("berkeley")]),
+        lambda: pm.estimate("reports.csv", PLAN),
     ],
-    PlanError: [
-        (lambda: pm.estimate(FRAME), "plan"),
-        (lambda: pm.estimate(pm.Reports.from_frame(FRAME, PLAN), OTHER), "plan"),
-        (lambda: pm.estimate(FRAME, DOMAIN), "plan"),
+    (PlanError, "plan"): [
+        lambda: pm.estimate(FRAME),
+        lambda: pm.estimate(pm.Reports.from_frame(FRAME, PLAN), OTHER),
+        lambda: pm.estimate(FRAME, DOMAIN),
     ],
-    EmptyTable: [
-        (lambda: pm.estimate([]), "reports"),
+    (EmptyTable, "reports"): [lambda: pm.estimate([])],
+    (MissingColumn, "frame"): [
+        lambda: pm.estimate(FRAME, OTHER),
+        lambda: net().predict({"Sex": ["male"]}, "admitted"),
     ],
-    MissingColumn: [
-        (lambda: pm.estimate(FRAME, OTHER), "frame"),
-        (lambda: net().predict({"Sex": ["male"]}, "admitted"), "frame"),
+    (UnknownCategory, "sex"): [
+        lambda: pm.estimate(FRAME, pm.Plan.unrandomized(pm.Domain.of(sex=["f", "m"]))),
+        lambda: net().query("admitted", given={"sex": "m"}),
     ],
-    UnknownCategory: [
-        (lambda: pm.estimate(FRAME, pm.Plan.unrandomized(pm.Domain.of(sex=["f", "m"]))), "sex"),
-        (lambda: net().query("admitted", given={"sex": "m"}), "sex"),
+    (DomainError, "sex"): [
+        lambda: pm.estimate(
+            [
+                (FRAME, pm.Plan.unrandomized(pm.Domain.of(sex=["female", "male"]))),
+                (FRAME, pm.Plan.unrandomized(pm.Domain.of(sex=["male", "female"]))),
+            ]
+        )
     ],
-    DomainError: [
-        (
-            lambda: pm.estimate(
-                [
-                    (FRAME, pm.Plan.unrandomized(pm.Domain.of(sex=["female", "male"]))),
-                    (FRAME, pm.Plan.unrandomized(pm.Domain.of(sex=["male", "female"]))),
-                ]
-            ),
-            "sex",
-        ),
+    (RecordsDoNotAlign, "reports"): [
+        lambda: pm.estimate(
+            [
+                pm.randomize(
+                    {**FRAME, "id": [1, 2, 3]},
+                    pm.plan(DOMAIN.project([name]), p=0.1),
+                    pm.Keys.for_experiments(1),
+                    record_id="id",
+                )
+                for name in ("sex", "admitted")
+            ]
+        )
     ],
-    RecordsDoNotAlign: [
-        (
-            lambda: pm.estimate(
-                [
-                    pm.randomize(
-                        {**FRAME, "id": [1, 2, 3]},
-                        pm.plan(DOMAIN.project([name]), p=0.1),
-                        pm.Keys.for_experiments(1),
-                        record_id="id",
-                    )
-                    for name in ("sex", "admitted")
-                ]
-            ),
-            "reports",
-        ),
+    (OptionError, "estimator"): [
+        lambda: pm.estimate(FRAME, PLAN, estimator="em"),
+        lambda: pm.estimate([(FRAME, PLAN), (FRAME, PLAN)], estimator="log-linear"),
     ],
-    OptionError: [
-        (lambda: pm.estimate(FRAME, PLAN, estimator="em"), "estimator"),
-        (lambda: pm.estimate([(FRAME, PLAN), (FRAME, PLAN)], estimator="log-linear"), "estimator"),
-        (lambda: pm.estimate(FRAME, PLAN, estimator="pooled", order="sex"), "order"),
-        (lambda: counts().table([]), "variables"),
-        (lambda: counts().table("sex", level=95), "level"),
-        (lambda: counts().independence("sex", "sex"), "given"),
-        (lambda: pm.BayesNet(variables="sex").fit(FRAME, PLAN), "variables"),
-        (lambda: pm.BayesNet([("sex", "admitted")], max_parents=2).fit(FRAME, PLAN), "max_parents"),
-        (lambda: pm.BayesNet(scoring="bic-d").fit(FRAME, PLAN), "score"),
-        (lambda: pm.BayesNet(order=["sex"]).fit(FRAME, PLAN), "order"),
-        (lambda: net().query("admitted", given="sex=male"), "given"),
-        (lambda: net().query("sex", given={"sex": "male"}), "of"),
-        (lambda: net().predict(FRAME), "target"),
-        (lambda: net().sample(0.5), "n"),
-        (lambda: net().sample(0), "n"),
+    (OptionError, "order"): [
+        lambda: pm.estimate(FRAME, PLAN, estimator="pooled", order="sex"),
+        lambda: pm.BayesNet(order=["sex"]).fit(FRAME, PLAN),
     ],
-    UnknownVariable: [
-        (lambda: counts().table(["sex", "age"]), "age"),
-        (
-            lambda: pm.estimate(FRAME, pm.plan(DOMAIN, p=0.1, withheld=["admitted"])).table(
-                "admitted"
-            ),
-            "admitted",
-        ),
-        (lambda: pm.BayesNet([("age", "admitted")]).fit(FRAME, PLAN), "structure"),
-        (lambda: net().query("age"), "of"),
-        (lambda: net().predict(FRAME, "age"), "target"),
+    (OptionError, "variables"): [
+        lambda: counts().table([]),
+        lambda: pm.BayesNet(variables="sex").fit(FRAME, PLAN),
     ],
-    EstimationError: [
-        (
-            lambda: pm.estimate(
-                [(FRAME, PLAN), ({"age": ["old"]}, OTHER)], estimator="moment"
-            ).table("age"),
-            "age",
-        ),
+    (OptionError, "level"): [lambda: counts().table("sex", level=95)],
+    (OptionError, "given"): [
+        lambda: counts().independence("sex", "sex"),
+        lambda: net().query("admitted", given="sex=male"),
     ],
-    StructureError: [
-        (lambda: pm.BayesNet("sex -> admitted").fit(FRAME, PLAN), "structure"),
-        (lambda: pm.BayesNet({"admitted": "sex"}).fit(FRAME, PLAN), "structure"),
-        (lambda: pm.BayesNet([("sex", "admitted"), ("admitted", "sex")]).fit(FRAME, PLAN), "sex"),
-        (lambda: pm.BayesNet(nx.Graph([("sex", "admitted")])).fit(FRAME, PLAN), "structure"),
+    (OptionError, "max_parents"): [
+        lambda: pm.BayesNet([("sex", "admitted")], max_parents=2).fit(FRAME, PLAN)
     ],
-    NotFitted: [
-        (lambda: pm.BayesNet([("sex", "admitted")]).query("admitted"), "BayesNet"),
+    (OptionError, "score"): [lambda: pm.BayesNet(scoring="bic-d").fit(FRAME, PLAN)],
+    (OptionError, "of"): [lambda: net().query("sex", given={"sex": "male"})],
+    (OptionError, "target"): [lambda: net().predict(FRAME)],
+    (OptionError, "n"): [lambda: net().sample(0.5), lambda: net().sample(0)],
+    (UnknownVariable, "age"): [lambda: counts().table(["sex", "age"])],
+    (UnknownVariable, "admitted"): [
+        lambda: pm.estimate(FRAME, pm.plan(DOMAIN, p=0.1, withheld=["admitted"])).table("admitted")
     ],
-    InputError: [
-        (lambda: pm.BayesNet.from_bif("asia.bif"), "source"),
-        (lambda: pm.BayesNet.from_bif("digraph {\n a -> b\n}"), "BIF"),
-        (lambda: net().to_bif(Path(tempfile.gettempdir())), "path"),
-        (
-            lambda: pm.BayesNet.from_pgmpy(
-                load("pgmpy.models", "pgmpy").DiscreteBayesianNetwork([("a", "b")])
-            ),
-            "model",
-        ),
+    (UnknownVariable, "structure"): [lambda: pm.BayesNet([("age", "admitted")]).fit(FRAME, PLAN)],
+    (UnknownVariable, "of"): [lambda: net().query("age")],
+    (UnknownVariable, "target"): [lambda: net().predict(FRAME, "age")],
+    (EstimationError, "age"): [
+        lambda: pm.estimate([(FRAME, PLAN), ({"age": ["old"]}, OTHER)], estimator="moment").table(
+            "age"
+        )
+    ],
+    (StructureError, "structure"): [
+        lambda: pm.BayesNet("sex -> admitted").fit(FRAME, PLAN),
+        lambda: pm.BayesNet({"admitted": "sex"}).fit(FRAME, PLAN),
+        lambda: pm.BayesNet(nx.Graph([("sex", "admitted")])).fit(FRAME, PLAN),
+    ],
+    (StructureError, "sex"): [
+        lambda: pm.BayesNet([("sex", "admitted"), ("admitted", "sex")]).fit(FRAME, PLAN)
+    ],
+    (NotFitted, "BayesNet"): [lambda: pm.BayesNet([("sex", "admitted")]).query("admitted")],
+    (InputError, "source"): [lambda: pm.BayesNet.from_bif("asia.bif")],
+    (InputError, None): [lambda: pm.BayesNet.from_bif("digraph {\n a -> b\n}")],
+    (InputError, "path"): [lambda: net().to_bif(Path(tempfile.gettempdir()))],
+    (InputError, "model"): [
+        lambda: pm.BayesNet.from_pgmpy(
+            load("pgmpy.models", "pgmpy").DiscreteBayesianNetwork([("a", "b")])
+        )
     ],
 }

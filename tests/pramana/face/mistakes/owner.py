@@ -57,84 +57,77 @@ def open_to_all() -> None:
 
 
 MISTAKES: Mistakes = {
-    KeyFileError: [
-        (lambda: pm.randomize(FRAME, PLAN), "keys"),
-        (randomized(keys="keys"), "keys"),
-        (randomized(keys=42), "keys"),
-        (twice_in_one_folder, "folder"),
-        (open_to_all, "/keys"),
-        (lambda: pm.Keys.open("/nowhere/keys"), "folder"),
-        (lambda: pm.Keys.create(None), "folder"),
-        (lambda: pm.Keys("keys", "here"), "keys"),
-        (lambda: pm.Keys.create("/nowhere/keys", linkage="/nowhere/linkage.key"), "linkage"),
-        (lambda: pickle.dumps(KEYS), "keys"),
+    (KeyFileError, "keys"): [
+        lambda: pm.randomize(FRAME, PLAN),
+        randomized(keys="keys"),
+        randomized(keys=42),
+        lambda: pm.Keys("keys", "here"),
+        lambda: pickle.dumps(KEYS),
     ],
-    PlanError: [
-        (lambda: pm.randomize(FRAME, KEYS, PLAN, record_id="person"), "plan"),
-        (randomized(plan=PLAN.blocks[0].channel), "plan"),
-        (randomized(plan=pm.design(PLANS["mixture"].domain, 1000, gamma=9)), "plan"),
-        (lambda: pm.Reports.from_frame(FRAME, None), "plan"),
-        (lambda: pm.join(REPORTS, REPORTS), "reports"),
+    (KeyFileError, "folder"): [
+        twice_in_one_folder,
+        lambda: pm.Keys.open("/nowhere/keys"),
+        lambda: pm.Keys.create(None),
     ],
-    MissingRecordId: [
-        (lambda: pm.randomize(FRAME, PLAN, KEYS), "record_id"),
-        (randomized(record_id=[None, *range(len(FRAME) - 1)]), "record_id"),
+    (KeyFileError, None): [open_to_all],
+    (KeyFileError, "linkage"): [
+        lambda: pm.Keys.create("/nowhere/keys", linkage="/nowhere/linkage.key")
     ],
-    MissingColumn: [
-        (randomized(record_id="patient"), "record_id"),
-        (randomized(record_id=["a", "patient"]), "record_id"),
-        (randomized(frame=FRAME[["a"]]), "frame"),
-        (lambda: pm.Reports.from_frame(FRAME, PLANS["one-hot"]), "frame"),
+    (PlanError, "plan"): [
+        lambda: pm.randomize(FRAME, KEYS, PLAN, record_id="person"),
+        randomized(plan=PLAN.blocks[0].channel),
+        randomized(plan=pm.design(PLANS["mixture"].domain, 1000, gamma=9)),
+        lambda: pm.Reports.from_frame(FRAME, None),
     ],
-    DuplicateRecordId: [
-        (randomized(record_id="b"), "b"),
+    (PlanError, "reports"): [lambda: pm.join(REPORTS, REPORTS)],
+    (MissingRecordId, "record_id"): [
+        lambda: pm.randomize(FRAME, PLAN, KEYS),
+        randomized(record_id=[None, *range(len(FRAME) - 1)]),
     ],
-    TableError: [
-        (randomized(record_id=range(5)), "record_id"),
-        (randomized(record_id=pd.Series(range(len(FRAME)), index=FRAME.index[::-1])), "record_id"),
-        (randomized(record_id=2.5), "record_id"),
-        (lambda: pm.join(FRAME, FRAME), "reports 1"),
+    (MissingColumn, "record_id"): [
+        randomized(record_id="patient"),
+        randomized(record_id=["a", "patient"]),
     ],
-    UnknownCategory: [
-        (randomized(frame=FRAME.replace({"b": {"3": "4"}})), "b"),
+    (MissingColumn, "frame"): [
+        randomized(frame=FRAME[["a"]]),
+        lambda: pm.Reports.from_frame(FRAME, PLANS["one-hot"]),
     ],
-    OptionError: [
-        (randomized(study="my study"), "study"),
-        (lambda: pm.Keys.for_experiments("seed"), "seed"),
-        (lambda: REPORTS.privacy(prior=5), "prior"),
-        (lambda: pm.join(REPORTS, REPORTS, how="inner"), "how"),
-        (lambda: pm.join(REPORTS), "reports"),
-        (lambda: pm.accountant(1.5), "what"),
-        (lambda: pm.accountant(), "what"),
-        (lambda: pm.save(PLAN, None), "path"),
-        (lambda: pm.save(PLAN, "/nowhere/plan.json"), "path"),
-        (lambda: pm.save(pm.plan(pm.Domain.of(sex=["f", "m"]), p=0.1), "/tmp/plan.pkl"), "path"),
-        (
-            lambda: pm.plan(pm.Domain.of(sex=["f", "m"]), strength=0.1),  # type: ignore[call-arg]
-            "strength",
-        ),
+    (DuplicateRecordId, "b"): [randomized(record_id="b")],
+    (TableError, "record_id"): [
+        randomized(record_id=range(5)),
+        randomized(record_id=pd.Series(range(len(FRAME)), index=FRAME.index[::-1])),
+        randomized(record_id=2.5),
     ],
-    RecordsDoNotAlign: [
-        (
-            lambda: pm.join(
-                REPORTS,
-                pm.randomize(FRAME, PLANS["dense"], pm.Keys.for_experiments(3), record_id="person"),
-            ),
-            "reports",
-        ),
+    (TableError, "reports 1"): [lambda: pm.join(FRAME, FRAME)],
+    (UnknownCategory, "b"): [randomized(frame=FRAME.replace({"b": {"3": "4"}}))],
+    (OptionError, "study"): [randomized(study="my study")],
+    (OptionError, "seed"): [lambda: pm.Keys.for_experiments("seed")],
+    (OptionError, "prior"): [lambda: REPORTS.privacy(prior=5)],
+    (OptionError, "how"): [lambda: pm.join(REPORTS, REPORTS, how="inner")],
+    (OptionError, "reports"): [lambda: pm.join(REPORTS)],
+    (OptionError, "what"): [lambda: pm.accountant(1.5), lambda: pm.accountant()],
+    (OptionError, "path"): [
+        lambda: pm.save(PLAN, None),
+        lambda: pm.save(PLAN, "/nowhere/plan.json"),
+        lambda: pm.save(pm.plan(pm.Domain.of(sex=["f", "m"]), p=0.1), "/tmp/plan.pkl"),
     ],
-    InputError: [
-        (lambda: pm.save(FRAME, "x.json"), "thing"),
+    (OptionError, "strength"): [lambda: pm.plan(pm.Domain.of(sex=["f", "m"]), strength=0.1)],
+    (RecordsDoNotAlign, "reports"): [
+        lambda: pm.join(
+            REPORTS,
+            pm.randomize(FRAME, PLANS["dense"], pm.Keys.for_experiments(3), record_id="person"),
+        )
     ],
-    TableUnreadable: [
-        (lambda: pm.load("/nowhere/model.json"), "path"),
-        (lambda: pm.load(written(pickle.dumps({"model": 1}))), "path"),
-        (lambda: pm.load(written(b"a,b\n1,2\n")), "path"),
-        (lambda: pm.load(written(b'{"blocks": [{"variables": []}]}')), "/thing"),
-        (lambda: pm.Reports.load(written(Plan.canonical_json(PLAN))), "path"),
+    (InputError, "thing"): [lambda: pm.save(FRAME, "x.json")],
+    (TableUnreadable, "path"): [
+        lambda: pm.load("/nowhere/model.json"),
+        lambda: pm.load(written(pickle.dumps({"model": 1}))),
+        lambda: pm.load(written(b"a,b\n1,2\n")),
+        lambda: pm.Reports.load(written(Plan.canonical_json(PLAN))),
     ],
-    DomainError: [
-        (lambda: pm.design(pm.Domain.of(sex=["f", "m"], town=["A"]), 100, gamma=19), "town"),
-        (lambda: pm.domain({"town": ["A", "A"]}, {"town": ["A"]}), "town"),
+    (TableUnreadable, None): [lambda: pm.load(written(b'{"blocks": [{"variables": []}]}'))],
+    (DomainError, "town"): [
+        lambda: pm.design(pm.Domain.of(sex=["f", "m"], town=["A"]), 100, gamma=19),
+        lambda: pm.domain({"town": ["A", "A"]}, {"town": ["A"]}),
     ],
 }

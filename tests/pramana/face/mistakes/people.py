@@ -60,82 +60,73 @@ _dense, _grouped, _mixture = untyped(pm.Dense), untyped(pm.Grouped), untyped(pm.
 _design, _make_plan = untyped(pm.design), untyped(pm.plan)
 
 MISTAKES: Mistakes = {
-    DomainError: [
-        (lambda: _domain.of(["a", "b"]), "Domain.of"),
-        (lambda: _domain.of(a=["x"]), "a"),
-        (lambda: untyped(pm.Variable)("a", {"x", "y"}), "a"),
-        (lambda: untyped(pm.Block)(("sex",), HALF), "list of variables"),
-        (lambda: _make_plan({"sex": ["f", "m"]}, p=0.1), "domain"),
+    (DomainError, None): [
+        lambda: _domain.of(["a", "b"]),
+        lambda: untyped(pm.Block)(("sex",), HALF),
     ],
-    UnknownVariable: [
-        (lambda: DOMAIN["fare"], "fare"),
-        (lambda: untyped(DOMAIN)[0], "0"),
-        (lambda: DOMAIN.project(["fare"]), "fare"),
-        (lambda: PLAN.block_of("fare"), "fare"),
+    (DomainError, "a"): [
+        lambda: _domain.of(a=["x"]),
+        lambda: untyped(pm.Variable)("a", {"x", "y"}),
     ],
-    UnknownCategory: [
-        (lambda: SEX.code("f"), "sex"),
+    (DomainError, "domain"): [lambda: _make_plan({"sex": ["f", "m"]}, p=0.1)],
+    (UnknownVariable, "fare"): [
+        lambda: DOMAIN["fare"],
+        lambda: DOMAIN.project(["fare"]),
+        lambda: PLAN.block_of("fare"),
     ],
-    PlanError: [
-        (lambda: _plan.unrandomized(PEOPLE), "domain"),
-        (lambda: _make_plan(DOMAIN, 0.1), "channels"),
-        (lambda: pm.plan(DOMAIN, {"department": HALF}, p=0.1), "department"),
-        (lambda: pm.plan(DOMAIN, {("sex", "sex"): {"kind": "symmetric", "p": 0.1}}, p=0.1), "sex"),
+    (UnknownVariable, 0): [lambda: untyped(DOMAIN)[0]],
+    (UnknownCategory, "sex"): [lambda: SEX.code("f")],
+    (PlanError, "domain"): [lambda: _plan.unrandomized(PEOPLE)],
+    (PlanError, "channels"): [lambda: _make_plan(DOMAIN, 0.1)],
+    (PlanError, "department"): [lambda: pm.plan(DOMAIN, {"department": HALF}, p=0.1)],
+    (PlanError, "sex"): [
+        lambda: pm.plan(DOMAIN, {("sex", "sex"): {"kind": "symmetric", "p": 0.1}}, p=0.1)
     ],
-    OptionError: [
-        (lambda: _make_plan(DOMAIN, p=[0.1, 0.2]), "p"),
-        (lambda: _make_plan(DOMAIN, p=0.1, gamma=3), "p"),
-        (lambda: untyped(pm.RandomSymmetric).around_gamma(4, 9, WRONG), "share"),
-        (lambda: _design(DOMAIN, 500.5, gamma=19), "records"),
-        (lambda: _design(DOMAIN, 500), "gamma"),
-        (lambda: _design(DOMAIN, 500, breach=(0.5, 0.05)), "rho_2"),
-        (lambda: _design(DOMAIN, 500, gamma=19, owners=["a"]), "owners"),
-        (lambda: untyped(counts()).table("sex", level="95"), "level"),
-        (lambda: counts().table(["sex", "sex"]), "variables"),
-        (lambda: counts().project([]), "variables"),
-        (lambda: pm.BayesNet(scoring={"name": "bdeu", "ess": 5}).fit(counts()), "scoring"),
-        (lambda: untyped(pm.BayesNet)(scoring=None).fit(counts()), "scoring"),
-        (lambda: network().predict_proba(pd.DataFrame({"department": ["A"]})), "target"),
-        (lambda: untyped(pm.save)("x.json", network()), "path"),
+    (OptionError, "p"): [
+        lambda: _make_plan(DOMAIN, p=[0.1, 0.2]),
+        lambda: _make_plan(DOMAIN, p=0.1, gamma=3),
     ],
-    ChannelError: [
-        (lambda: _make_plan(DOMAIN, {"sex": "symmetric"}, p=0.1), "channels['sex']"),
-        (lambda: _make_plan(DOMAIN, {"sex": {"kind": "laplace"}}, p=0.1), "kind"),
-        (lambda: _symmetric.from_gamma(2, WRONG), "gamma"),
-        (lambda: _dense.from_probabilities([[0.5, 0.5], [1.0]]), "rows"),
-        (lambda: _grouped.from_probability([["a", "b"]], 0.1), "groups"),
-        (lambda: _grouped.from_probability(3, 0.1), "groups"),
-        (lambda: _mixture.from_gamma(WRONG, 19), "two or more"),
-        (lambda: untyped(pm.CutAndPaste).from_probability(3, 1, 0.25), "sizes"),
-        (lambda: untyped(pm.StructuralZeros)(4, 1, HALF), "impossible"),
+    (OptionError, "share"): [lambda: untyped(pm.RandomSymmetric).around_gamma(4, 9, WRONG)],
+    (OptionError, "records"): [lambda: _design(DOMAIN, 500.5, gamma=19)],
+    (OptionError, "gamma"): [lambda: _design(DOMAIN, 500)],
+    (OptionError, "rho_2"): [lambda: _design(DOMAIN, 500, breach=(0.5, 0.05))],
+    (OptionError, "owners"): [lambda: _design(DOMAIN, 500, gamma=19, owners=["a"])],
+    (OptionError, "level"): [lambda: untyped(counts()).table("sex", level="95")],
+    (OptionError, "variables"): [
+        lambda: counts().table(["sex", "sex"]),
+        lambda: counts().project([]),
     ],
-    NotStochastic: [
-        (lambda: _symmetric.from_probability(2, WRONG), "between 0 and 1"),
-        (lambda: _dense.from_probabilities([[0.5, 0.6], [0.5, 0.5]]), "row 0"),
-        (lambda: _dense([[0.9, 0.1], [0.1, 0.9]]), "row 0"),
+    (OptionError, "scoring"): [
+        lambda: pm.BayesNet(scoring={"name": "bdeu", "ess": 5}).fit(counts()),
+        lambda: untyped(pm.BayesNet)(scoring=None).fit(counts()),
     ],
-    EmptyTable: [
-        (randomized(frame=PEOPLE[:0]), "frame"),
+    (OptionError, "target"): [lambda: network().predict_proba(pd.DataFrame({"department": ["A"]}))],
+    (OptionError, "path"): [lambda: untyped(pm.save)("x.json", network())],
+    (ChannelError, None): [
+        lambda: _make_plan(DOMAIN, {"sex": "symmetric"}, p=0.1),
+        lambda: _symmetric.from_gamma(2, WRONG),
+        lambda: _dense.from_probabilities([[0.5, 0.5], [1.0]]),
+        lambda: _grouped.from_probability([["a", "b"]], 0.1),
+        lambda: _grouped.from_probability(3, 0.1),
+        lambda: _mixture.from_gamma(WRONG, 19),
+        lambda: untyped(pm.CutAndPaste).from_probability(3, 1, 0.25),
+        lambda: untyped(pm.StructuralZeros)(4, 1, HALF),
     ],
-    KeyFileError: [
-        (randomized(keys=pm.Keys), "keys"),
+    (ChannelError, "kind"): [lambda: _make_plan(DOMAIN, {"sex": {"kind": "laplace"}}, p=0.1)],
+    (NotStochastic, None): [lambda: _symmetric.from_probability(2, WRONG)],
+    (NotStochastic, "row 0"): [
+        lambda: _dense.from_probabilities([[0.5, 0.6], [0.5, 0.5]]),
+        lambda: _dense([[0.9, 0.1], [0.1, 0.9]]),
     ],
-    DuplicateRecordId: [
-        (randomized(record_id="sex"), "sex"),
+    (EmptyTable, "frame"): [randomized(frame=PEOPLE[:0])],
+    (KeyFileError, "keys"): [randomized(keys=pm.Keys)],
+    (DuplicateRecordId, "sex"): [randomized(record_id="sex")],
+    (TableError, "record_id"): [randomized(record_id=len)],
+    (TableError, "frame"): [
+        lambda: pm.randomize(
+            untyped(pm.Reports.from_frame(PEOPLE[:20], PLAN)), PLAN, KEYS, record_id="person"
+        )
     ],
-    TableError: [
-        (randomized(record_id=len), "record_id"),
-        (
-            lambda: pm.randomize(
-                untyped(pm.Reports.from_frame(PEOPLE[:20], PLAN)), PLAN, KEYS, record_id="person"
-            ),
-            "frame",
-        ),
-    ],
-    StructureError: [
-        (lambda: untyped(pm.BayesNet)([("a", "b", "c")]).fit(counts()), "structure"),
-    ],
-    InputError: [
-        (lambda: untyped(pm.save)(counts(), "x.json"), "thing"),
-    ],
+    (StructureError, "structure"): [lambda: untyped(pm.BayesNet)([("a", "b", "c")]).fit(counts())],
+    (InputError, "thing"): [lambda: untyped(pm.save)(counts(), "x.json")],
 }

@@ -48,38 +48,40 @@ def _mined(*given: object, **options: object) -> object:
 
 
 MISTAKES: Mistakes = {
-    NotFitted: [
-        (lambda: pm.DecisionTree("admitted").plot(), "DecisionTree"),
-        (lambda: pm.AssociationRules(0.1).plot(), "AssociationRules"),
-        (lambda: pm.AssociationRules(0.1).rules_, "AssociationRules"),
-        (lambda: pm.FrequentItemsets(0.1).itemsets_, "FrequentItemsets"),
+    (NotFitted, "DecisionTree"): [lambda: pm.DecisionTree("admitted").plot()],
+    (NotFitted, "AssociationRules"): [
+        lambda: pm.AssociationRules(0.1).plot(),
+        lambda: pm.AssociationRules(0.1).rules_,
     ],
-    OptionError: [
-        (
-            lambda: pm.DecisionTree("admitted").fit(_people(), _plan()).plot(max_depth="two"),
-            "max_depth",
-        ),
-        (lambda: _net().plot(_figure()), "ax"),
-        (lambda: _net().plot(ax=_grid()), "ax"),
-        (lambda: _net().plot("net.png"), "ax"),
-        (lambda: pm.estimate(_people(), _plan()).plot("sex", "admitted"), "ax"),
-        (lambda: pm.estimate(_people(), _plan()).plot(_figure()), "variables"),
-        (lambda: _mined(5), "minimum_support"),
-        (lambda: _mined("0.1"), "minimum_support"),
-        (lambda: pm.FrequentItemsets(min_support=0.1), "min_support"),
-        (lambda: pm.AssociationRules(0.1, 80).fit(_people(), _plan()), "minimum_confidence"),
-        (lambda: _mined(0.1, items="sex"), "items"),
-        (lambda: _mined(0.1, items={"sex": "female"}), "items['sex']"),
-        (lambda: _mined(0.1, present=["yes"]), "present"),
-        (lambda: _mined(0.1, present="yes", items={"sex": ["male"]}), "items"),
-        (lambda: _mined(0.1, variables="sex"), "variables"),
+    (NotFitted, "FrequentItemsets"): [lambda: pm.FrequentItemsets(0.1).itemsets_],
+    (OptionError, "max_depth"): [
+        lambda: pm.DecisionTree("admitted").fit(_people(), _plan()).plot(max_depth="two")
     ],
-    UnknownVariable: [
-        (lambda: pm.estimate(_people(), _plan()).plot(["Sex"]), "Sex"),
-        (lambda: _mined(0.1, items={"Sex": ["female"]}), "Sex"),
+    (OptionError, "ax"): [
+        lambda: _net().plot(_figure()),
+        lambda: _net().plot(ax=_grid()),
+        lambda: _net().plot("net.png"),
+        lambda: pm.estimate(_people(), _plan()).plot("sex", "admitted"),
     ],
-    UnknownCategory: [
-        (lambda: _mined(0.1, items={"sex": ["f"]}), "sex"),
-        (lambda: _mined(0.1, present="true"), "items"),
+    (OptionError, "variables"): [
+        lambda: pm.estimate(_people(), _plan()).plot(_figure()),
+        lambda: _mined(0.1, variables="sex"),
     ],
+    (OptionError, "minimum_support"): [lambda: _mined(5), lambda: _mined("0.1")],
+    (OptionError, "min_support"): [lambda: pm.FrequentItemsets(min_support=0.1)],
+    (OptionError, "minimum_confidence"): [
+        lambda: pm.AssociationRules(0.1, 80).fit(_people(), _plan())
+    ],
+    (OptionError, "items"): [
+        lambda: _mined(0.1, items="sex"),
+        lambda: _mined(0.1, present="yes", items={"sex": ["male"]}),
+    ],
+    (OptionError, "items['sex']"): [lambda: _mined(0.1, items={"sex": "female"})],
+    (OptionError, "present"): [lambda: _mined(0.1, present=["yes"])],
+    (UnknownVariable, "Sex"): [
+        lambda: pm.estimate(_people(), _plan()).plot(["Sex"]),
+        lambda: _mined(0.1, items={"Sex": ["female"]}),
+    ],
+    (UnknownCategory, "sex"): [lambda: _mined(0.1, items={"sex": ["f"]})],
+    (UnknownCategory, "items"): [lambda: _mined(0.1, present="true")],
 }

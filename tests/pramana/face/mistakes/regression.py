@@ -44,45 +44,35 @@ def titanic() -> Any:
 
 
 MISTAKES: Mistakes = {
-    TableError: [
-        (lambda: learn("sex"), "sex"),
-        (lambda: learn("age", data=titanic()), "data"),
-        (lambda: learn(data="people.csv"), "data"),
-        (lambda: learn(data=people().assign(age=[np.nan] * 3 + [40.0] * 57)), "age"),
-        (lambda: learn(data=people().assign(age=pd.Timestamp("2020-01-01"))), "age"),
-        (lambda: learn(data=[people(), people().head(50)]), "Copy 2 differs from the first"),
-        (lambda: learn().predict({"age": ["young"], "sex": ["f"]}), "age"),
-        (lambda: learn().score(people(), [1.0, 2.0]), "y"),
+    (TableError, "sex"): [lambda: learn("sex")],
+    (TableError, "data"): [lambda: learn("age", data=titanic()), lambda: learn(data="people.csv")],
+    (TableError, "age"): [
+        lambda: learn(data=people().assign(age=[np.nan] * 3 + [40.0] * 57)),
+        lambda: learn(data=people().assign(age=pd.Timestamp("2020-01-01"))),
+        lambda: learn().predict({"age": ["young"], "sex": ["f"]}),
     ],
-    OptionError: [
-        (lambda: learn(3), "target"),
-        (lambda: learn("spends", ["spends", "age"]), "features"),
-        (lambda: learn("spends", "age"), "features"),
-        (lambda: learn(model="spline"), "model"),
-        (
-            lambda: pm.Regression("spends", fit_intercept=False),  # type: ignore[call-arg]
-            "fit_intercept",
-        ),
-        (lambda: learn(model="polynomial", degree=100), "degree"),
-        (lambda: learn(interactions=True), "interactions"),
-        (lambda: pm.Regression("spends").fit(people()[["age"]], people()["spends"]), "y"),
-        (lambda: learn(model="tree", min_leaf=10).coef_, "coef_"),
+    (TableError, None): [lambda: learn(data=[people(), people().head(50)])],
+    (TableError, "y"): [lambda: learn().score(people(), [1.0, 2.0])],
+    (OptionError, "target"): [lambda: learn(3)],
+    (OptionError, "features"): [
+        lambda: learn("spends", ["spends", "age"]),
+        lambda: learn("spends", "age"),
     ],
-    MissingColumn: [
-        (lambda: learn("wealth"), "wealth"),
-        (lambda: learn("spends", ["age", "wealth"]), "wealth"),
-        (lambda: learn().predict(people()[["age"]]), "sex"),
+    (OptionError, "model"): [lambda: learn(model="spline")],
+    (OptionError, "fit_intercept"): [lambda: pm.Regression("spends", fit_intercept=False)],
+    (OptionError, "degree"): [lambda: learn(model="polynomial", degree=100)],
+    (OptionError, "interactions"): [lambda: learn(interactions=True)],
+    (OptionError, "y"): [
+        lambda: pm.Regression("spends").fit(people()[["age"]], people()["spends"])
     ],
-    EstimationError: [
-        (lambda: learn(data=people().head(3)), "features"),
+    (OptionError, "coef_"): [lambda: learn(model="tree", min_leaf=10).coef_],
+    (MissingColumn, "wealth"): [
+        lambda: learn("wealth"),
+        lambda: learn("spends", ["age", "wealth"]),
     ],
-    NotFitted: [
-        (lambda: pm.Regression("spends").predict(people()), "Regression"),
-    ],
-    UnknownCategory: [
-        (lambda: learn().predict({"age": [30.0], "sex": ["x"]}), "sex"),
-    ],
-    InputError: [
-        (lambda: pm.Regression.from_json('{"kind": "regression"}'), "text"),
-    ],
+    (MissingColumn, "sex"): [lambda: learn().predict(people()[["age"]])],
+    (EstimationError, "features"): [lambda: learn(data=people().head(3))],
+    (NotFitted, "Regression"): [lambda: pm.Regression("spends").predict(people())],
+    (UnknownCategory, "sex"): [lambda: learn().predict({"age": [30.0], "sex": ["x"]})],
+    (InputError, "text"): [lambda: pm.Regression.from_json('{"kind": "regression"}')],
 }

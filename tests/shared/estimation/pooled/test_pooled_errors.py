@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from benchmarks.coverage.log_linear import domain_of, interacting, sampled_pairs
+from benchmarks.coverage.laws import domain_of, interacting, sampled_pairs
 from benchmarks.coverage.setting import records_of, reports_of
 from pramana_core.channels import Symmetric
 from pramana_core.domain import Domain

@@ -1,0 +1,235 @@
+"""Cells of tables by every estimator, tests of independence, and parameters of networks."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from benchmarks.coverage.laws import (
+    apart_given_last,
+    columns,
+    domain_of,
+    interacting,
+    parity,
+    sampled,
+    sampled_pairs,
+)
+from benchmarks.coverage.setting import (
+    Interval,
+    Numbers,
+    Setting,
+    estimated,
+    records_of,
+    reports_of,
+)
+from pramana_core.channels import Symmetric
+from pramana_core.domain import Domain
+from pramana_core.estimation.estimated import EstimatedMarginals, Estimator
+from pramana_core.learn.networks.bayes_net import learn_parameters
+from pramana_core.learn.networks.structure import Structure
+from pramana_core.marginals.counts import ReportedCounts
+from pramana_core.marginals.passes import NoisyCounts, NoisyTable
+from pramana_core.marginals.score_interval import normal_quantile
+from pramana_core.plan import Block, Plan
+
+Repeat = Callable[[np.random.Generator], Interval]
+
+_DOMAIN = Domain.of(a="xyz", b="1234", c="pq")
+_A, _B, _C = _DOMAIN
+_NAMES = tuple(
+    f"a={a} b={b} c={c}" for a in _A.categories for b in _B.categories for c in _C.categories
+)
+_LAW: Numbers = np.random.default_rng(3).dirichlet(np.full(24, 0.7)).reshape(3, 4, 2)
+"""Of 24 cells, a third rarer than one in a hundred."""
+
+_JOINT = Plan(
+    (
+        Block((_A, _B), Symmetric.from_gamma(12, 9.0)),
+        Block((_C,), Symmetric.from_probability(2, 0.2)),
+    )
+)
+_NOISE, _LEVEL = 9.0, 0.05
+
+
+def tables(
+    sources: Sequence[tuple[Plan, int]],
+    law: Numbers,
+    lengths: Sequence[int],
+    *,
+    population: bool = True,
+    errors: bool = False,
+    noise: float = 0.0,
+    **how: Any,
+) -> Repeat:
+    """Return what draws, randomizes and estimates once: intervals of the cells of some tables.
+
+    Args:
+        sources: each owner's plan, over the same variables, and number of records.
+        law: the joint distribution of the variables.
+        lengths: of how many first variables tables are taken; none for all pairs.
+        population: whether the truth is the law's, or that of the records drawn.
+        errors: take 1.96 standard errors about the raw counts.
+        noise: the variance of whole numbers added to each count.
+        how: the estimator, and its order.
+    """
+    domain = sources[0][0].domain
+    names = domain.names
+    sets = [names[:k] for k in lengths] or list(itertools.combinations(names, 2))
+
+    def repeat(rng: np.random.Generator) -> Interval:
+        reported: list[tuple[Any, Plan]] = []
+        true = np.zeros(law.shape)
+        for plan, records in sources:
+            drawn = records_of(plan, law, records, rng)
+            counted = ReportedCounts(drawn, dict(zip(names, law.shape, strict=True)))
+            true += records * law if population else counted.table(names)
+            reports: Any = reports_of(plan, drawn, rng)
+            reported.append((_noisy(reports, names, noise, rng) if noise else reports, plan))
+        marginals = EstimatedMarginals.of(reported, **how)
+        found = []
+        for chosen in sets:
+            gone = tuple(i for i, name in enumerate(names) if name not in chosen)
+            table = marginals.marginal(chosen)
+            if errors:
+                table = table.unshrunk
+                half = normal_quantile(0.95) * table.standard_error(population=population)
+                low, high = table.counts - half, table.counts + half
+            else:
+                low, high = table.interval(population=population)
+            found.append((true.sum(axis=gone), low, high))
+        return Interval(*(np.concatenate([p.ravel() for p in x]) for x in zip(*found, strict=True)))
+
+    return repeat
+
+
+def _noisy(
+    reports: ReportedCounts, names: Sequence[str], variance: float, rng: np.random.Generator
+) -> NoisyCounts:
+    counts = reports.table(names)
+    noise = np.rint(rng.normal(0, np.sqrt(variance - 1 / 12), counts.shape)).astype(np.int64)
+    return NoisyCounts({tuple(names): NoisyTable(counts + noise, variance)}, reports.records)
+
+
+def independence(plan: Plan, law: Numbers, records: int) -> Repeat:
+    """Return what tests an independence that holds once: an interval from the level up."""
+    first, second, *given = plan.domain.names
+
+    def repeat(rng: np.random.Generator) -> Interval:
+        marginals = estimated(plan, law, records, rng, estimator="pooled", order=2)
+        evidence = marginals.independence([first], [second], given)
+        p_value = stats.chi2(evidence.degrees_of_freedom).sf(2 * evidence.ratio)
+        return Interval(p_value, _LEVEL, 1.0)
+
+    return repeat
+
+
+def parameters(
+    plan: Plan, records: int, parents: dict[str, list[str]], estimator: Estimator
+) -> Repeat:
+    """Return what learns the parameters of a network of a, b and c once."""
+    structure = Structure.of(parents)
+    truth = np.concatenate([_conditional(node, given) for node, given in structure.families])
+
+    def repeat(rng: np.random.Generator) -> Interval:
+        marginals = estimated(plan, _LAW, records, rng, estimator=estimator)
+        families = learn_parameters(marginals, structure).families
+        low = np.concatenate([family.low.ravel() for family in families])
+        high = np.concatenate([family.high.ravel() for family in families])
+        return Interval(truth, low, high)
+
+    return repeat
+
+
+def _conditional(node: str, parents: tuple[str, ...]) -> Numbers:
+    """Return the conditional probabilities of a node under the law, its categories last."""
+    wanted = [*parents, node]
+    kept = [name for name in _DOMAIN.names if name in wanted]
+    gone = tuple(i for i, name in enumerate(_DOMAIN.names) if name not in wanted)
+    table = np.transpose(_LAW.sum(axis=gone), [kept.index(name) for name in wanted])
+    return np.asarray(table / table.sum(axis=-1, keepdims=True)).ravel()
+
+
+_MIXED, _BITS = domain_of(3, 2, 4), domain_of(2, 2, 2, 2)
+_PAIRS_LAW = interacting(_MIXED, 0.4)
+_TRIPLES = list(itertools.combinations(range(4), 3))
+_OF_JOINT = "a joint block of gamma 9 and a variable, p = .2"
+_TREE = {"a": [], "b": ["a"], "c": ["a"]}
+
+SETTINGS: tuple[Setting, ...] = (
+    Setting(
+        "cells by moments",
+        f"N = 200, {_OF_JOINT}",
+        1312,
+        tables([(_JOINT, 200)], _LAW, [3]),
+        _NAMES,
+    ),
+    Setting(
+        "cells by moments, given the records",
+        f"N = 200, {_OF_JOINT}",
+        1316,
+        tables([(_JOINT, 200)], _LAW, [3], population=False),
+        _NAMES,
+    ),
+    Setting(
+        "cells by moments, noise of variance 9 on each count",
+        "N = 1,000, three variables, p = .2",
+        1317,
+        tables([(columns(_DOMAIN, 0.2), 1_000)], _LAW, [3], noise=_NOISE),
+        _NAMES,
+    ),
+    Setting(
+        "cells by likelihood",
+        f"N = 1,000, {_OF_JOINT}",
+        1319,
+        tables([(_JOINT, 1_000)], _LAW, [3], estimator="ml"),
+        _NAMES,
+        below=1.0,
+        why="where estimates are zero, likelihood's error is that of the unrestricted estimate,"
+        " which is larger than its own",
+    ),
+    Setting(
+        "counts of pairs, 1.96 standard errors about them, two owners",
+        "3 x 2 x 4, 400 records at p = .1 and 400 at p = .4",
+        1451,
+        tables(
+            [(columns(_MIXED, 0.1), 400), (columns(_MIXED, 0.4), 400)], _PAIRS_LAW, [], errors=True
+        ),
+        worst=0.9,
+    ),
+    Setting(
+        "cells of pairs, pooled",
+        "3 x 2 x 4, pairs sampled at gamma 19, N = 2,000",
+        1401,
+        tables([(sampled_pairs(_MIXED, 19.0), 2000)], _PAIRS_LAW, [], estimator="pooled", order=2),
+    ),
+    Setting(
+        "p-value of independence at least .05, pooled",
+        "3 x 2 given 4 categories, pairs sampled at gamma 9, N = 2,000, independent",
+        1406,
+        independence(sampled_pairs(_MIXED, 9.0), apart_given_last(_MIXED), 2000),
+    ),
+    Setting(
+        "cells of a parity of three, pooled",
+        "2 x 2 x 2 x 2, triples sampled at gamma 100, N = 20,000",
+        1410,
+        tables([(sampled(_BITS, _TRIPLES, 100.0), 20_000)], parity(_BITS), [3], estimator="pooled"),
+        # Of the four rare cells, 250 records each, one is covered less often.
+        worst=0.9,
+    ),
+    Setting(
+        "network parameters by moments",
+        f"N = 200, {_OF_JOINT}",
+        1350,
+        parameters(_JOINT, 200, _TREE, "moment"),
+    ),
+    Setting(
+        "network parameters, pooled",
+        "N = 2,000, three variables, pairs sampled at gamma 19",
+        1432,
+        parameters(sampled_pairs(_DOMAIN, 19.0), 2_000, _TREE, "pooled"),
+    ),
+)
