@@ -132,10 +132,6 @@ MISTAKES: Mistakes = {
             lambda: _mask(method="sadp", max_told=0.1),
             "method 'sadp' has no option 'max_told'",
         ),
-        "an earlier frame that is a path": (
-            lambda: _mask(earlier="before.parquet"),
-            "earlier must be a MaskedFrame or a list of them … 'before.parquet' (str)",
-        ),
         "exposure of additive noise": (
             lambda: _mask(method="sadp").exposure(),
             "exposure is of methods that predict … sadp",
