@@ -22,8 +22,8 @@ from rich.table import Table
 from owner_agent.release.masked import LETTERS, PreparedMask, protection
 from owner_agent.report.page import ReportView, measured
 from owner_agent.report.releases import ReleaseReport, printing
-from pramana_core.mask.core.inputs import Caution, Gravity, below_zero, gravest_first, gravity_of
-from pramana_core.mask.core.masked import Influence
+from pramana_core.mask.core.cautions import Caution, Gravity, below_zero, gravest_first, gravity_of
+from pramana_core.mask.core.influence import Influence
 from pramana_core.mask.measures import Measure, Measures, measure_all
 from pramana_core.mask.pictures import explained, relationships_chart
 from pramana_core.mixed import NumericColumn, numeric_table

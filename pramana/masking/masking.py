@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from pramana_core.mask import Masked
-    from pramana_core.mask.core.masked import Bounds
+    from pramana_core.mask.core.bounds import Bounds
 
 
 @options_told
@@ -59,7 +59,7 @@ def mask(
         confidential: the numeric columns to mask, X.
         method: `egadp` keeps linear relationships exactly, `cgadp` and `shuffle` monotonic ones,
             `nmegadp` and its other forms (`nmegadp-shuffle`, `nmegadp-copula`,
-            `nmegadp-copula-shuffle`) those of any shape; `gadp`, `ipso`, and `shuffle-parametric`
+            `nmegadp-copula-shuffle`) those of any shape; `gadp` and `ipso`
             are relatives; `sadp` and `cadp` (additive noise) are what to compare with. `auto` takes
             what `pm.recommend_masking` says.
         rng: None draws from the operating system's randomness. A seed or a generator makes the same
@@ -100,8 +100,8 @@ def mask(
         True
     """
     from pramana_core.mask.copies import require_few_copies
-    from pramana_core.mask.core.inputs import gravest_first
-    from pramana_core.mask.core.masked import bounded
+    from pramana_core.mask.core.bounds import bounded
+    from pramana_core.mask.core.cautions import gravest_first
 
     named = method_of(method)
     count = copies_of(copies)
@@ -166,7 +166,7 @@ def _released(columns: Columns, values: Any, order: Any, *, keep_order: bool) ->
 
 
 def _warnings(columns: Columns, made: list[Masked], within: Bounds) -> tuple[str, ...]:
-    from pramana_core.mask.core.inputs import Caution, Gravity
+    from pramana_core.mask.core.cautions import Caution, Gravity
 
     true = columns.table[list(columns.confidential)].to_numpy(dtype=float)
     found = list(made[0].warnings)

@@ -23,12 +23,12 @@ import numpy as np
 
 from pramana_core.kernel_regression.fitting import fit_kernel
 from pramana_core.kernel_regression.options import KernelOptions
-from pramana_core.mask.core.inputs import Inputs, inputs, normal_scores
+from pramana_core.mask.core.copula import normal_scores
+from pramana_core.mask.core.inputs import Inputs, inputs
 from pramana_core.mask.core.noise import Randomness
 from pramana_core.mixed import (
     Floats,
     MixedTable,
-    NumericColumn,
     basis_of,
     leverages,
     raw_columns,
@@ -251,9 +251,7 @@ def recommend(
         or (row.kind == "monotonic" and method not in ("cgadp", "nmegadp-copula"))
     )
     shuffled = (SHUFFLED[method],) if method in SHUFFLED else ()
-    return Recommendation(
-        method, kind, evidence, _sentence(method, kind, evidence), shuffled, lost
-    )
+    return Recommendation(method, kind, evidence, _sentence(method, kind, evidence), shuffled, lost)
 
 
 _LOST = {

@@ -12,7 +12,7 @@ import pytest
 import pramana as pm
 from pramana.masking.masked_frame import MARK
 from pramana_core.errors import OptionError
-from pramana_core.mask.core.inputs import gravity_of
+from pramana_core.mask.core.cautions import gravity_of
 
 X = ["expenditure", "debt"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pramana_core.mask.core.masked import Influence
+from pramana_core.mask.core.influence import Influence
 from pramana_core.mask.core.noise import Randomness
 from pramana_core.mask.measures.compared import compared
 from pramana_core.mask.measures.expectations import LANDMARKS, MOST_FITTED

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import stats
 
 from pramana_core.kernel_regression.options import KernelOptions
-from pramana_core.mask.core.masked import Influence
+from pramana_core.mask.core.influence import Influence
 from pramana_core.mask.core.noise import Randomness
 from pramana_core.mask.measures.canonical import canonical
 from pramana_core.mask.measures.coincidences import coincidences

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from pramana_core.mask import METHODS
 from pramana_core.mask.measures.compared import compared
 from pramana_core.mask.measures.utility import (
     error_ratio,
@@ -15,7 +16,6 @@ from pramana_core.mask.measures.utility import (
     model_rows,
     relationship,
 )
-from pramana_core.mask.methods.gadp import egadp
 
 RNG = np.random.default_rng(1)
 
@@ -58,7 +58,7 @@ def test_the_masked_model_is_asked_about_true_records():
 
 def test_a_linear_method_keeps_lines_and_loses_the_hump(humped, independent):
     table = humped(4)
-    linear = compared(*table, egadp(*table, np.random.default_rng(5)).matrix)
+    linear = compared(*table, METHODS["egadp"](*table, np.random.default_rng(5)).matrix)
     curved = compared(*table, independent(table, 6))
     assert values(linear, ("S1", "S2"), "linear")[:2] == pytest.approx((1, 1))
     slope, _, ratio = values(linear, ("S1",), "kernel")
