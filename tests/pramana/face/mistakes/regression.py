@@ -100,10 +100,6 @@ MISTAKES: Mistakes = {
             lambda: learn(model="polynomial", degree=100),
             "degree must be at least 2 and at most 6, not 100",
         ),
-        "products in a linear regression": (
-            lambda: learn(interactions=True),
-            "interactions has no effect with the model 'linear' … polynomial",
-        ),
         "a regression fitted to X and y": (
             lambda: pm.Regression("spends").fit(people()[["age"]], people()["spends"]),
             "y must be left out … column of the data",
