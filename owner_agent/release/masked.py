@@ -47,10 +47,11 @@ from pramana_core.determined import PairCounts
 from pramana_core.errors import ConfigError, UnprotectedVariable
 from pramana_core.mask import METHODS, Masked
 from pramana_core.mask.copies import require_few_copies
-from pramana_core.mask.core.inputs import gravest_first
-from pramana_core.mask.core.masked import Bounds, Method, bounded, cut_cautions, require_within
+from pramana_core.mask.core.bounds import Bounds, bounded, cut_cautions, require_within
+from pramana_core.mask.core.cautions import gravest_first
+from pramana_core.mask.core.masked import Method
 from pramana_core.mask.recommending import Recommendation, recommend
-from pramana_core.mixed import CategoricalColumn, Column, MixedTable, numeric_table
+from pramana_core.mixed import CategoricalColumn, Column, MixedTable
 from pramana_core.progress import StagedProgress
 from pramana_core.wire.parts import Pseudonyms, key_order
 from pramana_core.wire.release_kinds import MASKED, MaskedTableMessage, TableColumn
@@ -354,7 +355,6 @@ def _cut(chosen: MaskPlan, masked: Masked, *, first: bool) -> Masked:
     matrix = bounded(table.names, chosen.bounds, masked.matrix)
     return replace(
         masked,
-        values=numeric_table(table.names, matrix),
         matrix=matrix,
         warnings=gravest_first((*masked.warnings, *(costs if first else ()))),
     )

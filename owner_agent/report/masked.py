@@ -22,16 +22,13 @@ from rich.table import Table
 from owner_agent.release.masked import LETTERS, PreparedMask, protection
 from owner_agent.report.page import ReportView, measured
 from owner_agent.report.releases import ReleaseReport, printing
-from pramana_core.mask.core.inputs import Caution, Gravity, below_zero, gravest_first, gravity_of
-from pramana_core.mask.core.masked import Influence
+from pramana_core.mask.core.cautions import Caution, Gravity, below_zero, gravest_first, gravity_of
+from pramana_core.mask.core.influence import Influence
 from pramana_core.mask.measures import Measure, Measures, measure_all
 from pramana_core.mask.pictures import explained, relationships_chart
 from pramana_core.mixed import NumericColumn, numeric_table
 from pramana_core.progress import Progress, StagedProgress, unwatched
 from pramana_core.ties import descending
-
-LINES_ONLY = "-lines-only"
-"""Ends the names of measures that call a curve over what is told a gain from what is masked."""
 
 FIRST = 5
 """How many of the records that are disclosed most are shown, named or not."""
@@ -171,13 +168,7 @@ class MaskReport(ReleaseReport[PreparedMask]):
     @property
     def judged(self) -> Sequence[Measure]:
         """The measures of what is given away, alarms first."""
-        rows = [row for row in self.of("security") if not row.name.endswith(LINES_ONLY)]
-        return sorted(rows, key=lambda row: not row.alarm)
-
-    @property
-    def curves_shown(self) -> Sequence[Measure]:
-        """What straight lines alone would say: large wherever a curve is released on purpose."""
-        return [row for row in self.of("security") if row.name.endswith(LINES_ONLY)]
+        return sorted(self.of("security"), key=lambda row: not row.alarm)
 
     @property
     def verdict(self) -> str:
@@ -306,7 +297,6 @@ def _drawn(report: MaskReport, tick: Progress) -> dict[str, Any]:
         "alarms": report.measures.alarms,
         "utility": report.of("utility"),
         "security": report.judged,
-        "curves": report.curves_shown,
         "evidence": _evidence(report),
         "cautions": _cautions(report),
         "named": report.named,

@@ -157,8 +157,8 @@ def picture_of(model: object, links: Sequence[LearnedLink] = ()) -> Picture:
     from pramana_core.learn.networks.drawing import draw_structure
     from pramana_core.learn.tree.drawing import draw_tree
     from pramana_core.learn.tree.model import DecisionTree
-    from pramana_core.regression.documents import effects_chart
     from pramana_core.regression.model import RegressionModel
+    from pramana_core.regression.pictures import effects_chart
 
     if isinstance(model, RegressionModel):
         return effects_chart(model)

@@ -422,9 +422,9 @@ class RegressionSpec(_FittedRegression, RecordsSpec):
     """Learn how a numeric column depends on others, from masked records.
 
     `target` is the column and `features` what it is explained by, by default all others. `model` is
-    `linear` or `polynomial` (least squares; powers up to `degree`, with `interactions` also
-    products of columns), `kernel` (any smooth relationship) or `tree` (of at most `max_depth`
-    questions, with at least `min_leaf` records in a leaf). `confidence` is that of all intervals.
+    `linear` or `polynomial` (least squares; powers up to `degree`), `kernel` (any smooth
+    relationship) or `tree` (of at most `max_depth` questions, with at least `min_leaf` records in a
+    leaf). `confidence` is that of all intervals.
     `seed` decides which records are left out together when a model is judged by records that it was
     not fitted to.
     """

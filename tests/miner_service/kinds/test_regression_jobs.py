@@ -56,7 +56,7 @@ def learn(analyst, **spec):
     "options",
     [
         {},
-        {"model": "polynomial", "degree": 3, "interactions": True},
+        {"model": "polynomial", "degree": 3},
         {"model": "kernel", "seed": 2},
         {"model": "tree", "max_depth": 2, "min_leaf": 30, "confidence": 0.9},
     ],
@@ -103,7 +103,7 @@ def test_features_may_be_chosen(analyst):
         ({"features": ["wealth"]}, 409, "variables-missing", ("wealth",)),
         ({"features": ["debt", "age"]}, 422, "option-invalid", ("'debt' is among the features",)),
         ({"features": ["age", "age"]}, 422, "option-invalid", ("named twice",)),
-        ({"interactions": True}, 422, "option-invalid", ("interactions has no effect",)),
+        ({"degree": 3}, 422, "option-invalid", ("degree has no effect",)),
     ],
 )
 def test_what_cannot_be_is_refused_when_it_is_asked(
@@ -114,7 +114,7 @@ def test_what_cannot_be_is_refused_when_it_is_asked(
 
 
 def test_a_tree_where_nothing_grows_trees_is_refused(analyst, assert_problem, monkeypatch):
-    monkeypatch.setattr("pramana_core.regression.kernels_and_trees.find_spec", lambda _name: None)
+    monkeypatch.setattr("pramana_core.regression.trees.find_spec", lambda _name: None)
     answer = analyst("POST", JOBS, json={"spec": SPEC | {"model": "tree"}})
     assert_problem(answer, 501, "not-installed", "pramana[models]")
 

@@ -20,8 +20,8 @@ import numpy.typing as npt
 
 from pramana_core.kernel_regression.fitting import KernelFit, explained, fit_kernel, leave_one_out
 from pramana_core.kernel_regression.options import KernelOptions
-from pramana_core.mask.core.inputs import NEARLY_TOLD, Caution, Gravity, Inputs, require_leverages
-from pramana_core.mask.core.masked import Influence, influence_of
+from pramana_core.mask.core.cautions import NEARLY_TOLD, Caution, Gravity
+from pramana_core.mask.core.inputs import Inputs, require_leverages
 from pramana_core.mask.core.noise import Randomness
 from pramana_core.mixed import Floats, basis_of, leverages, residual
 
@@ -333,10 +333,6 @@ class FittedExpectation:
         count = max(0, most if wide else min(most, max(self.learned, n // NARROW)))
         found = with_vectors(_with(base, self.expectation), self.fit.basis[:, :count])
         return _with(found, given.standard)
-
-    def influence(self, basis: Floats) -> Influence:
-        """Return what of Y is its records' own, its noise being orthogonal to a basis."""
-        return influence_of(self.own, basis)
 
     def details(self, given: Inputs) -> dict[str, Any]:
         """Return what was chosen and found, for `Masked.details`."""

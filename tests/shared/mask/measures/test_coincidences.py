@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pramana_core.mask.measures.security_rows import coincidences
+from pramana_core.mask.measures.coincidences import coincidences
 
 
 def test_true_values_are_no_coincidence():
