@@ -34,8 +34,7 @@ from pramana_core.domain import Domain, Variable
 from pramana_core.errors import NotInstalled
 from pramana_core.estimation.axes import Stratum
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.estimation.likelihood import Maximum, climb, maximize, start
-from pramana_core.estimation.loglinear import FactoredModel
+from pramana_core.estimation.likelihood import FactoredModel, Maximum, climb, maximize, start
 from pramana_core.kernels.compiled import load
 from pramana_core.kernels.counting import Codes, count_tables
 from pramana_core.marginals.counts import ReportedCounts

@@ -16,7 +16,6 @@ from benchmarks.coverage.setting import Setting
 ALL: tuple[Setting, ...] = (
     *cells.SETTINGS,
     *standard_errors.SETTINGS,
-    *log_linear.SETTINGS,
     *log_linear.POOLED,
     *log_linear.TOGETHER,
     *log_linear.NETWORKS,

@@ -1,4 +1,4 @@
-"""Estimates from overlapping sets, by log-linear models or pooled; networks learned by them.
+"""Estimates pooled over overlapping sets; networks learned by them.
 
 Also here:
 
@@ -13,7 +13,6 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 from scipy import stats
@@ -30,11 +29,6 @@ from pramana_core.plan import Block, Plan
 
 LEVEL = 0.05
 """At which the test of fit is counted: so often it may reject a model that holds."""
-
-_EDGE = (
-    "the likelihood ratio covers more often than it says where few records leave cells near 0, the"
-    " end of their scale"
-)
 
 
 def domain_of(*sizes: int) -> Domain:
@@ -80,99 +74,11 @@ def sampled_pairs(domain: Domain, gamma: float) -> Plan:
     return sampled(domain, list(itertools.combinations(range(len(domain)), 2)), gamma)
 
 
-marginals_of = partial(estimated, estimator="log-linear", order=2)
-"""Draws records, randomizes them and reads the reports by the log-linear model of pairs."""
-
-
-def cells(plan: Plan, law: Numbers, records: int, rng: np.random.Generator, **how: Any) -> Interval:
-    """Repeat the intervals of all cells; `how` they are estimated, if not by that model."""
-    table = marginals_of(plan, law, records, rng, **how).marginal(plan.domain.names)
+def cells(plan: Plan, law: Numbers, records: int, rng: np.random.Generator) -> Interval:
+    """Repeat the intervals of all cells of the whole table."""
+    table = estimated(plan, law, records, rng, estimator="pooled").marginal(plan.domain.names)
     low, high = table.interval(population=True)
     return Interval(records * law.ravel(), low.ravel(), high.ravel())
-
-
-def network(plan: Plan, law: Numbers, records: int, rng: np.random.Generator) -> Interval:
-    """Repeat the intervals of the parameters of the last variable given the first two."""
-    first, second, *_, last = plan.domain.names
-    learned = learn_parameters(
-        marginals_of(plan, law, records, rng),
-        Structure.of({first: (), second: (), last: (first, second)}),
-    )
-    family = learned.families[-1]
-    joint = law.sum(axis=tuple(range(2, law.ndim - 1)))
-    truth = joint / joint.sum(axis=-1, keepdims=True)
-    return Interval(truth.ravel(), family.low.ravel(), family.high.ravel())
-
-
-def level(plan: Plan, law: Numbers, records: int, rng: np.random.Generator) -> Interval:
-    """Repeat the test of fit: an interval from the level up, for the p-value to be in."""
-    marginals = marginals_of(plan, law, records, rng)
-    marginals.marginal(plan.domain.names)
-    (test,) = marginals.lack_of_fit
-    return Interval(np.nan if test.p_value is None else test.p_value, LEVEL, 1.0)
-
-
-_MIXED, _BITS, _WIDE = domain_of(3, 2, 4), domain_of(2, 2, 2, 2), domain_of(3, 4, 4)
-
-SETTINGS: tuple[Setting, ...] = (
-    Setting(
-        "cells, log-linear",
-        "3 x 2 x 4, pairs sampled at gamma 9, N = 200",
-        1320,
-        lambda rng: cells(sampled_pairs(_MIXED, 9.0), interacting(_MIXED, 0.4), 200, rng),
-        below=1.0,
-        why=_EDGE,
-    ),
-    Setting(
-        "cells, log-linear",
-        "3 x 2 x 4, pairs sampled at gamma 9, N = 1,000",
-        1321,
-        lambda rng: cells(sampled_pairs(_MIXED, 9.0), interacting(_MIXED, 0.4), 1000, rng),
-    ),
-    Setting(
-        "cells, log-linear",
-        "2 x 2 x 2 x 2, each value changed with p = .2, N = 200",
-        1322,
-        lambda rng: cells(columns(_BITS, 0.2), interacting(_BITS, 0.5), 200, rng),
-    ),
-    Setting(
-        "cells, log-linear",
-        "2 x 2 x 2 x 2, each value changed with p = .2, N = 1,000",
-        1323,
-        lambda rng: cells(columns(_BITS, 0.2), interacting(_BITS, 0.5), 1000, rng),
-    ),
-    Setting(
-        "cells, log-linear",
-        "2 x 2 x 2 x 2, each value changed with p = .4, N = 200",
-        1324,
-        lambda rng: cells(columns(_BITS, 0.4), interacting(_BITS, 0.5), 200, rng),
-        below=1.0,
-        why=_EDGE,
-    ),
-    Setting(
-        "network parameters, log-linear",
-        "3 x 2 x 4, pairs sampled at gamma 9, N = 200",
-        1325,
-        lambda rng: network(sampled_pairs(_MIXED, 9.0), interacting(_MIXED, 0.4), 200, rng),
-        below=1.0,
-        why=_EDGE,
-        short=30,
-    ),
-    Setting(
-        "network parameters, log-linear",
-        "2 x 2 x 2 x 2, each value changed with p = .2, N = 1,000",
-        1326,
-        lambda rng: network(columns(_BITS, 0.2), interacting(_BITS, 0.5), 1000, rng),
-    ),
-    Setting(
-        "p-value of fit at least .05, log-linear",
-        "3 x 4 x 4, each value changed with p = .2, N = 200, no interaction above the order",
-        1327,
-        lambda rng: level(columns(_WIDE, 0.2), interacting(_WIDE, 0.5), 200, rng),
-        below=1.0,
-        why="the test's level is a bound",
-    ),
-)
 
 
 # Three variables that act together and are reported together: by the order taken by default.
@@ -334,10 +240,6 @@ def pairs(plan: Plan, law: Numbers, records: int, rng: np.random.Generator) -> I
     return Interval(*(np.concatenate([np.ravel(p) for p in x]) for x in zip(*found, strict=True)))
 
 
-pooled_cells = partial(cells, estimator="pooled")
-"""Repeats the intervals of all cells of the whole table."""
-
-
 def shares(plan: Plan, law: Numbers, records: int, rng: np.random.Generator) -> Interval:
     """Repeat the intervals of the last variable's shares given the first."""
     first, *_, last = plan.domain.names
@@ -439,7 +341,7 @@ POOLED: tuple[Setting, ...] = (
         "cells of three by their pairs, pooled",
         "3 x 2 x 4, pairs sampled at gamma 9, N = 1,000",
         1403,
-        lambda rng: pooled_cells(
+        lambda rng: cells(
             sampled_pairs(_POOLED_MIXED, 9.0), interacting(_POOLED_MIXED, 0.4), 1000, rng
         ),
     ),
@@ -447,7 +349,7 @@ POOLED: tuple[Setting, ...] = (
         "cells of three told together, pooled to order 3",
         "3 x 2 x 4 with interactions of three, pairs and triples sampled at gamma 19, N = 2,000",
         1404,
-        lambda rng: pooled_cells(
+        lambda rng: cells(
             triples(_POOLED_MIXED, 19.0), interacting(_POOLED_MIXED, 0.4, 3), 2000, rng, order=3
         ),
     ),

@@ -40,7 +40,7 @@ NARROWED = 0.4
 
 OF_EACH_KIND = {
     1312, 1313, 1314, 1316, 1317,  # cells by moments: joint, grouped, sampled, given records, noisy
-    1319, 1322, 1400,  # cells by likelihood, log-linear, pooled
+    1319, 1400,  # cells by likelihood, pooled
     1440, 1450, 1451,  # standard errors: pooled pairs, owners with different noise
     1350, 1432,  # network parameters by moments, pooled
     1300, 1360, 1361,  # rules, supports

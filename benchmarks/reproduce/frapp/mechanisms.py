@@ -127,13 +127,13 @@ def designed(domain: Domain, records: int, progress: OnShare) -> tuple[Mechanism
         raise OptionError("The designer found no plan.", remedy="Allow a larger gamma.")
     # Other families have the names of mechanisms that the paper compares.
     name = _SAMPLED.get(best.family, "designed")
-    estimator: Estimator = "log-linear" if best.estimator == "log-linear" else "moment"
+    estimator: Estimator = "pooled" if best.estimator == "pooled" else "moment"
     return Mechanism(name, best.plan, estimator), found
 
 
 def with_our_estimator(mechanism: Mechanism) -> Mechanism:
-    """Return a mechanism, starred, whose reports the log-linear model reads: one run, for time."""
-    return Mechanism(f"{mechanism.name}*", mechanism.plan, "log-linear", most_runs=1)
+    """Return a mechanism, starred, whose reports are pooled: one run, for time."""
+    return Mechanism(f"{mechanism.name}*", mechanism.plan, "pooled", most_runs=1)
 
 
 # Accuracy of itemset mining from many mechanisms' reports: runs, means and the table of them.
@@ -282,7 +282,7 @@ def table(means: pd.DataFrame, runs: int) -> Finding:
         None,
         f"Percent by length of the itemsets; gamma {GAMMA:g}, minimum support {MINIMUM:.0%}; means"
         f" of {runs} runs ± standard errors"
-        + (" (*: read by the log-linear model, one run)" if starred else "")
+        + (" (*: pooled, one run)" if starred else "")
         + ".\n\n"
         + side_by_side(means),
     )

@@ -128,7 +128,7 @@ def test_what_needs_the_reports_themselves_is_refused(ask):
     ask(EstimatedMarginals(ReportedCounts(columns, PLAN.reported_sizes), PLAN))
 
 
-@pytest.mark.parametrize("estimator", ["ml", "log-linear"])
+@pytest.mark.parametrize("estimator", ["ml", "pooled"])
 def test_other_estimators_are_refused(estimator):
     reports = NoisyCounts({NAMES: NoisyTable(COUNTS, 1.0)}, 240)
     with pytest.raises(EstimationError, match="noise of their own"):

@@ -131,10 +131,6 @@ MISTAKES: Mistakes = {
             lambda: pm.estimate(FRAME, PLAN, estimator="em"),
             "estimator … ml … 'em'",
         ),
-        "log-linear counts of several sources": (
-            lambda: pm.estimate([(FRAME, PLAN), (FRAME, PLAN)], estimator="log-linear"),
-            "log-linear … 'pooled'",
-        ),
         "order given as a name": (
             lambda: pm.estimate(FRAME, PLAN, estimator="pooled", order="sex"),
             "order … whole number … 'sex'",
