@@ -10,8 +10,7 @@ from benchmarks.coverage.setting import Interval, Numbers, Setting, records_of, 
 from pramana_core.channels import Choice, Grouped, Sampled, Symmetric
 from pramana_core.domain import Domain
 from pramana_core.estimation.estimated import EstimatedMarginals, Estimator
-from pramana_core.marginals.counts import ReportedCounts, ReportTables
-from pramana_core.marginals.passes import NoisyCounts, NoisyTable
+from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Block, Plan
 
 _DOMAIN = Domain.of(a="xyz", b="1234", c="pq")
@@ -24,7 +23,6 @@ LAW: Numbers = np.random.default_rng(3).dirichlet(np.full(24, 0.7)).reshape(3, 4
 """Of 24 cells, a third rarer than one in a hundred."""
 
 _HALF = 1 << 31
-_NOISE = 9.0
 
 
 def independent(p: float) -> Plan:
@@ -64,23 +62,11 @@ SAMPLED = Plan(
 )
 
 
-def _plain(reports: ReportedCounts, _rng: np.random.Generator) -> ReportTables:
-    return reports
-
-
-def _noisy(reports: ReportedCounts, rng: np.random.Generator) -> ReportTables:
-    counts = reports.table(_DOMAIN.names)
-    noise = np.rint(rng.normal(0, np.sqrt(_NOISE - 1 / 12), counts.shape)).astype(np.int64)
-    tables = {_DOMAIN.names: NoisyTable(counts + noise, _NOISE)}
-    return NoisyCounts(tables, reports.records)
-
-
 def _cells(
     sources: Sequence[tuple[Plan, int]],
     *,
     estimator: Estimator = "moment",
     population: bool = True,
-    counted: Callable[[ReportedCounts, np.random.Generator], ReportTables] = _plain,
 ) -> Callable[[np.random.Generator], Interval]:
     """Return what draws, randomizes and estimates once: intervals of all 24 cells."""
 
@@ -94,7 +80,7 @@ def _cells(
                 truth += ReportedCounts(
                     true, dict(zip(_DOMAIN.names, (3, 4, 2), strict=True))
                 ).table(_DOMAIN.names)
-            reported.append((counted(reports_of(plan, true, rng), rng), plan))
+            reported.append((reports_of(plan, true, rng), plan))
         marginals = EstimatedMarginals.of(reported, estimator=estimator)
         low, high = marginals.marginal(_DOMAIN.names).interval(population=population)
         return Interval(truth.ravel(), low.ravel(), high.ravel())
@@ -163,12 +149,6 @@ SETTINGS: tuple[Setting, ...] = (
         "N = 200, a joint block of gamma 9 and a variable, p = .2",
         1316,
         _cells([(JOINT, 200)], population=False),
-    ),
-    _setting(
-        "cells by moments, noise of variance 9 on each count",
-        "N = 1,000, three variables, p = .2",
-        1317,
-        _cells([(independent(0.2), 1_000)], counted=_noisy),
     ),
     _setting(
         "cells by likelihood",

@@ -39,7 +39,7 @@ FALSE_ALARM = 1e-6
 NARROWED = 0.4
 
 OF_EACH_KIND = {
-    1312, 1313, 1314, 1316, 1317,  # cells by moments: joint, grouped, sampled, given records, noisy
+    1312, 1313, 1314, 1316,  # cells by moments: joint, grouped, sampled, given records
     1319, 1400,  # cells by likelihood, pooled
     1440, 1450, 1451,  # standard errors: pooled pairs, owners with different noise
     1350, 1432,  # network parameters by moments, pooled

@@ -68,7 +68,6 @@ from pramana_core.marginals.counts import (
     Supports,
     Tensor,
 )
-from pramana_core.marginals.passes import NoisyCounts, noise_of
 from pramana_core.marginals.score_interval import LackOfFit
 from pramana_core.marginals.support_counts import Item
 from pramana_core.plan import Plan
@@ -157,7 +156,7 @@ class CountEstimator(ABC):
         """Return the evidence on the independence of some variables given others."""
         return self.evidence.independence(left, right, given)
 
-    def reports(self, domain: Domain, *, noise_counted: bool = False) -> tuple[list[Axis], Stratum]:
+    def reports(self, domain: Domain) -> tuple[list[Axis], Stratum]:
         """Return the reports of one source over some variables, an axis per block."""
         [(reports, plan)] = self.sources
         axes = axes_of(plan, domain.names)
@@ -168,7 +167,7 @@ class CountEstimator(ABC):
                 " allowed.",
                 remedy="Ask for fewer variables at once.",
             )
-        reported = observed(reports, axes, noise_counted=noise_counted)
+        reported = observed(reports, axes)
         return axes, Stratum(reported, tuple(axis.channel for axis in axes))
 
     def likely_table(
@@ -234,14 +233,13 @@ class MomentEstimator(CountEstimator):
             tables = [part.marginal(domain.names) for part in self.parts]
             factors = self.weights.of_table(domain.names) if self.weights else None
             return CombinedTable.of(tables, factors)
-        axes, stratum = self.reports(domain, noise_counted=True)
+        axes, stratum = self.reports(domain)
         return EstimatedTable(
             domain,
             arrange(sum_unasked(moment([stratum]), axes), axes, domain),
             self.records,
             stratum.reported,
             tuple(axes),
-            noise=noise_of(self.sources[0][0], named(axes)),
         )
 
     unbiased = table
@@ -292,9 +290,8 @@ class MomentEstimator(CountEstimator):
     def supports(self, marginals: EstimatedMarginals, items: tuple[Item, ...]) -> Supports:
         """Return supports by the reports themselves of the items of which these tell them."""
         tabulated = super().supports(marginals, items)
-        noisy = any(isinstance(reports, NoisyCounts) for reports, _ in self.sources)
         mixing = np.all([served(plan, items) for _, plan in self.sources], axis=0)
-        if noisy or not mixing.all():
+        if not mixing.all():
             return tabulated
         if not self.several:
             return MixedSupports(*self.sources[0], items, self.tick)
