@@ -61,9 +61,9 @@ LAZY = {"matplotlib", "numba", "sklearn", "dask", "opendp"}
 
 SAMPLERS = {
     "pramana_core.estimation.evidence",
+    "pramana_core.estimation.pooled_counts",
     "pramana_core.estimation.pooled_tables",
     "pramana_core.estimation.table_estimates",
-    "pramana_core.estimation.tables_modelled",
     "pramana_core.learn.common.documents",
     "pramana_core.learn.bayes_classifier.learning",
     "pramana_core.learn.linear.errors",

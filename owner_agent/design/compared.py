@@ -195,7 +195,6 @@ def _bounds(made: Option) -> dict[str, Any]:
         "efficiency": made.efficiency(),
         "efficiencies": {
             "moment": made.efficiency(made.moments),
-            "log-linear": made.efficiency(made.model),
             "pooled": made.efficiency(made.pooled),
         },
     }
@@ -203,8 +202,8 @@ def _bounds(made: Option) -> dict[str, Any]:
 
 NOTE = (
     "Errors are predicted as if the variables were independent with the given distributions"
-    " (uniform where none is given) and, for the estimators log-linear and pooled, as if there were"
-    " no interaction above the order; these shrink what the reports do not show, which usually does"
+    " (uniform where none is given) and, for the estimator pooled, as if there were"
+    " no interaction above the order; it shrinks what the reports do not show, which usually does"
     " better than predicted."
 )
 

@@ -212,7 +212,7 @@ class Study:
                 of a record is missing there, which must have nothing to do with its value). None
                 takes `any` in a study of different people, else `identical`.
             estimator: how counts are estimated, as in `pm.estimate`.
-            order: the most variables that interact, for `log-linear` and `pooled`; None follows
+            order: the most variables that interact, for `pooled`; None follows
                 the records, as in `pm.estimate`.
 
         Returns:

@@ -39,7 +39,7 @@ Numbers = Mapping[str, float | None]
 
 @dataclass(frozen=True)
 class ModelFits:
-    """How the reports of each run fit the log-linear models that counts were taken from, if any."""
+    """How the reports of each run fit the pooled tables that counts were taken from, if any."""
 
     runs: tuple[tuple[LackOfFit, ...], ...]
 

@@ -409,7 +409,7 @@ JOBS: dict[str, dict[str, Any]] = {
         "search": {"order": ["a", "b"], "max_parents": 2, "refine": False},
         "draws": 10,
         "seed": 3,
-        "estimator": "log-linear",
+        "estimator": "pooled",
         "order": 3,
         "records": "any",
     },
@@ -807,10 +807,10 @@ LEARN: dict[str, dict[str, Any]] = {
     },
     "table": {"kind": "contingency-table", "variables": ["a", "b"]},
     "table-ml": {"kind": "contingency-table", "variables": ["b", "d"], "estimator": "ml"},
-    "table-loglinear": {
+    "table-pooled": {
         "kind": "contingency-table",
         "variables": ["a", "b", "c"],
-        "estimator": "log-linear",
+        "estimator": "pooled",
         "order": 2,
     },
     "rules": {

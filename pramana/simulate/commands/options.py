@@ -88,7 +88,7 @@ Owners = Annotated[
     ),
 ]
 EstimatorOption = Annotated[
-    Literal["moment", "ml", "log-linear", "pooled"] | None,
+    Literal["moment", "ml", "pooled"] | None,
     typer.Option(
         "--estimator",
         help="Of the counts; default by moments, with --design what is predicted to err less.",

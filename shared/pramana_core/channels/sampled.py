@@ -283,14 +283,13 @@ class Sampled(DecodedTransition):
                 f"No record reports all {len(self.sizes)} variables, so their joint counts cannot"
                 " be estimated by moments.",
                 remedy="Ask for variables that are sampled together, or use the estimator"
-                ' "pooled" or "log-linear".',
+                " 'pooled'.",
             )
         if self.condition_number > CONDITION_LIMIT:
             raise SingularChannel(
                 f"The sampled channel over {self.sizes} is singular (condition number"
                 f" {self.condition_number:.3g}): its reports say (almost) nothing of some truths.",
-                remedy="Choose channels that tell more, or use the estimator 'pooled' or"
-                " 'log-linear'.",
+                remedy="Choose channels that tell more, or use the estimator 'pooled'.",
             )
         return left_inverse(self.matrix())
 

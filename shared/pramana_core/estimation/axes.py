@@ -19,7 +19,6 @@ from pramana_core.channels import CONDITION_LIMIT, LISTED_ENTRIES, Transition, a
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import DomainError, EstimationError, LimitExceeded, OptionError
 from pramana_core.marginals.counts import ReportTables, Tensor
-from pramana_core.marginals.passes import refuse_noise
 from pramana_core.marginals.support_counts import Indices
 from pramana_core.plan import Plan
 from pramana_core.ties import first_smallest
@@ -526,19 +525,8 @@ def axes_of(plan: Plan, asked: Sequence[str]) -> list[Axis]:
     return axes
 
 
-def observed(reports: ReportTables, axes: Sequence[Axis], *, noise_counted: bool = False) -> Tensor:
-    """Return the reported counts over some axes, an axis for each.
-
-    Args:
-        reports: where they are counted.
-        axes: the parts of the table.
-        noise_counted: whether the caller takes account of what was added to the counts.
-
-    Raises:
-        EstimationError: noise was added, and the caller takes no account of it.
-    """
-    if not noise_counted:
-        refuse_noise(reports)
+def observed(reports: ReportTables, axes: Sequence[Axis]) -> Tensor:
+    """Return the reported counts over some axes, an axis for each."""
     names = [v.name for axis in axes for v in axis.variables]
     shape = [axis.channel.shape[1] for axis in axes]
     return reports.table(names).reshape(shape).astype(np.float64)

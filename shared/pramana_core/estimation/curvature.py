@@ -346,7 +346,7 @@ def inverse_information(
         raise EstimationError(
             f"The reports cannot tell all {cells} cells apart; their counts have no"
             " maximum-likelihood error.",
-            remedy="Ask for fewer variables, or use the estimator 'log-linear'.",
+            remedy="Ask for fewer variables, or use the estimator 'pooled'.",
         )
     inverse: Tensor = np.zeros((cells, cells))
     inverse[np.ix_(identified, identified)] = inverted

@@ -23,8 +23,7 @@ import numpy.typing as npt
 
 from pramana_core.channels import CONDITION_LIMIT, Listed, StructuralZeros, Transition
 from pramana_core.estimation.axes import Axis, Stratum, axes_of, moment
-from pramana_core.estimation.likelihood import climb, start
-from pramana_core.estimation.loglinear import FactoredModel
+from pramana_core.estimation.likelihood import FactoredModel, climb, start
 from pramana_core.marginals.counts import Codes, ReportedCounts, Tensor
 from pramana_core.plan import Plan
 from pramana_core.ties import first_largest, reaches

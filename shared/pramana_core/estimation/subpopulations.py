@@ -9,7 +9,6 @@ nothing of the path is inverted again.
 Also here:
 
 * Subpopulations of randomized records where the table of all reports is too large to make.
-* How the records of a subpopulation report, and what their reports say of its cells.
 """
 
 from __future__ import annotations
@@ -24,7 +23,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from pramana_core.channels import LISTED_ENTRIES
 from pramana_core.domain import Domain
 from pramana_core.errors import LimitExceeded, OptionError
 from pramana_core.estimation.axes import Axis, axes_of
@@ -32,7 +30,6 @@ from pramana_core.estimation.weights import SourceWeights
 from pramana_core.marginals.counts import (
     CUBE_CELLS,
     MARGINAL_CELLS,
-    CellMoments,
     Codes,
     MarginalTable,
     ReportedCounts,
@@ -47,52 +44,6 @@ from pramana_core.progress import Tick
 
 if TYPE_CHECKING:
     from pramana_core.marginals.counts import Marginals
-
-_MOMENTS = 1 << 22
-"""Where a table's cells times their reports times the cells of a row are more, no moments."""
-
-
-@dataclass(frozen=True, eq=False)
-class CellLaw:
-    """How a cell's records report, and what their reports say of each cell.
-
-    Args:
-        factors: what a report adds to each cell's count, (cells, reports), but for the given
-            categories of `path`.
-        cells: the place of each cell among those of `axes`.
-        axes: the parts of the reports.
-        path: those of given categories that are in no axis.
-        given: the codes of the given categories, by variable.
-        share: of all records, how many report so.
-    """
-
-    factors: Tensor
-    cells: npt.NDArray[np.intp]
-    axes: tuple[Axis, ...]
-    path: tuple[Axis, ...]
-    given: Mapping[str, int]
-    share: float = 1.0
-
-    def moments(self, width: int) -> CellMoments | None:
-        """Return what records say of their row of so many cells; None where that is too large."""
-        if self.factors.size * width > _MOMENTS or any(map(_unlisted, (*self.axes, *self.path))):
-            return None
-        scale = self.share
-        for axis in self.path:
-            scale *= float(
-                (np.square(rows_of(axis, self.given)) * _chances(axis, self.given)).sum()
-            )
-        chances = np.ones((1, 1))
-        for axis in self.axes:
-            chances = outer(chances, _chances(axis, self.given))
-        factors = self.factors.reshape(-1, width, self.factors.shape[1])
-        of_true = scale * chances[self.cells].reshape(factors.shape).transpose(0, 2, 1)
-        row = factors.sum(axis=1)
-        return CellMoments(
-            np.square(factors) @ of_true,
-            factors * row[:, None] @ of_true,
-            (np.square(row)[:, None] @ of_true)[:, 0],
-        )
 
 
 def outer(rows: Tensor, more: Tensor) -> Tensor:
@@ -112,30 +63,6 @@ def rows_of(axis: Axis, given: Mapping[str, int]) -> Tensor:
         return listed
     # The inverse a I + b 11' need not be listed for cells that are not asked for.
     return _mixed(cells, axis.channel.shape[1], *mixture)
-
-
-def _unlisted(axis: Axis) -> bool:
-    """Whether a channel's probabilities are too many to be listed."""
-    return not _mixes(axis) and math.prod(axis.channel.shape) > LISTED_ENTRIES
-
-
-def _mixes(axis: Axis) -> bool:
-    return axis.channel.mixture is not None and len(axis.kept) == len(axis.variables)
-
-
-def _chances(axis: Axis, given: Mapping[str, int]) -> Tensor:
-    """Return how a record with each of an axis's cells that have the given categories reports.
-
-    The categories of variables not asked for are taken to be equally many.
-    """
-    cells = _cells(axis, given)
-    mixture = axis.channel.mixture
-    if mixture is not None and _mixes(axis):
-        return _mixed(cells, axis.channel.shape[1], *mixture)
-    sizes = [v.size for v in axis.variables]
-    gone = tuple(i for i, v in enumerate(axis.variables) if v.name not in axis.asked)
-    listed: Tensor = axis.channel.matrix().reshape(*sizes, -1).mean(axis=gone)
-    return listed.reshape(-1, axis.channel.shape[1])[cells]
 
 
 def _cells(axis: Axis, given: Mapping[str, int]) -> npt.NDArray[np.intp]:
@@ -160,15 +87,13 @@ SUBTABLE_CELLS = 1 << 12
 class CountedSubtable:
     """Counts over some variables within a subpopulation, with the products of their estimators.
 
-    `products`, a row and a column per cell, are sums over the reports; `laws` are those of the
-    parts of the records, empty where they are not known.
+    `products`, a row and a column per cell, are sums over the reports.
     """
 
     domain: Domain
     counts: Tensor
     records: int
     products: Tensor
-    laws: tuple[CellLaw, ...] = ()
     counted = True
 
     def covariance(self, *, population: bool) -> Tensor:
@@ -176,18 +101,6 @@ class CountedSubtable:
         flat = self.counts.ravel()
         part = np.outer(flat, flat) / self.records if population else np.diag(flat)
         return self.products - part
-
-    def moments_given_cell(self) -> CellMoments | None:
-        """Return what records say of their row; see `Subtable`."""
-        parts = [law.moments(self.domain.shape[-1]) for law in self.laws]
-        known = [part for part in parts if part is not None]
-        if not parts or len(known) < len(parts):
-            return None
-        square, cross, margin = (
-            np.sum([getattr(part, name) for part in known], axis=0)
-            for name in ("square", "cross", "margin")
-        )
-        return CellMoments(square, cross, margin)
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,15 +127,7 @@ class CombinedSubpopulation:
         excess = excess_of(factors, [table.records for table in tables])
         products = weighted_sum(np.square(factors), moments)
         products -= excess / records * np.outer(counts, counts)
-        laws = [getattr(table, "laws", ()) for table in tables]
-        if not all(laws):
-            return CountedSubtable(tables[0].domain, counts, records, products)
-        shared = tuple(
-            replace(law, share=law.share * factor**2 * table.records / records)
-            for table, own, factor in zip(tables, laws, factors.tolist(), strict=True)
-            for law in own
-        )
-        return CountedSubtable(tables[0].domain, counts, records, products, shared)
+        return CountedSubtable(tables[0].domain, counts, records, products)
 
     def within(self, variable: str, code: int) -> CombinedSubpopulation:
         """Return those that also have a category of another variable; see `Subpopulation`."""
@@ -270,9 +175,6 @@ class TabulatedSubtable:
         for cell, codes in enumerate(np.ndindex(*self.domain.shape)):
             weights[(cell, *self.given, *codes)] = 1.0
         return self.whole.covariance_of(weights, population=population)
-
-    def moments_given_cell(self) -> None:
-        """Return nothing: where a table comes from is not known here."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -414,13 +316,7 @@ class ReportedSubpopulation:
             (factors @ linear).reshape(domain.shape),
             self._records,
             (factors * squared) @ factors.T,
-            (CellLaw(factors, cells, tuple(axes), self._path(), self.given),),
         )
-
-    def _path(self) -> tuple[Axis, ...]:
-        """Return the axes of the given categories that are in the tensors already."""
-        gone = [name for name in self.given if name not in self._names]
-        return tuple(axis for name in gone for axis in self._axes_of((name,)))
 
     def _axes_of(self, names: tuple[str, ...]) -> list[Axis]:
         """Return the axes of a table; all subpopulations of one population share them."""

@@ -15,7 +15,6 @@ import math
 import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -228,20 +227,6 @@ class Explanation(Protocol):
         """The log-likelihood of the records, in nats, at the most likely parameters."""
 
 
-@dataclass(frozen=True, eq=False)
-class CellMoments:
-    """What a record says of the cells of its row, on average over its report.
-
-    With W_c the function of a report that estimates cell c of a row, and V their sum: the means of
-    W_c^2, W_c V and V^2 over the reports of a record whose true cell is d of the same row; `square`
-    and `cross` of shape (rows, cells, cells) by row, c and d, `margin` by row and d.
-    """
-
-    square: Tensor
-    cross: Tensor
-    margin: Tensor
-
-
 class Subtable(Protocol):
     """Counts over some variables within a subpopulation, with their joint error."""
 
@@ -263,9 +248,6 @@ class Subtable(Protocol):
 
     def covariance(self, *, population: bool) -> Tensor:
         """Return the covariance of the counts, a row per cell in C order."""
-
-    def moments_given_cell(self) -> CellMoments | None:
-        """Return what records say of their row, by all variables but the last; None if unknown."""
 
 
 class Subpopulation(Protocol):

@@ -236,13 +236,12 @@ class CountsSpec(Message):
 
     `estimator` is that of the counts: by moments (where records are of different people with
     different noise, those with less noise count more), by moments with every record counting alike
-    (`sum`), by maximum likelihood, by a log-linear model with interactions of up to `order`
-    variables, or pooled over all sets of variables that hold them, of
-    up to `order` variables that interact. The last two can tell tables that no record reports
-    whole; the log-linear model is of few variables, the pooled tables are of few out of hundreds.
+    (`sum`), by maximum likelihood, or pooled over all sets of variables that hold them, of
+    up to `order` variables that interact, which tells tables of few variables out of hundreds, also
+    those that no record reports whole.
     An `order` that is left out follows the records: a table of up to 8 variables that they report
     together is told with all interactions, others by those of fewer. Of pooled tables the job says
-    which it is, of itemsets and log-linear models it hangs on the table.
+    which it is, of itemsets it hangs on the table.
     `records` says what to do if the owners' records are not the same set: refuse
     (`identical`), use only those at every owner (`common`), or use all (`any`): what an owner does
     not report of a record is missing there, by no fault of its value, and several owners may report
@@ -251,14 +250,14 @@ class CountsSpec(Message):
     `identical`.
     """
 
-    estimator: Literal["moment", "sum", "ml", "log-linear", "pooled"] = "moment"
+    estimator: Literal["moment", "sum", "ml", "pooled"] = "moment"
     order: Annotated[int | None, Field(ge=1, le=8, strict=True)] = None
     records: Records | None = None
 
     @property
     def models(self) -> bool:
         """Whether the estimator may make tables of smaller ones."""
-        return self.estimator in ("log-linear", "pooled")
+        return self.estimator == "pooled"
 
     @property
     def interacting(self) -> int:

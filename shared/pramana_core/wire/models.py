@@ -65,7 +65,7 @@ class LinkMessage(Message):
 
 
 class LackOfFitMessage(Message):
-    """Whether the reports contradict a log-linear model that counts were taken from.
+    """Whether the reports contradict pooled tables that counts were taken from.
 
     The model of the `variables`, with interactions of at most `order`, is tested against those of
     one more. `statistic` is how many times as large as under the model the reports' deviation from
@@ -88,10 +88,11 @@ class ModelHead(Message):
 
     `releases` maps each release used, by id, to the digest of its content; `inconsistent` those
     that are inconsistent with their plan to the p-value (an owner sees its own there).
-    `lack_of_fit` has a test of each log-linear model that counts were taken from; `filled_in` the
-    first sets of variables whose tables were made of smaller ones, because no record reports them
-    together or more of them may not interact. `told` is what the releases tell of one person's
-    whole record, over all owners; its gamma and epsilon are null where nothing bounds it.
+    `lack_of_fit` has a test of each set of pooled variables that counts were taken from;
+    `filled_in` the first sets of variables whose tables were made of smaller ones, because no
+    record reports them together or more of them may not interact. `told` is what the releases
+    tell of one person's whole record, over all owners; its gamma and epsilon are null where
+    nothing bounds it.
     """
 
     id: str
@@ -292,7 +293,7 @@ ModelMessage = Annotated[
 class ModelEntry(Message):
     """A model in a list; `addresses` are those at which it can be read, shown and asked.
 
-    `warnings` are those of the log-linear models that its counts were taken from.
+    `warnings` are those of the pooled tables that its counts were taken from.
     """
 
     id: str

@@ -99,13 +99,6 @@ def test_owners_may_not_read_such_a_model(partial, assert_problem):
     assert_problem(partial.north("GET", f"/v1/models/{model['id']}"), 404, "not-found", "no such")
 
 
-def test_a_log_linear_model_is_refused_before_it_runs(partial, assert_problem):
-    before = partial.snapshot()
-    answer = partial.analyst("POST", JOBS, json={"spec": {**SPEC, "estimator": "log-linear"}})
-    assert_problem(answer, 422, "option-invalid", "reported in the same way")
-    assert partial.snapshot() == before
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("estimator", ["sum", "moment", "ml"])
 def test_owners_of_different_people_combine(miner, build, estimator):

@@ -1,4 +1,4 @@
-"""A model whose reports contradict the log-linear model behind it says so wherever it is shown."""
+"""A model whose reports contradict the pooled tables behind it says so wherever it is shown."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PLAN = Plan(
     tuple(Block((Variable(n, ("no", "yes")),), Symmetric.from_probability(2, 0.1)) for n in NAMES)
 )
 
-ORDER = {"estimator": "log-linear", "order": 2}
+ORDER = {"estimator": "pooled", "order": 2}
 TABLE = {"kind": "contingency-table", "variables": list(NAMES), **ORDER}
 NETWORK = {"structure": {"a": [], "b": ["a"], "c": ["a", "b"]}, **ORDER}
 
@@ -54,8 +54,8 @@ def test_a_model_that_does_not_fit_is_marked_wherever_it_is_shown(miner, build, 
         assert test["warning"] == ""
         assert "Warning:" not in page
         assert entry["warnings"] == []
-    assert "Fit of the log-linear model" in page
-    assert ("drawn towards no interaction" in page) == (spec == TABLE)
+    assert "Fit of the pooled table" in page
+    assert ("the table of largest entropy" in page) == (spec == TABLE)
     assert "is the raw estimate" not in page
 
 
@@ -126,7 +126,7 @@ def test_an_order_that_is_left_out_follows_the_records_and_is_told(miner, build)
     analyst, owner = miner.study("s"), miner.owner("s", "north")
     owner.publish("s", build(PLAN, range(2000), reports(three=True)))
     asked = {"kind": "contingency-table", "variables": list(NAMES)}
-    for estimator, order in (("moment", 2), ("log-linear", None), ("pooled", 3)):
+    for estimator, order in (("moment", 2), ("pooled", 3)):
         body = {"key": f"by-{estimator}", "spec": {**asked, "estimator": estimator}}
         made = analyst("POST", "/v1/studies/s/jobs", json=body).json()
         assert made["spec"]["order"] == order
@@ -139,7 +139,7 @@ def test_an_order_that_is_left_out_follows_the_records_and_is_told(miner, build)
     assert made["spec"]["order"] is None
 
 
-def test_a_model_without_a_log_linear_model_has_no_such_test(miner, build):
+def test_a_model_by_moments_has_no_such_test(miner, build):
     analyst, owner = miner.study("s"), miner.owner("s", "north")
     owner.publish("s", build(PLAN, range(2000), reports(three=True)))
     spec = {**TABLE, "estimator": "moment"}
@@ -148,6 +148,6 @@ def test_a_model_without_a_log_linear_model_has_no_such_test(miner, build):
     )
     address = f"/v1/models/{job['model']}"
     assert analyst.get(address)["lack_of_fit"] == []
-    assert "Fit of the log-linear model" not in analyst("GET", f"{address}/page").text
+    assert "Fit of the pooled table" not in analyst("GET", f"{address}/page").text
     (entry,) = analyst.get("/v1/dashboard")["studies"][0]["models"]
     assert entry["warnings"] == []

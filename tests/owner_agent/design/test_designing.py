@@ -120,12 +120,10 @@ def test_different_limits_are_written_too(tmp_path):
 def test_best_weights_are_written_to_the_last_digit(tmp_path):
     file = one_gamma()
     problem = problem_of(file)
-    build = sampled(subsets_of(problem.needs, 2))
-    weights = best_weights(build(problem.needs), problem.goal, problem.reference, 2000)
-    made = Option("sampled-2", sampled(subsets_of(problem.needs, 2), weights)(problem.needs),
-                  *[option(problem, "x", build).moments] * 2)  # fmt: skip
+    subsets = subsets_of(problem.needs, 2)
+    weights = best_weights(problem.needs, problem.goal, problem.reference, 2000, subsets)
+    made = option(problem, "x", sampled(subsets, weights))
     assert made.plan is not None
-    assert weights is not None
     assert len({round(w, 6) for w in weights}) > 1
     text = snippet(made, problem.needs, entries_of_file(file))
     assert read_back(text, tmp_path).plan.digest == made.plan.digest
@@ -141,7 +139,7 @@ def test_a_subset_of_very_many_cells_is_written_too(tmp_path):
     assert isinstance(channel.choices[0].channel, Mixture)
     assert channel.choices[0].channel.size > FINE
     nothing = option(problem_of(file), "mask", dict(families(needs, ()))["mask"]).moments
-    text = snippet(Option("sampled-sets", plan, nothing, nothing), needs, entries_of_file(file))
+    text = snippet(Option("sampled-sets", plan, nothing), needs, entries_of_file(file))
     assert read_back(text, tmp_path).plan.digest == plan.digest
 
 

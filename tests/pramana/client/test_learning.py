@@ -103,7 +103,7 @@ def test_a_job_that_was_made_before_has_the_same_model(world, name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("estimator", ["auto", "ml", "pooled", "log-linear"])
+@pytest.mark.parametrize("estimator", ["auto", "ml", "pooled"])
 def test_a_table_is_the_frame_that_estimate_has(world, together, estimator):
     asked = ["sex", "survived"]
     found = world.study().table(asked, estimator=estimator).wait().model

@@ -128,7 +128,7 @@ def test_designs_that_cannot_be(monkeypatch: pytest.MonkeyPatch):
     for name in ("gamma-diagonal", "mas"):
         with pytest.raises(OptionError, match=f"no plan of the family {name} .*one of independent"):
             designs.designed(alone, name, 19.0, wanted, 100)
-    nothing = Option("mask", None, NOTHING, NOTHING, "It has no plan.")
+    nothing = Option("mask", None, NOTHING, "It has no plan.")
     monkeypatch.setattr(designs, "option", lambda *_: nothing)
     with pytest.raises(OptionError, match="It has no plan"):
         designs.designed(alone, "mask", 19.0, wanted, 100)

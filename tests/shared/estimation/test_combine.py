@@ -323,7 +323,7 @@ def test_intervals_of_strata_cover_at_their_rate(estimator: str):
     assert (np.abs(np.mean(estimates, axis=0) - wanted) < 5.5 * error).all()
 
 
-@pytest.mark.parametrize("estimator", ["moment", "ml", "log-linear"])
+@pytest.mark.parametrize("estimator", ["moment", "ml", "pooled"])
 def test_a_domain_can_be_a_part_of_what_is_reported(estimator: str):
     source = (counted(CLEAN, 10), CLEAN)
     every = EstimatedMarginals.of([source], estimator=estimator)
@@ -338,8 +338,6 @@ def test_a_domain_can_be_a_part_of_what_is_reported(estimator: str):
 
 def test_what_cannot_be_combined_is_refused():
     source = (counted(CLEAN, 11), CLEAN)
-    with pytest.raises(OptionError, match="'log-linear'"):
-        EstimatedMarginals.of([source, source], estimator="log-linear")
     with pytest.raises(EmptyTable, match="no strata"):
         EstimatedMarginals.of([])
     other = Plan.unrandomized(Domain.of(a="yx"))

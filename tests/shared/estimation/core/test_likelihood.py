@@ -13,8 +13,14 @@ from scipy.special import softmax, xlogy
 from pramana_core.channels import Dense, Identity, Listed, Symmetric
 from pramana_core.errors import EstimationError, NotConverged
 from pramana_core.estimation.axes import Stratum, moment
-from pramana_core.estimation.likelihood import climb, likelihood, maximize, saturated, start
-from pramana_core.estimation.loglinear import FactoredModel
+from pramana_core.estimation.likelihood import (
+    FactoredModel,
+    climb,
+    likelihood,
+    maximize,
+    saturated,
+    start,
+)
 from tests.shared.estimation.core.strata_cases import (
     RECTANGULAR,
     SHAPE,

@@ -14,11 +14,17 @@ from scipy.optimize import minimize
 from pramana_core.channels import Dense, Grouped, Identity, Listed, Symmetric, Transition, Withheld
 from pramana_core.errors import JobCancelled
 from pramana_core.estimation import curvature
-from pramana_core.estimation import profile as support
+from pramana_core.estimation import newton as support
 from pramana_core.estimation.axes import Stratum
-from pramana_core.estimation.likelihood import climb, likelihood, maximize, saturated, start
-from pramana_core.estimation.loglinear import FactoredModel
-from pramana_core.estimation.profile import climb_on_support
+from pramana_core.estimation.likelihood import (
+    FactoredModel,
+    climb,
+    likelihood,
+    maximize,
+    saturated,
+    start,
+)
+from pramana_core.estimation.newton import climb_on_support
 from pramana_core.progress import no_cancel
 from tests.shared.estimation.core.strata_cases import (
     LAYOUTS,

@@ -199,19 +199,6 @@ def test_covariances_by_information_are_those_of_all_cells(name: str, names: lis
         )
 
 
-def test_a_models_functions_have_the_error_against_the_population_only():
-    table = (
-        truthful(PLANS["sampled"], 2000, 9).marginals(estimator="log-linear").marginal(["c", "b"])
-    )
-    weights = weights_over(table.counts.shape, 6)
-    flat = weights.reshape(7, -1)
-    wanted = flat @ table.covariance(population=True) @ flat.T
-    for population in (False, True):
-        close(table.covariance_of(weights, population=population), wanted)
-    # The number of all records has no error.
-    assert abs(wanted[3, 3]) < 1e-6 < wanted[0, 0]
-
-
 FUNCTIONS = np.array([[[1.0, 0], [0, 0]], [[1, 1], [0, 0]], [[0.5, -1], [2, 0.25]]])
 
 
@@ -324,7 +311,7 @@ def test_a_models_posterior_follows_the_reports():
     other = np.where(rng.random(2000) < 0.8, one, 1 - one)
     plan = Plan((Block((A,), FLIP), Block((C,), Identity(2))))
     made = Records(plan, {"a": one.astype(np.uint8), "c": other.astype(np.uint8)})
-    marginals = made.marginals(estimator="log-linear", order=1)
+    marginals = made.marginals(estimator="pooled", order=1)
     prior = marginals.marginal(["c", "a"]).counts
     expected = marginals.expected(["c", "a"])
     assert_valid(expected, 2000)

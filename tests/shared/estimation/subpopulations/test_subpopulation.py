@@ -165,10 +165,9 @@ def assert_slices(marginals, paths=PATHS) -> None:
                 )
 
 
-@pytest.mark.parametrize("estimator", ["ml", "log-linear"])
 @pytest.mark.parametrize("name", ["independent", "not-lumpable", "sampled", "wide"])
-def test_tables_by_likelihood_are_slices(name: str, estimator: str):
-    marginals = Records.random(PLANS[name], 3000, seed=6).marginals(estimator=estimator)
+def test_tables_by_likelihood_are_slices(name: str):
+    marginals = Records.random(PLANS[name], 3000, seed=6).marginals(estimator="ml")
     assert isinstance(marginals.subpopulation(), TabulatedSubpopulation)
     assert_slices(marginals, PATHS[1:5])
 
@@ -341,7 +340,6 @@ def test_a_path_of_many_variables_needs_no_table_of_them():
     close(asked.counts, rows.sum(axis=0))
     products = rows.reshape(60, -1).T @ rows.reshape(60, -1)
     close(asked.covariance(population=False), products - np.diag(rows.sum(axis=0).ravel()))
-    assert asked.moments_given_cell() is not None
 
 
 @pytest.mark.parametrize("kind", [lambda reports: reports, TablesOnly], ids=["cube", "tables"])

@@ -268,7 +268,7 @@ def test_of_several_sources_tilts_add_up():
             close(found.slope[row], numbers[0] / numbers[1])
 
 
-def test_of_likelihood_slopes_are_those_of_its_tables_and_of_models_there_are_none():
+def test_of_likelihood_slopes_are_those_of_its_tables():
     made = Records.random(PLANS["wide"], 200, seed=3)
     itemsets = itemsets_of(ITEMS, 2)
     likely = made.marginals(estimator="ml")
@@ -277,11 +277,6 @@ def test_of_likelihood_slopes_are_those_of_its_tables_and_of_models_there_are_no
     for row, itemset in enumerate(itemsets):
         names, cell = zip(*(ITEMS[i] for i in itemset), strict=True)
         close(found.tilt.slope[row], likely.marginal(names).tilt().slope[cell])
-    found = made.marginals(estimator="log-linear").supports(ITEMS).counts(itemsets)
-    low, high = found.interval(1.96, population=False)
-    middle, half = found.counts / 200, 1.96 * np.sqrt(found.variance(population=False)) / 200
-    close(low, middle - half)
-    close(high, middle + half)
 
 
 # How reports are counted --------------------------------------------------------------------------
@@ -509,11 +504,10 @@ def assert_counts_equal_tables(supports, marginals, itemsets) -> None:
                 )
 
 
-@pytest.mark.parametrize("estimator", ["ml", "log-linear"])
 @pytest.mark.parametrize("name", ["independent", "not-lumpable", "sampled", "wide"])
-def test_supports_by_likelihood_are_cells_of_tables(name: str, estimator: str):
+def test_supports_by_likelihood_are_cells_of_tables(name: str):
     made = Records.random(PLANS[name], 3000, seed=12)
-    marginals = made.marginals(estimator=estimator)
+    marginals = made.marginals(estimator="ml")
     supports = marginals.supports(ITEMS)
     assert isinstance(supports, TabulatedSupports)
     assert_counts_equal_tables(supports, marginals, itemsets_of(ITEMS, 2))
