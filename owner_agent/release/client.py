@@ -44,7 +44,6 @@ from pramana_core.wire.releases import (
     ReleaseCreate,
 )
 from pramana_core.wire.services import (
-    IDEMPOTENCY_HEADER,
     PROTOCOL,
     PROTOCOL_HEADER,
     ProblemDetail,
@@ -287,21 +286,10 @@ class Miner:
         """The miner's address."""
         return self._calls.url
 
-    def accept(self, secret: str, key: str) -> TokenIssued:
-        """Take up an invitation, or get the token again that it was taken up for.
-
-        The invitation works once. Where the answer was lost, the same request under the same `key`
-        is answered again; whoever has the secret alone gets nothing, so the key must be random.
-        """
+    def accept(self, secret: str) -> TokenIssued:
+        """Take up an invitation, which works once."""
         body = InvitationAccept(secret=secret).model_dump(mode="json")
-        headers = {IDEMPOTENCY_HEADER: key}
-        return self._calls.call(
-            TokenIssued, "POST", "/v1/invitations/accept", json=body, headers=headers
-        )
-
-    def rotate_token(self) -> TokenIssued:
-        """Get the token that takes the place of this one, which is good until that is used."""
-        return self._calls.call(TokenIssued, "POST", "/v1/tokens/rotate")
+        return self._calls.call(TokenIssued, "POST", "/v1/invitations/accept", json=body)
 
     def create_release(self, study: str, manifest: ReleaseCreate) -> Release:
         """Announce a release, or find the one announced before with the same manifest."""

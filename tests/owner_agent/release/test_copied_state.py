@@ -8,16 +8,13 @@ from datetime import timedelta
 import pytest
 
 from owner_agent.release import ledger as ledger_module
-from owner_agent.release import memory
 from owner_agent.release.client import Miner
 from owner_agent.release.composition import spent
 from owner_agent.release.ledger import Ledger
-from owner_agent.release.memory import begin_new_epoch, import_draw_key
+from owner_agent.release.new_epoch import begin_new_epoch
 from owner_agent.release.options import PublishOptions
-from owner_agent.release.publish import publish
-from owner_agent.release.randomized import PreparedRecords
-from owner_agent.state.keys import KeyStore, fingerprint, read_key
-from owner_agent.state.private_files import TokenStore, knows_draw_key
+from owner_agent.release.publish import PreparedRecords, publish
+from owner_agent.state.tokens import TokenStore
 from pramana_core.errors import HistoryLost, PlanConflict
 from tests.full_disk import with_ever_more_room
 
@@ -39,7 +36,7 @@ def test_keys_that_are_copied_after_joining_publish_nothing(left, epochs):
     TokenStore(left.state).save("asia", TOKEN)
     shutil.copytree(left.folder / "backup" / "keys", left.state / "keys")
     left.miner.releases = {}  # Another miner, or another name at this one.
-    with pytest.raises(HistoryLost, match="was not made or imported with the ledger") as refused:
+    with pytest.raises(HistoryLost, match="was not made with the ledger") as refused:
         _publish(left, accept_added_loss=True)
     assert "backup" in refused.value.remedy
     assert "new-epoch" in refused.value.remedy
@@ -49,124 +46,6 @@ def test_keys_that_are_copied_after_joining_publish_nothing(left, epochs):
         _publish(left)
         (entry,) = Ledger(left.state).entries()
         assert entry.beginning == Ledger(left.state).beginning > 1 << 32
-
-
-def test_an_epoch_that_comes_back_beside_another_is_found(left, table_text):
-    _new_epoch(left)
-    _publish(left, accept_added_loss=True)
-    shutil.copy(left.state / "ledger.sqlite", left.folder / "of A")
-    left.write(table=table_text(60))
-    _publish(left, corrections="keep")
-    (left.state / "ledger.sqlite").unlink()
-    _new_epoch(left, 1)
-    shutil.copy(left.folder / "of A", left.state / "ledger.sqlite")
-    left.miner.releases = {}
-    assert len(Ledger(left.state).beginnings()) == 1
-    with pytest.raises(HistoryLost, match="a new epoch.* the ledger is older than the audit log"):
-        _publish(left, accept_added_loss=True)
-    _new_epoch(left, 2)
-    _publish(left, accept_added_loss=True)
-
-
-def test_a_key_that_the_ledger_knows_is_restored_without_a_new_epoch(left, command, table_text):
-    left.write(table=table_text(50))
-    kept = shutil.move(left.state / "keys" / "draw.key", left.folder / "draw.key")
-    ended = command("keys", "import", "draw", str(kept))
-    assert ended.exit_code == 0
-    assert "epoch" not in ended.out
-    assert Ledger(left.state).beginnings() == ()
-    assert _publish(left).already
-
-
-def test_another_key_begins_an_epoch_and_says_so(left, command):
-    ended = command("keys", "import", "draw", str(_other_key(left)), "--yes")
-    assert ended.exit_code == 0
-    assert "drawn in a new epoch from here on" in " ".join(ended.out.split())
-    assert len(Ledger(left.state).beginnings()) == 1
-    with pytest.raises(PlanConflict):
-        _publish(left)
-
-
-def _other_key(bench):
-    """Lose the draw key; return a file with another one."""
-    (bench.state / "keys" / "draw.key").unlink()
-    other = bench.folder / "other.key"
-    other.write_text("5a" * 16 + "6b" * 16)
-    other.chmod(0o600)
-    return other
-
-
-def test_another_key_is_stored_only_where_a_new_epoch_is_wanted(left, command):
-    other = str(_other_key(left))
-    ended = command("keys", "import", "draw", other)
-    assert ended.exit_code == 2
-    assert "costs its whole epsilon once more" in ended.err
-    assert "--yes" in ended.err
-    assert not (left.state / "keys" / "draw.key").exists()
-    assert Ledger(left.state).beginnings() == ()
-    assert command("keys", "import", "draw", other, "--yes").exit_code == 0
-    assert len(Ledger(left.state).beginnings()) == 1
-    # What is there is neither replaced nor does it begin another epoch.
-    assert "was not changed" in command("keys", "import", "draw", other, "--yes").err
-    assert len(Ledger(left.state).beginnings()) == 1
-
-
-def test_where_nothing_left_another_key_needs_no_consent(bench, command):
-    assert command("keys", "import", "draw", str(_other_key(bench))).exit_code == 0
-    assert len(Ledger(bench.state).beginnings()) == 1
-    assert not _publish(bench).already
-
-
-@pytest.mark.parametrize("step", ["begin_anew", "know_draw"])
-@pytest.mark.parametrize("after", [False, True])
-def test_an_import_that_is_killed_draws_nothing_and_goes_on(
-    left, command, monkeypatch, killed, step, after
-):
-    """After the key is stored, before or after the epoch begins, and before the ledger knows it."""
-    other = _other_key(left)
-    store, secret = KeyStore(left.state), read_key(other)
-    kind = Ledger if step == "begin_anew" else KeyStore
-    real = getattr(kind, step)
-
-    def dies(*words):
-        if after:
-            real(*words)
-        raise killed
-
-    with monkeypatch.context() as patched:
-        patched.setattr(kind, step, dies)
-        with pytest.raises(killed):
-            import_draw_key(store, secret, left.environment, anyway=True)
-    assert store.read("draw") == secret
-    done = (step, after) == ("know_draw", True)
-    if not done:
-        with pytest.raises(HistoryLost, match="was not made or imported with the ledger"):
-            _publish(left, accept_added_loss=True)
-        assert command("keys", "import", "draw", str(other), "--yes").exit_code == 0
-    # An epoch in which nothing left costs nothing.
-    twice = (step, after) in {("begin_anew", True), ("know_draw", False)}
-    assert len(Ledger(left.state).beginnings()) == 1 + twice
-    assert len(left.miner.releases) == 1
-    _publish(left, accept_added_loss=True)
-    newest = Ledger(left.state).entries()[-1]
-    assert newest.beginning == Ledger(left.state).beginning
-
-
-def test_an_import_on_a_full_disk_goes_on_when_there_is_room(left):
-    other = _other_key(left)
-    store, secret = KeyStore(left.state), read_key(other)
-
-    def look():
-        assert not knows_draw_key(left.state, fingerprint("draw", secret))
-
-    begun = []
-    tried = with_ever_more_room(
-        lambda: begun.append(import_draw_key(store, secret, left.environment, anyway=True)), look
-    )
-    assert tried > 5
-    assert begun == [True]
-    assert not store.unknown_draw
-    _publish(left, accept_added_loss=True)
 
 
 def test_a_new_epoch_on_a_full_disk_sets_nothing_apart(left):
@@ -194,7 +73,7 @@ def test_a_new_epoch_that_is_killed_before_it_sets_the_memory_apart(
         raise killed
 
     with monkeypatch.context() as patched:
-        patched.setattr(memory, "set_apart", dies)
+        patched.setattr("owner_agent.release.new_epoch.set_apart", dies)
         with pytest.raises(killed):
             _new_epoch(left)
     assert len(Ledger(left.state).beginnings()) == 1
@@ -269,7 +148,6 @@ def test_a_crash_around_the_line_of_what_leaves_is_no_loss(
     monkeypatch.setattr(ledger_module, "noted", real)
     assert Ledger(left.state).entries()[-1].left
     assert len(left.miner.releases) == 1
-    assert command("token", "rotate").exit_code == 0
     _publish(left)
     log = (left.state / "audit.jsonl").read_text()
     assert log.count('"release_sending"') == 2 + 2 + written

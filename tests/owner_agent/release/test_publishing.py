@@ -13,10 +13,10 @@ import pytest
 from owner_agent.release.composition import spent
 from owner_agent.release.ledger import Ledger
 from owner_agent.release.outbox import MANIFEST, prepare
-from owner_agent.release.publish import withdraw
+from owner_agent.release.withdraw import withdraw
 from owner_agent.site.planning import planned
 from owner_agent.state import private_files
-from owner_agent.state.private_files import publishing_alone
+from owner_agent.state.lock import publishing_alone
 from pramana_core.channels import Identity
 from pramana_core.errors import (
     Conflict,

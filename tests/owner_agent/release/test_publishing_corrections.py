@@ -156,22 +156,6 @@ def test_an_older_memory_from_a_backup_is_not_believed(bench, table_text):
         published(bench)
 
 
-def test_a_lost_memory_is_made_again_of_the_outbox(corrected):
-    shutil.rmtree(corrected.state / "reported")
-    with pytest.raises(RecordsCorrected, match=r"'smoker' 22 of 50"):
-        published(corrected)
-    drawn_anew(corrected)
-    shutil.rmtree(corrected.state / "reported")
-    assert published(corrected).already
-
-
-def test_a_lost_memory_does_not_matter_where_nothing_changed(bench, table_text):
-    published(bench)
-    shutil.rmtree(bench.state / "reported")
-    shutil.rmtree(bench.state / "outbox")
-    assert published(bench).already
-
-
 def test_the_memory_holds_every_release(bench, table_text):
     for rows in (50, 60):
         bench.write(table=table_text(rows))
@@ -245,20 +229,6 @@ def test_a_manifest_that_the_miner_may_have_binds(bench, table_text):
     assert not bench.miner.sealed()
     bench.write(table=table_text(50))
     assert not published(bench).already
-
-
-def test_releases_of_before_the_memory_enter_it_for_good(bench, table_text):
-    """Their folders in the outbox may be removed once another release was made."""
-    published(bench)
-    shutil.rmtree(bench.state / "reported")
-    bench.write(table=table_text(60))
-    published(bench)
-    shutil.rmtree(bench.state / "outbox")
-    bench.write(table=table_text(70))
-    assert not published(bench).already
-    bench.write(table=table_text(71).replace(",yes,", ",no,"))
-    with pytest.raises(RecordsCorrected):
-        published(bench)
 
 
 def test_a_full_disk_lets_nothing_leave(bench, monkeypatch, command):

@@ -15,8 +15,7 @@ from owner_agent.release import tree as kept
 from owner_agent.release.composition import losses
 from owner_agent.release.ledger import Ledger
 from owner_agent.release.options import PublishOptions
-from owner_agent.release.publish import publish
-from owner_agent.release.randomized import PreparedRecords
+from owner_agent.release.publish import PreparedRecords, publish
 from owner_agent.release.tree import FOLDER, PreparedTree
 from owner_agent.report.trees import report_of
 from owner_agent.report.whole_study import ledger_json

@@ -9,9 +9,9 @@ import pytest
 from owner_agent.release import tree as growing
 from owner_agent.release.ledger import Ledger
 from owner_agent.release.options import PublishOptions
-from owner_agent.release.publish import publish, withdraw
-from owner_agent.release.randomized import PreparedRecords
+from owner_agent.release.publish import PreparedRecords, publish
 from owner_agent.release.tree import PreparedTree, choose
+from owner_agent.release.withdraw import withdraw
 from owner_agent.report.whole_study import ledger_json
 from owner_agent.state.keys import KeyStore
 from pramana_core.channels import Symmetric
