@@ -162,6 +162,8 @@ class FakeMiner:
             return httpx.Response(200, json={"items": items, "next": None})
         if path[0] == "studies":
             return self._create(path[1], ReleaseCreate.model_validate_json(request.content))
+        if path[1] not in self.releases:
+            return problem(404, "not-found", "There is no such release.")
         release = self.releases[path[1]]
         if path[2:3] == ["parts"]:
             return self._put(release, int(path[3]), request)
