@@ -102,5 +102,3 @@ def test_a_database_that_is_opened_twice_sees_what_others_write(tmp_path):
 def _version(store):
     with store.read() as session:
         return session.connection().exec_driver_sql("PRAGMA user_version").scalar_one()
-
-

@@ -1,13 +1,11 @@
 """What is copied past the ledger, or comes back beside it, draws nothing that was drawn before."""
 
 import shutil
-from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
-from owner_agent.release import ledger as ledger_module
 from owner_agent.release.client import Miner
 from owner_agent.release.composition import spent
 from owner_agent.release.ledger import Ledger
@@ -16,7 +14,6 @@ from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import PreparedRecords, publish
 from owner_agent.state.tokens import TokenStore
 from pramana_core.errors import HistoryLost, PlanConflict
-from tests.full_disk import with_ever_more_room
 
 TOKEN = "token-of-clinic-north-0123456789"
 
@@ -48,46 +45,6 @@ def test_keys_that_are_copied_after_joining_publish_nothing(left, epochs):
         assert entry.beginning == Ledger(left.state).beginning > 1 << 32
 
 
-def test_a_new_epoch_on_a_full_disk_sets_nothing_apart(left):
-    """What was remembered keeps its name until the epoch has begun."""
-    names = [path.name for path in left.state.iterdir() if path.name.startswith("reported")]
-
-    def look():
-        assert Ledger(left.state).beginnings() == ()
-        kept = [path.name for path in left.state.iterdir() if path.name.startswith("reported")]
-        assert kept == names
-
-    assert with_ever_more_room(lambda: _new_epoch(left), look) > 5
-    assert len(Ledger(left.state).beginnings()) == 1
-    assert not (left.state / "reported").exists()
-
-
-@pytest.mark.parametrize("lost", [False, True])
-def test_a_new_epoch_that_is_killed_before_it_sets_the_memory_apart(
-    left, command, monkeypatch, killed, lost
-):
-    if lost:
-        (left.state / "ledger.sqlite").unlink()
-
-    def dies(*_words):
-        raise killed
-
-    with monkeypatch.context() as patched:
-        patched.setattr("owner_agent.release.new_epoch.set_apart", dies)
-        with pytest.raises(killed):
-            _new_epoch(left)
-    assert len(Ledger(left.state).beginnings()) == 1
-    if lost:
-        # What is remembered is of releases that the ledger has no content of.
-        with pytest.raises(HistoryLost):
-            _publish(left, accept_added_loss=True)
-        assert command("new-epoch").exit_code == 0
-        assert not (left.state / "reported").exists()
-    _publish(left, accept_added_loss=True)
-    newest = Ledger(left.state).entries()[-1]
-    assert newest.beginning == Ledger(left.state).beginning
-
-
 def test_keyed_draws_are_told_alike_without_a_ledger_though_records_came_and_went(left, table_text):
     """The miner compares by them what an agent without memory would report differently."""
     (first,) = [release["manifest"] for release in left.miner.sealed()]
@@ -108,51 +65,6 @@ def test_keyed_draws_are_told_alike_without_a_ledger_though_records_came_and_wen
     third = left.miner.sealed()[-1]["manifest"]
     both = zip(first.keyed_draws, third.keyed_draws, strict=True)
     assert [before == after for before, after in both] == [False, False, True]
-
-
-def test_a_memory_of_more_than_the_ledger_has_is_a_loss(left, command, table_text):
-    left.write(table=table_text(60))
-    _publish(left)
-    shutil.copy(left.folder / "backup" / "ledger.sqlite", left.state / "ledger.sqlite")
-    (left.state / "audit.jsonl").unlink()
-    shutil.rmtree(left.state / "outbox")
-    left.miner.releases = {}
-    with pytest.raises(HistoryLost) as refused:
-        _publish(left)
-    assert refused.value.where == "asia", "it is the memory that has more"
-    assert command("new-epoch").exit_code == 0
-    _publish(left, accept_added_loss=True)
-
-
-@pytest.mark.parametrize("written", [False, True])
-def test_a_crash_around_the_line_of_what_leaves_is_no_loss(
-    left, table_text, monkeypatch, killed, command, written
-):
-    """Whether the audit log has the line or not, and whatever lines come after it."""
-    left.write(table=table_text(55))
-    real = ledger_module.noted
-
-    @contextmanager
-    def noted(state, now, action, **told):
-        dies = action == "release_sending"
-        with real(state, now, action, **told):
-            yield
-            if dies and not written:
-                raise killed
-        if dies:
-            raise killed
-
-    monkeypatch.setattr(ledger_module, "noted", noted)
-    with pytest.raises(killed):
-        _publish(left)
-    monkeypatch.setattr(ledger_module, "noted", real)
-    assert Ledger(left.state).entries()[-1].left
-    assert len(left.miner.releases) == 1
-    _publish(left)
-    log = (left.state / "audit.jsonl").read_text()
-    assert log.count('"release_sending"') == 2 + 2 + written
-    left.write(table=table_text(60))
-    assert not _publish(left).already
 
 
 def test_a_loss_of_a_variable_that_was_renamed_counts_on_every_column(left, site_text):
@@ -178,13 +90,6 @@ def test_a_new_epoch_of_a_folder_that_lacks_nothing_is_refused_unless_it_is_want
     assert Ledger(left.state).beginnings() == ()
     assert command("new-epoch", "--yes").exit_code == 0
     assert len(Ledger(left.state).beginnings()) == 1
-
-
-def test_check_says_that_the_miner_was_not_asked(left, command):
-    left.miner.good = []
-    ended = command("check")
-    assert ended.exit_code == 0
-    assert "The miner was not asked: " in ended.out
 
 
 def test_a_miner_hears_of_the_releases_to_its_study_alone(left, table_text, monkeypatch):

@@ -164,9 +164,10 @@ class TestInterruptions:
         def die(*_):
             raise killed
 
-        with monkeypatch.context() as patch, pytest.raises(killed):
-            patch.setattr(steps, step, die)
+        monkeypatch.setattr(steps, step, die)
+        with pytest.raises(killed):
             kind.publish(bench)
+        monkeypatch.undo()
         kind.publish(bench)
         assert states(bench) == ["sealed"]
 
