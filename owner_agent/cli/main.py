@@ -57,7 +57,6 @@ EXAMPLES = {
     "keys export": "keys export linkage linkage.key",
     "keys show": "keys show",
     "keys identity": "keys identity --certificate north.pem",
-    "token rotate": "token rotate",
     "study-plan fetch": "study-plan fetch study-plan.json",
     "study-plan show": "study-plan show --miner",
 }
@@ -79,6 +78,5 @@ def build(environment: Environment) -> typer.Typer:
     for command in COMMANDS:
         app.command()(command)
     app.add_typer(keys.app, name="keys")
-    app.add_typer(study.token, name="token")
     app.add_typer(study.app, name="study-plan")
     return with_examples(app, "owner-agent", EXAMPLES)

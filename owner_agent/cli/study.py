@@ -27,24 +27,6 @@ if TYPE_CHECKING:
     from owner_agent.state.keys import KeyName, KeyStore
     from pramana_core.wire.privacy import InvitationFile
 
-token = typer.Typer(help="Renew the token that the miner knows this site by.")
-
-
-@token.callback()
-def _token() -> None:
-    """Renew the token that the miner knows this site by."""
-
-
-@token.command()
-def rotate(context: typer.Context, site: SiteOption = SITE) -> None:
-    """Get a new token in place of the one there is, which ends."""
-    from owner_agent.release.agreement import rotate as rotate_token
-    from owner_agent.site.site import load_site
-
-    issued = rotate_token(load_site(site), environment_of(context))
-    until = "" if issued.expires is None else f", good until {issued.expires:%Y-%m-%d}"
-    console().print(f"Study {issued.study} has a new token of {issued.name}{until}.", markup=False)
-
 
 def serve(
     context: typer.Context,
@@ -277,7 +259,7 @@ def _accept(now: Joining, invitation: InvitationFile | None, secret_file: Path |
 def _has_joined(now: Joining) -> bool:
     """Whether the miner takes the token that is here."""
     from owner_agent.release.client import Miner
-    from owner_agent.state.private_files import TokenStore
+    from owner_agent.state.tokens import TokenStore
 
     study = now.site.miner.study
     try:
@@ -313,7 +295,7 @@ def _make_keys(now: Joining, linkage: Path | None, new_linkage: Path | None) -> 
     """Make the draw key, and make or take over the linkage secret, where they are missing."""
     from owner_agent.release.client import Miner
     from owner_agent.state.keys import KeyStore, read_key
-    from owner_agent.state.private_files import TokenStore
+    from owner_agent.state.tokens import TokenStore
 
     store = KeyStore(now.site.state)
     if linkage is not None and new_linkage is not None:
@@ -393,7 +375,7 @@ def _plan(now: Joining) -> tuple[AdoptedPlan | None, bool]:
     from owner_agent.report.plan_shown import show_adopted
     from owner_agent.site.adopting import AdoptedPlan
     from owner_agent.site.planning import planned, without_protection
-    from owner_agent.state.private_files import TokenStore
+    from owner_agent.state.tokens import TokenStore
 
     study = now.site.miner.study
     with Miner.of(now.site, TokenStore(now.site.state).load(study), now.environment) as miner:

@@ -38,7 +38,8 @@ from owner_agent.peer.exchange.catalogue import LocalRecords, learners, task_of
 from owner_agent.peer.exchange.incoming import ReceivedColumns, counted_names
 from owner_agent.peer.protocol.messages import Proposal
 from owner_agent.peer.session import all_kept
-from owner_agent.state.private_files import state_directory, write_replacing
+from owner_agent.state.ledger_file import state_directory
+from owner_agent.state.private_files import write_replacing
 from pramana_core.errors import OtherGroupings, SmallCounts, StoreCorrupt
 from pramana_core.learn.networks.bayes_net import LearnedFamily
 from pramana_core.marginals.counts import Codes, ReportedCounts

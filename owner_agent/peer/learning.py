@@ -31,11 +31,13 @@ from owner_agent.peer.exchange.outgoing import Consent
 from owner_agent.peer.protocol.messages import Package, Proposal
 from owner_agent.peer.protocol.steps import Peer
 from owner_agent.peer.session import Session, SessionResult, StagedFiles, keep, kept_of
-from owner_agent.release.composition import known_entries, population_of, refuse_conflicts
+from owner_agent.release.composition import refuse_conflicts
+from owner_agent.release.history import known_entries
 from owner_agent.release.ledger import Draw, Entry, EntryState, Ledger
 from owner_agent.release.outbox import PreparedRelease
+from owner_agent.release.populations import population_of
 from owner_agent.state.environment import Environment
-from owner_agent.state.private_files import publishing_alone
+from owner_agent.state.lock import publishing_alone
 from pramana_core.errors import Conflict
 from pramana_core.estimation.estimated import EstimatedMarginals, Estimator
 from pramana_core.progress import Progress

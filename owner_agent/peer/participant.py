@@ -73,10 +73,9 @@ from owner_agent.peer.session import (
     remember_peers,
     require_remembered,
 )
-from owner_agent.release.composition import known_entries
+from owner_agent.release.history import known_entries, not_known_by_miner
 from owner_agent.release.ledger import Ledger
-from owner_agent.release.left import not_known_by_miner
-from owner_agent.state.private_files import publishing_alone
+from owner_agent.state.lock import publishing_alone
 from pramana_core.errors import Conflict, Forbidden, NotFound, OtherGroupings, PramanaError
 from pramana_core.privacy import StudyDisclosure
 from pramana_core.progress import unwatched

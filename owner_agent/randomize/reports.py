@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from types import MappingProxyType
 from typing import TypeAlias
 
 import numpy as np
@@ -141,7 +140,7 @@ class Randomizer:
         plan: what to do.
         secrets: the owner's secrets.
         study: the study the release is for.
-        epochs: by a block's name, the epoch in which it is drawn anew; never, if it is not there.
+        epoch: the epoch in which everything is drawn.
         threads: how many draw at once; None for as many as there are processors.
     """
 
@@ -150,7 +149,7 @@ class Randomizer:
         plan: Plan,
         secrets: Secrets,
         study: str,
-        epochs: Mapping[str, int] = MappingProxyType({}),
+        epoch: int = 0,
         threads: int | None = None,
     ):
         self.plan = plan
@@ -163,9 +162,7 @@ class Randomizer:
                 if block.channel.choices
             ]
         )
-        self._blocks = [
-            _drawing(block, secrets, study, epochs.get(block.name, 0)) for block in plan.blocks
-        ]
+        self._blocks = [_drawing(block, secrets, study, epoch) for block in plan.blocks]
 
     def reports(self, keys: Pseudonyms, columns: Mapping[str, Codes]) -> dict[str, Codes]:
         """Return the reports of records, N codes of each variable, in the order of `keys`.
@@ -227,7 +224,7 @@ def randomize(
     study: str,
     keys: Pseudonyms,
     columns: Mapping[str, Codes],
-    epochs: Mapping[str, int] = MappingProxyType({}),
+    epoch: int = 0,
 ) -> Randomized:
     """Randomize records under a plan by keyed draws.
 
@@ -237,13 +234,13 @@ def randomize(
         study: the study the release is for.
         keys: pseudonyms, in any order, none repeated.
         columns: true codes by variable, in the order of `keys`.
-        epochs: by a block's name, the epoch in which it is drawn anew; never, if it is not there.
+        epoch: the epoch in which everything is drawn.
 
     Raises:
         DuplicateRecordId: a pseudonym occurs twice.
         TableError: a record has a combination of categories that the plan calls impossible.
     """
-    return Randomizer(plan, secrets, study, epochs).randomized(keys, columns)
+    return Randomizer(plan, secrets, study, epoch).randomized(keys, columns)
 
 
 def _require_possible(block: Block, columns: Mapping[str, Codes]) -> None:

@@ -24,11 +24,11 @@ from pydantic import ValidationError
 
 from owner_agent.randomize.draws import pseudonyms
 from owner_agent.randomize.noise import keyed_digest, masking_randomness
-from owner_agent.release.composition import known_entries
-from owner_agent.release.leaving import Leaving, TableCheck, drawn_by
+from owner_agent.release.history import known_entries
 from owner_agent.release.ledger import Draw, Form
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.outbox import Outgoing
+from owner_agent.release.prepared import PreparedRelease, TableCheck, secrets_for
 from owner_agent.site.mask_section import AUTO, TellSection
 from owner_agent.site.site import Site
 from owner_agent.state.environment import Environment
@@ -420,7 +420,7 @@ def check_masking(site: Site) -> TableCheck:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class PreparedMask(Leaving):
+class PreparedMask(PreparedRelease):
     """A table masked: `chosen` is the table and how it is masked, `copies` are the masked ones."""
 
     kind = MASKED
@@ -435,13 +435,13 @@ class PreparedMask(Leaving):
         cls,
         site: Site,
         watch: StagedProgress,
-        options: PublishOptions | None = None,
-        environment: Environment | None = None,
+        options: PublishOptions = PublishOptions(),  # noqa: B008 - frozen
+        environment: Environment = Environment(),  # noqa: B008 - frozen
         /,
     ) -> Self:
         """Mask a site's table, in the one way that the site file says."""
         entries = known_entries(site.state)
-        secrets = drawn_by(site, entries, options, environment)
+        secrets = secrets_for(site, entries, options, environment)
         chosen = choose(site, secrets, watch)
         return cls(
             identity=chosen.identity,

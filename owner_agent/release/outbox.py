@@ -59,7 +59,7 @@ _UNFINISHED = ".unfinished-"
 
 
 @dataclass(frozen=True)
-class PreparedRelease:
+class StoredRelease:
     """A complete release in the outbox."""
 
     folder: Path
@@ -125,7 +125,7 @@ class Outgoing:
         return KINDS[self.kind].read(self.message)
 
 
-def prepare(outbox: Path, records: Outgoing, per_part: int) -> PreparedRelease:
+def prepare(outbox: Path, records: Outgoing, per_part: int) -> StoredRelease:
     """Write a release to the outbox, or find it there.
 
     The name is derived from the content, so the same content is always the same folder.
@@ -154,7 +154,7 @@ def prepare(outbox: Path, records: Outgoing, per_part: int) -> PreparedRelease:
         raise
 
 
-def _prepared(outbox: Path, temporary: Path, records: Outgoing, per_part: int) -> PreparedRelease:
+def _prepared(outbox: Path, temporary: Path, records: Outgoing, per_part: int) -> StoredRelease:
     """Write a release to a folder, and give it its name, unless that folder is there."""
     content = records.content
     parts = []
@@ -174,10 +174,10 @@ def _prepared(outbox: Path, temporary: Path, records: Outgoing, per_part: int) -
         sync_directory(temporary)
         temporary.rename(folder)
         sync_directory(outbox)
-    return PreparedRelease(folder, manifest)
+    return StoredRelease(folder, manifest)
 
 
-def reopen(outbox: Path, name: str) -> PreparedRelease | None:
+def reopen(outbox: Path, name: str) -> StoredRelease | None:
     """Return a release that was prepared before, or None if it is not there.
 
     Raises:
@@ -192,7 +192,7 @@ def reopen(outbox: Path, name: str) -> PreparedRelease | None:
         content = manifest.release_kind.read(manifest.content)
         digest = release_digest(content.digest, manifest.parts)
         if (manifest.name, manifest.digest) == (name, digest):
-            return PreparedRelease(folder, manifest)
+            return StoredRelease(folder, manifest)
     except (OSError, ValueError, PramanaError):
         pass  # All of these mean the one thing that is said below.
     raise _corrupt(path, folder)
@@ -256,7 +256,7 @@ def _bodies(records: Outgoing, content: Any, per_part: int) -> Iterator[tuple[Pa
         yield entry, body
 
 
-def _found(folder: Path, manifest: ReleaseCreate) -> PreparedRelease:
+def _found(folder: Path, manifest: ReleaseCreate) -> StoredRelease:
     """Return what was prepared before: the same release, and it stays as it was written.
 
     A session with peers prepares the same bytes, and names neither draws nor linkage. Raises

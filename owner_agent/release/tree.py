@@ -20,11 +20,12 @@ import numpy.typing as npt
 from pydantic import ValidationError
 
 from owner_agent.randomize.noise import keyed_digest
-from owner_agent.release.composition import known_entries, left_draws, losses
-from owner_agent.release.leaving import Leaving, TableCheck, drawn_by
+from owner_agent.release.composition import left_draws, losses
+from owner_agent.release.history import known_entries
 from owner_agent.release.ledger import Draw, Form
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.outbox import Outgoing
+from owner_agent.release.prepared import PreparedRelease, TableCheck, secrets_for
 from owner_agent.site.site import Site
 from owner_agent.site.tree_section import (
     AttributeSection,
@@ -34,7 +35,8 @@ from owner_agent.site.tree_section import (
 )
 from owner_agent.state.environment import Environment
 from owner_agent.state.keys import KeyStore
-from owner_agent.state.private_files import private_directory, state_directory, write_new
+from owner_agent.state.ledger_file import state_directory
+from owner_agent.state.private_files import private_directory, write_new
 from owner_agent.table.mixed import (
     ReadColumn,
     content_of,
@@ -422,7 +424,7 @@ _CRUMB = 1e-9
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class PreparedTree(Leaving):
+class PreparedTree(PreparedRelease):
     """A tree as it would leave: `made` is the tree, and how it came about."""
 
     kind = SHARED_TREE
@@ -436,8 +438,8 @@ class PreparedTree(Leaving):
         cls,
         site: Site,
         watch: StagedProgress,
-        options: PublishOptions | None = None,
-        environment: Environment | None = None,
+        options: PublishOptions = PublishOptions(),  # noqa: B008 - frozen
+        environment: Environment = Environment(),  # noqa: B008 - frozen
         /,
     ) -> Self:
         """Learn the tree that a site would share.
@@ -450,8 +452,8 @@ class PreparedTree(Leaving):
         store = KeyStore(site.state)
         # A private tree that is shown is the one that leaves: it is drawn by the site's own key.
         keyless = site.share_model.private is None and not store.path("draw").exists()
-        if keyless and options is not None and options.preview:
-            draw_key = drawn_by(site, entries, options, environment).draw
+        if keyless and options.preview:
+            draw_key = secrets_for(site, entries, options, environment).draw
         else:
             draw_key = store.load_draw()
         chosen = choose(site, draw_key)

@@ -21,10 +21,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from owner_agent.release.composition import Unbounded, left_draws, spent
+from owner_agent.release.history import asked_briefly
 from owner_agent.release.ledger import Entry, Form
-from owner_agent.release.left import asked_briefly
-from owner_agent.release.memory import NewEpoch
-from owner_agent.release.randomized import told_draws
+from owner_agent.release.new_epoch import NewEpoch
+from owner_agent.release.publish import draws_for_miner
 from owner_agent.report.losses import finite, known_draws, number
 from owner_agent.report.thresholds import ALARMING
 from owner_agent.site.planning import PlannedSite
@@ -146,7 +146,7 @@ def outlook_of(
     draws = known_draws(site, plan)
     question = PrivacyQuestion(
         plan=PlanMessage.from_plan(plan.plan),
-        draws=None if draws is None else told_draws(plan.plan, draws).draws,
+        draws=None if draws is None else draws_for_miner(plan.plan, draws).draws,
         linkage=None
         if draws is None
         else KeyStore(site.state).linkage_fingerprint(site.miner.study),

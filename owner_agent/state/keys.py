@@ -2,10 +2,6 @@
 
 `draw` decides every random draw and never leaves the site. `linkage` is shared by all owners of a
 study and by nobody else; it turns record ids into pseudonyms that match between owners.
-
-Also here:
-
-* The keys of requests that may have to be sent again, kept for as long as the answer is missing.
 """
 
 from __future__ import annotations
@@ -16,21 +12,12 @@ import hashlib
 import hmac
 import re
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NoReturn, Self
 
-from owner_agent.state.private_files import (
-    know_draw_key,
-    knows_draw_key,
-    private_directory,
-    read_secret,
-    refuse_if_open_to_others,
-    state_directory,
-    sync_directory,
-    write_new,
-)
+from owner_agent.state.ledger_file import know_draw_key, knows_draw_key, state_directory
+from owner_agent.state.private_files import private_directory, refuse_if_open_to_others, write_new
 from pramana_core.errors import KeyFileError
 
 KeyName = Literal["draw", "linkage"]
@@ -270,50 +257,3 @@ def _how_to_get(missing: list[KeyName]) -> str:
         " or, as the first of them, `owner-agent keys create --linkage`.",
     }
     return " ".join(remedies[name] for name in missing)
-
-
-# The keys of requests that may have to be sent again, kept for as long as the answer is missing.
-#
-# Whoever has such a key and what was sent is given the answer, so it is random and in a private
-# file. It is on disk before the request is sent: an agent that is killed meanwhile asks with the
-# same one.
-
-_BYTES = 32
-
-
-@dataclass(frozen=True)
-class RetryKey:
-    """The key of one request in a state directory; `request` is what tells it from others.
-
-    The file's name is a digest of `request`, which may be a secret.
-    """
-
-    state: Path
-    request: str
-
-    @property
-    def path(self) -> Path:
-        """The file that the key is kept in."""
-        digest = hashlib.sha256(b"pramana/retry/1\x00" + self.request.encode()).hexdigest()
-        return self.state / "retries" / f"{digest[:32]}.key"
-
-    def kept(self, random_bytes: Callable[[int], bytes]) -> str:
-        """Return the key, made and on disk if there is none yet.
-
-        Args:
-            random_bytes: draws so many.
-
-        Raises:
-            KeyFileError: others may read it.
-            StorageFull: there is no room for it.
-        """
-        state_directory(self.state)
-        private_directory(self.path.parent)
-        with suppress(FileExistsError):
-            write_new(self.path, random_bytes(_BYTES).hex().encode())
-        return read_secret(self.path)
-
-    def forget(self) -> None:
-        """Remove the key: the answer is on disk."""
-        self.path.unlink(missing_ok=True)
-        sync_directory(self.path.parent)

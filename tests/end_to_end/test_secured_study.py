@@ -33,7 +33,7 @@ def kill(*_words, **_more):
     os.kill(os.getpid(), signal.SIGKILL)
 """
 BY_ITS_ANSWER = """
-from owner_agent.state.private_files import TokenStore
+from owner_agent.state.tokens import TokenStore
 TokenStore.save = kill
 build(Environment())()
 """

@@ -25,7 +25,7 @@ from owner_agent.peer.protocol.messages import (
 from owner_agent.randomize.reports import Randomized, apart_from_coin
 from owner_agent.release.ledger import PEER, Entry
 from owner_agent.release.options import PART_RECORDS
-from owner_agent.release.outbox import OUTBOX, Outgoing, PreparedRelease, prepare
+from owner_agent.release.outbox import OUTBOX, Outgoing, StoredRelease, prepare
 from pramana_core.errors import PartInvalid, PeerDeviated, PramanaError
 from pramana_core.marginals.counts import (
     Codes,
@@ -36,7 +36,7 @@ from pramana_core.wire.parts import Pseudonyms, RecordSchema, decode_part, joine
 from pramana_core.wire.releases import release_digest
 
 
-def packed(holding: LocalRecords, made: Randomized) -> tuple[Package, PreparedRelease]:
+def packed(holding: LocalRecords, made: Randomized) -> tuple[Package, StoredRelease]:
     """Return reports beside pseudonyms: what is announced, and the bytes in the outbox."""
     prepared = prepare(holding.site.state / OUTBOX, Outgoing.of(made), PART_RECORDS)
     parts = prepared.manifest.parts

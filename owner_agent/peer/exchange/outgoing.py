@@ -23,18 +23,17 @@ from typing import Any
 from owner_agent.peer.exchange.catalogue import LocalRecords
 from owner_agent.peer.exchange.incoming import packed, session_entry
 from owner_agent.peer.protocol.messages import Announcement, BlockCost, Package, Proposal
-from owner_agent.randomize.reports import Randomized, SortedReports
-from owner_agent.release.composition import (
-    joined,
-    known_entries,
-    planned_draws,
-    population_of,
-    refuse_conflicts,
-    sketch_of,
+from owner_agent.randomize.reports import Randomized, SortedReports, randomize
+from owner_agent.release.composition import joined, planned_draws, refuse_conflicts
+from owner_agent.release.corrections import (
+    CorrectedRelease,
+    ReleaseHistory,
+    overlay_reported,
 )
-from owner_agent.release.corrections import CorrectedRelease, OwnRecords, ReleaseHistory, settle
+from owner_agent.release.history import known_entries
 from owner_agent.release.ledger import Draw, Entry, Ledger
-from owner_agent.release.outbox import PreparedRelease, discard
+from owner_agent.release.outbox import StoredRelease, discard
+from owner_agent.release.populations import population_of, sketch_of
 from owner_agent.report.whole_study import grown, number_of
 from owner_agent.site.corrections import CorrectionChoice
 from owner_agent.site.protection import require_protected
@@ -87,7 +86,7 @@ class Outgoing:
 
     package: Package
     entry: Entry
-    bodies: PreparedRelease
+    bodies: StoredRelease
     settled: CorrectedRelease
 
     def part(self, number: int) -> bytes:
@@ -124,7 +123,6 @@ def draws_of(
         {name: holding.plan.columns[name] for block in share.sent for name in block.names},
         settled.identities,
         lambda identity: population_of(holding.keys, identity, entries),
-        settled.epochs,
     )
     return joined(draws, holding.one_secret)
 
@@ -157,14 +155,13 @@ def outgoing(
         require_protected(block, holding.plan.sensitive)
     state = holding.site.state
     ledger, entries = Ledger(state), known_entries(state)
-    past = ReleaseHistory.of(state, entries, holding.secrets, proposal.study)
-    settled = settle(
-        Plan(share.drawn),
-        OwnRecords(holding.secrets, proposal.study, holding.keys, holding.columns),
-        past,
-        consent.corrections or holding.site.file.corrections,
-        lambda made: share.of(made).digest,
+    past = ReleaseHistory.of(state, entries, proposal.study)
+    plan = Plan(share.drawn)
+    made = randomize(
+        plan, holding.secrets, proposal.study, holding.keys, holding.columns, past.beginning
     )
+    settled = overlay_reported(made, past.identities(plan, holding.secrets), past)
+    settled.require_chosen(consent.corrections or holding.site.file.corrections)
     draws = draws_of(holding, share, settled, entries)
     if not consent.added_loss:
         refuse_conflicts(draws, entries)

@@ -38,11 +38,11 @@ from cryptography.x509.oid import NameOID
 
 from owner_agent.peer.protocol.messages import PeerMessage, Signed, Stated, read
 from owner_agent.site.site import Site
+from owner_agent.state.ledger_file import state_directory
 from owner_agent.state.private_files import (
     FILE_MODE,
     private_directory,
     refuse_if_open_to_others,
-    state_directory,
     write_new,
 )
 from pramana_core.errors import (

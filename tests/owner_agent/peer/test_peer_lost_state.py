@@ -12,13 +12,12 @@ from owner_agent.peer.protocol.identity import state as signed
 from owner_agent.peer.protocol.messages import Offer, Statements
 from owner_agent.peer.protocol.steps import ANNOUNCEMENTS, OFFERS, PROPOSE
 from owner_agent.release.ledger import Ledger
-from owner_agent.release.memory import begin_new_epoch
+from owner_agent.release.new_epoch import begin_new_epoch
 from owner_agent.release.options import PublishOptions
-from owner_agent.release.publish import publish
-from owner_agent.release.randomized import PreparedRecords
+from owner_agent.release.publish import PreparedRecords, publish
 from owner_agent.site.site import load_site
 from owner_agent.state.environment import Environment
-from owner_agent.state.private_files import TokenStore
+from owner_agent.state.tokens import TokenStore
 from pramana_core.errors import HistoryLost, StoreCorrupt
 
 TABLE = {"kind": "contingency-table", "variables": ["A", "C", "D"]}

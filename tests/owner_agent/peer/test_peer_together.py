@@ -33,7 +33,7 @@ from owner_agent.release.ledger import Ledger
 from owner_agent.site.planning import planned
 from owner_agent.site.site import load_site
 from owner_agent.state.environment import Environment, WaitingTimes
-from owner_agent.state.private_files import publishing_alone
+from owner_agent.state.lock import publishing_alone
 from pramana_core.errors import (
     Conflict,
     NotFound,

@@ -288,7 +288,7 @@ def test_only_a_correction_of_what_is_reported_draws_anew(keys, table):
 @pytest.mark.slow
 def test_a_fresh_epoch_draws_anew_within_the_same_choice(keys, table):
     _, first = reported(NORTH, NORTHERN, keys, table)
-    _, second = reported(NORTH, NORTHERN, keys, table, epochs={NORTHERN.name: 1})
+    _, second = reported(NORTH, NORTHERN, keys, table, epoch=1)
     assert held(NORTHERN, first).tolist() == held(NORTHERN, second).tolist()
     assert first["work"].tolist() != second["work"].tolist()
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from owner_agent.release.composition import SKETCH_RECORDS, population_of, same_records, sketch_of
 from owner_agent.release.ledger import Draw, Form
+from owner_agent.release.populations import SKETCH_RECORDS, population_of, same_records, sketch_of
 from pramana_core.wire.base import KEY_BYTES
 
 

@@ -12,7 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from owner_agent.release.randomized import TableRecords
+from owner_agent.release.publish import draw_table
 from owner_agent.site.planning import planned
 from owner_agent.site.site import load_site
 from owner_agent.state.keys import KeyStore
@@ -92,7 +92,7 @@ def test_the_reports_are_those_that_the_owners_agent_publishes(tmp_path, ids):
     site = load_site(tmp_path / "site.toml")
     plan = planned(site)
     secrets = KeyStore(tmp_path / "state").load()
-    made = TableRecords(site, "asia", plan, secrets, lambda *_: None, 100).drawn(plan.plan, {})
+    made = draw_table(site, "asia", plan, secrets, 0, lambda *_: None, 100).reports
     reports = randomize(table, plan.plan, keys, record_id="id", study="asia")
     assert plan.plan == PLAN
     assert reports.digest == made.digest

@@ -1,7 +1,7 @@
-"""What is about to leave: a release of one of three kinds, made for a site and sent to nobody yet.
+"""A release as it is made for a site and shown, before anything of it is sent.
 
-A kind is one entry here: how its release is made, what it holds, what its columns lose, and what
-the miner is asked before it goes on its way. `publish` sends them all by the same steps.
+A kind is one class: how its release is made, what it holds, what its columns lose, and what the
+miner is asked before it goes on its way. `publish` sends them all by the same steps.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ClassVar, Self
 
-from owner_agent.release.composition import refuse_conflicts, sketch_of
+from owner_agent.release.composition import refuse_conflicts
 from owner_agent.release.delivery import Delivery
 from owner_agent.release.ledger import Draw, Entry
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.outbox import Outgoing
+from owner_agent.release.populations import sketch_of
 from owner_agent.site.site import Site
 from owner_agent.state.environment import Environment
 from owner_agent.state.keys import KeyStore, Secrets
@@ -27,11 +28,8 @@ from pramana_core.wire.release_kinds import ReleaseKindName
 from pramana_core.wire.releases import ReleaseCreate
 
 
-def drawn_by(
-    site: Site,
-    entries: Sequence[Entry],
-    how: PublishOptions | None,
-    environment: Environment | None,
+def secrets_for(
+    site: Site, entries: Sequence[Entry], options: PublishOptions, environment: Environment
 ) -> Secrets:
     """Return a site's secrets; for a preview at a site that never published, passing ones do.
 
@@ -39,8 +37,8 @@ def drawn_by(
         KeyFileError: a secret is absent where it is needed, or unsafe.
     """
     store = KeyStore(site.state)
-    if how is not None and how.preview and not entries:
-        return store.load_or_passing((environment or Environment()).random_bytes)
+    if options.preview and not entries:
+        return store.load_or_passing(environment.random_bytes)
     return store.load()
 
 
@@ -80,7 +78,7 @@ class TableCheck:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class Leaving(ABC):
+class PreparedRelease(ABC):
     """A release as it would leave, and what the ledger says of its columns.
 
     Attributes:
@@ -92,7 +90,7 @@ class Leaving(ABC):
         method: how columns are masked, or what a tree is bound to.
         dropped: how many records with empty cells were left out.
         leaves: how many paths a tree has.
-        beginning: the epoch from which on everything is drawn.
+        beginning: the epoch in which everything is drawn.
         stale: how many records of a block, at most, keep a report of a value that was corrected
             since.
     """
@@ -120,8 +118,8 @@ class Leaving(ABC):
         cls,
         site: Site,
         watch: StagedProgress,
-        options: PublishOptions,
-        environment: Environment,
+        options: PublishOptions = PublishOptions(),  # noqa: B008 - frozen
+        environment: Environment = Environment(),  # noqa: B008 - frozen
         /,
     ) -> Self:
         """Make what a site would release, for the owner's own eyes.
@@ -140,6 +138,9 @@ class Leaving(ABC):
         """Check that it may leave after what has left. Raises PlanConflict."""
         if not options.accept_added_loss:
             refuse_conflicts(self.draws, self.entries)
+
+    def require_same_people(self, options: PublishOptions) -> None:  # noqa: B027 - most have none
+        """Check that no people are taken for others. Raises RecordsExchanged."""
 
     def before_announcing(self, delivery: Delivery) -> None:
         """Check that it leaves true what the study's plan states; write down what must be known.
