@@ -193,7 +193,6 @@ TRACES = (
     "reported",
     "private-trees",
     "sessions",
-    "peer-requests",
     "disclosures.json",
     "peers-met.json",
     "noisy-tables",
