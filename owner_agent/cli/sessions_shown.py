@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from owner_agent.peer.exact import Disclosure, all_groupings, distinct, of_column, told_columns
+from owner_agent.peer.exact import Disclosure
 from owner_agent.peer.exchange.outgoing import session_json, session_lines
 from owner_agent.release.ledger import PEER
 from pramana_core.csv_text import unmarked
@@ -215,25 +215,13 @@ def shared_json(kept: Sequence[SessionResult]) -> list[dict[str, Any]]:
 def told_json(
     disclosures: Sequence[Disclosure], lost: PramanaError | None = None
 ) -> dict[str, Any]:
-    """Return the tables that were told exactly, for scripts; `part_of_another` adds nothing.
+    """Return the tables that were told exactly, for scripts.
 
     Where the memory of them is `lost`, the list is null and the reason stands beside it.
     """
     if lost is not None:
         return {"told_exactly": None, "told_exactly_error": _reason(lost)}
-    counted = {id(one) for one in disclosures for one in distinct(of_column(disclosures, one))}
-    listed = [
-        {
-            "study": one.study,
-            "column": one.column,
-            "variable": one.variable,
-            "against": one.names,
-            "session": one.session,
-            "told": one.told.isoformat(),
-            "part_of_another": id(one) not in counted,
-        }
-        for one in disclosures
-    ]
+    listed = [one.model_dump(mode="json", exclude={"own", "groups"}) for one in disclosures]
     return {"told_exactly": listed}
 
 
@@ -248,24 +236,19 @@ def show_lost(console: Console, lost: PramanaError) -> None:
 
 
 def show_told(console: Console, disclosures: Sequence[Disclosure], groupings: int | None) -> None:
-    """Print by how many groupings each column was disclosed exactly; `groupings` are allowed."""
+    """Print the tables that were disclosed exactly; `groupings` are allowed in a study."""
     if not disclosures:
         return
-    table = Table(title="Columns told exactly to peers, by groupings of records", box=SIMPLE_HEAD)
-    table.add_column("study", overflow="fold")
-    table.add_column("column", overflow="fold")
-    table.add_column("groupings", justify="right")
-    table.add_column("against the peers'", overflow="fold")
-    for one in told_columns(disclosures):
-        table.add_row(escape(one.study), escape(one.column), str(one.groupings), escape(one.words))
+    table = Table(title="Tables told exactly to peers", box=SIMPLE_HEAD)
+    for heading in ("study", "columns", "against the peers'"):
+        table.add_column(heading, overflow="fold")
+    for one in disclosures:
+        against = ", ".join(one.against) or "no column"
+        table.add_row(escape(one.study), escape(", ".join(one.columns)), escape(against))
     console.print(table)
-    for study in dict.fromkeys(one.study for one in disclosures):
-        every = len(all_groupings(disclosures, study))
-        line = f"All columns together in study {study}: {every} grouping{'s' * (every > 1)}."
-        console.print(line, markup=False)
-    allowed = "" if groupings is None else f" The site file allows {groupings}."
+    allowed = "" if groupings is None else f" The site file allows {groupings} in a study."
     console.print(
-        "Two groupings that differ in few records tell of those records by subtraction; epsilon"
+        "Two tables that differ in few records tell of those records by subtraction; epsilon"
         f" does not cover it.{allowed}",
         style="dim",
     )
