@@ -40,7 +40,7 @@ from owner_agent.peer.session import all_kept, error_of, staged_in
 from owner_agent.site.planning import planned
 from owner_agent.site.site import KnownPeer, Site, load_site
 from owner_agent.state.environment import Environment
-from pramana_core.errors import PeerDeviated, PeerUnreachable
+from pramana_core.errors import ConfigError, PeerDeviated, PeerUnreachable
 from pramana_core.wire.services import PROBLEM_MEDIA_TYPE, read_problem
 
 _PAUSE = 0.3
@@ -216,6 +216,12 @@ def opened(
         KeyFileError: there is no identity, or it is unsafe.
     """
     site = load_site(path)
+    if site.file.study_plan is not None:
+        raise ConfigError(
+            "Sessions of peers follow no study plan: no sum of theirs counts its coin.",
+            where="study_plan",
+            remedy="Learn by the miner of the study, or use a site file without [study_plan].",
+        )
     planned(site)
     _finish_written(site)
     identity, known = load_identity(site), pinned(site)

@@ -204,6 +204,16 @@ def test_a_session_file_that_names_nobody_means_all_known_peers(world, parameter
     assert caller.ask(PROPOSE, SESSION, world.proposal(parameters_task)).owner == "south"
 
 
+def test_an_owner_that_follows_a_study_plan_has_no_sessions(closed_world):
+    """The sums of a session would not count its coin."""
+    path = closed_world.folder("south") / "site.toml"
+    section = '[study_plan]\nfile = "plan.json"\n'
+    path.write_text(path.read_text().replace("[peer]", f"{section}[peer]", 1))
+    with pytest.raises(ConfigError) as raised:
+        closed_world.open()
+    assert raised.value.where == "study_plan"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("change", ["channel", "known", "certificate", "broken"])
 def test_a_site_file_that_was_changed_is_not_decided_by(world, parameters_task, change):
