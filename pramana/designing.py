@@ -382,7 +382,7 @@ def _designed(needs: Requirements, wanted: Goal, records: object, family: object
         comparison = compare(problem, bar.stage)
     named = family if isinstance(family, str) else shown(family)
     chosen = comparison.best if named == AUTO else _named(comparison, named)
-    return Design(ComparedDesigns(comparison.problem, comparison, chosen, None, {}, None, ""))
+    return Design(ComparedDesigns(comparison.problem, comparison, chosen))
 
 
 def _gamma(gamma: object, epsilon: object, breach: object) -> float:

@@ -466,8 +466,7 @@ def _excess(
                 f" {limit:.4g}, of which {max(limit - now.epsilon, 0.0):.4g} is left.",
                 where=where,
                 remedy="Randomize more strongly, or publish fewer columns: `owner-agent design"
-                " --left-in-study` designs for what is left. A private tree needs a smaller"
-                " epsilon.",
+                " --epsilon` designs for what is left. A private tree needs a smaller epsilon.",
             )
     return None
 

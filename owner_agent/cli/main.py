@@ -42,7 +42,7 @@ EXAMPLES = {
     "plan": "plan --records 20000 --report approval.html",
     "publish": "publish --yes",
     "discretize": "discretize --column income --minimum-count 50 --granularity 5",
-    "design": "design --gamma 19 --learn pairs --target 0.05 --write plan.toml",
+    "design": "design --gamma 19 --learn pairs --write plan.toml",
     "ledger": "ledger --json",
     "mask": "mask --publish",
     "share-model": "share-model --report tree.html",
@@ -57,7 +57,6 @@ EXAMPLES = {
     "keys export": "keys export linkage linkage.key",
     "keys show": "keys show",
     "keys identity": "keys identity --certificate north.pem",
-    "study-plan fetch": "study-plan fetch study-plan.json",
     "study-plan show": "study-plan show --miner",
 }
 """What `--help` shows of each command; that of the program shows the first."""

@@ -267,7 +267,7 @@ def ledger(site: SiteOption = SITE, json: JsonOption = False) -> None:
         show_told,
         told_json,
     )
-    from owner_agent.peer.exact import recalled
+    from owner_agent.peer.exact import disclosures as all_disclosures
     from owner_agent.peer.session import all_kept
     from owner_agent.release.ledger import Ledger
     from owner_agent.report.whole_study import ledger_json
@@ -278,7 +278,7 @@ def ledger(site: SiteOption = SITE, json: JsonOption = False) -> None:
     # Whoever lost that file wants to know all the same what left.
     lost: StoreCorrupt | None = None
     try:
-        disclosures = recalled(opened.state)
+        disclosures = all_disclosures(opened.state)
     except StoreCorrupt as error:
         disclosures, lost = [], error
     if json:

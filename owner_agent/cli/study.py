@@ -2,8 +2,7 @@
 
 `join` goes from an invitation to a site that follows the study's plan; `serve` has the owner's
 pages.
-
-Below: `owner-agent study-plan`: the plan of the whole study, from the miner or from a file.
+`study-plan` reads the plan of the whole study, from the miner or from a file.
 """
 
 from __future__ import annotations
@@ -48,36 +47,12 @@ def serve(
     serve_agent(site, environment_of(context), listen, add_pages)
 
 
-# `owner-agent study-plan`: the plan of the whole study, from the miner or from a file.
-
-app = typer.Typer(help="Fetch the plan of the whole study, and read what it says of this owner.")
-
-FILE = Path("study-plan.json")
+app = typer.Typer(help="Read what the plan of the whole study says of this owner.")
 
 
-@app.command()
-def fetch(
-    context: typer.Context,
-    file: Annotated[Path, typer.Argument(help="The new file.")] = FILE,
-    site: SiteOption = SITE,
-    json: JsonOption = False,
-) -> None:
-    """Write the plan that the miner holds the owners to into a file, and say what it says."""
-    from owner_agent.release.agreement import agreed_plan
-    from owner_agent.site.adopting import AdoptedPlan, write_study_plan
-    from owner_agent.site.site import load_site
-
-    opened = load_site(site)
-    adopted = AdoptedPlan(agreed_plan(opened, environment_of(context)), opened.owner)
-    write_study_plan(adopted.plan, file)
-    _show(adopted, json=json)
-    if not json:
-        console().print(
-            f"Wrote {file}. If you approve it, name it in the site file:\n\n"
-            f'[study_plan]\nfile = "{file}"\ndigest = "{adopted.plan.digest}"',
-            markup=False,
-            soft_wrap=True,
-        )
+@app.callback()
+def _study_plan() -> None:
+    """Read what the plan of the whole study says of this owner."""
 
 
 @app.command()

@@ -159,7 +159,7 @@ class PeerSection(_Section):
     """Learning without a miner: who may take part, in which study, and what may leave.
 
     `smallest_count` is the fewest records that a cell of a shared family's table may have.
-    `groupings` is by how many groupings of records its columns may be told exactly in all.
+    `groupings` is how many tables of its columns may be told exactly in a study.
     `longest_seconds` is how long a session may last at most, whoever begins it.
     """
 

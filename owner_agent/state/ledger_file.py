@@ -49,7 +49,6 @@ TRACES = (
     "reported",
     "private-trees",
     "sessions",
-    "peer-requests",
     "disclosures.json",
     "peers-met.json",
     "noisy-tables",

@@ -26,7 +26,6 @@ WRONG = {
     "owner-agent publish": ("--yes", *SITE),
     "owner-agent learn": ("--peers", "absent.toml", *SITE),
     "owner-agent predict": ("absent.json", "absent.csv"),
-    "owner-agent study-plan fetch": ("plan.json", *SITE),
     "miner-service study show": ("nursery", *STORE),
     "miner-service study plan show": ("nursery", *STORE),
     "pramana demo": ("--seed", "first"),

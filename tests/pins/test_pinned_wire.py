@@ -24,10 +24,8 @@ from miner_service.settings import Settings
 from miner_service.store.tokens import rotate_admin_token
 from owner_agent.peer.protocol import messages as peer_messages
 from owner_agent.peer.protocol.identity import (
-    Call,
     PeerIdentity,
     PublicIdentity,
-    signed_headers,
     state,
 )
 from owner_agent.peer.protocol.messages import TaskMessage
@@ -561,8 +559,6 @@ def test_what_peers_say_and_sign(pin):
     for number, message in enumerate([proposal(TASKS["tree"]), *said.values(), later]):
         signed = state(identity, SESSION, message)
         pin(f"peer message {number}", signed.model_dump())
-    call = Call("south", "POST", "/v1/sessions", b"body")
-    pin("peer headers", signed_headers(identity, call, NOW, bytes(range(16))))
     statements = [state(identity, SESSION, m) for m in peers_say().values()]
     pin("peer digest", peer_messages.digest_of(statements))
 

@@ -37,7 +37,6 @@ from owner_agent.release.populations import population_of, sketch_of
 from owner_agent.report.whole_study import grown, number_of
 from owner_agent.site.corrections import CorrectionChoice
 from owner_agent.site.protection import require_protected
-from pramana_core.channels import Coordinated
 from pramana_core.errors import PeerDeviated
 from pramana_core.plan import Block, Plan
 from pramana_core.privacy import (
@@ -48,8 +47,6 @@ from pramana_core.privacy import (
     StudyDisclosure,
     told_by,
 )
-from pramana_core.privacy.amplification import CoinDisclosure
-from pramana_core.study_plan import StudyPlan
 from pramana_core.wire.privacy import AmplificationMessage, ExtremesMessage
 
 
@@ -98,17 +95,14 @@ def share_of(plan: Plan, names: Sequence[str]) -> Share | None:
     """Return what a peer entitled to some variables gets to see; None if that is nothing.
 
     Where the channel of a joint block can be restricted to the variables asked, the margin of the
-    block's joint draw is sent; otherwise the whole block, for nobody could invert less of it. So
-    with a part of a study plan.
+    block's joint draw is sent; otherwise the whole block, for nobody could invert less of it.
     """
     drawn, sent = [], []
     for block in plan.blocks:
         inside = [variable for variable in block.variables if variable.name in names]
         if not inside:
             continue
-        # Parts of a study plan are joined by their coin, which the margin of one does not have.
-        whole = isinstance(block.channel, Coordinated)
-        channel = None if whole else block.restrict([variable.name for variable in inside])
+        channel = block.restrict([variable.name for variable in inside])
         drawn.append(block)
         sent.append(block if channel is None else Block(tuple(inside), channel))
     return Share(tuple(drawn), tuple(sent)) if drawn else None
@@ -243,14 +237,8 @@ def _covers(cost: BlockCost, block: Block) -> bool:
     )
 
 
-def session_told(
-    announcements: Mapping[str, Announcement],
-    study_plan: StudyPlan | None = None,
-) -> StudyDisclosure:
-    """Add up what all owners state.
-
-    Parts of a study plan, which all follow, add set by set.
-    """
+def session_told(announcements: Mapping[str, Announcement]) -> StudyDisclosure:
+    """Add up what all owners state."""
     disclosures = (
         BlockDisclosure(
             owner,
@@ -258,20 +246,11 @@ def session_told(
             _amplification(cost),
             str(number),
             cost.randomized,
-            _coin(study_plan, owner, cost),
         )
         for owner, announcement in announcements.items()
         for number, cost in enumerate(announcement.costs)
     )
     return told_by(disclosures)
-
-
-def _coin(study_plan: StudyPlan | None, owner: str, cost: BlockCost) -> CoinDisclosure | None:
-    """Return what a part of the study plan tells set by set, if a cost is that of one."""
-    if study_plan is None or not study_plan.reports(owner):
-        return None
-    part = study_plan.block(owner)
-    return CoinDisclosure.of(part.channel) if set(cost.variables) == set(part.names) else None
 
 
 def session_lines(disclosure: StudyDisclosure) -> Iterator[str]:

@@ -112,7 +112,7 @@ def with_miner(closed_world, bench, make_site):
 def published(world, **options):
     """Publish south's table to its miner."""
     site = load_site(world.folder("south") / "site.toml")
-    return publish(PreparedRecords, site, world.environment(), PublishOptions(**options))
+    return publish(PreparedRecords, site, world.environment(site.owner), PublishOptions(**options))
 
 
 def correct(table, people=40):
@@ -132,7 +132,7 @@ def test_a_session_with_a_new_peer_asks_the_miner_first(with_miner):
     published(world)
     copied(world, "south")
     correct(world.folder("south") / "table.csv")
-    site, environment = load_site(world.folder("south") / "site.toml"), world.environment()
+    site, environment = load_site(world.folder("south") / "site.toml"), world.environment("south")
     later = environment.now() + timedelta(days=1)
     begin_new_epoch(site, replace(environment, now=lambda: later), anyway=True)
     made = published(world, accept_added_loss=True)

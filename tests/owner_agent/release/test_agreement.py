@@ -91,9 +91,8 @@ def test_a_miner_without_the_plan_would_hold_nobody_to_it(agreed):
 
 def test_a_site_that_follows_no_plan_is_told_of_the_studys(bench):
     bench.miner.study_plan = PLAN
-    with pytest.raises(StudyPlanNotFollowed, match="the site file names none") as refused:
+    with pytest.raises(StudyPlanNotFollowed, match="the site file names none"):
         published(bench)
-    assert "study-plan fetch" in refused.value.remedy
     assert nothing_left(bench)
 
 
@@ -162,18 +161,9 @@ def test_draws_of_a_new_epoch_are_of_the_same_sets_and_add(agreed):
 # Commands ----------------------------------------------------------------------------------------
 
 
-def test_the_plan_is_fetched_read_and_approved(bench, command, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_the_plan_is_read_and_followed(bench, command):
     bench.miner.study_plan = PLAN
-    fetched = command("study-plan", "fetch")
-    assert fetched.exit_code == 0, fetched.err
-    assert f"The study plan {PLAN.digest}" in " ".join(fetched.out.split())
-    section = f'[study_plan]\nfile = "study-plan.json"\ndigest = "{PLAN.digest}"'
-    assert section in fetched.out
-    # What is printed is what the site file takes.
     follow(bench)
-    text = (bench.folder / "site.toml").read_text()
-    bench.write(text.replace('[study_plan]\nfile = "plan.json"', section))
     shown = command("study-plan", "show", "--json")
     assert json.loads(shown.out)["digest"] == PLAN.digest
     assert json.loads(command("study-plan", "show", "--miner", "--json").out) == json.loads(
