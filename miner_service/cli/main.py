@@ -178,7 +178,7 @@ def cluster_worker_command(
     import logging
 
     from miner_service.alignment.cluster import run_worker
-    from miner_service.jobs.bounds import bound_memory
+    from miner_service.jobs.process import bound_memory
     from pramana_core.kernels.counting import processors
 
     settings = settings_of(data, None, settings_file, said={"cluster": {"scheduler": scheduler}})
@@ -224,7 +224,7 @@ def _serve(settings: Settings, admin_token_file: Path | None, ready_file: Path |
     from miner_service.http.app import create_app
     from miner_service.http.protocol import open_tls
     from miner_service.http.server import bind, exclusive, serve, url_of, write_ready_file
-    from miner_service.jobs.crew import crew_of
+    from miner_service.jobs.supervisor import workers_of
 
     _require_cluster(settings)
     tls = open_tls(settings.web)
@@ -242,7 +242,7 @@ def _serve(settings: Settings, admin_token_file: Path | None, ready_file: Path |
             _say(f"The miner is ready at {url}")
 
         try:
-            serve(create_app(settings, crew=crew_of), sock, settings.web, tls, announce=announce)
+            serve(create_app(settings, crew=workers_of), sock, settings.web, tls, announce=announce)
         finally:
             sock.close()
             if ready_file:
