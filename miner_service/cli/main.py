@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,7 +21,7 @@ from miner_service.cli.operations import (
     write_secret,
 )
 from miner_service.cli.study import study_commands
-from pramana_core.errors import Conflict, NotReady, OptionError
+from pramana_core.errors import Conflict, OptionError
 from pramana_core.terminal import application, console, run, with_examples
 
 if TYPE_CHECKING:
@@ -303,15 +302,12 @@ def monitor_token_command(
 
 
 def first_token(settings: Settings, file: Path | None) -> None:
-    """Issue the admin token at the first start, of database and files that are of one store.
-
-    A place of files that does not answer yet is looked at later: the service is not ready before.
-    """
+    """Issue the admin token at the first start, of database and files that are of one store."""
     from miner_service.store.identity import require_one_store
 
     with opened(settings, upgrade=True) as services:
-        with suppress(NotReady):
-            require_one_store(services.database, services.segments, begin=True)
+        services.segments.prepare()
+        require_one_store(services.database, services.segments, begin=True)
         if _has_token(services):
             _say("The admin token was issued at an earlier start (admin-token --rotate renews it).")
         else:
