@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,7 +21,7 @@ from miner_service.cli.operations import (
     write_secret,
 )
 from miner_service.cli.study import study_commands
-from pramana_core.errors import Conflict, NotReady, OptionError
+from pramana_core.errors import Conflict, OptionError
 from pramana_core.terminal import application, console, run, with_examples
 
 if TYPE_CHECKING:
@@ -178,7 +177,7 @@ def cluster_worker_command(
     import logging
 
     from miner_service.alignment.cluster import run_worker
-    from miner_service.jobs.bounds import bound_memory
+    from miner_service.jobs.process import bound_memory
     from pramana_core.kernels.counting import processors
 
     settings = settings_of(data, None, settings_file, said={"cluster": {"scheduler": scheduler}})
@@ -224,7 +223,7 @@ def _serve(settings: Settings, admin_token_file: Path | None, ready_file: Path |
     from miner_service.http.app import create_app
     from miner_service.http.protocol import open_tls
     from miner_service.http.server import bind, exclusive, serve, url_of, write_ready_file
-    from miner_service.jobs.crew import crew_of
+    from miner_service.jobs.supervisor import workers_of
 
     _require_cluster(settings)
     tls = open_tls(settings.web)
@@ -242,7 +241,7 @@ def _serve(settings: Settings, admin_token_file: Path | None, ready_file: Path |
             _say(f"The miner is ready at {url}")
 
         try:
-            serve(create_app(settings, crew=crew_of), sock, settings.web, tls, announce=announce)
+            serve(create_app(settings, crew=workers_of), sock, settings.web, tls, announce=announce)
         finally:
             sock.close()
             if ready_file:
@@ -303,15 +302,12 @@ def monitor_token_command(
 
 
 def first_token(settings: Settings, file: Path | None) -> None:
-    """Issue the admin token at the first start, of database and files that are of one store.
-
-    A place of files that does not answer yet is looked at later: the service is not ready before.
-    """
+    """Issue the admin token at the first start, of database and files that are of one store."""
     from miner_service.store.identity import require_one_store
 
     with opened(settings, upgrade=True) as services:
-        with suppress(NotReady):
-            require_one_store(services.database, services.segments, begin=True)
+        services.segments.prepare()
+        require_one_store(services.database, services.segments, begin=True)
         if _has_token(services):
             _say("The admin token was issued at an earlier start (admin-token --rotate renews it).")
         else:

@@ -18,7 +18,7 @@ from starlette.types import ASGIApp
 from miner_service.http.access import problems
 from miner_service.http.access.access import require_ruled
 from miner_service.http.access.auditing import AuditMiddleware
-from miner_service.http.access.deps import Probes, StoreGuard, refuse_unknown_query
+from miner_service.http.access.deps import refuse_unknown_query
 from miner_service.http.access.figures import CountingMiddleware, Figures
 from miner_service.http.access.gate import AllEndpoints, Gate, SecurityHeaders
 from miner_service.http.access.problems import ProtocolMiddleware
@@ -51,7 +51,7 @@ _COMMON = (401, 403, 404, 408, 413, 422, 429, 500, 503)
 def create_app(settings: Settings, *, clock: Clock = utc_now, crew: CrewMaker) -> FastAPI:
     """Build the application around its store; `crew` makes those who run its jobs."""
     services = open_services(settings, clock)
-    pools, probes = Pools(), Probes()
+    pools = Pools()
     app = _Miner(
         title="Pramana miner",
         version="1",
@@ -59,7 +59,6 @@ def create_app(settings: Settings, *, clock: Clock = utc_now, crew: CrewMaker) -
         lifespan=_lifespan(services, pools, crew(services)),
         middleware=[
             Middleware(ProtocolMiddleware),
-            Middleware(StoreGuard, services=services, probes=probes),
             Middleware(AuditMiddleware, audit=services.audit),
             Middleware(
                 Gate,
@@ -76,7 +75,7 @@ def create_app(settings: Settings, *, clock: Clock = utc_now, crew: CrewMaker) -
     app.state.services = services
     app.state.figures = _figures(services)
     app.state.followed = FollowedJobs(services)
-    app.state.probes = probes
+    app.state.pools = pools
     problems.install(app)
     return app
 

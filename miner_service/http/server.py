@@ -19,7 +19,6 @@ import uvicorn
 from fastapi import FastAPI
 
 from miner_service.http.protocol import Tls, bounded_protocol
-from miner_service.intake.withdrawing import mismatch_of
 from miner_service.settings import Settings, WebSettings
 from miner_service.store.segments import storing
 from pramana_core.errors import Conflict, OptionError
@@ -105,9 +104,6 @@ def serve(
     """Serve until SIGTERM or SIGINT; `announce` is called once requests are taken.
 
     SIGHUP reads the certificates again.
-
-    Raises:
-        StoreMismatch: the files, which may have been away at the start, are another store's.
     """
     _allow_files(web.connections)
     # Threads that compute give way to the one that answers soon, not only every 5 ms.
@@ -119,8 +115,6 @@ def serve(
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: None)
     _Server(app, configured(app, web, tls), announce).run(sockets=[sock])
-    if (mismatch := mismatch_of(app.state.services)) is not None:
-        raise mismatch
 
 
 def _allow_files(connections: int) -> None:
@@ -153,11 +147,6 @@ class _Server(uvicorn.Server):
         await super().startup(sockets=sockets)
         if self.started:
             self._announce()
-
-    async def on_tick(self, counter: int) -> bool:
-        """Say whether to end: also where the files were found to be another store's."""
-        ending = await super().on_tick(counter)
-        return ending or mismatch_of(self._served.state.services) is not None
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Let those who follow a job go, so that nobody has to be cut off; then end as usual."""

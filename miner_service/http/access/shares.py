@@ -219,14 +219,16 @@ class Pools:
         writing: bodies that arrive, block by block.
         storing: parts that arrived; these wait for the disk.
         sealing: releases, which takes up to minutes.
+        probing: what the service depends on; what stands still keeps these alone.
     """
 
     entering: Pool = field(default_factory=lambda: Pool("entering", 4, _PATIENCE))
     writing: Pool = field(default_factory=lambda: Pool("writing", 4))
     storing: Pool = field(default_factory=lambda: Pool("storing", 16))
     sealing: Pool = field(default_factory=lambda: Pool("sealing", 4))
+    probing: Pool = field(default_factory=lambda: Pool("probing", 8))
 
     def close(self) -> None:
         """Let all threads end when they are done."""
-        for pool in (self.entering, self.writing, self.storing, self.sealing):
+        for pool in (self.entering, self.writing, self.storing, self.sealing, self.probing):
             pool.close()

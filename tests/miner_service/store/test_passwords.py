@@ -10,7 +10,6 @@ from contextlib import ExitStack
 import psutil
 import pytest
 
-from miner_service.jobs.process import settings_from, settings_line
 from miner_service.settings import Settings, StorageSettings
 from miner_service.store.postgres import parse_address, read_password, shown
 from miner_service.store.sqlite import open_database
@@ -88,13 +87,6 @@ def test_a_password_of_any_characters_opens_and_a_wrong_one_does_not(
     own.write_text("*:*:*:miner:" + PASSWORD.replace("\\", "\\\\").replace(":", "\\:") + "\n")
     monkeypatch.setenv("PGPASSFILE", str(own))
     open_database(settings()).close()
-
-
-def test_workers_are_told_the_file_and_not_the_password(address, file, tmp_path):
-    storage = StorageSettings(database=address, database_password_file=file)
-    line = settings_line(Settings(tmp_path, storage=storage))
-    assert_told_nothing(line.decode())
-    assert settings_from(line).storage == storage
 
 
 @pytest.mark.parametrize("text", ["", "\n", None])
