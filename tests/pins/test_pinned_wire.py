@@ -425,7 +425,6 @@ JOBS: dict[str, dict[str, Any]] = {
         "confidence": 0.9,
         "false_discovery": 0.1,
         "against": "population",
-        "consistent": True,
         "items": {"a": ["x"], "b": ["k", "l"]},
     },
     "tree": {"kind": "decision-tree", "target": "a"},
@@ -814,7 +813,6 @@ LEARN: dict[str, dict[str, Any]] = {
         "minimum_support": 0.15,
         "minimum_confidence": 0.6,
         "max_length": 3,
-        "consistent": True,
     },
     "rules-controlled": {
         "kind": "association-rules",

@@ -257,7 +257,7 @@ _FLAGS = {
 """What options are called in commands, where they are not called the same."""
 
 _DEFAULTS = {"minimum_support": 0.05}
-_NO_EFFECT: Mapping[type, set[str]] = {RuleOptions: {"confidence", "against", "consistent"}}
+_NO_EFFECT: Mapping[type, set[str]] = {RuleOptions: {"confidence", "against"}}
 """Options that change nothing of what a simulation measures."""
 
 

@@ -314,7 +314,7 @@ class AssociationRulesSpec(AssociationRulesTask, CountsSpec):
     `decisions` says how itemsets are held frequent: by their estimates (`point`), or so that the
     share of mistakes among them stays at `false_discovery` (`controlled`). `confidence` is that of
     all intervals, `against` what they and the tests are about: these very records, or the
-    population they were drawn from. `consistent` adds supports made consistent with each other.
+    population they were drawn from.
     Rules have a confidence of at least `minimum_confidence`; if `certain`, the lower end of its
     interval has.
     """

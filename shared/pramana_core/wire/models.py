@@ -174,8 +174,7 @@ class ItemsetMessage(Message):
     [0, 1]; `se_records` its standard error against the true records, `se_population` against their
     population; `interval` is of the kind and at the confidence that was asked for, `verdict` what
     it says of the minimum support. `chosen` says whether the itemset is held frequent. `p_value` is
-    that of "this itemset or a subset of it is below the minimum". `consistent` is the support made
-    consistent with all others, if that was asked for.
+    that of "this itemset or a subset of it is below the minimum".
     """
 
     items: list[int]
@@ -186,7 +185,6 @@ class ItemsetMessage(Message):
     verdict: Literal["frequent", "not frequent", "undecided"]
     chosen: bool
     p_value: Estimate
-    consistent: Estimate
 
 
 class RuleMessage(Message):

@@ -44,7 +44,7 @@ def assert_same(model, found, listed, rules):
         labelled(found, [found.items[p] for p in i.items]) for i in listed
     ]
     for told, own in zip(model["itemsets"], listed, strict=True):
-        for name in ("support", "se_records", "se_population", "p_value", "consistent"):
+        for name in ("support", "se_records", "se_population", "p_value"):
             assert told[name] == getattr(own, name), name
         assert tuple(told["interval"]) == own.interval
         assert (told["verdict"], told["chosen"]) == (own.verdict, own.chosen)
@@ -77,13 +77,12 @@ def test_every_option_reaches_the_library(survey):
         "confidence": 0.9,
         "false_discovery": 0.01,
         "against": "population",
-        "consistent": True,
         "minimum_confidence": 0.5,
         "certain": True,
         "items": {"age": ["<30", ">=45"], "ill": ["yes"], "smoker": ["yes", "no"]},
     }
     model = study.learn(**RULES, **spec)
-    options = RuleOptions(0.1, 2, "controlled", 0.9, 0.01, "population", True)
+    options = RuleOptions(0.1, 2, "controlled", 0.9, 0.01, "population")
     items = chosen_items(study.marginals.domain, spec["items"])
     found, listed, rules = by_hand(study, options, items, minimum_confidence=0.5, certain=True)
     assert_same(model, found, listed, rules)
@@ -91,7 +90,6 @@ def test_every_option_reaches_the_library(survey):
     assert model["rules"]
     assert any(not i["chosen"] for i in model["itemsets"]), "undecided ones are listed"
     page = study.owner("GET", f"/v1/models/{model['id']}/page").text
-    assert "<th>consistent</th>" in page
     assert "on average at most 1&nbsp;% of them" in page
     assert "in the population the records" in page
 

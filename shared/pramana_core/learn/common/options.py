@@ -244,7 +244,6 @@ class RuleOptions:
         false_discovery: the rate that `controlled` decisions keep.
         against: the error of intervals and tests: given the true records, or against their
             population.
-        consistent: whether supports are also made consistent (see `mining`).
 
     Raises:
         OptionError: an option outside its range.
@@ -256,7 +255,6 @@ class RuleOptions:
     confidence: InnerShare = 0.95
     false_discovery: InnerShare = 0.05
     against: Against = "records"
-    consistent: bool = False
 
     def __post_init__(self) -> None:
         require_limits(self)

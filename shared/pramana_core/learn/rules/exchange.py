@@ -182,7 +182,6 @@ ITEMSET_ERRORS = (
     "se_population",
     "verdict",
     "p_value",
-    "consistent",
 )
 """Our columns of itemsets, after `support` and `itemsets`."""
 
@@ -200,8 +199,7 @@ def itemsets_frame(
 ) -> pd.DataFrame:
     """Return the itemsets, a row each: `support`, `itemsets` (frozensets), and `ITEMSET_ERRORS`.
 
-    `support_se` and the interval are against what the options say; `consistent` is NaN where it
-    was not asked for.
+    `support_se` and the interval are against what the options say.
 
     Args:
         found: the itemsets.
@@ -259,7 +257,6 @@ def _told(rule: Rule, name: str) -> tuple[float, float, float]:
 
 
 def _columns(level: Level, *, population: bool) -> dict[str, Any]:
-    unasked = np.full(len(level), np.nan)
     low, high = possible(level.low, level.high, level.support)
     return {
         "support": level.support,
@@ -270,7 +267,6 @@ def _columns(level: Level, *, population: bool) -> dict[str, Any]:
         "se_population": level.se_population,
         "verdict": np.array(VERDICTS, dtype=object)[level.verdict],
         "p_value": level.p_value,
-        "consistent": unasked if level.consistent is None else level.consistent,
     }
 
 
@@ -349,7 +345,6 @@ class _Itemset(DocumentPart):
     verdict: Verdict
     chosen: bool
     p_value: _Number
-    consistent: _Number
 
 
 class _Rule(DocumentPart):
@@ -406,29 +401,20 @@ def _or(value: float | None, otherwise: float = math.nan) -> float:
 
 def _levels(itemsets: Sequence[_Itemset]) -> tuple[Level, ...]:
     longest = max((len(itemset.items) for itemset in itemsets), default=0)
-    levels: list[Level] = []
-    for length in range(1, longest + 1):
-        of = [itemset for itemset in itemsets if len(itemset.items) == length]
-        levels.append(_level(of, length, levels))
-    return tuple(levels)
+    return tuple(
+        _level([itemset for itemset in itemsets if len(itemset.items) == length], length)
+        for length in range(1, longest + 1)
+    )
 
 
-def _level(of: Sequence[_Itemset], length: int, before: Sequence[Level]) -> Level:
+def _level(of: Sequence[_Itemset], length: int) -> Level:
     def column(name: str) -> Any:
         return np.array([_or(getattr(one, name)) for one in of], dtype=np.float64)
 
     rows = np.array([one.items for one in of], dtype=np.int64).reshape(-1, length)
-    places = {tuple(row): k for k, row in enumerate(before[-1].itemsets.tolist())} if before else {}
-    # Of an itemset that is not listed itself nothing is asked, so that any place does.
-    subsets = [
-        [places.get((*row[:gone], *row[gone + 1 :]), 0) for gone in range(length)]
-        for row in rows.tolist()
-    ]
     low, high = (np.array([_or(one.interval[k]) for one in of], dtype=np.float64) for k in (0, 1))
-    consistent = any(one.consistent is not None for one in of)
     return Level(
         rows,
-        np.array(subsets, dtype=np.int64).reshape(-1, length),
         column("support"),
         column("se_records"),
         column("se_population"),
@@ -437,7 +423,6 @@ def _level(of: Sequence[_Itemset], length: int, before: Sequence[Level]) -> Leve
         np.array([VERDICTS.index(one.verdict) for one in of], dtype=np.int64),
         column("p_value"),
         np.array([one.chosen for one in of], dtype=np.bool_),
-        column("consistent") if consistent else None,
     )
 
 

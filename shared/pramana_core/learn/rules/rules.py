@@ -193,8 +193,7 @@ Interval = tuple[float, float]
 class Rule:
     """A rule `antecedent -> consequent` between items.
 
-    Estimates are raw: a support may be above that of a subset, and so a confidence above 1. They
-    are so too where the itemsets were made consistent: the errors are those of the raw estimates.
+    Estimates are raw: a support may be above that of a subset, and so a confidence above 1.
     Standard errors and intervals are of the kind and at the confidence of the itemsets' options;
     the intervals of supports and confidences are within [0, 1].
     """
@@ -227,8 +226,6 @@ def derive_rules(
     on_step: Progress | None = None,
 ) -> tuple[Rule, ...]:
     """Return the rules between the parts of the itemsets held frequent.
-
-    Supports and confidences are the raw estimates, also of itemsets that were made consistent.
 
     Args:
         found: the itemsets.

@@ -363,7 +363,7 @@ def found_and_rules(**options):
 
 
 def test_json_names_items_by_their_places():
-    found, rules = found_and_rules(consistent=True)
+    found, rules = found_and_rules()
     document = json.loads(json.dumps(rules_json(found, rules), allow_nan=False))
     assert document["kind"] == "association-rules"
     assert document["records"] == 3000
@@ -374,7 +374,6 @@ def test_json_names_items_by_their_places():
     for written, itemset in zip(document["itemsets"], found.frequent, strict=True):
         assert tuple(written["items"]) == itemset.items
         assert written["support"] == itemset.support
-        assert written["consistent"] == itemset.consistent
         assert tuple(written["interval"]) == itemset.interval
     for written, rule in zip(document["rules"], rules, strict=True):
         assert [found.items[i] for i in written["antecedent"]] == list(rule.antecedent)
@@ -386,7 +385,6 @@ def test_json_names_items_by_their_places():
 
 def test_json_says_null_where_there_is_no_number():
     found, rules = found_and_rules()
-    assert itemsets_json(found)["itemsets"][0]["consistent"] is None
     rule = Rule(**{**vars(rules[0]), "lift": float("inf"), "lift_interval": (0.0, float("nan"))})
     written = rules_json(found, [rule])["rules"][0]
     assert written["lift"] is None
@@ -401,7 +399,6 @@ def test_csv_reads_back():
     ]
     assert [float(row["support"]) for row in rows] == [i.support for i in found.frequent]
     assert [float(row["interval_high"]) for row in rows] == [i.interval[1] for i in found.frequent]
-    assert {row["consistent"] for row in rows} == {""}
     assert itemsets_csv(found, examined=True).count("\n") == 1 + len(found.itemsets)
     read = list(csv.DictReader(io.StringIO(rules_csv(found, rules))))
     assert [float(row["lift_interval_low"]) for row in read] == [r.lift_interval[0] for r in rules]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from itertools import product
+from itertools import combinations, pairwise, product
 
 import numpy as np
 import pytest
@@ -141,8 +141,13 @@ def blind_to_selection(found: FoundItemsets) -> np.ndarray:
     """Examine what the tests of the subsets pass at the rate, and test as if nothing were."""
     values = [level.p_value for level in found.levels]
     examined = [np.ones(len(values[0]), dtype=np.bool_)]
-    for before, level in zip(values, found.levels[1:], strict=False):
-        examined.append((before[level.subsets] <= RATE).all(axis=1))
+    for shorter, level in pairwise(found.levels):
+        place = {row: k for k, row in enumerate(map(tuple, shorter.itemsets.tolist()))}
+        subsets = [
+            [place[part] for part in combinations(row, len(row) - 1)]
+            for row in level.itemsets.tolist()
+        ]
+        examined.append((shorter.p_value[np.array(subsets)] <= RATE).all(axis=1))
     tested = np.concatenate(examined)
     chosen = np.zeros(len(tested), dtype=np.bool_)
     chosen[tested] = benjamini_hochberg(np.concatenate(values)[tested], RATE)

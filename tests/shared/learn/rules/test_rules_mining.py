@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import combinations, product
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from scipy.optimize import nnls
 
 from pramana_core.channels import RESOLUTION, Choice, Identity, Sampled, Symmetric, Transition
 from pramana_core.domain import Domain
@@ -19,7 +17,6 @@ from pramana_core.errors import (
     DomainError,
     EstimationError,
     LimitExceeded,
-    NotConverged,
     OptionError,
     SingularChannel,
     UnknownCategory,
@@ -43,7 +40,7 @@ from pramana_core.learn.rules.itemsets import (
     present_items,
     verdicts,
 )
-from pramana_core.learn.rules.mining import consistent_supports, mine_itemsets
+from pramana_core.learn.rules.mining import mine_itemsets
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.marginals.score_interval import Tilt
 from pramana_core.marginals.support_counts import RuleCounts, SupportCounts
@@ -428,9 +425,8 @@ def test_itemsets_that_cannot_be_estimated_are_undecided(error: Exception):
         exact(OVER, COLUMNS), lambda row: len(row) > 1 and bool(set(row) & set(of_v0)), error
     )
     for decisions in ("point", "controlled"):
-        options = RuleOptions(0.05, decisions=decisions, consistent=True)
+        options = RuleOptions(0.05, decisions=decisions)
         found = mine_itemsets(marginals, all_items(OVER), options)
-        assert found.frequent[0].consistent == found.frequent[0].support
         told = {i.items for i in plain.frequent if len(i.items) == 1 or not set(i.items) & {*of_v0}}
         assert {i.items for i in found.frequent} == told
         untold = [i for i in found.itemsets if np.isnan(i.support)]
@@ -613,150 +609,6 @@ def test_verdicts_with_and_without_error():
     exact = support_counts([0.1, 0.0999], None).deviates(0.1, population=False)
     assert p_values(exact).tolist() == [0.0, 1.0]
     assert p_values(np.array([np.nan])).tolist() == [1.0]
-
-
-# Consistent supports
-
-
-@dataclass(frozen=True)
-class Lattice:
-    """All subsets of some items, with estimates that need not fall with the length."""
-
-    supports: list[np.ndarray]
-    errors: list[np.ndarray]
-    subsets: list[np.ndarray]
-
-    @classmethod
-    def of(cls, items: int, length: int, seed: int) -> Lattice:
-        rng = np.random.default_rng(seed)
-        rows = [list(combinations(range(items), k)) for k in range(1, length + 1)]
-        places = [{row: place for place, row in enumerate(level)} for level in rows]
-        subsets = [np.zeros((items, 1), dtype=np.int64)]
-        for k in range(1, length):
-            parts = [[places[k - 1][r[:j] + r[j + 1 :]] for j in range(k + 1)] for r in rows[k]]
-            subsets.append(np.array(parts, dtype=np.int64))
-        supports = [rng.normal(0.4 * 0.7**k, 0.15, len(level)) for k, level in enumerate(rows)]
-        errors = [rng.uniform(0.02, 0.3, len(level)) for level in rows]
-        return cls(supports, errors, subsets)
-
-    def pairs(self) -> list[tuple[int, int]]:
-        ends = np.cumsum([0, *map(len, self.supports)])
-        return [
-            (int(ends[k - 1] + above), int(ends[k] + row))
-            for k in range(1, len(self.supports))
-            for row, own in enumerate(self.subsets[k])
-            for above in own
-        ]
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_consistent_supports_are_the_nearest_of_all(seed: int):
-    lattice = Lattice.of(5, 4, seed)
-    y, se = np.concatenate(lattice.supports), np.concatenate(lattice.errors)
-    pairs = lattice.pairs()
-    assert any(y[below] > y[above] for above, below in pairs)
-    found = np.concatenate(consistent_supports(lattice.supports, lattice.errors, lattice.subsets))
-    assert all(found[below] <= found[above] for above, below in pairs)
-    assert found.min() >= 0
-    assert found.max() <= 1
-    assert np.sqrt(np.mean(np.square((found - nearest(y, se, pairs)) / se))) < 0.001
-
-
-def nearest(y: np.ndarray, se: np.ndarray, pairs: list[tuple[int, int]]) -> np.ndarray:
-    """Return the nearest point by Lawson and Hanson's reduction to non-negative least squares."""
-    size = len(y)
-    order = np.zeros((len(pairs), size))
-    for number, (above, below) in enumerate(pairs):
-        order[number, [above, below]] = 1, -1
-    rows = np.vstack([order, np.eye(size), -np.eye(size)])
-    limits = np.concatenate([np.zeros(len(pairs) + size), -np.ones(size)]) - rows @ y
-    system = np.vstack([(rows * se).T, limits])
-    target = np.append(np.zeros(size), 1.0)
-    residual = system @ nnls(system, target)[0] - target
-    return y - se * residual[:-1] / residual[-1]
-
-
-def test_a_solution_that_is_not_reached_is_an_error():
-    lattice = Lattice.of(5, 4, seed=0)
-    with pytest.raises(NotConverged, match="2 steps"):
-        consistent_supports(lattice.supports, lattice.errors, lattice.subsets, rounds=2, steps=1)
-
-
-def test_many_lattices_need_no_more_steps_than_one():
-    """What is left is measured by itemset: copies side by side converge when one does."""
-    one = Lattice.of(5, 4, seed=2)
-    copies = 50
-    sizes = [len(part) for part in one.supports]
-    above = [0, *sizes[:-1]]
-    many = Lattice(
-        [np.tile(part, copies) for part in one.supports],
-        [np.tile(part, copies) for part in one.errors],
-        [
-            np.concatenate([part + copy * wide for copy in range(copies)])
-            for part, wide in zip(one.subsets, above, strict=True)
-        ],
-    )
-    rounds = next(n for n in range(1, 100) if converges(one, n))
-    assert rounds > 1
-    assert not converges(one, rounds - 1)
-    assert converges(many, rounds)
-
-
-def converges(lattice: Lattice, rounds: int) -> bool:
-    found = lattice.supports, lattice.errors, lattice.subsets
-    try:
-        consistent_supports(*found, rounds=rounds, steps=2)
-    except NotConverged:
-        return False
-    return True
-
-
-def test_an_exact_support_hardly_moves():
-    """One without an error among others that have one takes their superset down with it."""
-    supports = [np.array([0.2]), np.array([0.5])]
-    errors = [np.array([0.0]), np.array([0.2])]
-    subsets = [np.zeros((1, 1), dtype=np.int64), np.zeros((1, 1), dtype=np.int64)]
-    found = np.concatenate(consistent_supports(supports, errors, subsets))
-    assert found == pytest.approx([0.2, 0.2], abs=1e-6)
-
-
-def test_a_chain_is_pooled_by_weights():
-    """Two adjacent violators take their weighted mean (the closed form of isotonic regression)."""
-    supports = [np.array([0.2]), np.array([0.5])]
-    errors = [np.array([0.1]), np.array([0.2])]
-    subsets = [np.zeros((1, 1), dtype=np.int64), np.zeros((1, 1), dtype=np.int64)]
-    found = consistent_supports(supports, errors, subsets)
-    assert np.concatenate(found) == pytest.approx([0.26, 0.26], abs=2e-4)
-
-
-def test_consistent_estimates_stay_as_they_are():
-    lattice = Lattice.of(4, 3, seed=1)
-    ordered = [np.full(len(level), 0.5 - 0.1 * k) for k, level in enumerate(lattice.supports)]
-    found = consistent_supports(ordered, lattice.errors, lattice.subsets)
-    assert all((a == b).all() for a, b in zip(found, ordered, strict=True))
-
-
-def test_mined_supports_are_made_consistent_on_request():
-    over = domain(3, 3, 3, 2, 3)
-    marginals = randomized(over, dependent(over, 2000, seed=8), 0.4, seed=9)
-    options = RuleOptions(0.03, consistent=True)
-    found = mine_itemsets(marginals, all_items(over), options)
-    known = {i.items: i for i in found.itemsets}
-    above = below = 0
-    for items, itemset in known.items():
-        assert itemset.consistent is not None
-        assert 0 <= itemset.consistent <= 1
-        for part in combinations(items, len(items) - 1):
-            if part:
-                assert itemset.consistent <= known[part].consistent
-                above += itemset.support > known[part].support
-        below += itemset.support < 0
-    # The estimates themselves were neither.
-    assert above > 10
-    assert below > 10
-    raw = mine_itemsets(marginals, all_items(over), RuleOptions(0.03))
-    assert [i.support for i in raw.itemsets] == [i.support for i in found.itemsets]
-    assert raw.itemsets[0].consistent is None
 
 
 def sampled_pairs(*pairs: tuple[int, int]) -> EstimatedMarginals:
