@@ -39,10 +39,10 @@ from benchmarks.load import Served, miner
 from owner_agent.cli.main import build
 from owner_agent.randomize.draws import pseudonyms
 from owner_agent.randomize.reports import randomize
-from owner_agent.release.sorting import SortedRuns
 from owner_agent.release.options import PART_RECORDS
 from owner_agent.release.outbox import Outgoing
 from owner_agent.release.outbox import prepare as prepare_release
+from owner_agent.release.sorting import SortedRuns
 from owner_agent.site.mistakes import toml
 from owner_agent.site.planning import planned
 from owner_agent.site.site import load_site

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from owner_agent.randomize import draws, reports, sampling
-from owner_agent.randomize.draws import UniformWords, pseudonyms
+from owner_agent.randomize.draws import pseudonyms
 from owner_agent.randomize.reports import Randomizer, randomize
 from owner_agent.randomize.sampling import Spans
+from owner_agent.randomize.words import UniformWords
 from owner_agent.state.keys import Secrets
 from owner_agent.table.table import CHUNK_ROWS
 from pramana_core.channels import RESOLUTION, Symmetric, most_accurate
@@ -80,8 +81,8 @@ def test_a_chunk_of_a_table_is_drawn_by_several_threads():
 def test_a_release_is_what_the_randomizer_reports_sorted():
     blocks = tuple(block_of(CHANNELS[name]) for name in ("symmetric",))
     keys, columns = records_of(blocks[0], 500)
-    plain = Randomizer(Plan(blocks), SECRETS, "asia", {"v0": 3}).reports(keys, columns)
-    made = randomize(Plan(blocks), SECRETS, "asia", keys, columns, {"v0": 3})
+    plain = Randomizer(Plan(blocks), SECRETS, "asia", 3).reports(keys, columns)
+    made = randomize(Plan(blocks), SECRETS, "asia", keys, columns, 3)
     order = np.argsort(keys.view("S16"))
     assert made.keys.tobytes() == keys[order].tobytes()
     assert made.columns["v0"].tolist() == plain["v0"][order].tolist()

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from owner_agent.randomize.draws import UniformWords
 from owner_agent.randomize.sampling import true_cells, unit_sampler
+from owner_agent.randomize.words import UniformWords
 from pramana_core.channels import RESOLUTION, Dense, Grouped, Identity, StructuralZeros, Symmetric
 from pramana_core.domain import Variable
 from pramana_core.plan import Block

@@ -12,7 +12,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from owner_agent.randomize.draws import PER_CALL, UniformWords, uniform_below, uniform_columns
 from owner_agent.randomize.reports import Randomizer, randomize
 from owner_agent.randomize.sampling import (
     impossible_records,
@@ -20,6 +19,7 @@ from owner_agent.randomize.sampling import (
     split,
     true_cells,
 )
+from owner_agent.randomize.words import PER_CALL, UniformWords, uniform_below, uniform_columns
 from owner_agent.state.keys import Secrets
 from pramana_core.channels import (
     RESOLUTION,
@@ -95,7 +95,7 @@ def test_a_number_above_32_bits_takes_two_words():
 @pytest.mark.slow
 def test_all_words_of_eight_bits(monkeypatch):
     """The same code with 2^8 in place of 2^32: all pairs of an attempt and the next."""
-    monkeypatch.setattr("owner_agent.randomize.draws.RESOLUTION", 256)
+    monkeypatch.setattr("owner_agent.randomize.words.RESOLUTION", 256)
     pairs = np.array(list(itertools.product(range(256), repeat=2)))
     for n in (3, 7, 100, 129, 255):
         rows = np.pad(pairs, ((0, 0), (0, 2)))

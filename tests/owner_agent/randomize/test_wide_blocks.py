@@ -10,7 +10,6 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from owner_agent.randomize import reports, sampling
-from owner_agent.randomize.draws import UniformWords
 from owner_agent.randomize.reports import Randomizer, randomize
 from owner_agent.randomize.sampling import (
     COUNTED_CELLS,
@@ -21,6 +20,7 @@ from owner_agent.randomize.sampling import (
     sampler,
     true_cells,
 )
+from owner_agent.randomize.words import UniformWords
 from owner_agent.state.keys import Secrets
 from pramana_core.channels import (
     RESOLUTION,
@@ -67,7 +67,7 @@ def records(block, count, seed=1):
 
 
 def drawn(block, keys, columns, epoch=0):
-    randomizer = Randomizer(Plan((block,)), SECRETS, "asia", {block.name: epoch})
+    randomizer = Randomizer(Plan((block,)), SECRETS, "asia", epoch)
     return randomizer.reports(keys, columns)
 
 

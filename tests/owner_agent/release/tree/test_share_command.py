@@ -147,7 +147,6 @@ def test_a_tree_of_which_nothing_is_required_is_warned_of_loudly(clinic, command
 
 
 def test_a_private_tree_is_shown_with_its_epsilon(clinic, command, private_text):
-    pytest.importorskip("opendp")
     clinic.write(private_text)
     done = command("share-model", "--publish", "--yes")
     assert done.exit_code == 0, done.err
