@@ -210,7 +210,7 @@ def _taxonomies(section: ShareModelSection) -> dict[str, Taxonomy]:
 
 def _openly(site: Site) -> frozenset[str]:
     """Return the columns that a site tells as they are in other releases."""
-    public = [source for v in site.file.variables if not v.sensitive for source in v.sources]
+    public = [v.source for v in site.file.variables if not v.sensitive]
     names = () if site.file.mask is None else site.file.mask.told
     return frozenset(public) | frozenset(names)
 

@@ -54,7 +54,7 @@ def test_cells_become_codes(bench):
 def test_an_unknown_category_of_a_sensitive_column_is_not_shown(bench):
     rows = "".join(f"{i},{'SECRETIVE' if i % 2 else 'no'},30,north\n" for i in range(20))
     text = _refused(bench, UnknownCategory, rows)
-    assert "'smokes' holds values that are not categories of variable 'smoker'" in text
+    assert "'smokes' of variable 'smoker' holds values that are not its categories" in text
     assert "10 rows (rows 2, 4, 6, 8, 10, ...)" in text
     assert "SECRETIVE" not in text
 
