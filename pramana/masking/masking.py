@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from pramana.frames.categories import Rng, generator_of
+from pramana.frames.randomness import Rng, generator_of
 from pramana.frames.sentences import one_sentence, options_told, quoted, warn_caller
 from pramana.frames.tables import Frame, shown
 from pramana.masking.columns import (

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from owner_agent.randomize.exact_noise import ExactNoise
 from pramana.estimators.saved import plain
-from pramana.frames.categories import Rng, generator_of
+from pramana.frames.randomness import Rng, generator_of
 from pramana.frames.sentences import listed, one_sentence, options_told, quoted
 from pramana.frames.tables import Frame, shown
 from pramana.model_sharing.columns import (

@@ -134,7 +134,6 @@ SAME = {
     "an array": (TABLE, np.array(list("abcdef"))),
     "a series": (TABLE, TABLE["id"]),
     "a generator": (TABLE, iter("abcdef")),
-    "a list of one name": (TABLE, ["id"]),
     "a dict of columns": (TABLE.to_dict("list"), "id"),
     "polars": (pl.from_pandas(TABLE), "id"),
     "categories": (TABLE.astype("category"), "id"),
@@ -211,14 +210,6 @@ def test_an_id_does_not_depend_on_the_others():
 def test_what_has_no_text_of_its_own_is_no_id(cell, said):
     with pytest.raises(TableError, match=said):
         randomize(people([1, 2]), PLAN, KEYS, record_id=[1, cell])
-
-
-def test_columns_of_ids_are_told_apart():
-    frame = TABLE.assign(house=["1", "12", "1", "2", "2", "2"], id=["23", "3", "3", "1", "2", "3"])
-    made = randomize(frame, PLAN, KEYS, record_id=["house", "id"])
-    assert len(made) == 6
-    swapped = randomize(frame, PLAN, KEYS, record_id=["id", "house"])
-    assert len(set(told(made)) & set(told(swapped))) == 1  # 2 of house 2
 
 
 @pytest.mark.parametrize(

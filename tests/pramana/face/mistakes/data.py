@@ -11,7 +11,6 @@ import polars as pl
 import pramana as pm
 from pramana_core.errors import (
     ChannelError,
-    ConfigError,
     DomainError,
     EmptyTable,
     MissingColumn,
@@ -131,7 +130,6 @@ MISTAKES: Mistakes = {
         "an empty category": (listed({**LIST, "sex": ["f", None]}), "'sex' … '(empty)'"),
         "a misspelled key": (listed({**LIST, "age": {"cut": [30]}}), "'age' … 'cut' … cuts"),
         "cuts that fall": (listed({**LIST, "age": {"cuts": [45, 30]}}), "'age' … larger"),
-        "declared by no column": (listed({**LIST, "sex": "declared"}), "'sex' … declare"),
         "a variable of another name": (
             listed({**LIST, "sex": pm.Variable("gender", ("f", "m"))}),
             "'sex' … 'gender' … called alike",
@@ -175,10 +173,6 @@ MISTAKES: Mistakes = {
             domain(PEOPLE.drop(columns="id").assign(age=[23, np.inf, 64])),
             "'age' … inf",
         ),
-    },
-    ConfigError: {
-        "a list that is not there": (listed("no/such.toml"), "no/such.toml … cannot be read"),
-        "a list in another format": (listed("list.csv"), "'list.csv' … .toml"),
     },
     PlanError: {
         "nothing said": (plan(), "Nothing is said of 'age' … public … withheld"),

@@ -127,10 +127,6 @@ MISTAKES: Mistakes = {
             randomized(record_id="patient"),
             "record_id … 'patient' … 'a', 'b', 'c'",
         ),
-        "one of several columns of ids that is not there": (
-            randomized(record_id=["a", "patient"]),
-            "record_id … 'patient'",
-        ),
         "a frame without one of the plan's columns": (
             randomized(frame=FRAME[["a"]]),
             "frame … 'b' … 'a'",
