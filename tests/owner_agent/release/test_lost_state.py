@@ -10,9 +10,7 @@ from owner_agent.release.ledger import Ledger
 from owner_agent.release.new_epoch import begin_new_epoch
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import PreparedRecords, publish
-from owner_agent.state.keys import KeyStore
 from owner_agent.state.ledger_file import TRACES
-from owner_agent.state.tokens import TokenStore
 from pramana_core.errors import (
     HistoryLost,
     KeyFileError,
@@ -106,16 +104,6 @@ def _tried(bench, options):
     except PramanaError as error:
         return type(error)
     return None
-
-
-def _repaired(bench):
-    """What a custodian does who does not know better: new secrets for lost ones, and a token."""
-    store = KeyStore(bench.state)
-    if not store.path("draw").exists():
-        store.create("draw", lambda size: bytes(range(7, 7 + size)))
-    if not store.path("linkage").exists():
-        store.add("linkage", bytes.fromhex("c3" * 16 + "d4" * 16))
-    TokenStore(bench.state).save("asia", "token-of-clinic-north-0123456789")
 
 
 @pytest.mark.slow

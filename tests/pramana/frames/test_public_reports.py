@@ -12,8 +12,6 @@ import pytest
 
 import pramana as pm
 
-ROWS = 90
-
 
 @pytest.mark.parametrize("columns", [["age", "age"], [1, "1"], ["a ", "a"], ["\u00e9", "e\u0301"]])
 def test_columns_of_one_name_are_refused_by_their_name(columns):

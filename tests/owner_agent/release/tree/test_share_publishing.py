@@ -108,8 +108,6 @@ categories = {categories}
 sensitive = {sensitive}
 {channel}
 """
-CHANNEL = 'channel = { kind = "symmetric", p = 0.4 }'
-DIAGNOSIS = {"column": "diagnosis", "categories": '["healthy", "flu", "asthma"]'}
 WARD = {"column": "ward", "categories": '["north", "south", "east", "west"]'}
 
 
