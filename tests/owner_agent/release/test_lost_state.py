@@ -15,7 +15,6 @@ from pramana_core.errors import (
     HistoryLost,
     KeyFileError,
     PlanConflict,
-    PramanaError,
     RecordsCorrected,
     StoreCorrupt,
     Unauthenticated,
@@ -37,10 +36,6 @@ SUBSETS = [frozenset(lost) for size in range(8) for lost in itertools.combinatio
 FURTHER = {name: name for name in TRACES if name not in {p.split("/")[0] for p in PARTS.values()}}
 """What else is there only if something was done; each, each two and all of them are lost."""
 SUBSETS += [frozenset(c) for n in (1, 2, len(FURTHER)) for c in itertools.combinations(FURTHER, n)]
-CHOICES = [
-    PublishOptions(),
-    PublishOptions(corrections="keep", accept_added_loss=True),
-]
 
 
 def _publish(bench, **options):
@@ -97,15 +92,6 @@ def _restored(bench, lost=(), copy="backup"):
         _remove(bench.state / {**PARTS, **FURTHER}[part])
 
 
-def _tried(bench, options):
-    """Publish; return the class of what was refused, or None."""
-    try:
-        publish(PreparedRecords, bench.site, bench.environment, options)
-    except PramanaError as error:
-        return type(error)
-    return None
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("corrected", [False, True])
 def test_each_subset_of_the_state_has_its_answer(left, table_text, corrected):
@@ -124,23 +110,6 @@ def test_each_subset_of_the_state_has_its_answer(left, table_text, corrected):
             assert type(refused.value) is expected, lost
             assert refused.value.remedy, lost
         assert len(left.miner.releases) == 1, lost
-
-
-@pytest.mark.parametrize("old", [("ledger", *c) for n in range(3) for c in itertools.combinations(
-    ("memory", "audit log"), n)])  # fmt: skip
-def test_an_older_ledger_beside_a_newer_outbox_is_found_at_a_restored_miner(left, table_text, old):
-    drawn_anew(left)
-    shutil.copytree(left.state, left.folder / "newest")
-    left.write(table=table_text(50).replace(",no,", ",yes,"))
-    for options in CHOICES:
-        _restored(left, copy="newest")
-        for part in old:
-            _remove(left.state / PARTS[part])
-            older = left.folder / "backup" / PARTS[part]
-            (shutil.copytree if older.is_dir() else shutil.copy)(older, left.state / PARTS[part])
-        left.miner.releases = {}
-        assert _tried(left, options) is HistoryLost
-        assert left.miner.releases == {}
 
 
 def test_a_new_epoch_counts_what_the_miner_has_and_draws_anew(left, table_text):

@@ -85,25 +85,6 @@ def test_a_crash_between_drawing_and_sending_draws_nothing_anew(private, draws, 
     assert json.loads(manifest)["model"]["tree"]["nodes"] == json.loads(before)["nodes"]
 
 
-def test_a_crash_after_a_private_tree_was_drawn_shows_none(private, draws, monkeypatch, killed):
-    """What was drawn and not kept was seen by nobody: another draw takes its place."""
-
-    def dies(_path, _content):
-        raise killed("before it was written")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(kept, "write_new", dies)
-        with pytest.raises(killed):
-            shared(private)
-    assert not list((private.state / FOLDER).iterdir())
-    shared(private)
-    assert len(draws) == 2
-    (file,) = (private.state / FOLDER).iterdir()
-    (manifest,) = sent(private)
-    told = json.loads(manifest)["model"]["tree"]
-    assert told["nodes"] == json.loads(file.read_bytes())["nodes"]
-
-
 def test_a_tree_drawn_again_after_the_first_may_have_left_counts_again(private, draws, killed):
     private.miner.faults = [None, None, ("after", killed("kill -9"))]
     with pytest.raises(killed):
@@ -119,16 +100,6 @@ def test_a_tree_drawn_again_after_the_first_may_have_left_counts_again(private, 
     assert len(draws) == len(sent(private)) == 2
     assert losses([d for e in Ledger(private.state).entries() for d in e.draws])["age"] == 4
     assert shared(private).already
-
-
-def test_another_study_gets_the_tree_that_was_drawn(private, draws, private_text):
-    shared(private)
-    here = PreparedTree.of(private.site, unwatched).made.message
-    private.write(private_text.replace('study = "asia"', 'study = "cancer"'))
-    there = PreparedTree.of(private.site, unwatched)
-    assert there.made.message == here
-    assert len(draws) == 1
-    there.require_allowed(PublishOptions())
 
 
 def test_nothing_of_a_private_message_depends_on_how_many_records_are_complete(
@@ -243,13 +214,3 @@ def test_a_second_tree_is_refused_unless_the_file_or_the_custodian_allows_it(
         private_text.replace("epsilon = 2", "epsilon = 2, max_epsilon = 2"), written(rows[1:])
     )
     assert shared(private).already
-
-
-def test_a_private_tree_after_an_anonymous_one_is_refused(clinic, private_text):
-    shared(clinic)
-    clinic.write(private_text)
-    with pytest.raises(PlanConflict, match="no bound .shared tree."):
-        shared(clinic)
-    clinic.write(private_text.replace("epsilon = 2", "epsilon = 2, max_epsilon = 9"))
-    with pytest.raises(BudgetExceeded, match="epsilon inf"):
-        shared(clinic)
