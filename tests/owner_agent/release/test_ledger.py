@@ -83,11 +83,6 @@ def test_a_content_is_found_under_its_newest_name(tmp_path):
     assert ledger.find_content("http://m", "europe", "c" * 64) is None
 
 
-def test_losses_add_over_distinct_draws():
-    draws = [_draw(), _draw(), _draw(draw_id="2", epsilon=0.5), _draw("b", "3", math.inf)]
-    assert losses(draws) == {"a": 2.0, "b": math.inf}
-
-
 @pytest.mark.parametrize(
     ("state", "counts"),
     [("prepared", False), ("discarded", False), ("sending", True), ("sealed", True),
@@ -173,17 +168,6 @@ def test_a_ledger_lost_beside_its_outbox_is_not_begun_anew(tmp_path):
     assert path.read_bytes() == b""
 
 
-def test_an_entry_that_never_left_is_prepared_again_for_its_population_of_now(tmp_path):
-    ledger = Ledger(tmp_path / "state")
-    public = _draw("b", "2", math.inf, randomized=False)
-    entry = _entry(state="discarded", draws=[_draw(population="p"), public], sketch=b"s" * 16)
-    ledger.add(entry)
-    draws = (_draw(population="q", same_as=("c",)), public)
-    renewed = ledger.renew(entry, draws, MOMENT)
-    assert ledger.entries() == (renewed,)
-    assert (renewed.state, renewed.draws) == ("prepared", draws)
-
-
 @pytest.mark.parametrize("version", [0, 5, 8])
 def test_a_ledger_of_another_version_is_refused_and_left_as_it_is(tmp_path, version):
     ledger = Ledger(tmp_path / "state")
@@ -218,15 +202,6 @@ def test_a_private_tree_counts_once_for_each_column_and_adds_to_randomizations()
     assert conflicting(_tree(1.5, "t1", "a"), [_entry(draws=draws)]) == ()
     (again,) = conflicting(_tree(1.5, "t3", "c"), [_entry(draws=draws)])
     assert again.column == "c"
-
-
-def test_a_tree_without_a_bound_is_in_no_sum():
-    draws = [*_tree(math.inf, "t1", "a", "b"), _draw("a", "1", 0.5), _draw("c", "2", 0.5)]
-    assert losses(draws) == {"a": math.inf, "b": math.inf, "c": 0.5}
-    unbounded = Unbounded.of([*draws, _masked_draw("b")])
-    assert unbounded.shared == {"a", "b"}
-    assert unbounded.forms("b") == ("masked", "shared tree")
-    assert unbounded.forms("c") == ()
 
 
 def _masked_draw(column="x", draw_id="m", **more):

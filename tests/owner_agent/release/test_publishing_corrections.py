@@ -1,12 +1,11 @@
 """A custodian who corrects records and publishes again, and what everybody reads then."""
 
 import json
-import shutil
 
 import pytest
 
 from owner_agent.release.ledger import Ledger
-from pramana_core.errors import RecordsCorrected, StoreCorrupt
+from pramana_core.errors import RecordsCorrected
 from tests.owner_agent.release.publishing import drawn_anew, published, reports_of
 
 
@@ -32,18 +31,6 @@ def test_the_site_file_may_choose_for_good(corrected, site_text):
     assert published(corrected).stale == 22
     drawn_anew(corrected)
     assert published(corrected).stale == 0
-
-
-def test_an_older_memory_from_a_backup_is_not_believed(bench, table_text):
-    published(bench)
-    backup = (bench.state / "reported" / "asia.arrow").read_bytes()
-    bench.write(table=table_text(60))
-    published(bench)
-    shutil.rmtree(bench.state / "outbox")
-    (bench.state / "reported" / "asia.arrow").write_bytes(backup)
-    bench.write(table=table_text(60).replace(",yes,", ",no,"))
-    with pytest.raises(StoreCorrupt, match=bench.miner.sealed()[1]["manifest"].name):
-        published(bench)
 
 
 def test_in_a_sampled_block_no_record_changes_its_subset(bench, site_text, table_text):

@@ -45,21 +45,6 @@ def test_variables_are_those_of_a_site_file_that_says_the_same():
     assert list(pm.domain(frame, said)) == list(site.variables.values())
 
 
-def test_labels_of_other_types_are_written_as_cells_are():
-    frame = pd.DataFrame(
-        {"n": [1.0, 2.0], "b": [True, False], "d": pd.to_datetime(["2024-01-01"] * 2)}
-    )
-    domain = pm.domain(
-        frame,
-        {"n": [1, 2.0, 2.5], "b": [False, True], "d": pd.to_datetime(["2024-01-01", "2024-01-02"])},
-    )
-    assert [v.categories for v in domain] == [
-        ("1", "2", "2.5"),
-        ("False", "True"),
-        ("2024-01-01", "2024-01-02"),
-    ]
-
-
 def test_columns_are_chosen_and_ordered():
     assert pm.domain(PEOPLE, LIST, columns=["sex", "age"]).names == ("sex", "age")
     assert pm.domain(PEOPLE, {**LIST, "town": ["A", "B"]}, columns="sex").names == ("sex",)
@@ -99,23 +84,6 @@ def test_what_is_observed_makes_a_domain_that_takes_every_row():
     assert [len(set(codes[v.name].tolist())) for v in domain] == list(domain.shape)
 
 
-def test_intervals_of_one_width():
-    found = pm.observed_categories({"x": list(range(100))}, ["x"], intervals=4)
-    assert found == {
-        "x": {
-            "cuts": [24.8, 49.5, 74.2],
-            "representatives": [12.4, 37.1, 61.9, 86.6],
-        }
-    }
-
-
-def test_a_column_that_was_asked_for_and_cannot_be_used_is_named():
-    names = {"name": [f"person {i}" for i in range(100)], "sex": ["f", "m"] * 50}
-    assert list(pm.observed_categories(names)) == ["sex"]
-    with pytest.raises(pm.InputError, match="'name' has 100 different values"):
-        pm.observed_categories(names, ["name"])
-
-
 def test_columns_that_nothing_can_be_made_of_are_left_out_of_the_domain_with_a_reason():
     table = {"sex": ["f", "m"] * 20, "town": ["here"] * 40, "number": list(range(1, 41))}
     found = pm.observed_categories(table)
@@ -146,24 +114,3 @@ def test_any_table_fits_the_domain_of_what_is_observed(rows: list[tuple[Any, Any
         return
     domain = pm.domain(table, found, columns=list(found))
     assert all(len(codes) == len(rows) for codes in encode(table, domain, "frame").values())
-
-
-@pytest.mark.parametrize("name", ["berkeley", "titanic"])
-def test_examples_are_public_tables_of_people(name: Any):
-    people = pm.example(name)
-    assert people.index.name == "person"
-    assert people.index.tolist() == list(range(1, len(people) + 1))
-    assert pm.domain(people, pm.observed_categories(people)).names == tuple(people.columns)
-
-
-def test_the_examples_are_as_they_were_published():
-    aboard, applicants = pm.example("titanic"), pm.example("berkeley")
-    assert aboard["survived"].value_counts().to_dict() == {"no": 1490, "yes": 711}
-    assert aboard.groupby("class").size().to_dict() == {
-        "1st": 325,
-        "2nd": 285,
-        "3rd": 706,
-        "crew": 885,
-    }
-    assert applicants["admitted"].value_counts().to_dict() == {"no": 2771, "yes": 1755}
-    assert applicants["sex"].value_counts().to_dict() == {"male": 2691, "female": 1835}

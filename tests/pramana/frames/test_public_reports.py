@@ -45,11 +45,6 @@ def test_an_ordered_type_gives_its_levels_in_order_also_those_that_a_sample_lack
     )
 
 
-def test_control_an_unordered_type_has_the_levels_that_are_there():
-    frame = pd.DataFrame({"x": pd.Categorical(["b", "a"] * 9, ["c", "b", "a"])})
-    assert pm.observed_categories(frame)["x"] == ["a", "b"]
-
-
 def test_bytes_are_the_text_that_they_spell_and_others_are_refused_by_their_column():
     text = pd.DataFrame({"city": ["Oslo", "Roma"] * 9})
     written = text.map(str.encode)
