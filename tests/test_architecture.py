@@ -56,7 +56,7 @@ LEARNERS = tuple(
 EFFECTS = {"httpx", "fastapi", "uvicorn", "sqlalchemy", "socket", "requests"}
 """No sockets and no SQL in `pramana_core`."""
 
-LAZY = {"matplotlib", "numba", "sklearn", "dask", "opendp"}
+LAZY = {"matplotlib", "numba", "sklearn", "dask"}
 """Heavy libraries are imported inside the function that needs them."""
 
 SAMPLERS = {

@@ -221,35 +221,34 @@ def measured(
 
 
 def discretize(
-    column: Annotated[
-        list[str], typer.Option(help="The numeric column of the table; several are grouped as one.")
-    ],
+    column: Annotated[str, typer.Option(help="The numeric column of the table.")],
     method: Annotated[Method, typer.Option(help="How to choose the cuts.")] = Method.mgas,
     minimum_count: Annotated[
         int | None, typer.Option(help="The fewest records in a group.")
     ] = None,
-    granularity: Annotated[
-        list[float] | None, typer.Option(help="The least width of a group; once for each column.")
-    ] = None,
+    granularity: Annotated[float | None, typer.Option(help="The least width of a group.")] = None,
     groups: Annotated[int | None, typer.Option(help="The number of groups.")] = None,
     low: Annotated[float | None, typer.Option(help="The lower end of the range.")] = None,
     high: Annotated[float | None, typer.Option(help="The upper end of the range.")] = None,
     grid: Annotated[
-        list[float] | None,
-        typer.Option(help="The step to which values are rounded first; once for each column."),
+        float | None, typer.Option(help="The step to which values are rounded first.")
     ] = None,
     site: SiteOption = SITE,
     json: JsonOption = False,
 ) -> None:
-    """Propose cuts for a numeric column, to put into the site file; nothing is sent.
-
-    Several columns are grouped together, as one variable.
-    """
+    """Propose cuts for a numeric column, to put into the site file; nothing is sent."""
     from owner_agent.site.site import load_site
-    from owner_agent.table.grouping import propose_each
+    from owner_agent.table.discretizing import propose
 
-    options = {"minimum_count": minimum_count, "groups": groups, "low": low, "high": high}
-    made = propose_each(load_site(site), column, method, options, granularity or [], grid or [])
+    options = {
+        "minimum_count": minimum_count,
+        "granularity": granularity,
+        "groups": groups,
+        "low": low,
+        "high": high,
+        "grid": grid,
+    }
+    made = propose(load_site(site), column, method, options)
     if json:
         print_json(made.as_dict())
         return

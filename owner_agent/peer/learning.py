@@ -39,7 +39,7 @@ from owner_agent.peer.session import Session, SessionResult, StagedFiles, keep, 
 from owner_agent.release.composition import refuse_conflicts
 from owner_agent.release.history import known_entries
 from owner_agent.release.ledger import Draw, Entry, EntryState, Ledger
-from owner_agent.release.outbox import PreparedRelease
+from owner_agent.release.outbox import StoredRelease
 from owner_agent.release.populations import population_of
 from owner_agent.state.environment import Environment
 from owner_agent.state.lock import publishing_alone
@@ -152,7 +152,7 @@ def enter_package(session: Session, peer: str, environment: Environment, consent
             earlier = [e for e in entries if e.release_id != session.proposal.session]
             refuse_conflicts(draws, earlier)
         _enter(ledger, replace(entry, draws=draws), environment.now())
-        if isinstance(made.bodies, PreparedRelease):
+        if isinstance(made.bodies, StoredRelease):
             made.bodies.mark_leaving()
 
 

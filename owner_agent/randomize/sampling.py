@@ -17,7 +17,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from owner_agent.randomize.draws import (
+from owner_agent.randomize.words import (
     Draws,
     UniformWords,
     below,

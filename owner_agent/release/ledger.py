@@ -164,7 +164,8 @@ class Ledger:
 
     def beginnings(self) -> tuple[int, ...]:
         """Return the epochs in which everything was drawn anew after a loss, oldest first."""
-        return tuple(epoch for (epoch,) in self._rows("SELECT epoch FROM beginnings ORDER BY id"))
+        rows = self._rows("SELECT epoch FROM beginnings ORDER BY id")
+        return tuple(int(epoch) for (epoch,) in rows)
 
     @property
     def beginning(self) -> int:

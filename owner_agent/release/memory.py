@@ -49,8 +49,8 @@ Mask = npt.NDArray[np.bool_]
 class MemoryRange:
     """What was reported in one study of the records in a range of pseudonyms.
 
-    `table` has their pseudonyms, ascending, and a column `draw/variable` of codes for each variable
-    of each draw, null where a record was not reported by the draw.
+    `table` has their pseudonyms, ascending, and a column ``draw/variable`` of codes for each
+    variable of each draw, null where a record was not reported by the draw.
     """
 
     table: pa.Table

@@ -80,10 +80,6 @@ from pramana_core.wire.releases import Consistency, Release, RepeatedReports
 Made = TypeVar("Made", bound=PreparedRelease)
 
 
-# 1 to 5: read, encode, pseudonyms, draw, sort. Reading, pseudonyms and draws of three chunks go on
-# at once. What is wrong with the table is told once, when all of it was read; nothing leaves then.
-
-
 @dataclass(frozen=True, eq=False)
 class _Chunk:
     """Some records of the table, in its order.
@@ -117,7 +113,10 @@ def draw_table(
     watch: StagedProgress,
     rows: int = CHUNK_ROWS,
 ) -> DrawnTable:
-    """Read a site's table once, and return its reports as they are drawn now.
+    """Do the first five steps: read a site's table once, and return its reports, drawn and sorted.
+
+    Reading, pseudonyms and draws of three chunks go on at once. What is wrong with the table is
+    told once, when all of it was read; nothing leaves then.
 
     Args:
         site: the site.

@@ -210,7 +210,7 @@ def _taxonomies(section: ShareModelSection) -> dict[str, Taxonomy]:
 
 def _openly(site: Site) -> frozenset[str]:
     """Return the columns that a site tells as they are in other releases."""
-    public = [source for v in site.file.variables if not v.sensitive for source in v.sources]
+    public = [v.source for v in site.file.variables if not v.sensitive]
     names = () if site.file.mask is None else site.file.mask.told
     return frozenset(public) | frozenset(names)
 
@@ -255,7 +255,6 @@ def private_tree(chosen: TreePlan, state: Path, watch: StagedProgress) -> SavedD
     """Return the private tree of a table: the one that was drawn before, or a new one, kept.
 
     Raises:
-        NotInstalled: nothing that draws the noise is installed.
         StoreCorrupt: what was kept cannot be read.
     """
     folder = private_directory(state_directory(state) / FOLDER)
@@ -275,12 +274,12 @@ def private_tree(chosen: TreePlan, state: Path, watch: StagedProgress) -> SavedD
 
 
 def _draw(chosen: TreePlan) -> SharedTree:
-    from owner_agent.randomize.noise import TreeNoise
+    from owner_agent.randomize.exact_noise import ExactNoise
     from pramana_core.model_sharing.private import PrivateOptions, depth_for, grow_private_tree
 
     asked = chosen.section.private
     assert asked is not None  # noqa: S101 - only private trees are drawn
-    noise = TreeNoise()
+    noise = ExactNoise()
     usual = PrivateOptions()
     # How many records have no empty cell is no public figure; how many there are is.
     for_counts = asked.epsilon * (1 - usual.splits)
@@ -371,7 +370,6 @@ def make(chosen: TreePlan, state: Path, watch: StagedProgress) -> GrownTree:
     """Return the tree of a table as it would leave.
 
     Raises:
-        NotInstalled: what grows trees, or draws the noise of private ones, is not installed.
         RequirementUnmet: no tree of this table meets what is required.
         StoreCorrupt: a private tree that was drawn before cannot be read.
     """
@@ -446,7 +444,6 @@ class PreparedTree(PreparedRelease):
 
         Raises:
             RequirementUnmet: no tree meets what is required.
-            NotInstalled: what grows or draws trees is not installed.
         """
         entries = known_entries(site.state)
         store = KeyStore(site.state)

@@ -205,7 +205,7 @@ def numbers_of(site: Site, column: str) -> tuple[Floats, Missing]:
 
 def missing_labels(site: Site, column: str) -> list[str]:
     """Return what the site file calls a missing cell of a column, beside an empty one."""
-    return [v.missing for v in site.file.variables if column in v.sources and v.missing]
+    return [v.missing for v in site.file.variables if v.missing and column == v.source]
 
 
 def toml_array(name: str, numbers: tuple[float, ...]) -> list[str]:

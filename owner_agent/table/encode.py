@@ -6,7 +6,7 @@ A table may come whole or chunk by chunk: what is wrong with it is told once, as
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -160,7 +160,7 @@ def survey(site: Site, plan: PlannedSite) -> tuple[int, dict[str, tuple[str, ...
 
 def needed_columns(site: Site) -> list[str]:
     """Return the columns of its table that a site's variables and record ids are read from."""
-    return [site.file.record_id, *(name for v in site.file.variables for name in v.sources)]
+    return [site.file.record_id, *(v.source for v in site.file.variables)]
 
 
 def encode(site: Site, plan: PlannedSite) -> Encoded:
@@ -353,52 +353,42 @@ class ColumnReader:
         self._section = section
         self._variable = variable
         self._reader = LabelReader(variable.categories)
-        self._empty = {name: FoundRows() for name in section.sources}
-        self._no_number = {name: FoundRows() for name in section.sources}
-        self._unknown = FoundRows()
+        self._empty, self._no_number, self._unknown = FoundRows(), FoundRows(), FoundRows()
 
     def codes(self, chunk: TextTable, start: int = 0) -> Codes:
         """Return the codes of a chunk that begins after `start` rows."""
         section = self._section
-        texts = [chunk.columns[name] for name in section.sources]
-        empty = [pc.equal(text, "").to_numpy(zero_copy_only=False) for text in texts]
+        text = chunk.columns[section.source]
+        empty = pc.equal(text, "").to_numpy(zero_copy_only=False)
         if section.missing is None:
-            for name, cells in zip(section.sources, empty, strict=True):
-                self._empty[name].add(cells, start)
-        codes: npt.NDArray[np.integer]
-        if section.cuts is not None:
-            codes = self._intervals(texts[0], empty[0], start)
-        elif section.centres is not None:
-            codes = self._nearest(texts, empty, start)
-        else:
-            codes = self._labels(texts[0], empty[0], start)
+            self._empty.add(empty, start)
+        coded = self._labels if section.cuts is None else self._intervals
+        codes: npt.NDArray[np.integer] = coded(text, empty, start)
         return codes.astype(code_dtype(self._variable.size))
 
     @property
     def problem(self) -> PramanaError | None:
         """What is wrong with the columns; of several things the one to be mended first."""
-        section = self._section
-        for name, rows in self._empty.items():
-            if rows:
-                return TableError(
-                    f"Column {name!r} of variable {section.name!r} is empty in {rows.text}.",
-                    where=name,
-                    remedy='Say which category an empty cell is with missing = "...".',
-                )
-        for name, rows in self._no_number.items():
-            if rows:
-                used = "grouped by its numbers" if section.centres else "cut into intervals"
-                return TableError(
-                    f"Column {name!r} of variable {section.name!r} is {used} but holds no finite"
-                    f" number in {rows.text}{self._shown(rows)}.",
-                    where=name,
-                    remedy="Correct those cells, or list the variable's categories.",
-                )
+        section, where = self._section, self._section.source
+        column = f"Column {where!r} of variable {section.name!r}"
+        if self._empty:
+            return TableError(
+                f"{column} is empty in {self._empty.text}.",
+                where=where,
+                remedy='Say which category an empty cell is with missing = "...".',
+            )
+        if self._no_number:
+            return TableError(
+                f"{column} is cut into intervals but holds no finite number in"
+                f" {self._no_number.text}{self._shown(self._no_number)}.",
+                where=where,
+                remedy="Correct those cells, or list the variable's categories.",
+            )
         if self._unknown:
             return UnknownCategory(
-                f"Column {section.source!r} holds values that are not categories of variable"
-                f" {section.name!r} in {self._unknown.text}{self._shown(self._unknown)}.",
-                where=section.source,
+                f"{column} holds values that are not its categories in {self._unknown.text}"
+                f"{self._shown(self._unknown)}.",
+                where=where,
                 remedy="Correct those cells, or add the category to the site file.",
             )
         return None
@@ -416,37 +406,17 @@ class ColumnReader:
     def _intervals(self, text: pa.Array, empty: Mask, start: int) -> npt.NDArray[np.int64]:
         """Return the interval of each number, closed on the left; missing cells come last."""
         cuts = self._section.cuts or ()
-        values, missing = self._numbers(self._section.source, text, empty, start)
-        codes = np.searchsorted(np.array(cuts), values, side="right").astype(np.int64)
-        codes[missing] = len(cuts) + 1
-        return codes
-
-    def _nearest(
-        self, texts: Sequence[pa.Array], empty: Sequence[Mask], start: int
-    ) -> npt.NDArray[np.int64]:
-        """Return the group of each row's numbers; rows that miss one come last."""
-        groups = self._section.groups()
-        columns = [
-            self._numbers(name, text, cells, start)
-            for text, cells, name in zip(texts, empty, self._section.sources, strict=True)
-        ]
-        codes = groups.codes(np.column_stack([values for values, _ in columns]))
-        codes[np.any([missing for _, missing in columns], axis=0)] = groups.size
-        return codes
-
-    def _numbers(
-        self, column: str, text: pa.Array, empty: Mask, start: int
-    ) -> tuple[npt.NDArray[np.float64], Mask]:
-        """Return the numbers of a column, 0 where there are none, and where cells are missing."""
         missing = empty.copy()
         if self._section.missing is not None:
             missing |= pc.equal(text, self._section.missing).to_numpy(zero_copy_only=False)
         values = numbers(text)
         values[missing] = 0.0
         wrong = ~np.isfinite(values)
-        self._no_number[column].add(wrong, start, text)
+        self._no_number.add(wrong, start, text)
         values[wrong] = 0.0
-        return values, missing
+        codes = np.searchsorted(np.array(cuts), values, side="right").astype(np.int64)
+        codes[missing] = len(cuts) + 1
+        return codes
 
 
 def numbers(text: pa.Array) -> npt.NDArray[np.float64]:

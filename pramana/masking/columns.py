@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pramana.frames.categories import require_no_id
+from pramana.frames.identifying import require_no_id
 from pramana.frames.sentences import one_sentence, quoted
 from pramana.frames.tables import Frame, as_frame, names_of, require_columns, shown
 from pramana_core.alike import did_you_mean

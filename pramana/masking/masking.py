@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pramana.frames.categories import Rng, generator_of
+from pramana.frames.randomness import Rng, generator_of
 from pramana.frames.sentences import one_sentence, options_told
 from pramana.frames.tables import Frame
 from pramana.masking.columns import (

@@ -19,8 +19,8 @@ from pydantic import Field, ValidationError
 
 from pramana.estimators.saved import FORMAT as MODEL_FORMAT
 from pramana.estimators.saved import LearnedFrom, plain
-from pramana.frames.categories import require_no_id
 from pramana.frames.codes import mixed_columns
+from pramana.frames.identifying import require_no_id
 from pramana.frames.sentences import one_sentence, quoted
 from pramana.frames.tables import Frame, as_frame, names_of, require_columns, shown
 from pramana.reporting.files import require_version

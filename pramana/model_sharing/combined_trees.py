@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from pramana.estimators.base import Estimator
-from pramana.frames.categories import Rng, generator_of
+from pramana.frames.randomness import Rng, generator_of
 from pramana.frames.sentences import one_sentence, options_told, warn_caller
 from pramana.frames.tables import shown
 from pramana.model_sharing.columns import (

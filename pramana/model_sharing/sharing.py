@@ -14,9 +14,9 @@ from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from owner_agent.randomize.noise import TreeNoise
+from owner_agent.randomize.exact_noise import ExactNoise
 from pramana.estimators.saved import plain
-from pramana.frames.categories import Rng, generator_of
+from pramana.frames.randomness import Rng, generator_of
 from pramana.frames.sentences import listed, one_sentence, options_told, quoted
 from pramana.frames.tables import Frame, shown
 from pramana.model_sharing.columns import (
@@ -361,7 +361,6 @@ def private_model(
     Raises:
         OptionError: a requirement beside an epsilon, an epsilon out of its range, or columns that
             are not declared.
-        NotInstalled: there is no randomness given, and OpenDP is not installed.
     """
     if asked is not None:
         raise OptionError(
@@ -391,14 +390,13 @@ def private_model(
 
 
 def noise_of(rng: Rng) -> Noise:
-    """Return what draws noise: OpenDP for releases, or for experiments the generator passed.
+    """Return what draws noise: exact noise for releases, or for experiments the generator passed.
 
     Raises:
-        NotInstalled: nothing is passed, and OpenDP is not installed.
         OptionError: it is no seed and no generator.
     """
     if rng is None:
-        return TreeNoise()
+        return ExactNoise()
     return GeneratorNoise(generator_of(rng))
 
 
@@ -469,7 +467,7 @@ def share_tree(
         epsilon: with it the tree is differentially private, splits and counts, for the replacement
             of one record by any other; ranges and categories must then be declared. The
             requirement must be left out, or None.
-        rng: of a private tree: None has OpenDP draw the noise, exactly and from the operating
+        rng: of a private tree: None has the noise drawn exactly and from the operating
             system's randomness, as a release needs it. A seed or a numpy Generator is for
             experiments: whoever knows its state can take the noise away. The owner's agent
             (`owner-agent share-model`) also keeps account of what was spent.
@@ -483,7 +481,6 @@ def share_tree(
         OptionError: an option is out of its range, or no requirement is written.
         DomainError, UnknownCategory: what is declared cannot be, or a record does not fit it.
         RequirementUnmet: nothing but the root would be left; it says what could be asked.
-        NotInstalled: a private tree is asked for without rng, and OpenDP is not installed.
 
     Examples:
         >>> import pramana as pm

@@ -279,9 +279,7 @@ def test_masked_tables_and_their_parts(pin):
 def test_keyed_draws(pin, name: str):
     plan = named(name)
     made = reported(plan)
-    again = randomize(
-        plan, SECRETS, STUDY, made.keys, true_columns(plan), {b.name: 2 for b in plan.blocks}
-    )
+    again = randomize(plan, SECRETS, STUDY, made.keys, true_columns(plan), 2)
     part = encode_part(RecordSchema.of(plan), made.keys, made.columns)
     pin(
         f"draws: {name}",
@@ -315,7 +313,7 @@ def test_keyed_draws_of_more_variables_than_cells_are_counted_for(pin):
     keys = pseudonyms(SECRETS, STUDY, [f"person {i}" for i in range(64)])
     columns = {v.name: np.arange(64, dtype=np.uint8) % v.size for v in own}
     made = randomize(plan, SECRETS, STUDY, keys, columns)
-    again = randomize(plan, SECRETS, STUDY, keys, columns, {plan.blocks[0].name: 2})
+    again = randomize(plan, SECRETS, STUDY, keys, columns, 2)
     pin(
         "draws: sampled at width",
         {"plan": plan.digest, "digest": made.digest, "third epoch": again.digest},

@@ -18,8 +18,9 @@ import numpy as np
 import pytest
 
 from owner_agent.randomize import reports as drawing
-from owner_agent.randomize.draws import UniformWords, pseudonyms
+from owner_agent.randomize.draws import pseudonyms
 from owner_agent.randomize.reports import randomize
+from owner_agent.randomize.words import UniformWords
 from owner_agent.release.corrections import ReleaseHistory, is_drawn, overlay_reported
 from owner_agent.release.memory import Memory
 from owner_agent.state.keys import Secrets

@@ -10,14 +10,11 @@ from owner_agent.release.ledger import Ledger
 from owner_agent.release.new_epoch import begin_new_epoch
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import PreparedRecords, publish
-from owner_agent.state.keys import KeyStore
 from owner_agent.state.ledger_file import TRACES
-from owner_agent.state.tokens import TokenStore
 from pramana_core.errors import (
     HistoryLost,
     KeyFileError,
     PlanConflict,
-    PramanaError,
     RecordsCorrected,
     StoreCorrupt,
     Unauthenticated,
@@ -39,10 +36,6 @@ SUBSETS = [frozenset(lost) for size in range(8) for lost in itertools.combinatio
 FURTHER = {name: name for name in TRACES if name not in {p.split("/")[0] for p in PARTS.values()}}
 """What else is there only if something was done; each, each two and all of them are lost."""
 SUBSETS += [frozenset(c) for n in (1, 2, len(FURTHER)) for c in itertools.combinations(FURTHER, n)]
-CHOICES = [
-    PublishOptions(),
-    PublishOptions(corrections="keep", accept_added_loss=True),
-]
 
 
 def _publish(bench, **options):
@@ -99,25 +92,6 @@ def _restored(bench, lost=(), copy="backup"):
         _remove(bench.state / {**PARTS, **FURTHER}[part])
 
 
-def _tried(bench, options):
-    """Publish; return the class of what was refused, or None."""
-    try:
-        publish(PreparedRecords, bench.site, bench.environment, options)
-    except PramanaError as error:
-        return type(error)
-    return None
-
-
-def _repaired(bench):
-    """What a custodian does who does not know better: new secrets for lost ones, and a token."""
-    store = KeyStore(bench.state)
-    if not store.path("draw").exists():
-        store.create("draw", lambda size: bytes(range(7, 7 + size)))
-    if not store.path("linkage").exists():
-        store.add("linkage", bytes.fromhex("c3" * 16 + "d4" * 16))
-    TokenStore(bench.state).save("asia", "token-of-clinic-north-0123456789")
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("corrected", [False, True])
 def test_each_subset_of_the_state_has_its_answer(left, table_text, corrected):
@@ -136,23 +110,6 @@ def test_each_subset_of_the_state_has_its_answer(left, table_text, corrected):
             assert type(refused.value) is expected, lost
             assert refused.value.remedy, lost
         assert len(left.miner.releases) == 1, lost
-
-
-@pytest.mark.parametrize("old", [("ledger", *c) for n in range(3) for c in itertools.combinations(
-    ("memory", "audit log"), n)])  # fmt: skip
-def test_an_older_ledger_beside_a_newer_outbox_is_found_at_a_restored_miner(left, table_text, old):
-    drawn_anew(left)
-    shutil.copytree(left.state, left.folder / "newest")
-    left.write(table=table_text(50).replace(",no,", ",yes,"))
-    for options in CHOICES:
-        _restored(left, copy="newest")
-        for part in old:
-            _remove(left.state / PARTS[part])
-            older = left.folder / "backup" / PARTS[part]
-            (shutil.copytree if older.is_dir() else shutil.copy)(older, left.state / PARTS[part])
-        left.miner.releases = {}
-        assert _tried(left, options) is HistoryLost
-        assert left.miner.releases == {}
 
 
 def test_a_new_epoch_counts_what_the_miner_has_and_draws_anew(left, table_text):

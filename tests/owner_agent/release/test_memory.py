@@ -107,14 +107,6 @@ def test_it_is_the_same_after_it_was_written(tmp_path):
     assert load_memory(tmp_path, "europe").releases == frozenset()
 
 
-def test_it_is_compact(tmp_path):
-    """16 bytes a record, and a byte for each variable of few categories, in whatever many draws."""
-    keys = keys_of(np.arange(100_000))
-    reports = {f"{n}" * 64: {"v": np.ones(100_000, np.uint8)} for n in range(10)}
-    save_memory(tmp_path, "asia", Memory(), keys, reports, "f" * 64)
-    assert (tmp_path / "reported" / "asia.arrow").stat().st_size < 100_000 * (16 + 10) * 1.01
-
-
 @pytest.mark.parametrize("damage", ["cut", "other", "empty"])
 def test_a_damaged_memory_is_not_taken_for_none(tmp_path, damage):
     reports = {"d": {"v": np.ones(3, np.uint8)}}
@@ -124,14 +116,3 @@ def test_a_damaged_memory_is_not_taken_for_none(tmp_path, damage):
     path.write_bytes(content[damage])
     with pytest.raises(StoreCorrupt, match="Restore it from your backup"):
         load_memory(tmp_path, "asia")
-
-
-def test_a_memory_whose_records_are_damaged_is_not_believed(tmp_path):
-    reports = {"d": {"v": np.ones(3, np.uint8)}}
-    save_memory(tmp_path, "asia", Memory(), keys_of([1, 2, 3]), reports, "f" * 64)
-    path = tmp_path / "reported" / "asia.arrow"
-    whole = path.read_bytes()
-    place = whole.index(b"\xff\xff\xff\xff", 16)
-    path.write_bytes(whole[:place] + bytes(200) + whole[place + 200 :])
-    with pytest.raises(StoreCorrupt, match="Restore it from your backup"):
-        list(load_memory(tmp_path, "asia").ranges())

@@ -1,20 +1,12 @@
 """A custodian who corrects records and publishes again, and what everybody reads then."""
 
 import json
-import shutil
 
 import pytest
 
-from owner_agent.release.composition import spent
 from owner_agent.release.ledger import Ledger
-from pramana_core.errors import RecordsCorrected, StoreCorrupt
+from pramana_core.errors import RecordsCorrected
 from tests.owner_agent.release.publishing import drawn_anew, published, reports_of
-
-EPSILON = 2.0149  # ln 7.5 of the binary channel
-
-
-def _spent(bench):
-    return spent(Ledger(bench.state).entries())
 
 
 @pytest.fixture
@@ -34,48 +26,11 @@ def test_reports_that_would_differ_are_counted_and_refused(corrected):
     assert [e.state for e in Ledger(corrected.state).entries()] == ["sealed"]
 
 
-def test_kept_reports_are_those_that_left(corrected, table_text):
-    outcome = published(corrected, corrections="keep")
-    assert (outcome.already, outcome.stale) == (True, 22)
-    corrected.write(table=table_text(60).replace(",yes,", ",no,"))
-    published(corrected, corrections="keep")
-    old, new = (reports_of(release) for release in corrected.miner.sealed())
-    assert {key: new[key] for key in old} == old
-    assert len(new) == 60
-    assert _spent(corrected)["smokes"] == pytest.approx(EPSILON, abs=1e-4)
-
-
-def test_a_new_epoch_draws_everybody_anew_and_adds_up(corrected):
-    before = _spent(corrected)
-    outcome = drawn_anew(corrected)
-    assert (outcome.already, outcome.stale) == (False, 0)
-    old, new = (reports_of(release) for release in corrected.miner.sealed())
-    assert old != new
-    assert _spent(corrected)["smokes"] == pytest.approx(2 * EPSILON, abs=1e-4)
-    assert _spent(corrected)["age"] == pytest.approx(2 * before["age"])
-    # From now on that epoch's draws are the ones that repeat.
-    again = published(corrected)
-    assert (again.already, again.name) == (True, outcome.name)
-    assert _spent(corrected)["smokes"] == pytest.approx(2 * EPSILON, abs=1e-4)
-
-
 def test_the_site_file_may_choose_for_good(corrected, site_text):
     corrected.write('corrections = "keep"\n' + site_text)
     assert published(corrected).stale == 22
     drawn_anew(corrected)
     assert published(corrected).stale == 0
-
-
-def test_an_older_memory_from_a_backup_is_not_believed(bench, table_text):
-    published(bench)
-    backup = (bench.state / "reported" / "asia.arrow").read_bytes()
-    bench.write(table=table_text(60))
-    published(bench)
-    shutil.rmtree(bench.state / "outbox")
-    (bench.state / "reported" / "asia.arrow").write_bytes(backup)
-    bench.write(table=table_text(60).replace(",yes,", ",no,"))
-    with pytest.raises(StoreCorrupt, match=bench.miner.sealed()[1]["manifest"].name):
-        published(bench)
 
 
 def test_in_a_sampled_block_no_record_changes_its_subset(bench, site_text, table_text):

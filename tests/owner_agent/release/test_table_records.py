@@ -14,9 +14,8 @@ import pytest
 
 from owner_agent.randomize.draws import pseudonyms
 from owner_agent.randomize.reports import randomize
-from owner_agent.release import memory, outbox
+from owner_agent.release import memory
 from owner_agent.release.publish import draw_table
-from owner_agent.release.sorting import SortedRuns
 from owner_agent.site.planning import planned
 from owner_agent.state.keys import KeyStore
 from owner_agent.table.encode import encode
@@ -51,13 +50,6 @@ def shuffled(text, seed=3):
 def read_in_chunks(monkeypatch, rows):
     """Have the table read so many rows at a time."""
     monkeypatch.setattr(draw_table, "__defaults__", (rows,))
-
-
-@pytest.fixture(params=[1, 7, 50, 51])
-def in_chunks(request, monkeypatch):
-    """Have everything read so many rows at a time: tables are longer, shorter and as long."""
-    read_in_chunks(monkeypatch, request.param)
-    return request.param
 
 
 @pytest.mark.parametrize("rows", [1, 7, 50, 600, 10_000])
@@ -100,20 +92,7 @@ def test_formats_are_read_in_chunks_alike(bench, site_text, table_text, suffix):
     assert read[-1][0] == read[-1][1]
 
 
-@pytest.mark.usefixtures("in_chunks")
-def test_what_is_published_hangs_neither_on_chunks_nor_on_the_order_of_rows(
-    bench, table_text, site_text
-):
-    whole = in_memory(bench)
-    bench.write(site_text, shuffled(table_text(50)))
-    published(bench)
-    (release,) = bench.miner.sealed()
-    kept = outbox.Outgoing.of(whole)
-    expected = outbox.prepare(bench.folder / "expected", kept, 20).manifest
-    assert release["manifest"].digest == expected.digest
-    assert release["manifest"].parts == expected.parts
-
-
+@pytest.mark.parametrize("in_chunks", [1, 7, 50, 51])
 def test_corrected_records_leave_alike_in_chunks(left, monkeypatch, table_text, in_chunks):
     """Of 22 corrected records and 15 that come later."""
     text = table_text(65).replace(",yes,", ",no,")
@@ -163,28 +142,6 @@ def test_duplicates_far_apart_are_named(bench, table_text):
         records_of(bench, 7)
     assert "has 2 ids more than once, in 4 rows (rows 4, 50, 51, 52)" in str(told.value)
     assert "PATIENT" not in str(told.value)
-
-
-def test_killed_between_runs_and_their_merge(bench, monkeypatch, killed):
-    def die(*_):
-        raise killed
-
-    read_in_chunks(monkeypatch, 7)
-    before = bench.files()
-    with monkeypatch.context() as patched:
-        patched.setattr(SortedRuns, "merged", die)
-        with pytest.raises(killed):
-            published(bench)
-    assert {path.split("/")[0] for path in bench.files()} == {
-        *{path.split("/")[0] for path in before},
-        *{"ledger.sqlite", "publish.lock"},
-    }
-    assert not bench.miner.requests
-    published(bench)
-    (release,) = bench.miner.sealed()
-    whole = outbox.Outgoing.of(in_memory(bench))
-    expected = outbox.prepare(bench.folder / "expected", whole, 20).manifest
-    assert release["manifest"].parts == expected.parts
 
 
 DRAWN = """

@@ -131,7 +131,7 @@ def good(words):
         (HEAD + good("sampled, gamma = 2"), "exactly one of subsets and size"),
         (
             HEAD + GOOD + "cuts = [1]\n",
-            "exactly one of categories, categories_from, cuts and centres",
+            "exactly one of categories, categories_from and cuts",
         ),
         (HEAD + GOOD.replace("sensitive = false\n", ""), r"missing key variables\[1\]\.sensitive"),
         (HEAD, "missing key variables"),

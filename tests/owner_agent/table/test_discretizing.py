@@ -11,10 +11,10 @@ import pytest
 
 from owner_agent.site.planning import planned
 from owner_agent.site.site import site_from
-from owner_agent.table.discretizing import OPTIONS, propose
+from owner_agent.table.discretizing import propose
 from owner_agent.table.encode import encode
 from owner_agent.table.methods import Method
-from pramana_core.errors import ConfigError, DomainError, OptionError, TableError
+from pramana_core.errors import OptionError, TableError
 
 MGAS = ("--minimum-count", "20", "--granularity", "5")
 
@@ -78,15 +78,6 @@ def test_no_value_of_the_column_is_printed(bench, command, incomes):
     printed = {float(n) for n in re.findall(r"\d+(?:\.\d+)?", out)}
     assert len(printed) > 10
     assert not printed & set(incomes.tolist())
-
-
-def test_the_text_says_what_the_figures_rest_on(bench, command, incomes):
-    out = " ".join(command("discretize", "--column", "income", *MGAS).out.split())
-    assert "The cuts rest on all 300 records with a number, rounded to the grid" in out
-    assert "Nothing was written or sent." in out
-    width = ("--method", "equal-width", "--groups", "3", "--low", "0", "--high", "9")
-    out = " ".join(command("discretize", "--column", "income", *width).out.split())
-    assert "rest on no record, only on the range you gave" in out
 
 
 def test_missing_cells_are_left_out_and_have_no_number(bench, command):
@@ -156,14 +147,6 @@ def test_the_fewest_records_are_enough(bench, command):
     assert ended.out == ""
 
 
-def test_every_option_is_one_of_the_commands(bench, command):
-    named = {name for needed, allowed in OPTIONS.values() for name in needed | allowed}
-    ended = command("discretize", "--help")
-    for name in named:
-        assert f"--{name.replace('_', '-')}" in ended.out
-    assert set(OPTIONS) == set(Method)
-
-
 HEAD = 'owner = "clinic"\ntable = "t.csv"\nrecord_id = "id"\n[[variables]]\nname = "A"\n'
 GOOD = HEAD + "sensitive = false\n"
 
@@ -180,28 +163,3 @@ def test_a_site_file_gives_numbers_to_its_categories(tmp_path, lines, numbers):
     plan = planned(site_from(tomllib.loads(GOOD + lines), tmp_path))
     assert plan.variables["A"].representatives == numbers
     assert plan.plan.domain["A"].representatives == numbers
-
-
-@pytest.mark.parametrize(
-    ("lines", "says"),
-    [
-        ("cuts = [30, 45]\nrepresentatives = [20, 60]", "3 categories need 3 representatives"),
-        ('categories = ["a", "b"]\nrepresentatives = [1]', "2 categories need 2 representatives"),
-        ('cuts = [30]\nmissing = "?"\nrepresentatives = [20, 40, 0]', "'?', the category of empty"),
-        ('categories = ["a", "?"]\nmissing = "?"\nrepresentatives = [1, 2]', "has no number"),
-        ("cuts = [30, 45]\nrepresentatives = [37, 20, 60]", "must lie in its own interval"),
-        ("cuts = [30]\nrepresentatives = [20, inf]", r"representatives\[2\]"),
-    ],
-)
-def test_numbers_that_do_not_fit_are_refused(tmp_path, lines, says):
-    with pytest.raises(ConfigError, match=re.escape(says) if "?" in says else says):
-        site_from(tomllib.loads(GOOD + lines), tmp_path)
-
-
-def test_numbers_of_a_public_list_are_counted_when_it_is_read(tmp_path):
-    (tmp_path / "list.txt").write_text("low\nmiddle\nhigh\n", encoding="utf-8")
-    text = GOOD + 'categories_from = "list.txt"\nrepresentatives = '
-    made = planned(site_from(tomllib.loads(text + "[1, 2, 3]"), tmp_path))
-    assert made.variables["A"].representatives == (1.0, 2.0, 3.0)
-    with pytest.raises(DomainError, match="'A' has 3 categories .* has 2 representatives"):
-        planned(site_from(tomllib.loads(text + "[1, 2]"), tmp_path))

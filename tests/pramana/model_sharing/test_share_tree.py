@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections import Counter
 
 import numpy as np
@@ -11,9 +10,9 @@ import pandas as pd
 import pytest
 
 import pramana as pm
-from owner_agent.randomize.noise import TreeNoise
+from owner_agent.randomize.exact_noise import ExactNoise
 from pramana.model_sharing.sharing import noise_of
-from pramana_core.errors import NotInstalled, OptionError
+from pramana_core.errors import OptionError
 from pramana_core.model_sharing.private import GeneratorNoise
 from pramana_core.model_sharing.requirements import meets, released_form
 from pramana_core.wire.release_kinds import SharedTreeMessage
@@ -216,19 +215,10 @@ def test_what_was_read_from_records_is_told(people):
 
 
 def test_private_noise_without_a_seed_is_that_of_releases(people):
-    pytest.importorskip("opendp")
-    assert isinstance(noise_of(None), TreeNoise)
+    assert isinstance(noise_of(None), ExactNoise)
     assert isinstance(noise_of(3), GeneratorNoise)
     shared = pm.share_tree(people, "survived", categories=LISTED, epsilon=2.0)
     assert shared.message["epsilon"] == 2.0
-
-
-def test_a_private_tree_to_release_needs_opendp(people, monkeypatch):
-    monkeypatch.setitem(sys.modules, "opendp", None)
-    monkeypatch.setitem(sys.modules, "opendp.prelude", None)
-    with pytest.raises(NotInstalled, match=r"pramana\[noise\]"):
-        pm.share_tree(people, "survived", categories=LISTED, epsilon=2.0)
-    assert pm.share_tree(people, "survived", categories=LISTED, epsilon=2.0, rng=1)
 
 
 @pytest.mark.parametrize("k", [np.int64(20), {"k": np.int64(20)}, pm.Requirement(k=np.int64(20))])

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from owner_agent.release.masked import PreparedMask, check_masking
-from owner_agent.report import masked as reports
 from owner_agent.report.masked import MASKED, MaskReport
 from owner_agent.site.site import load_site
 from pramana_core.errors import MaskingError, OptionError
@@ -75,18 +74,6 @@ def test_lone_records_are_named_on_the_page_and_no_other_moves_by_more(masked, r
     # Written in per cent, with a digit.
     assert stated == pytest.approx(max(w for name, w in weights.items() if name not in named), 0.05)
     assert "2 records stand nearly alone in S" in page
-
-
-@pytest.mark.slow
-def test_of_more_records_than_are_shown_the_rest_is_stated(masked, monkeypatch):
-    monkeypatch.setattr(reports, "MOST_NAMED", 1)
-    monkeypatch.setattr(reports, "FIRST", 1)
-    made = masked("max_leverage = 1.0\n", lone=2)
-    found, stated, page = _page(made)
-    assert list(found.values()) == [True]
-    assert "These are the first 1 of 2 such records" in page
-    assert stated > 0.4
-    assert _report(made).as_dict()["named"] == 2
 
 
 @pytest.mark.parametrize("method", ["egadp", "shuffle", "nmegadp", "auto"])

@@ -1,13 +1,10 @@
 """Masked releases: the same bytes for the same table, and nothing that another one would tell."""
 
 import numpy as np
-import pytest
 
-from owner_agent.release.ledger import Ledger
 from owner_agent.release.masked import PreparedMask, choose
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import publish
-from owner_agent.report.whole_study import ledger_json
 from owner_agent.state.keys import KeyStore
 from pramana_core.mixed import basis_of, with_constant
 from pramana_core.wire.parts import decode_part
@@ -29,14 +26,6 @@ def _told(release):
 
 def _unwatched(_stage, _done, _total):
     pass
-
-
-@pytest.fixture
-def arrived(shop):
-    """What an undisturbed publication sends."""
-    _publish(shop)
-    (release,) = shop.miner.sealed()
-    return release["manifest"], dict(release["bodies"])
 
 
 def test_what_arrives_is_the_masked_table_sorted_by_pseudonym(shop):
@@ -76,18 +65,6 @@ def test_the_wire_holds_no_true_value_of_a_masked_column(shop, rows):
             assert not np.isin(np.float64(text), columns[name])
     # The negative control: what is told as it is is there.
     assert np.float64(rows[0].split(",")[1]).tobytes() in sent
-
-
-@pytest.mark.slow
-def test_the_ledger_shows_a_masked_release_as_one_without_a_bound(shop, arrived):
-    (entry,) = Ledger(shop.state).entries()
-    assert (entry.kind, entry.method, entry.follows_plan) == ("masked-records", "egadp", False)
-    told = ledger_json([entry])
-    assert told["masked_columns"] == ["debt", "expenditure"]
-    assert set(told["composed_epsilon"].values()) == {None}
-    assert [v["masked"] for v in told["releases"][0]["variables"]] == [False, False, True, True]
-    content = (shop.state / "ledger.sqlite").read_bytes()
-    assert b"masked-records" in content
 
 
 def test_copies_are_masked_independently_and_named_by_number(shop, site_text):

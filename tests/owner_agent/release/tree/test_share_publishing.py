@@ -11,19 +11,11 @@ from pramana_core.errors import (
     RequirementUnmet,
 )
 from pramana_core.model_sharing.requirements import Requirement
-from tests.owner_agent.release.tree.sharing import sent, shared, unwatched
+from tests.owner_agent.release.tree.sharing import shared, unwatched
 
 
 def _promised(made):
     return made.message.requirement.to_requirement()
-
-
-@pytest.fixture
-def arrived(clinic):
-    """What an undisturbed publication sends."""
-    shared(clinic)
-    (manifest,) = sent(clinic)
-    return manifest
 
 
 def test_what_arrives_is_the_tree_and_what_it_promises(clinic):
@@ -70,14 +62,6 @@ def test_what_is_promised_is_what_the_counts_that_are_told_show(
     assert sum(map(sum, (leaf.distribution for leaf in made.tree.leaves))) == 300
 
 
-def test_two_studies_get_the_same_tree(clinic, arrived, site_text):
-    first = PreparedTree.of(clinic.site, unwatched)
-    clinic.write(site_text.replace('study = "asia"', 'study = "cancer"'))
-    second = PreparedTree.of(clinic.site, unwatched)
-    assert second.made.message == first.made.message
-    second.require_allowed(PublishOptions())
-
-
 @pytest.mark.parametrize("requirement", ["{ k = 10 }", "{ k = 3, c = 9, l = 2 }"])
 def test_where_nothing_is_said_a_tree_grows_with_what_is_required(clinic, site_text, requirement):
     asked = '{ k = 10, c = 8, l = 2, by = "growing" }'
@@ -91,16 +75,6 @@ def test_where_nothing_is_said_a_tree_grows_with_what_is_required(clinic, site_t
         PreparedTree.of(clinic.site, unwatched)
 
 
-def test_paths_that_win_too_little_are_cut_where_asked(clinic, site_text):
-    text = site_text.replace(
-        '{ k = 10, c = 8, l = 2, by = "growing" }', '{ k = 5, by = "pruning" }'
-    )
-    clinic.write(text + '\n[share_model.pruning]\nmerge = "fewest"\n')
-    all_paths = len(PreparedTree.of(clinic.site, unwatched).made.tree.leaves)
-    clinic.write(text + '\n[share_model.pruning]\nmerge = "fewest"\nleast_gain = 3\n')
-    assert 1 < len(PreparedTree.of(clinic.site, unwatched).made.tree.leaves) < all_paths
-
-
 VARIABLE = """
 [[variables]]
 name = "{column}"
@@ -108,8 +82,6 @@ categories = {categories}
 sensitive = {sensitive}
 {channel}
 """
-CHANNEL = 'channel = { kind = "symmetric", p = 0.4 }'
-DIAGNOSIS = {"column": "diagnosis", "categories": '["healthy", "flu", "asthma"]'}
 WARD = {"column": "ward", "categories": '["north", "south", "east", "west"]'}
 
 
@@ -124,12 +96,3 @@ def test_a_column_that_is_told_openly_may_stand_in_a_tree(clinic, site_text):
     shared(clinic)
     publish(PreparedRecords, clinic.site, clinic.environment, PublishOptions())
     assert len(clinic.miner.sealed()) == 2
-
-
-def test_no_tree_that_meets_the_requirement_is_an_explicit_refusal(clinic, site_text):
-    clinic.write(site_text.replace("k = 10", "k = 200"))
-    with pytest.raises(RequirementUnmet) as raised:
-        shared(clinic)
-    assert "share_model" in raised.value.where
-    assert not (clinic.state / "outbox").exists()
-    assert not clinic.miner.requests
