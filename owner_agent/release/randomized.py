@@ -44,7 +44,6 @@ from owner_agent.table.encode import (
     TableEncoder,
     id_problems,
     needed_columns,
-    records_text,
     table_changed,
 )
 from owner_agent.table.table import CHUNK_ROWS, read_chunks
@@ -147,7 +146,7 @@ class TableRecords:
             self.one_secret = encoder.one_secret()
             with suppress(DuplicateRecordId):  # Which they are is told with all else that is wrong.
                 return runs.merged(self._rows, partial(self._watch, "sorting"))
-        raise_together(self._id_problems(runs, missing) + encoder.problems(records_text))
+        raise_together(self._id_problems(runs, missing) + encoder.problems())
         raise table_changed()
 
     def _encoded(self, encoder: TableEncoder, missing: FoundRows) -> Iterator[_Chunk]:

@@ -14,9 +14,8 @@ from owner_agent.randomize.reports import randomize
 from owner_agent.randomize.sampling import Coin
 from owner_agent.state.keys import Secrets
 from pramana.setups import SeededOwner
-from pramana_core.channels import RESOLUTION, Product, StructuralZeros, Symmetric
+from pramana_core.channels import RESOLUTION, Product, Symmetric
 from pramana_core.domain import Variable
-from pramana_core.errors import TableError
 from pramana_core.plan import Plan
 from pramana_core.study_plan import StudyPart, StudyPlan, StudySet
 from tests.owner_agent.randomize.drawing import sample_columns
@@ -340,14 +339,3 @@ def test_a_set_of_more_than_2_to_the_64_combinations_is_reported_as_its_channels
     _, others = reported(NORTH, wide, keys, corrected)
     assert np.mean(others["v69"] != columns["v69"]) > 0.3
     assert made == sorted(made)
-
-
-def test_an_impossible_combination_within_a_product_is_refused(keys):
-    zeros = StructuralZeros(4, (3,), Symmetric.from_gamma(3, 3.0))
-    block = product_plan(zeros, Symmetric.from_gamma(2, 3.0), widths=(2, 1)).block("north")
-    table = {v.name: np.zeros(RECORDS, dtype=np.uint8) for v in block.variables}
-    reported(NORTH, block, keys, table)
-    table = {name: column.copy() for name, column in table.items()}
-    table["v0"][7] = table["v1"][7] = 1
-    with pytest.raises(TableError, match="1 records have a combination"):
-        reported(NORTH, block, keys, table)

@@ -15,10 +15,8 @@ import pytest
 from owner_agent.randomize.draws import PER_CALL, UniformWords, uniform_below, uniform_columns
 from owner_agent.randomize.reports import Randomizer, randomize
 from owner_agent.randomize.sampling import (
-    impossible_records,
     join,
     split,
-    true_cells,
 )
 from owner_agent.state.keys import Secrets
 from pramana_core.channels import (
@@ -32,11 +30,10 @@ from pramana_core.channels import (
     Product,
     RandomSymmetric,
     Sampled,
-    StructuralZeros,
     Symmetric,
 )
 from pramana_core.domain import Variable
-from pramana_core.errors import ChannelError, TableError
+from pramana_core.errors import ChannelError
 from pramana_core.plan import Block, Plan
 from pramana_core.wire.parts import RecordSchema, decode_part, encode_part
 from tests.owner_agent.randomize.drawing import sample, sample_columns
@@ -322,11 +319,6 @@ FAMILIES = {
         (2,),
         RandomSymmetric(2, 13 << 27, 1 << 30),
     ),
-    "structural-zeros": (
-        StructuralZeros(6, (4,), Symmetric.from_gamma(5, 5.0)),
-        (2, 3),
-        StructuralZeros(6, (4,), Symmetric.from_gamma(5, 5.2)),
-    ),
     "grouped": (
         Grouped(((0, 3), (1, 2, 4)), (ONE, Symmetric.from_gamma(3, 4.0))),
         (5,),
@@ -363,8 +355,6 @@ def keys():
 def _cells(block, count=RECORDS):
     """Every possible truth in turn."""
     possible = np.arange(block.channel.shape[0])
-    if isinstance(block.channel, StructuralZeros):
-        possible = np.array(block.channel.possible)
     return possible[np.arange(count) % len(possible)].astype(np.uint8)
 
 
@@ -480,20 +470,6 @@ def test_wide_items_are_reported_in_wider_codes(keys):
     (column,) = _reports(block, _cells(block, 500), keys[:500]).values()
     assert column.dtype == np.uint16
     assert column.max() >= 1 << 15
-
-
-def test_an_impossible_truth_is_never_randomized(keys):
-    channel = StructuralZeros(4, (3,), Symmetric.from_gamma(3, 5.0))
-    block = _block(channel, (2, 2))
-    columns = {"v0": np.array([0, 1, 1], np.uint8), "v1": np.array([1, 1, 0], np.uint8)}
-    assert impossible_records(block, columns).tolist() == [False, True, False]
-    assert true_cells(block, columns).tolist() == [1, 3, 2]
-    with pytest.raises(TableError, match=r"1 records have a combination of 'v0\*v1'") as told:
-        randomize(Plan((block,)), SECRETS, "asia", keys[:3], columns)
-    assert told.value.where == "v0*v1"
-    fine = {name: column[[0, 2]] for name, column in columns.items()}
-    made = randomize(Plan((block,)), SECRETS, "asia", keys[:2], fine)
-    assert not impossible_records(block, made.columns).any()
 
 
 def test_an_unknown_family_is_refused():

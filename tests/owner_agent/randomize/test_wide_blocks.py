@@ -15,7 +15,6 @@ from owner_agent.randomize.reports import Randomizer, randomize
 from owner_agent.randomize.sampling import (
     COUNTED_CELLS,
     ChoiceSampler,
-    impossible_records,
     join,
     rows_by_label,
     sampler,
@@ -28,12 +27,10 @@ from pramana_core.channels import (
     Dense,
     Mixture,
     Sampled,
-    StructuralZeros,
     Symmetric,
     most_accurate,
 )
 from pramana_core.domain import Variable
-from pramana_core.errors import TableError
 from pramana_core.plan import Block, Plan
 from tests.owner_agent.randomize.drawing import sample_block, sample_columns, words
 
@@ -261,17 +258,3 @@ def test_reports_at_width_follow_the_published_matrix(assert_distribution):
     compare(WIDE.channel)
     with pytest.raises(AssertionError, match="chi-square"):
         compare(pairs_of(SIZES, 20.5))
-
-
-def test_a_combination_that_a_choice_calls_impossible_is_refused_at_any_width():
-    zeros = StructuralZeros(
-        SIZES[0] * SIZES[1], (1,), Symmetric.from_gamma(SIZES[0] * SIZES[1] - 1, 9)
-    )
-    channel = WIDE.channel
-    block = block_of(Sampled(SIZES, (Choice((0, 1), 1 << 20, zeros), *channel.choices[1:])))
-    keys, columns = records(block, 50)
-    columns["v0"][:], columns["v1"][:] = 1, 1
-    columns["v0"][7], columns["v1"][7] = 0, 1
-    assert np.flatnonzero(impossible_records(block, columns)).tolist() == [7]
-    with pytest.raises(TableError, match="1 records have a combination"):
-        randomize(Plan((block,)), SECRETS, "asia", keys, columns)

@@ -173,10 +173,6 @@ MISTAKES: Mistakes = {
             lambda: untyped(pm.CutAndPaste).from_probability(3, 1, 0.25),
             "sizes … 3",
         ),
-        "one code for a list of impossible ones": (
-            lambda: untyped(pm.StructuralZeros)(4, 1, HALF),
-            "impossible … 1",
-        ),
     },
     NotStochastic: {
         "a probability as text": (
