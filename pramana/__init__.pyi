@@ -107,7 +107,6 @@ from .plans import OneHot as OneHot
 from .plans import Plan as Plan
 from .plans import RandomSymmetric as RandomSymmetric
 from .plans import Sampled as Sampled
-from .plans import StructuralZeros as StructuralZeros
 from .plans import Symmetric as Symmetric
 from .plans import Withheld as Withheld
 from .plans import plan as plan

@@ -29,7 +29,6 @@ from pramana_core.channels import (
     OneHot,
     RandomSymmetric,
     Sampled,
-    StructuralZeros,
     Symmetric,
     Transition,
     Withheld,
@@ -51,7 +50,6 @@ __all__ = [
     "Plan",
     "RandomSymmetric",
     "Sampled",
-    "StructuralZeros",
     "Symmetric",
     "Withheld",
 ]

@@ -19,14 +19,12 @@ from owner_agent.randomize.draws import BlockKey, coins
 from owner_agent.randomize.sampling import (
     ChoiceSampler,
     Coin,
-    impossible_records,
     sampler,
     together,
     true_cells,
 )
 from owner_agent.state.keys import Secrets
 from pramana_core.channels import Coordinated
-from pramana_core.errors import TableError
 from pramana_core.kernels.counting import processors
 from pramana_core.marginals.counts import Codes
 from pramana_core.plan import Block, Plan
@@ -146,13 +144,9 @@ class Randomizer:
         Args:
             keys: N pseudonyms.
             columns: N true codes by variable; those of the plan are all there.
-
-        Raises:
-            TableError: a record has a combination of categories that the plan calls impossible.
         """
         made: dict[str, Codes] = {}
         for block in self.plan.blocks:
-            _require_possible(block, columns)
             for name, size in zip(block.names, block.reported_shape, strict=True):
                 made[name] = np.empty(len(keys), dtype=code_dtype(size))
 
@@ -214,18 +208,5 @@ def randomize(
 
     Raises:
         DuplicateRecordId: a pseudonym occurs twice.
-        TableError: a record has a combination of categories that the plan calls impossible.
     """
     return Randomizer(plan, secrets, study, epoch).randomized(keys, columns)
-
-
-def _require_possible(block: Block, columns: Mapping[str, Codes]) -> None:
-    """Refuse impossible truths: their rows of the matrix would report them as they are."""
-    records = np.count_nonzero(impossible_records(block, columns))
-    if records:
-        raise TableError(
-            f"{records} records have a combination of {block.name!r} that its channel calls"
-            " impossible.",
-            where=block.name,
-            remedy="Correct those records, or take the combination off the impossible ones.",
-        )

@@ -37,7 +37,6 @@ from pramana_core.channels import (
     Product,
     RandomSymmetric,
     Sampled,
-    StructuralZeros,
     Symmetric,
     Transition,
     UnitTransition,
@@ -181,25 +180,6 @@ def _(channel: Grouped) -> UnitSampler:
             if sampler is not None:
                 places = sampler(place_of[codes[rows]], words.of(rows))
                 reported[rows] = members[index][places]
-        return reported
-
-    return drawn
-
-
-@unit_sampler.register
-def _(channel: StructuralZeros) -> UnitSampler:
-    """Sample among the possible categories by the inner channel."""
-    possible = np.array(channel.possible)
-    place_of = np.full(channel.size, len(possible), dtype=np.uint64)
-    place_of[possible] = np.arange(len(possible))
-    inner = unit_sampler(channel.channel)
-
-    def drawn(codes: Codes, words: UniformWords) -> Codes:
-        places = place_of[codes]
-        # As the matrix says, an impossible category stays; `randomize` lets no record have one.
-        rows = np.flatnonzero(places < len(possible))
-        reported = codes.copy()
-        reported[rows] = possible[inner(places[rows], words.of(rows))]
         return reported
 
     return drawn
@@ -355,32 +335,6 @@ def true_cells(block: Block, columns: Mapping[str, Codes]) -> Codes:
     if math.prod(sizes) <= COUNTED_CELLS:
         return join(own, sizes)
     return np.stack(own, axis=1, dtype=code_dtype(max(sizes)), casting="unsafe")
-
-
-def impossible_records(block: Block, columns: Mapping[str, Codes]) -> npt.NDArray[np.bool_]:
-    """Return which records have a combination that a block's channel calls impossible.
-
-    Also one that a choice of it does, or a channel of a product: their rows of the matrix would
-    report it as it is.
-    """
-    records = np.zeros(len(columns[block.names[0]]), dtype=np.bool_)
-    own, sizes = [columns[name] for name in block.names], [v.size for v in block.variables]
-    for found in _impossible(block.channel, own, sizes):
-        records |= found
-    return records
-
-
-def _impossible(
-    channel: Transition, columns: Sequence[Codes], sizes: Sequence[int]
-) -> Iterator[npt.NDArray[np.bool_]]:
-    """Yield which records have an impossible combination, by each channel that knows of any."""
-    if channel.impossible:
-        yield np.isin(join(columns, sizes), channel.impossible)
-    for choice in channel.choices:
-        own = [(columns[axis], sizes[axis]) for axis in choice.axes]
-        yield from _impossible(choice.channel, [c for c, _ in own], [s for _, s in own])
-    for places, part in channel.factors:
-        yield from _impossible(part, columns[places], sizes[places])
 
 
 @singledispatch

@@ -46,7 +46,7 @@ from pramana_core.privacy import (
     upward_breach,
     worst_posterior,
 )
-from pramana_core.privacy.structures_by_kind import entropy
+from pramana_core.privacy.structures import entropy
 
 # What a channel reveals, as data: bounds for every prior, and beliefs under one.
 

@@ -56,7 +56,7 @@ categories = ["yes", "no"]
 sensitive = true
 [[blocks]]
 variables = ["sex", "pregnant"]
-channel = { kind = "structural-zeros", impossible = ["m*yes"], gamma = 9 }
+channel = { kind = "symmetric", gamma = 9 }
 
 [[variables]]
 name = "house"

@@ -46,7 +46,6 @@ from pramana_core.channels import (
     Product,
     RandomSymmetric,
     Sampled,
-    StructuralZeros,
     Symmetric,
     Transition,
     Withheld,
@@ -131,14 +130,6 @@ FAMILIES: dict[str, tuple[tuple[Variable, ...], Transition]] = {
         (D,),
         Grouped(((3, 0), (1,), (2,)), (Dense.binary(0.3, 0.1), None, None)),
     ),
-    "structural-zeros": (
-        (D,),
-        StructuralZeros(4, (1,), Symmetric.from_probability(3, 0.3)),
-    ),
-    "structural-zeros-joint": (
-        (A, B),
-        StructuralZeros(6, (2, 5), Symmetric.from_probability(4, 0.35)),
-    ),
     "mixture": ((A, B, C), Mixture.from_gamma(12, 19.0)),
     "random-symmetric": ((A, B), RandomSymmetric.around_gamma(6, 9.0, 0.5)),
     "one-hot": ((B,), OneHot.from_gamma(3, 9.0)),
@@ -203,12 +194,10 @@ def named(name: str) -> Plan:
 
 
 def true_columns(plan: Plan, records: int = 64) -> dict[str, np.ndarray]:
-    """Codes that go through all categories; none of a combination called impossible."""
+    """Codes that go through all categories."""
     columns = {}
     for block in plan.blocks:
         cells = np.arange(records) % block.channel.shape[0]
-        for impossible in getattr(block.channel, "impossible", ()):
-            cells[cells == impossible] = 0
         sizes = [v.size for v in block.variables]
         for variable, codes in zip(block.variables, np.unravel_index(cells, sizes), strict=True):
             columns[variable.name] = codes.astype(np.uint8)
@@ -371,7 +360,6 @@ SITE_CHANNELS = {
     "gamma-diagonal": '{ kind = "gamma-diagonal", gamma = 19 }',
     "random-gamma-diagonal": '{ kind = "random-gamma-diagonal", gamma = 19, share = 0.1 }',
     "grouped": '{ kind = "grouped", groups = [["c", "a"], ["b", "e", "d"]], epsilon = 1 }',
-    "structural-zeros": '{ kind = "structural-zeros", impossible = ["d", "b"], p = 0.3 }',
     "mask": '{ kind = "mask", gamma = 9 }',
     "cut-and-paste": '{ kind = "cut-and-paste", keep = 1, rho = 0.4 }',
     "sampled": '{ kind = "sampled", size = 1, gamma = 4 }',

@@ -14,7 +14,6 @@ from functools import cached_property
 from typing import Annotated
 
 import numpy as np
-import numpy.typing as npt
 from annotated_types import Len
 
 from pramana_core.channels.base import (
@@ -418,16 +417,6 @@ class Sampled(DecodedTransition):
     @cached_property
     def listed_rows(self) -> int:
         return max(choice.channel.listed_rows for choice in self.choices)
-
-    def can_occur(self) -> npt.NDArray[np.bool_]:
-        self._require_listed(self.shape[0])
-        possible = np.ones(self.sizes, dtype=np.bool_)
-        for choice in self.choices:
-            part = choice.channel.can_occur()
-            if not part.all():
-                spread = [s if i in choice.axes else 1 for i, s in enumerate(self.sizes)]
-                possible &= part.reshape(spread)
-        return possible.ravel()
 
     def share_reported(self, axis: int) -> float:
         return sum(self.choices[index].weight for index in self._holding[axis]) / RESOLUTION

@@ -392,9 +392,8 @@ class Axis:
         for place in range(len(sizes)):
             alone = cells.sum(axis=tuple(i for i in range(len(sizes)) if i != place))
             law = np.multiply.outer(law, alone)
-        possible = self.channel.can_occur()
-        law = law.ravel() * possible
-        whole: Tensor = law / law.sum() if law.sum() > 0 else possible / possible.sum()
+        flat = law.ravel()
+        whole: Tensor = flat / flat.sum() if flat.sum() > 0 else np.full(flat.size, 1 / flat.size)
         return whole
 
     def _own_moment(self, power: int, law: Tensor) -> Tensor:

@@ -21,7 +21,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from pramana_core.channels import CONDITION_LIMIT, Listed, StructuralZeros, Transition
+from pramana_core.channels import CONDITION_LIMIT, Listed, Transition
 from pramana_core.estimation.axes import Axis, Stratum, axes_of, moment
 from pramana_core.estimation.likelihood import FactoredModel, climb, start
 from pramana_core.marginals.counts import Codes, ReportedCounts, Tensor
@@ -199,24 +199,15 @@ def _evidence(counts: Sequence[npt.NDArray[np.int64]], axes: list[Axis]) -> floa
         if impossible:
             return math.inf
         pieces.append(piece)
-    return evidence(pieces, tuple(_possible_channel(axis.channel) for axis in axes))
-
-
-def _possible_channel(channel: Transition) -> Transition:
-    """Return a channel without the truths that were declared impossible."""
-    return channel.channel if isinstance(channel, StructuralZeros) else channel
+    return evidence(pieces, tuple(axis.channel for axis in axes))
 
 
 def _possible_reports(counts: npt.NDArray[np.int64], axes: list[Axis]) -> tuple[Tensor, bool]:
-    """Return the counts of the reports that can occur, and whether any others did."""
+    """Return the counts of the reports, and whether there are some that no truth makes."""
     table = counts.reshape([axis.channel.shape[1] for axis in axes])
-    for place, axis in enumerate(axes):
-        table = np.delete(table, axis.channel.impossible, axis=place)
-    channels = tuple(_possible_channel(axis.channel) for axis in axes)
-    found = Stratum(table.astype(np.float64), channels)
+    found = Stratum(table.astype(np.float64), tuple(axis.channel for axis in axes))
     anything = np.full((*found.shape, 1), 1 / math.prod(found.shape))
-    lost = table.sum() < counts.sum()
-    return found.reported, bool(lost or np.any(found.column[found.expected(anything) <= 0]))
+    return found.reported, bool(np.any(found.column[found.expected(anything) <= 0]))
 
 
 def evidence(pieces: Sequence[Tensor], channels: tuple[Transition, ...]) -> float:

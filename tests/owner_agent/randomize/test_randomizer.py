@@ -36,16 +36,10 @@ def block_of(channel):
 
 
 def records_of(block, count):
-    """Return pseudonyms and codes; possible ones, where a combination is impossible."""
+    """Return pseudonyms and codes."""
     rng = np.random.default_rng(count)
     keys = np.frombuffer(rng.bytes(16 * count), dtype="V16")
     columns = {v.name: rng.integers(0, v.size, count, dtype=np.uint16) for v in block.variables}
-    if block.channel.impossible:
-        possible = np.setdiff1d(np.arange(block.channel.shape[0]), block.channel.impossible)
-        columns = {block.names[0]: rng.choice(possible, count).astype(np.uint16)}
-    for choice in block.channel.choices:
-        if choice.channel.impossible:
-            columns[block.names[choice.axes[0]]][:] = 0
     return keys, columns
 
 

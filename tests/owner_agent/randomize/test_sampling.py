@@ -5,7 +5,7 @@ import pytest
 
 from owner_agent.randomize.sampling import true_cells, unit_sampler
 from owner_agent.randomize.words import UniformWords
-from pramana_core.channels import RESOLUTION, Dense, Grouped, Identity, StructuralZeros, Symmetric
+from pramana_core.channels import RESOLUTION, Dense, Grouped, Identity, Symmetric
 from pramana_core.domain import Variable
 from pramana_core.plan import Block
 from tests.owner_agent.randomize.drawing import sample, sample_block
@@ -28,7 +28,6 @@ FAMILIES = {
     "finest": Dense(((1, RESOLUTION - 1), (RESOLUTION - 1, 1))),
     "wider": Dense.from_probabilities([[0.5, 0.25, 0.25], [0.0, 0.25, 0.75]]),
     "dense-many": Dense.from_probabilities(WIDE.tolist()),
-    "zeros-possible": StructuralZeros(5, (1, 4), Dense.ternary(0.1, 0.25)),
     "grouped": Grouped.from_probability([[3, 0], [1], [4, 2, 5]], 0.3),
     "grouped-mixed": Grouped(
         ((4, 1, 2), (0, 3)), (Dense.ternary(0.2, 0.3), Symmetric.from_probability(2, 0.1))

@@ -12,12 +12,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from owner_agent.randomize.reports import Randomizer, randomize
+from owner_agent.randomize.reports import Randomizer
 from owner_agent.randomize.sampling import (
-    impossible_records,
     join,
     split,
-    true_cells,
 )
 from owner_agent.randomize.words import PER_CALL, UniformWords, uniform_below
 from owner_agent.state.keys import Secrets
@@ -32,11 +30,9 @@ from pramana_core.channels import (
     Product,
     RandomSymmetric,
     Sampled,
-    StructuralZeros,
     Symmetric,
 )
 from pramana_core.domain import Variable
-from pramana_core.errors import TableError
 from pramana_core.plan import Block, Plan
 from tests.owner_agent.randomize.drawing import sample, sample_columns
 
@@ -302,11 +298,6 @@ FAMILIES = {
         (2,),
         RandomSymmetric(2, 13 << 27, 1 << 30),
     ),
-    "structural-zeros": (
-        StructuralZeros(6, (4,), Symmetric.from_gamma(5, 5.0)),
-        (2, 3),
-        StructuralZeros(6, (4,), Symmetric.from_gamma(5, 5.2)),
-    ),
     "grouped": (
         Grouped(((0, 3), (1, 2, 4)), (ONE, Symmetric.from_gamma(3, 4.0))),
         (5,),
@@ -343,8 +334,6 @@ def keys():
 def _cells(block, count=RECORDS):
     """Every possible truth in turn."""
     possible = np.arange(block.channel.shape[0])
-    if isinstance(block.channel, StructuralZeros):
-        possible = np.array(block.channel.possible)
     return possible[np.arange(count) % len(possible)].astype(np.uint8)
 
 
@@ -396,17 +385,3 @@ def test_a_record_is_reported_alike_whatever_is_beside_it(name, keys):
         assert column[order].tolist() == some[variable].tolist()
         assert column.tobytes() == again[variable].tobytes()
     assert any(whole[v].tobytes() != others[v].tobytes() for v in whole)
-
-
-def test_an_impossible_truth_is_never_randomized(keys):
-    channel = StructuralZeros(4, (3,), Symmetric.from_gamma(3, 5.0))
-    block = _block(channel, (2, 2))
-    columns = {"v0": np.array([0, 1, 1], np.uint8), "v1": np.array([1, 1, 0], np.uint8)}
-    assert impossible_records(block, columns).tolist() == [False, True, False]
-    assert true_cells(block, columns).tolist() == [1, 3, 2]
-    with pytest.raises(TableError, match=r"1 records have a combination of 'v0\*v1'") as told:
-        randomize(Plan((block,)), SECRETS, "asia", keys[:3], columns)
-    assert told.value.where == "v0*v1"
-    fine = {name: column[[0, 2]] for name, column in columns.items()}
-    made = randomize(Plan((block,)), SECRETS, "asia", keys[:2], fine)
-    assert not impossible_records(block, made.columns).any()

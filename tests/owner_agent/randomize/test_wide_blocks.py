@@ -12,7 +12,6 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from owner_agent.randomize import reports, sampling
 from owner_agent.randomize.reports import Randomizer, randomize
 from owner_agent.randomize.sampling import (
-    impossible_records,
     true_cells,
 )
 from owner_agent.randomize.words import UniformWords
@@ -21,12 +20,10 @@ from pramana_core.channels import (
     RESOLUTION,
     Choice,
     Sampled,
-    StructuralZeros,
     Symmetric,
     most_accurate,
 )
 from pramana_core.domain import Variable
-from pramana_core.errors import TableError
 from pramana_core.plan import Block, Plan
 from tests.owner_agent.randomize.drawing import sample_block, words
 
@@ -155,17 +152,3 @@ def test_the_law_at_width_is_the_declared_one_on_every_word(monkeypatch):
         declared = row.reshape(3, 4)
         for report in itertools.product(range(3), range(4)):
             assert float(law.get(report, Fraction(0))) == declared[report]
-
-
-def test_a_combination_that_a_choice_calls_impossible_is_refused_at_any_width():
-    zeros = StructuralZeros(
-        SIZES[0] * SIZES[1], (1,), Symmetric.from_gamma(SIZES[0] * SIZES[1] - 1, 9)
-    )
-    channel = WIDE.channel
-    block = block_of(Sampled(SIZES, (Choice((0, 1), 1 << 20, zeros), *channel.choices[1:])))
-    keys, columns = records(block, 50)
-    columns["v0"][:], columns["v1"][:] = 1, 1
-    columns["v0"][7], columns["v1"][7] = 0, 1
-    assert np.flatnonzero(impossible_records(block, columns)).tolist() == [7]
-    with pytest.raises(TableError, match="1 records have a combination"):
-        randomize(Plan((block,)), SECRETS, "asia", keys, columns)

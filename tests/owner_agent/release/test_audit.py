@@ -31,7 +31,6 @@ from pramana_core.channels import (
     OneHot,
     RandomSymmetric,
     Sampled,
-    StructuralZeros,
     Symmetric,
     Transition,
 )
@@ -90,12 +89,6 @@ SCHEMES = {
     "gamma-diagonal": scheme((2, 2), lambda g: Mixture.from_gamma(4, g), 2.0),
     "grouped": scheme(
         (4,), lambda g: Grouped(((0, 2), (1, 3)), (Symmetric.from_gamma(2, g),) * 2), 3.0, (0, 2)
-    ),
-    "structural-zeros": scheme(
-        (2, 2),
-        lambda g: StructuralZeros(4, (1,), Symmetric.from_gamma(3, g)),
-        3.0,
-        (0, 2, 3),
     ),
     "mask": scheme((3,), lambda g: OneHot.from_gamma(3, g), 1.7),
     "sampled": scheme((2, 2, 2), pairs, 2.0),

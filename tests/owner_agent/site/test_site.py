@@ -127,7 +127,6 @@ def good(words):
         (HEAD + good("mask"), "exactly one of p and gamma"),
         (HEAD + good("cut-and-paste, keep = 1"), "exactly one of rho and gamma"),
         (HEAD + good("cut-and-paste, keep = -1, rho = 0.1"), "keep"),
-        (HEAD + good("structural-zeros, impossible = [], p = 0.1"), "impossible"),
         (HEAD + good("sampled, gamma = 2"), "exactly one of subsets and size"),
         (
             HEAD + GOOD + "cuts = [1]\n",

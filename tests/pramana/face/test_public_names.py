@@ -45,7 +45,6 @@ NAMES = [
     "Requirement",
     "Sampled",
     "SharedModel",
-    "StructuralZeros",
     "Symmetric",
     "Variable",
     "Withheld",

@@ -94,7 +94,6 @@ def right() -> dict[str, dict[str, Any]]:
         "Requirement": {"k": 5, "c": 10, "l": 2},
         "Sampled": {"sizes": (2, 2), "choices": ()},
         "SharedModel": {"tree": shared.tree, "content": shared.content},
-        "StructuralZeros": {"size": 3, "impossible": (2,), "channel": binary},
         "Symmetric": {"size": 3, "off_units": 1 << 20},
         "Variable": {"name": "a", "categories": ("x", "y")},
         "Withheld": {"size": 3},

@@ -18,7 +18,7 @@ from owner_agent.site.site import load_site
 from owner_agent.state.keys import KeyStore
 from pramana.owner.keys import Keys
 from pramana.owner.randomizing import randomize
-from pramana_core.channels import Identity, StructuralZeros, Symmetric
+from pramana_core.channels import Identity, Symmetric
 from pramana_core.domain import Domain
 from pramana_core.errors import (
     DuplicateRecordId,
@@ -203,10 +203,6 @@ def test_a_frame_that_does_not_fit_the_plan_is_refused():
         randomize(TABLE[["id", "sex"]], PLAN, KEYS, record_id="id")
     with pytest.raises(UnknownCategory, match="'west'"):
         randomize(TABLE.replace("north", "west"), PLAN, KEYS, record_id="id")
-    possible = StructuralZeros(6, (0,), Symmetric.from_probability(5, 0.3))
-    zeros = Plan((Block(DOMAIN.variables, possible),))
-    with pytest.raises(TableError, match=r"calls impossible; .*\.$"):
-        randomize(TABLE.assign(sex="f", region="north"), zeros, KEYS, record_id="id")
 
 
 def test_variables_that_the_plan_tells_are_told_and_the_reports_say_so():

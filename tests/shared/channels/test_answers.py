@@ -89,15 +89,6 @@ def test_a_variable_is_reported_as_often_as_its_code_is_another_than_withheld(na
         assert sampled.share_reported(axis) == pytest.approx(told)
 
 
-def test_truths_that_cannot_occur_are_those_declared():
-    zeros = EXAMPLES["structural zeros"].can_occur()
-    np.testing.assert_array_equal(np.flatnonzero(~zeros), [1, 4])
-    # The third choice excludes (1, 2) of its two variables, whatever the third has.
-    sampled = EXAMPLES["sampled"].can_occur().reshape(2, 3, 2)
-    assert [tuple(map(int, cell)) for cell in np.argwhere(~sampled)] == [(1, 2, 0), (1, 2, 1)]
-    assert EXAMPLES["dense"].can_occur().all()
-
-
 def test_a_group_that_is_told_as_it_is_has_the_condition_of_the_others():
     parts = Symmetric.from_probability(3, 0.4), Identity(2)
     grouped = Grouped(((0, 1, 2), (3, 4)), parts)

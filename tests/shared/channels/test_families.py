@@ -20,7 +20,6 @@ from pramana_core.channels import (
     OneHot,
     RandomSymmetric,
     Sampled,
-    StructuralZeros,
     Symmetric,
     Transition,
     Withheld,
@@ -66,14 +65,6 @@ def random_symmetric() -> tuple[Transition, np.ndarray]:
     for off in range(10**8 - 2, 10**8 + 3):
         total += Symmetric(4, off).matrix() / 5
     return channel, total
-
-
-def structural_zeros() -> tuple[Transition, np.ndarray]:
-    channel = StructuralZeros(6, (1, 4), Symmetric.from_probability(4, 0.3))
-    matrix = np.eye(6)
-    for i, j in itertools.product([0, 2, 3, 5], repeat=2):
-        matrix[i, j] = 0.7 if i == j else 0.1
-    return channel, matrix
 
 
 def one_hot() -> tuple[Transition, np.ndarray]:
@@ -128,7 +119,6 @@ def sampled(channel: Sampled) -> np.ndarray:
 FAMILIES: dict[str, Callable[[], tuple[Transition, np.ndarray]]] = {
     "mixture": mixture,
     "random-symmetric": random_symmetric,
-    "structural-zeros": structural_zeros,
     "one-hot": one_hot,
     "cut-and-paste": cut_and_paste,
     "cut-and-paste-2": lambda: cut_and_paste(2),
@@ -284,10 +274,6 @@ def test_cut_and_paste_reaches_a_gamma_from_below():
         (lambda: Mixture(6, -1), NotStochastic, "keeping the record"),
         (lambda: RandomSymmetric(3, 10, 11), NotStochastic, "smaller alpha"),
         (lambda: RandomSymmetric.around_gamma(4, 19, 1.5), OptionError, "between 0 and 1"),
-        (lambda: StructuralZeros(1 << 21, (4,), Symmetric(4, 5)), ChannelError, "fewer variables"),
-        (lambda: StructuralZeros(4, (4,), Symmetric(3, 5)), ChannelError, "below 4"),
-        (lambda: StructuralZeros(4, (1, 1), Symmetric(2, 5)), ChannelError, "distinct"),
-        (lambda: StructuralZeros(4, (1,), Symmetric(2, 5)), ChannelError, "3 of 4"),
         (lambda: OneHot.from_probability(17, 0.8), ChannelError, "symmetric or sampled"),
         (lambda: OneHot.from_probability(3, 1.8), NotStochastic, "between 0 and 1"),
         (lambda: OneHot(3, -1), NotStochastic, "flipping"),
@@ -367,8 +353,6 @@ def test_the_condition_of_a_sampled_channel_is_that_of_its_matrix():
     "build",
     [
         lambda: Grouped(((0, 1), (2, 3)), (RandomSymmetric(2, 9, 1), None)),
-        lambda: Grouped(((0, 1, 2), (3,)), (StructuralZeros(3, (0,), Symmetric(2, 9)), None)),
-        lambda: StructuralZeros(3, (0,), RandomSymmetric(2, 9, 1)),
     ],
 )
 def test_parts_are_of_simple_families(build):

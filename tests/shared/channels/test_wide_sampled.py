@@ -49,7 +49,6 @@ def test_what_lists_the_product_is_refused():
     for channel in (WIDE, most()):
         for ask in (
             channel.matrix,
-            channel.can_occur,
             lambda c=channel: c.apply(np.ones((1,)), 0),
             lambda c=channel: c.apply_adjoint(np.ones((1,)), 0),
         ):

@@ -14,7 +14,6 @@ from pramana_core.channels import (
     Identity,
     Mixture,
     OneHot,
-    StructuralZeros,
     Symmetric,
     Transition,
     Withheld,
@@ -235,14 +234,6 @@ def enumerated_worst(matrix: np.ndarray, decoder: np.ndarray, of: np.ndarray) ->
                 variance = reports @ estimator**2 - (reports @ estimator) ** 2
                 worst = max(worst, float(variance.max()))
     return worst
-
-
-def test_impossible_categories_have_no_worst_case():
-    possible = Dense.binary(0.3, 0.1)
-    block = Block(Domain.of(a="1234").variables, StructuralZeros(4, (0, 2), possible))
-    alone = Block(Domain.of(a="12").variables, possible)
-    expected = largest_proportion_se(alone, "a", 100)
-    assert largest_proportion_se(block, "a", 100) == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize("channel", [OneHot.from_probability(3, 0.8), Mixture.from_gamma(3, 5.0)])

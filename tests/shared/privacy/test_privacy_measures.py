@@ -27,7 +27,6 @@ from pramana_core.channels import (
     OneHot,
     RandomSymmetric,
     Sampled,
-    StructuralZeros,
     Symmetric,
     Transition,
     Withheld,
@@ -50,7 +49,6 @@ from pramana_core.privacy import (
 HALF, QUARTER = RESOLUTION // 2, RESOLUTION // 4
 SWAP = Dense.binary(0.1, 0.3)
 GROUPS = Grouped(((2, 0), (1, 3, 4), (5,)), (SWAP, Symmetric.from_gamma(3, 5.0), None))
-ZEROS = StructuralZeros(6, (1, 4), Symmetric.from_gamma(4, 9.0))
 
 CHANNELS: dict[str, Transition] = {
     "identity": Identity(3),
@@ -75,7 +73,6 @@ CHANNELS: dict[str, Transition] = {
             Grouped(((0, 1, 3), (2,)), (Dense.ternary(0.2, 0.1), None)),
         ),
     ),
-    "zeros": ZEROS,
     "mixture": Mixture.from_gamma(6, 7.0),
     "mixture-identity": Mixture(4, 1 << 64),
     "withheld": Withheld(4),
@@ -109,13 +106,6 @@ CHANNELS: dict[str, Transition] = {
             Choice((1,), HALF, Dense.ternary(0.3, 0.2)),
         ),
     ),
-    "sampled-zeros": Sampled(
-        (2, 3),
-        (
-            Choice((0, 1), HALF, ZEROS),
-            Choice((1,), HALF, Symmetric.from_gamma(3, 9.0)),
-        ),
-    ),
     "one-hot": OneHot.from_probability(4, 0.8),
     "one-hot-turned": OneHot.from_probability(3, 0.3),
     "one-hot-exact": OneHot.from_probability(3, 1.0),
@@ -145,10 +135,6 @@ def law(channel: Transition, truth: int) -> Law:
             group, part = next(p for p in zip(groups, channels, strict=True) if truth in p[0])
             inner = {0: 1.0} if part is None else law(part, group.index(truth))
             return {group[m]: p for m, p in inner.items()}  # type: ignore[index]
-        case StructuralZeros(size, impossible, part):
-            possible = [k for k in range(size) if k not in impossible]
-            inner = law(part, possible.index(truth))
-            return {possible[m]: p for m, p in inner.items()}  # type: ignore[index]
         case OneHot():
             return one_hot_law(channel, truth)
         case CutAndPaste():
@@ -196,29 +182,6 @@ def sampled_law(channel: Sampled, truth: int) -> Law:
     return found
 
 
-def possible_truths(channel: Transition) -> list[int]:
-    """The truths that can occur."""
-    if isinstance(channel, StructuralZeros):
-        return [k for k in range(channel.size) if k not in channel.impossible]
-    if isinstance(channel, Grouped):
-        inner = [[0] if part is None else possible_truths(part) for part in channel.channels]
-        both = zip(channel.groups, inner, strict=True)
-        return sorted(group[i] for group, some in both for i in some)
-    if isinstance(channel, Sampled):
-        return [k for k in range(channel.shape[0]) if _possible_in_all(channel, k)]
-    return list(range(channel.shape[0]))
-
-
-def _possible_in_all(channel: Sampled, truth: int) -> bool:
-    cell = [int(c) for c in np.unravel_index(truth, channel.sizes)]
-    for choice in channel.choices:
-        sizes = [channel.sizes[a] for a in choice.axes]
-        part = int(np.ravel_multi_index([cell[a] for a in choice.axes], sizes))
-        if part not in possible_truths(choice.channel):
-            return False
-    return True
-
-
 @dataclass(frozen=True)
 class Known:
     """A channel listed by its law, and an attacker's prior."""
@@ -229,7 +192,7 @@ class Known:
 
     @classmethod
     def of(cls, channel: Transition, prior: np.ndarray | None) -> Known:
-        truths = possible_truths(channel)
+        truths = list(range(channel.shape[0]))
         given = {k: 1 / len(truths) if prior is None else float(prior[k]) for k in truths}
         return cls(channel.shape[0], given, {k: law(channel, k) for k in truths})
 
@@ -283,7 +246,7 @@ class Known:
 def prior_of(kind: str, channel: Transition) -> np.ndarray | None:
     if kind == "uniform":
         return None
-    truths = possible_truths(channel)
+    truths = list(range(channel.shape[0]))
     weights = np.random.default_rng(len(truths)).dirichlet(np.full(len(truths), 0.7))
     if kind == "zeros":
         weights[::2] = 0.0
@@ -369,7 +332,7 @@ def test_breaches_are_within_the_bounds_that_gamma_gives(
 def test_the_laws_are_probabilities():
     """The stories sum to 1, and agree with the listed matrices where both can be had."""
     for channel in CHANNELS.values():
-        for truth in possible_truths(channel):
+        for truth in range(channel.shape[0]):
             told = sorted(law(channel, truth).values())
             assert sum(told) == pytest.approx(1)
             listed = channel.matrix()[truth]
@@ -609,13 +572,6 @@ def test_impossible_thresholds_are_refused(threshold: float):
         k_anonymity(Identity(2), threshold=threshold)
 
 
-@pytest.mark.parametrize("channel", [ZEROS, CHANNELS["sampled-zeros"]])
-def test_a_prior_on_impossible_categories_is_refused(channel: Transition):
-    for ask in (conditional_entropy, worst_posterior, attacker_accuracy, k_anonymity):
-        with pytest.raises(OptionError, match="impossible"):
-            ask(channel, np.full(6, 1 / 6))
-
-
 def test_sampled_blocks_of_hundreds_of_variables():
     """gamma and its like at any size; beliefs in cells where a computer has numbers for them."""
     for count, listed in ((70, False), (700, True)):
@@ -634,18 +590,6 @@ def test_sampled_blocks_of_hundreds_of_variables():
         assert k_anonymity(channel).categories == 3**count
         with pytest.raises(LimitExceeded):
             worst_posterior(channel)
-
-
-def test_choices_over_the_same_possible_cells_share_their_impossible_ones():
-    choices = [
-        Choice((0, 1), HALF, StructuralZeros(4, (3,), Symmetric.from_gamma(3, g)))
-        for g in (9.0, 5.0)
-    ]
-    channel = Sampled((2, 2), tuple(choices))
-    matrix = channel.matrix()[:3]
-    matrix = matrix[:, matrix.max(axis=0) > 0]
-    assert gamma(channel) == pytest.approx((matrix.max(0) / matrix.min(0)).max(), rel=1e-6)
-    assert gamma(channel) < 9
 
 
 def test_the_gamma_within_groups_of_a_sampled_block():

@@ -110,7 +110,6 @@ MISTAKES: Mistakes = {
         lambda: _grouped.from_probability(3, 0.1),
         lambda: _mixture.from_gamma(WRONG, 19),
         lambda: untyped(pm.CutAndPaste).from_probability(3, 1, 0.25),
-        lambda: untyped(pm.StructuralZeros)(4, 1, HALF),
     ],
     (ChannelError, "kind"): [lambda: _make_plan(DOMAIN, {"sex": {"kind": "laplace"}}, p=0.1)],
     (NotStochastic, None): [lambda: _symmetric.from_probability(2, WRONG)],

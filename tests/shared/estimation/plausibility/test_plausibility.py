@@ -20,7 +20,6 @@ from pramana_core.channels import (
     OneHot,
     RandomSymmetric,
     Sampled,
-    StructuralZeros,
     Symmetric,
     Withheld,
 )
@@ -130,7 +129,6 @@ FAMILIES = {
     "mixture": lambda g: (Mixture.from_gamma(12, g), (3, 4)),
     "dense": lambda g: (Dense.from_units(Symmetric.from_gamma(4, g).units()), (4,)),
     "grouped": lambda g: (Grouped.from_probability([[0, 2], [1, 3], [4]], 1 / (1 + g)), (5,)),
-    "zeros": lambda g: (StructuralZeros(9, (2, 6), Symmetric.from_gamma(7, g)), (3, 3)),
     "sampled": lambda g: (sampled(g), SAMPLED),
     "one-hot": lambda g: (OneHot.from_gamma(4, g), (4,)),
     "cut-and-paste": lambda g: (CutAndPaste.from_gamma((3, 2), 1, g), (3, 2)),
@@ -174,9 +172,6 @@ def test_an_impossible_report_has_the_p_value_nought():
     assert examine({"a": column}, one(channel)).p_value > RATE
     column[-1] = 2
     assert examine({"a": column}, one(channel)).p_value == 0
-    zeros = StructuralZeros(4, (3,), Symmetric.from_probability(3, 0.3))
-    columns = {"a": np.array([0, 1, 1], dtype=np.uint8), "b": np.array([0, 0, 1], dtype=np.uint8)}
-    assert examine(columns, one(zeros, 2, 2)).p_value == 0
 
 
 def test_what_is_known_exactly_sharpens_what_is_not():

@@ -196,7 +196,7 @@ def test_rules_over_several_joint_blocks(entries: int):
 # What the errors are made of ----------------------------------------------------------------------
 
 
-UNLIKELY = ("impossible", "impossible-noisy", "one-hot-exact", "sampled", "cut-and-paste")
+UNLIKELY = ("one-hot-exact", "sampled", "cut-and-paste")
 """Plans under which codes at random are no reports or have negative estimates, or which do not
 report all variables."""
 
