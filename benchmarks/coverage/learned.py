@@ -597,28 +597,6 @@ def _setting(
     )
 
 
-def pair_weights(sizes: Sizes, records: int, gamma: float, rng: np.random.Generator) -> Interval:
-    """Repeat the intervals of least squares where each record reports one pair of variables."""
-    domain, shares = law(sizes)
-    marginals = estimated(sampled_pairs(domain, gamma), shares, records, rng, estimator="pooled")
-    return _intervals(truth(sizes, "least-squares"), _learned(marginals, "least-squares"))
-
-
-def _pairs(seed: int, sizes: Sizes, records: int, gamma: float) -> Setting:
-    return Setting(
-        "weights, least-squares from pairs",
-        f"pairs sampled at gamma {gamma:g}, N = {records:,}; features of"
-        f" {', '.join(map(str, sizes))} categories",
-        seed,
-        partial(pair_weights, sizes, records, gamma),
-        below=1.0,
-        why=_SHRUNK_WEIGHTS,
-        short=60,
-    )
-
-
-_SHRUNK_WEIGHTS = "Errors have what shrinkage moved the tables by, too."
-
 _ENDLESS = (
     "Where the noise hides how the columns vary, intervals have no end on one side, and where the"
     " equation has no solution none is printed."
@@ -635,6 +613,4 @@ CLASSIFIERS: tuple[Setting, ...] = (
     _setting(1347, (2, 2, 2), (5_000, 0.4, 0.0), why=_ENDLESS),
     _setting(1348, (2, 2, 4, 3, 2), (5_000, 0.3, 0.0)),
     _setting(1349, (3, 2, 4), (2_000, 0.4, 0.2), (3_000, 0.2, 0.1)),
-    _pairs(1420, (3, 2, 4), 100_000, 19.0),
-    _pairs(1421, (2, 2, 4, 3, 2), 50_000, 19.0),
 )
