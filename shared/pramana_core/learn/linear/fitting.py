@@ -202,16 +202,14 @@ class _Fitter:
         return self.marginals.unbiased(self._names)
 
     def _drawn(self) -> ClassCounts:
-        network = learn_bayes_classifier(
+        model = learn_bayes_classifier(
             self.marginals,
             self.target.name,
             self.inputs.names,
             on_step=lambda done, total: self.on_share(_LEARNED * done / max(total, 1)),
-        ).network
+        )
         return drawn_counts(
-            network,
-            self.inputs,
-            self.target,
+            model,
             self.options.sample,
             self.seed,
             lambda share: self.on_share(_LEARNED + (1 - _LEARNED) * share),

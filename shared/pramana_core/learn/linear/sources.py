@@ -8,10 +8,11 @@ from functools import cached_property
 
 import numpy as np
 
-from pramana_core.domain import Domain, Variable
+from pramana_core.domain import Domain
 from pramana_core.errors import EstimationError
+from pramana_core.learn.bayes_classifier.model import BayesClassifier
 from pramana_core.learn.linear.columns import CellGrid, Cells, Column, ListedCells, Scaling
-from pramana_core.learn.networks.network import BayesNet, sample_chunks
+from pramana_core.learn.networks.network import sample_chunks
 from pramana_core.marginals.counts import Marginals, Tensor
 from pramana_core.progress import OnShare
 
@@ -49,27 +50,19 @@ class ClassCounts:
         return own
 
 
-def drawn_counts(
-    network: BayesNet,
-    features: Domain,
-    target: Variable,
-    records: int,
-    seed: int,
-    on_share: OnShare,
-) -> ClassCounts:
-    """Return records drawn from a network over the features and the class, a cell each.
+def drawn_counts(model: BayesClassifier, records: int, seed: int, on_share: OnShare) -> ClassCounts:
+    """Return records drawn from a classifier's network, a cell each, with its class probabilities.
 
     `on_share` is called with the share done.
     """
     chunks, drawn = [], 0
-    for chunk in sample_chunks(network, records, seed):
+    for chunk in sample_chunks(model.network, records, seed):
         chunks.append(chunk)
-        drawn += len(chunk[target.name])
+        drawn += len(chunk[model.target.name])
         on_share(drawn / records)
-    columns = tuple(np.concatenate([chunk[name] for chunk in chunks]) for name in features.names)
-    codes = np.concatenate([chunk[target.name] for chunk in chunks])
-    counts = (codes[:, None] == np.arange(target.size)).astype(np.float64)
-    return ClassCounts(ListedCells(columns, features.shape), counts)
+    codes = {name: np.concatenate([chunk[name] for chunk in chunks]) for name in model.inputs.names}
+    cells = ListedCells(tuple(codes.values()), model.inputs.shape)
+    return ClassCounts(cells, model.probabilities(codes))
 
 
 def scaled(
