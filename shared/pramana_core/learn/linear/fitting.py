@@ -222,13 +222,17 @@ class _Fitter:
         if self.options.loss == "perceptron":
             return _PlaneFit(positive, self._pocket(positive, number, tick))
         solution = self._solution(positive, tick)
-        if solution is None or self.basis == "network":
-            return solution and _PlaneFit(positive, solution.weights)
+        if solution is None:
+            return None
+        if self.basis == "network":
+            return _PlaneFit(positive, solution.weights)
         equation = Equation(self.table, self.design, positive, self.options.loss, self.options.l2)
         if not equation.serves:
             return _PlaneFit(positive, solution.weights)
         solution = equation.corrected(solution, tick)
-        return solution and _PlaneFit(positive, solution.weights, solution, equation)
+        if solution is None:
+            return None
+        return _PlaneFit(positive, solution.weights, solution, equation)
 
     def _solution(self, positive: int, tick: Tick) -> Solution | None:
         design, source, l2 = self.design, self.source, self.options.l2
@@ -261,9 +265,10 @@ class _Fitter:
                 np.sqrt(np.maximum(((back[known] @ part) * back[known]).sum(axis=1), 0.0))
                 for part in fit.equation.covariances(fit.solution)
             ]
-            for place, *se, ends in zip(known, *errors, intervals, strict=True):
-                low, high = ends.tolist()
-                weights[place] = Weight(names[place], values[place], *map(float, se), (low, high))
+            for place, se, noise, (low, high) in zip(
+                known, *(part.tolist() for part in (*errors, intervals)), strict=True
+            ):
+                weights[place] = Weight(names[place], values[place], se, noise, (low, high))
         return Plane(self.target.categories[fit.positive], tuple(weights))
 
 

@@ -422,7 +422,7 @@ def _summed(
     axes = tuple(range(1, 1 + len(keep)))
     with np.errstate(divide="ignore", invalid="ignore"):
         # Logarithms: many factors of what is kept may make a product too small for a number.
-        whole = sum(np.log(_spread(factor, keep)) for factor in scaled)
+        whole = np.asarray(sum(np.log(_spread(factor, keep)) for factor in scaled))
         top = whole.max(axis=axes, keepdims=True)
         shares = np.exp(whole - top)
         total = shares.sum(axis=axes, keepdims=True)
