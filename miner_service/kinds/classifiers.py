@@ -269,7 +269,8 @@ class LinearClassifierKind(_ClassifierKind[LinearClassifierSpec, LinearClassifie
                 where="features",
                 remedy='Choose fewer features, or the encoding "ordinal".',
             )
-        tabulated = domain.size <= CELLS and estimated(spec).told(variables, layout)
+        together = domain.size <= CELLS and estimated(spec).told(variables, layout)
+        tabulated = together if options.basis is None else options.basis == "cells"
         _require_few_classes(spec, domain, columns, tabulated=tabulated)
         columns_of(features, options)
         if tabulated:

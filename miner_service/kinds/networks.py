@@ -17,7 +17,7 @@ from miner_service.settings import Limits
 from pramana_core.domain import Domain
 from pramana_core.errors import OptionError
 from pramana_core.learn.networks.bayes_net import LearnedBayesNet, learn_parameters
-from pramana_core.learn.networks.bif import write_bif, write_dot
+from pramana_core.learn.networks.bif import write_bif
 from pramana_core.learn.networks.documents import NetworkDocument, link_json, read_network_json
 from pramana_core.learn.networks.drawing import draw_structure
 from pramana_core.learn.networks.structure import Structure
@@ -72,11 +72,6 @@ def _content(network: LearnedBayesNet, links: Sequence[LearnedLink]) -> Content:
 
 def _write_bif(model: BayesNetMessage) -> str:
     return write_bif(document_of(model).network, model.study)
-
-
-def _write_dot(model: BayesNetMessage) -> str:
-    document = document_of(model)
-    return write_dot(document.network.structure, model.id, document.confidence)
 
 
 def _draw(model: BayesNetMessage) -> str:
@@ -151,7 +146,7 @@ class _NetworkKind(CountsKind[NetworkSpecT, BayesNetMessage]):
     """Bayesian networks."""
 
     message = BayesNetMessage
-    views: ClassVar = {"page": _page, "svg": _draw, "bif": _write_bif, "dot": _write_dot}
+    views: ClassVar = {"page": _page, "svg": _draw, "bif": _write_bif}
     network = staticmethod(document_of)
 
 

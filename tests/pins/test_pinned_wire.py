@@ -434,7 +434,7 @@ JOBS: dict[str, dict[str, Any]] = {
         "l2": 0.5,
         "encoding": "ordinal",
         "numeric": {"b": [1, 2, 4.5]},
-        "counts": "expected",
+        "basis": "network",
         "steps": 100,
         "sample": 1000,
         "keep": "longest-run",
@@ -816,7 +816,7 @@ LEARN: dict[str, dict[str, Any]] = {
         "target": "b",
         "loss": "least-squares",
         "l2": 0.1,
-        "counts": "expected",
+        "basis": "network",
     },
     "perceptron": {
         "kind": "linear-classifier",

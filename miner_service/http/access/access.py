@@ -354,7 +354,6 @@ ACCESS: Mapping[str, Rule] = MappingProxyType(
         "read_model_page": _MODEL,
         "read_model_svg": _MODEL,
         "read_model_bif": _MODEL,
-        "read_model_dot": _MODEL,
         "read_model_csv": _MODEL,
         "read_model_itemsets": _MODEL,
         "read_model_rules": _MODEL,

@@ -149,16 +149,7 @@ def linear(
         # Of negative estimates, as moments have them, the pocket algorithm could make nothing.
         setup = replace(setup, estimator="ml")
 
-    def fitting(marginals: Marginals) -> LinearOptions:
-        """Return the options: where no record reports all variables a penalty is not the default.
-
-        The weights of naive Bayes take none.
-        """
-        together = marginals.can_estimate(marginals.domain.names)
-        return chosen if together or l2 is not None or pocket else plain
-
-    answer = given.Answer(json, out)
-    _classify("linear", target, chosen, setup, (holdout, runs, seed), answer, fitting)
+    _classify("linear", target, chosen, setup, (holdout, runs, seed), given.Answer(json, out))
 
 
 @given.with_options(setup=given.Setup, options=BayesClassifierOptions)
@@ -190,7 +181,6 @@ def _classify(
     setup: given.Setup,
     repeated: tuple[float, int, int],
     answer: given.Answer,
-    fitting: Callable[[Marginals], object] | None = None,
 ) -> None:
     """Simulate the learner of some options, and tell the outcome."""
     from pramana.simulate.commands.display import show_classifier
@@ -213,8 +203,7 @@ def _classify(
         )
 
         def learn(marginals: Marginals, chance: int) -> Predictor:
-            chosen = options if fitting is None else fitting(marginals)
-            found: Predictor = learner.learn(marginals, target, None, chosen, seed=chance)
+            found: Predictor = learner.learn(marginals, target, None, options, seed=chance)
             return found
 
         outcome = simulate(called, target, trials, learn, asdict(options), estimator, watch)

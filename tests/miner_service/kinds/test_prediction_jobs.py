@@ -76,8 +76,8 @@ def test_every_option_of_a_tree_reaches_the_library(survey):
     [
         ({}, LinearOptions()),
         (
-            {"loss": "least-squares", "l2": 0.5, "counts": "expected"},
-            LinearOptions("least-squares", 0.5, counts="expected"),
+            {"loss": "least-squares", "l2": 0.5, "basis": "cells"},
+            LinearOptions("least-squares", 0.5, basis="cells"),
         ),
         (
             {
@@ -405,8 +405,8 @@ def test_pooled_reports_are_afforded_by_the_tables_of_a_model(survey, spec):
         text = study.owner("GET", f"/v1/models/{model['id']}/text").text
         assert text.startswith("Through a model")
     else:
-        assert model["document"]["basis"] in ("naive-bayes", "network")
-        assert "No reports tell the features and the class together" in page
+        assert model["document"]["basis"] == "network"
+        assert "drawn from a Bayesian network classifier" in page
 
 
 @pytest.mark.slow

@@ -236,7 +236,7 @@ def test_every_job_says_which_records_it_counts():
         assert "page" in kind.offers
 
 
-ADDRESSES = ("page", "svg", "bif", "dot", "csv", "itemsets.csv", "rules.csv", "text", "document")
+ADDRESSES = ("page", "svg", "bif", "csv", "itemsets.csv", "rules.csv", "text", "document")
 
 
 def test_what_a_kind_does_not_have_is_not_found_and_says_what_there_is(survey, assert_problem):
@@ -359,12 +359,7 @@ def test_owners_of_different_people_are_learned_from_together(branches):
     assert wanted.root.split.attribute == "A"
     linear = learned(kind="linear-classifier", target="B", loss="least-squares")
     fitted = learn_linear(marginals, "B", ["A", "C"], LinearOptions("least-squares"))
-    document, expected = linear["document"], json.loads(json.dumps(linear_json(fitted)))
-    # It is found in records drawn again, which stand in another order here: a part of its error.
-    right, low, high = document.pop("accuracy").values()
-    assert low < expected.pop("accuracy")["estimate"] < high
-    assert low < right < high
-    assert_alike(document, expected)
+    assert_alike(linear["document"], json.loads(json.dumps(linear_json(fitted))))
     rules = learned(kind="association-rules", minimum_support=0.2)
     found = mine_itemsets(marginals, all_items(marginals.domain), RuleOptions(0.2, 8))
     assert_alike(

@@ -54,7 +54,7 @@ def test_every_option_reaches_the_learner(name: str):
             "least_records": 20.0, "prune": False, "shrinkage": 0.2,
         },
         "LinearClassifier": {
-            "loss": "least-squares", "l2": 0.1, "encoding": "ordinal", "counts": "raw",
+            "loss": "least-squares", "l2": 0.1, "encoding": "ordinal", "basis": "cells",
             "sample": 100, "numeric": {"age": (40.0, 8.0)},
         },
     }[name]  # fmt: skip

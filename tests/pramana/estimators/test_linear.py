@@ -53,14 +53,6 @@ def test_the_frame_has_weights_with_errors_and_intervals():
     assert (frame["se_population"] > frame["se_records"]).all()
 
 
-def test_the_reports_tell_the_accuracy():
-    model = fitted("LinearClassifier", noisy=True)
-    true = model.score(people())
-    assert model.accuracy_.low < true < model.accuracy_.high
-    clean = fitted("LinearClassifier")
-    assert clean.accuracy_.low < clean.score(people()) < clean.accuracy_.high
-
-
 def test_decisions_are_linear_functions():
     model, frame = fitted("LinearClassifier"), people()
     decisions = model.decision_function(frame)

@@ -307,7 +307,6 @@ def test_a_model_of_counts_that_do_not_fit_says_so_also_when_saved():
         lambda net: net.edges_,
         lambda net: net.to_frame(),
         lambda net: net.to_bif(),
-        lambda net: net.to_dot(),
         lambda net: net.to_pgmpy(),
         lambda net: net.to_json(),
         lambda net: net.predict({"sex": ["male"]}),

@@ -27,7 +27,7 @@ from pramana_core.learn.common.documents import (
     record_columns,
     variable_json,
 )
-from pramana_core.learn.common.options import LinearOptions
+from pramana_core.learn.common.options import Basis, LinearOptions
 from pramana_core.learn.linear.columns import Cells, Column, DesignMatrix, ListedCells
 from pramana_core.marginals.counts import Codes, Tensor
 from pramana_core.pictures import plots
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
 
 # A linear classifier: planes in the space of its columns, and how well they are known.
 
-
-Basis = Literal["raw", "expected", "pairs", "naive-bayes", "network"]
 
 INTERCEPT = "(intercept)"
 
@@ -77,20 +75,6 @@ class Plane:
 
 
 @dataclass(frozen=True)
-class Accuracy:
-    """The share of new records of the same population that are classified right.
-
-    Estimated from the reports that the classifier was learned from, without the advantage that it
-    has on these (`accuracy_of`). `low` and `high` are the ends of its 95 % interval; `estimate` may
-    lie outside [0, 1].
-    """
-
-    estimate: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
 class LinearClassifier:
     """Predicts a class by the side of a plane, or of several classes by the highest score.
 
@@ -101,13 +85,10 @@ class LinearClassifier:
         planes: one if there are two classes, with the second on the positive side; otherwise one
             for each class against all others. A class without a plane is never predicted.
         options: how it was fitted.
-        basis: what it was fitted to: the `raw` or the `expected` counts of all cells, the raw
-            counts of `pairs` of variables, records drawn from a `network` that was learned, or
-            no counts: it is that which the network itself has if it is `naive-bayes`.
+        basis: what it was fitted to: the counts of all `cells`, or records drawn from a `network`.
         records: the number of records behind the counts.
         sampled: the number of records drawn, where the basis is `network`.
         seed: decided the draws, of records and of the perceptron.
-        accuracy: how many new records are classified right; None where the reports do not tell.
         notes: what the reader of the weights must know.
 
     Raises:
@@ -125,7 +106,6 @@ class LinearClassifier:
     records: int
     sampled: int | None = None
     seed: int = 0
-    accuracy: Accuracy | None = None
     notes: tuple[str, ...] = ()
 
     sums_out = False
@@ -235,8 +215,8 @@ class LinearClassifier:
     def probabilities(self, codes: Mapping[str, Codes]) -> Tensor | None:
         """Return the probability of each class, (n, classes); None but for the logistic loss.
 
-        With several planes their probabilities are divided by their sum, but those of naive Bayes
-        are multinomial; a class without a plane has 0. Raises as `scores`.
+        With several planes their probabilities are divided by their sum; a class without a plane
+        has 0. Raises as `scores`.
         """
         if self.options.loss != "logistic":
             return None
@@ -247,8 +227,7 @@ class LinearClassifier:
         order = codes_of if len(codes_of) > 1 else [codes_of[0], 1 - codes_of[0]]
         found = np.zeros((len(scores), self.target.size))
         # By logarithms, for all probabilities of a far record may be too small for numbers.
-        multinomial = self.basis == "naive-bayes" and len(self.planes) > 1
-        found[:, order] = softmax(scores if multinomial else log_expit(scores), axis=1)
+        found[:, order] = softmax(log_expit(scores), axis=1)
         return found
 
 
@@ -279,7 +258,6 @@ def linear_json(model: LinearClassifier) -> dict[str, Any]:
             "records": model.records,
             "sampled": model.sampled,
             "seed": model.seed,
-            "accuracy": model.accuracy,
             "notes": model.notes,
         }
     )
@@ -365,7 +343,6 @@ class _Document(DocumentPart):
     records: int
     sampled: int | None
     seed: int
-    accuracy: Accuracy | None
     notes: tuple[str, ...]
 
 
@@ -473,16 +450,6 @@ def _written(weight: Weight) -> str:
 
 def _summary(model: LinearClassifier) -> str:
     said = f"{model.options.loss}, {model.records:,} records"
-    if model.accuracy is not None:
-        share = model.accuracy
-        said += (
-            f"; right of new records {_percent(share.estimate)}"
-            f" ({_percent(share.low)} to {_percent(share.high)}) %"
-        )
     known = any(weight.se is not None for plane in model.planes for weight in plane.weights)
     errors = "" if known else "; no errors of weights are known"
     return f"{said}; a bar is a weight times its column's standard deviation{errors}"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * min(max(share, 0.0), 1.0):.1f}"

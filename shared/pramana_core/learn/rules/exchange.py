@@ -36,7 +36,7 @@ from pramana_core.learn.rules.itemsets import (
     Verdict,
     item_label,
 )
-from pramana_core.learn.rules.rules import MEASURES, Rule, measures
+from pramana_core.learn.rules.rules import Rule
 from pramana_core.marginals.score_interval import possible
 from pramana_core.marginals.support_counts import Item
 from pramana_core.pictures import plots
@@ -187,8 +187,11 @@ ITEMSET_ERRORS = (
 
 MEASURED, ENDS = ("support", "confidence", "lift", "leverage"), ("se", "low", "high")
 
+SIDES = ("antecedent support", "consequent support")
+"""The columns of rules that have no error of their own, as mlxtend calls them."""
+
 RULE_ERRORS = tuple(f"{name}_{end}" for name in MEASURED for end in ENDS)
-"""Our columns of rules, after mlxtend's."""
+"""The errors of the others."""
 
 
 def itemsets_frame(
@@ -227,7 +230,7 @@ def itemsets_frame(
 
 
 def rules_frame(domain: Domain, rules: Sequence[Rule]) -> pd.DataFrame:
-    """Return rules, a row each: `antecedents`, `consequents`, `MEASURES` and `RULE_ERRORS`.
+    """Return rules, a row each: `antecedents`, `consequents`, `SIDES`, `MEASURED` and their errors.
 
     Args:
         domain: the variables.
@@ -242,14 +245,16 @@ def rules_frame(domain: Domain, rules: Sequence[Rule]) -> pd.DataFrame:
         )
         for side in ("antecedent", "consequent")
     }
-    supports = ("support", "antecedent_support", "consequent_support")
-    measured = measures(*(np.array([getattr(r, s) for r in rules], float) for s in supports))
+    measured = {
+        name: np.array([getattr(rule, name.replace(" ", "_")) for rule in rules], float)
+        for name in (*SIDES, *MEASURED)
+    }
     errors = {
         f"{name}_{end}": np.array([_told(rule, name)[place] for rule in rules], float)
         for name in MEASURED
         for place, end in enumerate(ENDS)
     }
-    return pd.DataFrame({**sides, **{name: measured[name] for name in MEASURES}, **errors})
+    return pd.DataFrame({**sides, **measured, **errors})
 
 
 def _told(rule: Rule, name: str) -> tuple[float, float, float]:

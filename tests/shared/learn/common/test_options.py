@@ -83,7 +83,6 @@ def test_every_option_refuses_what_is_of_no_type_of_its_own(kind: type) -> None:
         (lambda: LinearOptions(loss="logistic", keep="longest-run"), "keep"),
         (lambda: LinearOptions(loss="least-squares", steps=5), "steps"),
         (lambda: LinearOptions(loss="perceptron", l2=1.0), "l2"),
-        (lambda: LinearOptions(loss="perceptron", counts="raw"), "counts"),
         (lambda: RuleOptions(0.1, false_discovery=0.2), "false_discovery"),
         (lambda: ParameterOptions(alpha=2.0), "alpha"),
         (lambda: Scoring("bic", alpha=2.0), "alpha"),
