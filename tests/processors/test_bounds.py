@@ -26,8 +26,9 @@ from pramana_core.learn.tree.growth import learn_tree
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.mixed import CategoricalColumn, MixedTable
 from pramana_core.model_sharing.attributes import CategoricalAttribute, TreeSchema
-from pramana_core.model_sharing.growing import GrowthOptions, evidence, grow_tree
+from pramana_core.model_sharing.growing import GrowthOptions, grow_tree
 from pramana_core.model_sharing.pruning import Branch, _least_of
+from pramana_core.model_sharing.required_growth import evidence
 from pramana_core.model_sharing.requirements import Requirement
 from pramana_core.model_sharing.tree import Leaf
 from pramana_core.plan import Plan

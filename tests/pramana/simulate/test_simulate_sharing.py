@@ -26,13 +26,11 @@ from pramana.simulate.model_sharing_tables import (
 )
 from pramana_core.errors import EmptyTable, MissingColumn, OptionError, PramanaError, TableError
 from pramana_core.model_sharing import generating as generation
+from pramana_core.model_sharing.combine_options import GlobalName
 from pramana_core.model_sharing.global_models import combining, votes
-from pramana_core.model_sharing.global_models.learning import (
-    GlobalName,
-    GlobalOptions,
-    learn_global,
-)
-from pramana_core.model_sharing.global_models.model import TreeModel, path_match
+from pramana_core.model_sharing.global_models.learning import GlobalOptions, learn_global
+from pramana_core.model_sharing.global_models.measures import path_match
+from pramana_core.model_sharing.global_models.model import TreeModel
 from pramana_core.model_sharing.pruning import JOINS, MERGES
 from pramana_core.model_sharing.requirements import Requirement, Tell
 from pramana_core.wire.jobs import ModelSharingSpec

@@ -20,8 +20,8 @@ from pramana_core.learn.common.options import (
     types_of,
 )
 from pramana_core.learn.networks.structure import ParameterOptions, Scoring, Search
+from pramana_core.model_sharing.combine_options import CombineOptions
 from pramana_core.model_sharing.generating import GenerationOptions
-from pramana_core.model_sharing.global_models.combining import CombineOptions
 from pramana_core.model_sharing.global_models.learning import GlobalOptions
 from pramana_core.regression.options import RegressionOptions
 
