@@ -161,7 +161,7 @@ def shared_tree() -> Any:
     table = MixedTable(columns, len(cells))
     required = Requirement(5, None, None)
     tree = grow_tree(schema, table, codes["k"], GrowthOptions(), requirement=required)
-    rule = learn_rule(schema, table, codes["k"], held_out=0)
+    rule = learn_rule(schema, table, codes["k"])
     return [repr(tree.root), repr(rule.conditions)]
 
 

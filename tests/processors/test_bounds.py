@@ -25,8 +25,9 @@ from pramana_core.learn.networks.pairs import FALSE_SHARE, LEVEL, _Search
 from pramana_core.learn.tree.growth import learn_tree
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.mixed import CategoricalColumn, MixedTable
+from pramana_core.model_sharing import required_growth
 from pramana_core.model_sharing.attributes import CategoricalAttribute, TreeSchema
-from pramana_core.model_sharing.growing import GrowthOptions, grow_tree
+from pramana_core.model_sharing.growing import grow_tree
 from pramana_core.model_sharing.pruning import Branch, _least_of
 from pramana_core.model_sharing.required_growth import evidence
 from pramana_core.model_sharing.requirements import Requirement
@@ -94,14 +95,14 @@ def test_a_pair_at_the_level_is_joined_and_its_chains_are_told(nudge: float):
 
 
 @nudged
-def test_a_shared_tree_takes_a_split_at_its_level(nudge: float):
+def test_a_shared_tree_takes_a_split_at_its_level(nudge: float, monkeypatch: pytest.MonkeyPatch):
     codes = np.repeat([0, 0, 1, 1], [30, 20, 20, 30])
     classes = np.repeat([0, 1, 0, 1], [30, 20, 20, 30])
     found = float(evidence(np.array([[30.0, 20.0]]), np.array([50.0, 50.0]))[0])
     schema = TreeSchema(DOMAIN["k"], (CategoricalAttribute("c", ("x", "y")),))
     table = MixedTable((CategoricalColumn("c", codes, ("x", "y")),), 100)
-    options = GrowthOptions(chance=float(chdtrc(1, found)) * nudge)
-    grown = grow_tree(schema, table, classes, options, requirement=Requirement(5, None, None))
+    monkeypatch.setattr(required_growth, "_CHANCE", float(chdtrc(1, found)) * nudge)
+    grown = grow_tree(schema, table, classes, requirement=Requirement(5, None, None))
     assert len(grown.leaves) == 2
 
 
@@ -121,7 +122,7 @@ def test_of_classes_as_large_the_pocket_begins_with_one(nudge: float):
 
 
 def branch(hits: float) -> Branch:
-    return Branch(None, Leaf(0, hits, 0.0), np.array([hits, 0.0]), hits, 1, hits)
+    return Branch(None, Leaf(0, hits, 0.0), np.array([hits, 0.0]), hits)
 
 
 @nudged

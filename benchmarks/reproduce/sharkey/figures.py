@@ -556,8 +556,7 @@ FIGURE_7 = Experiment(
         (
             "LD is full-domain generalization of all training records at one place. By anjana"
             " 1.2.3 it is greedy, the attribute of most values first; its levels were found once"
-            " and are checked on the records here. At the best levels, our"
-            " own search, it has the most records in the most frequent class of their group."
+            " and are checked on the records here."
         ),
         "A model of published records is asked about test records generalized to the same levels.",
         (

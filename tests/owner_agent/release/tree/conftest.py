@@ -30,7 +30,6 @@ whole = true
 [[share_model.attributes]]
 column = "ward"
 categories = ["north", "south", "east", "west"]
-taxonomy = { coast = ["north", "west"], inland = ["south", "east"] }
 """
 
 OLDEST = "97.125"

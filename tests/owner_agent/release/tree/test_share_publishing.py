@@ -199,7 +199,7 @@ def test_paths_that_win_too_little_are_cut_where_asked(clinic, site_text):
     )
     clinic.write(text + '\n[share_model.pruning]\nmerge = "fewest"\n')
     all_paths = len(PreparedTree.of(clinic.site, unwatched).made.tree.leaves)
-    clinic.write(text + '\n[share_model.pruning]\nmerge = "fewest"\nleast_gain = 3\n')
+    clinic.write(text + '\n[share_model.pruning]\nmerge = "fewest"\n')
     assert 1 < len(PreparedTree.of(clinic.site, unwatched).made.tree.leaves) < all_paths
 
 
