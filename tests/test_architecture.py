@@ -75,7 +75,7 @@ SAMPLERS = {
     "pramana_core.marginals.counts",
     "pramana_core.mask.catalogue",
     "pramana_core.model_sharing.global_models.combining",
-    "pramana_core.model_sharing.global_models.votes",
+    "pramana_core.model_sharing.global_models.pseudo_data",
     "pramana_core.model_sharing.generating",
     "pramana_core.model_sharing.private",
 }

@@ -36,19 +36,11 @@ from pramana_core.model_sharing.exchange.drawing import draw_model
 from pramana_core.model_sharing.exchange.text import write_model_text
 from pramana_core.model_sharing.generating import GenerationOptions, generate
 from pramana_core.model_sharing.global_models.combining import combine, pseudo_chunks
-from pramana_core.model_sharing.global_models.model import (
-    ForestModel,
-    GlobalModel,
-    TreeModel,
-    class_match,
-    path_match,
-)
-from pramana_core.model_sharing.global_models.votes import (
-    VotesModel,
-    common_schema,
-    in_schema,
-    together,
-)
+from pramana_core.model_sharing.global_models.common_schema import common_schema, in_schema
+from pramana_core.model_sharing.global_models.measures import class_match, path_match
+from pramana_core.model_sharing.global_models.model import GlobalModel, TreeModel
+from pramana_core.model_sharing.global_models.pseudo_data import together
+from pramana_core.model_sharing.global_models.votes import VotesModel
 from pramana_core.model_sharing.growing import require_installed
 from pramana_core.model_sharing.tree import Leaf, SharedTree
 from pramana_core.progress import Progress
@@ -68,8 +60,6 @@ MOST_DRAWN = 200_000
 
 COMPARED = 20_000
 """Of so many records at most it is counted how often a model and a tree agree."""
-
-_LEARNED_BY_SKLEARN = ("tree", "forest")
 
 
 @dataclass(frozen=True)
@@ -115,7 +105,7 @@ def _require_readable(document: Mapping[str, Any]) -> None:
         raise LimitExceeded(
             f"The model has {length:,} bytes of JSON; {LONGEST_TEXT:,} are allowed.",
             where="document",
-            remedy="Name fewer owners, or ask for fewer trees, or for smaller ones.",
+            remedy="Name fewer owners, or ask for a smaller tree.",
         )
 
 
@@ -131,10 +121,9 @@ def _compared(
     width = len(schema.names) + schema.classes
     records = max(1, min(COMPARED, MOST_CELLS // width))
     if options.draws:
-        asked = options.drawing
         counted = sum(tree.records for tree in trees)
-        if (counted * asked.scale if asked.records is None else asked.records) > records:
-            options = replace(options, generation=replace(asked, records=records))
+        if (options.pseudo_records or counted * options.scale) > records:
+            options = replace(options, pseudo_records=records, scale=1.0)
         return together(list(pseudo_chunks(trees, options, stream(options.seed))))
     evenly = GenerationOptions(method="basegen", records=records)
     return generate(SharedTree(schema, Leaf(0, 0, 0)), stream(options.seed), evenly)
@@ -198,7 +187,7 @@ def _leaves(model: GlobalModel) -> int:
     """Return how many leaves the trees of a model have; 0 of one that is not made of trees."""
     if isinstance(model, TreeModel):
         return len(model.tree.leaves)
-    trees = model.trees if isinstance(model, ForestModel | VotesModel) else ()
+    trees = model.trees if isinstance(model, VotesModel) else ()
     return sum(len(tree.leaves) for tree in trees)
 
 
@@ -356,7 +345,7 @@ class ModelSharingKind(JobKind[ModelSharingSpec, ModelsJob, ModelSharingMessage]
 
     def check(self, spec: ModelSharingSpec) -> None:
         options = spec.options()
-        if options.draws and options.model in _LEARNED_BY_SKLEARN:
+        if options.draws and options.model == "tree":
             require_installed()
 
     def require_affordable(

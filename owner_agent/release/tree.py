@@ -54,12 +54,13 @@ from pramana_core.errors import (
     StoreCorrupt,
 )
 from pramana_core.mixed import MixedTable
-from pramana_core.model_sharing.attributes import Taxonomy, TreeSchema, schema_of
+from pramana_core.model_sharing.attributes import TreeSchema
 from pramana_core.model_sharing.exchange.documents import read_tree_json, write_tree_json
-from pramana_core.model_sharing.exchange.text import protection_words, read_words
+from pramana_core.model_sharing.exchange.protection import protection_words, read_words
 from pramana_core.model_sharing.growing import GrowthOptions, grow_tree
 from pramana_core.model_sharing.pruning import Pruned, PruningOptions, prune
 from pramana_core.model_sharing.requirements import released_form
+from pramana_core.model_sharing.table_schema import schema_of
 from pramana_core.model_sharing.tree import SharedTree
 from pramana_core.progress import StagedProgress
 from pramana_core.wire.release_kinds import KINDS, SHARED_TREE, SharedTreeMessage
@@ -195,17 +196,11 @@ def choose(site: Site, draw_key: bytes) -> TreePlan:
             for a in section.attributes
             if a.low is not None and a.high is not None
         },
-        taxonomies=_taxonomies(section),
         whole=[a.column for a in section.attributes if a.whole],
     )
     how = section.model_dump_json(exclude={"missing": True, "private": {"max_epsilon"}})
     identity = keyed_digest(draw_key, FORM.encode(), how.encode(), *_content(columns))
     return TreePlan(columns, schema, attributes, classes, section, _openly(site), identity)
-
-
-def _taxonomies(section: ShareModelSection) -> dict[str, Taxonomy]:
-    found = {attribute.column: attribute.groups for attribute in section.attributes}
-    return {name: groups for name, groups in found.items() if groups is not None}
 
 
 def _openly(site: Site) -> frozenset[str]:
@@ -378,7 +373,6 @@ def make(chosen: TreePlan, state: Path, watch: StagedProgress) -> GrownTree:
         drawn = private_tree(chosen, state, watch)
         return GrownTree(chosen, drawn.tree, others=drawn.others)
     growth = GrowthOptions(
-        criterion=section.growth.criterion,
         max_depth=section.growth.max_depth,
         min_leaf=section.growth.min_leaf,
     )
@@ -394,7 +388,7 @@ def make(chosen: TreePlan, state: Path, watch: StagedProgress) -> GrownTree:
             tree = grow_tree(*learned, requirement=required.required)
     else:
         how = section.pruning
-        options = PruningOptions(how.merge, how.counts, how.least_gain)
+        options = PruningOptions(how.merge, how.counts)
         with _told_in_words_of_the_file():
             pruned = prune(grown, required.required, options)
         tree = pruned.tree

@@ -24,8 +24,8 @@ from pramana.estimators.saved import LearnedFrom
 from pramana.frames.codes import masked_by
 from pramana.frames.sentences import joined
 from pramana.frames.tables import shown
-from pramana.model_sharing.columns import source_of as trees_source
 from pramana.model_sharing.combined_trees import CombinedTrees
+from pramana.model_sharing.combined_trees import source_of as trees_source
 from pramana.reporting.estimating import EstimatorName
 from pramana.reporting.sources import choose
 from pramana_core.alike import did_you_mean

@@ -9,11 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pramana.simulate.commands import options as given
-from pramana.simulate.model_sharing_options import (
-    Method,
-    SimulationOptions,
-)
-from pramana_core.errors import OptionError
+from pramana.simulate.model_sharing_options import SimulationOptions
 
 if TYPE_CHECKING:
     from pramana_core.model_sharing.requirements import Requirement
@@ -28,15 +24,8 @@ Exact = Annotated[
     bool | None,
     typer.Option(
         "--exact/--by-hits",
-        help="(c, l)-diversity by the counts of all classes, or by hits and misses, the paper's;"
-        " by default by hits and misses, for ldiversity always by the counts.",
-    ),
-]
-Taxonomies = Annotated[
-    Path | None,
-    typer.Option(
-        help="Which categories belong together, for --merge taxonomy and for ldiversity: a TOML"
-        " file with a section [TABLE.COLUMN] for each column, lists of categories by group."
+        help="(c, l)-diversity by the counts of all classes, or by hits and misses, the paper's"
+        " and the default.",
     ),
 ]
 
@@ -50,7 +39,6 @@ def model_sharing(
     l: L = None,  # noqa: E741
     c: C = None,
     exact: Exact = None,
-    taxonomies: Taxonomies = None,
     json: given.Json = False,
     out: given.Out = None,
 ) -> None:
@@ -62,9 +50,9 @@ def model_sharing(
     2 bad input; 4 too large.
     """
     with given.options_as_typed():
-        asked = _requirement(k, c, l, exact, options.keywords["method"])
+        asked = _requirement(k, c, l, exact)
         chosen = options(requirement=asked)
-    _simulate(table, target, chosen, taxonomies, given.Answer(json, out))
+    _simulate(table, target, chosen, given.Answer(json, out))
 
 
 def _requirement(
@@ -72,15 +60,9 @@ def _requirement(
     c: float | None,
     l: int | None,  # noqa: E741
     exact: bool | None,
-    method: Method,
 ) -> Requirement | None:
     from pramana_core.model_sharing.requirements import Requirement
 
-    if method == "ldiversity" and exact is False:
-        raise OptionError(
-            "--by-hits is for trees: records are made l-diverse by the counts of all classes.",
-            where="--by-hits",
-        )
     return None if [k, c, l] == [None] * 3 else Requirement(k, c, l, bool(exact))
 
 
@@ -88,18 +70,15 @@ def _simulate(
     table: Path,
     target: str,
     options: SimulationOptions,
-    taxonomies: Path | None,
     answer: given.Answer,
 ) -> None:
     from pramana.simulate.commands.display import show_sharing
     from pramana.simulate.model_sharing_simulation import simulate
-    from pramana.simulate.model_sharing_tables import called, read_sharing_table, taxonomies_for
+    from pramana.simulate.model_sharing_tables import read_sharing_table
     from pramana.simulate.study import require_place
 
     require_place(answer.out)
     read = read_sharing_table(table, target)
-    if taxonomies is not None:
-        options = options.with_(taxonomies=taxonomies_for(read, taxonomies, called(table)))
     folds = f"{options.folds * options.runs} folds"
     with given.watched(folds) as watch, given.options_as_typed():
         outcome = simulate(read, options, watch)

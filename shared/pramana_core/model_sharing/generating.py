@@ -3,17 +3,6 @@
 How many records of each class a path has is settled first, exactly. The values of a record then
 depend on its path and its number there alone, so that the same randomness gives the same records
 whether they are made at once or chunk by chunk.
-
-Also here:
-
-* How many records of each class each path gives: whole numbers from counts that need not be.
-* Values for the records of some paths, from one number drawn evenly between 0 and 1 for each. What
-  is drawn is prepared once for all distinct conditions on an attribute; a record then costs what it
-  takes to look its value up.
-* What a tree tells of the distribution of one attribute, or of its class.
-* How pseudo-data are generated.
-* Which numbers pseudo-data may take within an interval: never one outside of it.
-* The numbers from 0 to 1 that values are made of, one for each record and attribute.
 """
 
 from __future__ import annotations
@@ -33,7 +22,7 @@ from pramana_core.mixed import CategoricalColumn, Column, Floats, MixedTable, Nu
 from pramana_core.model_sharing.attributes import Attribute, CategoricalAttribute, NumericAttribute
 from pramana_core.model_sharing.tree import Condition, Interval, Leaf, SharedTree, Values
 
-# What a tree tells of the distribution of one attribute, or of its class.
+# What a tree tells of the distribution of one attribute.
 #
 # A path of n records that asks for an attribute tells that n of its values are within a condition;
 # one that does not tells nothing. That is a sample with grouped values, and its maximum-likelihood
@@ -103,36 +92,7 @@ def _step(shares: Floats, factors: Floats, records: float, even: Floats | None =
     return scaled
 
 
-def class_shares(tree: SharedTree) -> Floats:
-    """Return the estimated shares of the classes, from hit and miss or all counts of the leaves."""
-    number = tree.schema.classes
-    leaves = [leaf for leaf in tree.leaves if leaf.distribution is not None]
-    rest = [leaf for leaf in tree.leaves if leaf.distribution is None]
-    known = (
-        np.sum([leaf.classes(number) for leaf in leaves], axis=0) if leaves else np.zeros(number)
-    )
-    labels = np.array([leaf.label for leaf in rest], dtype=np.intp)
-    np.add.at(known, labels, [leaf.hit for leaf in rest])
-    missed = np.bincount(labels, weights=[leaf.miss for leaf in rest], minlength=number)
-    shares = np.full(number, 1 / number)
-    for _ in range(_MOST_STEPS if number > 1 else 0):
-        expected = missed / np.maximum(1 - shares, np.finfo(float).tiny)
-        factors = expected.sum() - expected
-        total = known.sum() + missed.sum()
-        before, shares = shares, (known + shares * factors + 1 / number) / (total + 1)
-        shares /= shares.sum()
-        if np.abs(shares - before).max() < _TOLERANCE:
-            break
-    return shares
-
-
-# How pseudo-data are generated.
-
 Method = Literal["pgen", "basegen"]
-Numeric = Literal["uniform", "middle", "end", "marginal"]
-Absent = Literal["uniform", "marginal"]
-Misses = Literal["uniform", "marginal"]
-Spread = Literal["independent", "even"]
 
 
 @dataclass(frozen=True)
@@ -144,19 +104,10 @@ class GenerationOptions:
             drawn evenly from the range of each attribute and labelled by the tree.
         records: how many in all; None for as many as the tree counts, times `scale`.
         scale: what the counts are multiplied by; without effect on a given number of records.
-        numeric: which number an interval gives: one drawn evenly, its "middle", its upper "end",
-            or one from the tree's own estimate of the attribute's distribution ("marginal").
-        absent: which value an attribute takes that a path does not ask for: one drawn evenly from
-            its range (line 9 of figure 3); or one from the tree's own estimate of its distribution
-            ("marginal"). Where a path leaves several categories, one of them is drawn in the same
-            way.
-        misses: which classes the misses of a path take, where its leaf tells only hit and miss:
-            all others evenly (section 2.2), or by the tree's own estimate of the class's
-            distribution ("marginal"). Where a leaf tells all counts, those decide.
-        spread: whether the values of a path's records are "independent" of one another, or
-            spread more "even"ly than chance does, with the same distribution for each record: the
-            same number of pseudo-data then tells more of the tree.
-        shuffle: whether records come in random order, or path by path.
+        estimated: whether "pgen" draws a value that a path leaves open by the tree's own estimate
+            of its attribute's distribution, and values more evenly than by chance, with the same
+            distribution for each record. Otherwise evenly from what is left, each independently
+            (line 9 of figure 3).
 
     Raises:
         OptionError: an option is out of range.
@@ -165,16 +116,10 @@ class GenerationOptions:
     method: Method = "pgen"
     records: Annotated[int, Ge(1)] | None = None
     scale: Annotated[float, Gt(0)] = 1.0
-    numeric: Numeric = "uniform"
-    absent: Absent = "uniform"
-    misses: Misses = "uniform"
-    spread: Spread = "independent"
-    shuffle: bool = True
+    estimated: bool = False
 
     def __post_init__(self) -> None:
         require_limits(self)
-        if self.records is not None and self.scale != 1:
-            raise OptionError("scale has no effect on a given number of records.", where="scale")
 
 
 # Which numbers pseudo-data may take within an interval: never one outside of it.
@@ -236,7 +181,8 @@ def values_of(
     attribute: Attribute,
     conditions: Sequence[Condition | None],
     counts: Floats,
-    options: GenerationOptions,
+    *,
+    estimated: bool,
 ) -> ValueSampler:
     """Return what gives an attribute's values.
 
@@ -244,7 +190,7 @@ def values_of(
         attribute: the attribute.
         conditions: what each path asks of it; None where it does not.
         counts: how many records each path has.
-        options: which values are drawn.
+        estimated: see `GenerationOptions`.
     """
     distinct = list(dict.fromkeys(conditions))
     places = {condition: place for place, condition in enumerate(distinct)}
@@ -253,9 +199,9 @@ def values_of(
     np.add.at(weights, of_path, counts)
     if isinstance(attribute, CategoricalAttribute):
         asked = [c if isinstance(c, Values) else None for c in distinct]
-        return _categories(attribute, asked, of_path, weights, options)
+        return _categories(attribute, asked, of_path, weights, estimated=estimated)
     intervals = [c if isinstance(c, Interval) else None for c in distinct]
-    return _numbers(attribute, intervals, of_path, weights, options)
+    return _numbers(attribute, intervals, of_path, weights, estimated=estimated)
 
 
 @dataclass(frozen=True, eq=False)
@@ -281,14 +227,14 @@ def _categories(
     conditions: Sequence[Values | None],
     of_path: Indices,
     weights: Floats,
-    options: GenerationOptions,
+    *,
+    estimated: bool,
 ) -> _Categories:
     number = len(attribute.categories)
     everything = tuple(range(number))
     allowed = [everything if c is None else c.codes for c in conditions]
-    if options.absent == "uniform":
-        shares = np.full(number, 1 / number)
-    else:
+    shares = np.full(number, 1 / number)
+    if estimated:
         shares = category_shares(allowed, weights, number)
     sums = [np.cumsum(shares[list(codes)]) for codes in allowed]
     return _Categories(
@@ -304,8 +250,7 @@ def _categories(
 class _Numbers:
     """Numbers by the extents of the conditions.
 
-    `fixed` are those of the conditions that always give one number, else not a number. `curve` has
-    the share below each of `edges`; conditions where `even` holds do without.
+    `curve` has the share below each of `edges`; without edges numbers are drawn evenly.
     """
 
     attribute: NumericAttribute
@@ -314,8 +259,6 @@ class _Numbers:
     high: Floats
     least: Floats
     whole: npt.NDArray[np.bool_]
-    fixed: Floats
-    even: npt.NDArray[np.bool_]
     edges: Floats
     curve: Floats
 
@@ -324,14 +267,12 @@ class _Numbers:
         low, high = self.low[rows], self.high[rows]
         # From the upper end, which belongs to the interval, as the lower does not.
         values = high - drawn * (high - low)
-        if (here := np.flatnonzero(~self.even[rows])).size:
-            below = np.interp(low[here], self.edges, self.curve)
-            within = np.interp(high[here], self.edges, self.curve) - below
-            found = np.interp(below + (1 - drawn[here]) * within, self.curve, self.edges)
-            values[here] = np.where(within > 0, found, values[here])
+        if len(self.edges):
+            below = np.interp(low, self.edges, self.curve)
+            within = np.interp(high, self.edges, self.curve) - below
+            found = np.interp(below + (1 - drawn) * within, self.curve, self.edges)
+            values = np.where(within > 0, found, values)
         values = np.where(self.whole[rows], np.ceil(values), values)
-        fixed = self.fixed[rows]
-        values = np.where(np.isnan(fixed), values, fixed)
         return NumericColumn(self.attribute.name, np.clip(values, self.least[rows], high))
 
 
@@ -340,25 +281,18 @@ def _numbers(
     intervals: Sequence[Interval | None],
     of_path: Indices,
     weights: Floats,
-    options: GenerationOptions,
+    *,
+    estimated: bool,
 ) -> _Numbers:
     extents = [extent_of(attribute, interval) for interval in intervals]
     low, high, least = (
         np.array([getattr(extent, name) for extent in extents]) for name in ("low", "high", "least")
     )
     whole = np.array([extent.whole for extent in extents])
-    asked = np.array([interval is not None for interval in intervals])
-    fixed = np.full(len(extents), np.nan)
-    even = np.where(asked, options.numeric != "marginal", options.absent == "uniform")
     edges, curve = np.empty(0), np.empty(0)
-    if options.numeric == "end":
-        fixed[asked] = high[asked]
-    if options.numeric == "middle":
-        middle = least / 2 + high / 2
-        fixed[asked] = np.where(whole, np.floor(middle), middle)[asked]
-    if not even.all():
+    if estimated:
         edges, curve = _estimated(attribute, low, high, whole == attribute.whole, weights)
-    return _Numbers(attribute, of_path, low, high, least, whole, fixed, even, edges, curve)
+    return _Numbers(attribute, of_path, low, high, least, whole, edges, curve)
 
 
 def _estimated(
@@ -386,8 +320,8 @@ RecordRows = npt.NDArray[np.intp]
 class Places:
     """Where each record of a path lies in the unit cube, a dimension for each attribute.
 
-    "independent" draws each number evenly. "even" takes them from an additive recurrence: record r
-    of a path lies at s + r g, modulo 1, where the steps g are the powers of the generalized golden
+    By default each number is drawn. `even` takes them from an additive recurrence: record r of a
+    path lies at s + r g, modulo 1, where the steps g are the powers of the generalized golden
     ratio (Roberts 2018), which fill the cube evenly however many are taken, and the start s is
     drawn evenly for each path and attribute, so that every record alone is distributed evenly
     (Cranley and Patterson 1976). Which attribute takes which step is drawn for each path as well.
@@ -397,12 +331,13 @@ class Places:
         self,
         sizes: npt.NDArray[np.int64],
         attributes: int,
-        spread: Spread,
         rng: np.random.Generator,
+        *,
+        even: bool,
     ) -> None:
         """Take the paths' numbers of records, in the order in which records are numbered."""
         self._attributes, self._rng = attributes, rng
-        self._even = spread == "even"
+        self._even = even
         self._first = np.cumsum(sizes) - sizes
         if self._even:
             self._starts = rng.uniform(size=(len(sizes), attributes))
@@ -461,19 +396,16 @@ def pseudo_records(tree: SharedTree, options: GenerationOptions) -> int:
     return options.records
 
 
-def cell_sizes(
-    tree: SharedTree, options: GenerationOptions, classes: Floats, rng: np.random.Generator
-) -> Sizes:
+def cell_sizes(tree: SharedTree, options: GenerationOptions, rng: np.random.Generator) -> Sizes:
     """Return how many records of each class each path gives: paths x classes.
 
     First hit and miss of all paths are rounded together, then the misses of each path over its
-    other classes. So whole counts give proposition 1 exactly: hit + miss records on each path,
-    hit of them in its class.
+    other classes: by their counts where the leaf has them, else evenly (section 2.2). So whole
+    counts give proposition 1 exactly: hit + miss records on each path, hit of them in its class.
 
     Args:
         tree: the tree.
-        options: how many in all, and which classes misses take.
-        classes: the shares of the classes that "marginal" misses take.
+        options: how many in all.
         rng: the randomness.
 
     Raises: as `pseudo_records`.
@@ -488,31 +420,19 @@ def cell_sizes(
     labels = np.array([leaf.label for leaf in leaves], dtype=np.intp)
     found[np.arange(len(leaves)), labels] = rounded[:, 0]
     for place in np.flatnonzero(rounded[:, 1]):
-        shares = _others(leaves[place], classes, options)
+        shares = _others(leaves[place], tree.schema.classes)
         missed = int(rounded[place, 1])
         found[place] += _rounded(shares * missed, rng.uniform(), missed)
     return found
 
 
-def expected_counts(tree: SharedTree, options: GenerationOptions, classes: Floats) -> Floats:
-    """Return the counts that `cell_sizes` makes whole: leaves x classes."""
-    found = np.zeros((len(tree.leaves), len(classes)))
-    for place, leaf in enumerate(tree.leaves):
-        found[place] = _others(leaf, classes, options) * leaf.miss
-        found[place, leaf.label] += leaf.hit
-    return found
-
-
-def _others(leaf: Leaf, classes: Floats, options: GenerationOptions) -> Floats:
+def _others(leaf: Leaf, classes: int) -> Floats:
     """Return the shares of the other classes among a leaf's misses."""
-    if leaf.distribution is not None:
-        found = np.array(leaf.distribution, dtype=np.float64)
-    else:
-        found = np.ones_like(classes) if options.misses == "uniform" else classes.copy()
+    found = np.ones(classes) if leaf.distribution is None else np.array(leaf.distribution)
     found[leaf.label] = 0
     if not found.sum():
         found[:] = 1
-        found[leaf.label] = len(found) == 1
+        found[leaf.label] = classes == 1
     shares: Floats = found / found.sum()
     return shares
 
@@ -588,22 +508,21 @@ def _made(
 ) -> Iterator[MixedTable]:
     """Yield records of the paths, or drawn evenly from all ranges and labelled by the tree."""
     by_paths, conditions = options.method == "pgen", [path.conditions for path in tree.paths()]
-    how = options
+    estimated = by_paths and options.estimated
     if by_paths:
-        shares = class_shares(tree)
-        sizes = cell_sizes(tree, options, shares, rng)
-        counts = expected_counts(tree, options, shares).sum(axis=1)
+        sizes = cell_sizes(tree, options, rng)
+        counts = np.array([leaf.records for leaf in tree.leaves])
     else:
         sizes = np.array([[pseudo_records(tree, options)]])
-        how, conditions, counts = GenerationOptions(), [{}], np.ones(1)
+        conditions, counts = [{}], np.ones(1)
     columns = [
-        values_of(a, [known.get(a.name) for known in conditions], counts, how)
+        values_of(a, [known.get(a.name) for known in conditions], counts, estimated=estimated)
         for a in tree.schema.attributes
     ]
-    places = Places(sizes.sum(axis=1), len(columns), options.spread, rng)
+    places = Places(sizes.sum(axis=1), len(columns), rng, even=estimated)
     ends, target = np.cumsum(sizes), tree.schema.target
     total = int(ends[-1])
-    order = _shuffled(total, rng) if options.shuffle and by_paths else None
+    order = _shuffled(total, rng) if by_paths else None
     for start in range(0, max(total, 1), per_chunk):
         records = np.arange(start, min(start + per_chunk, total))
         if order is not None:
@@ -622,8 +541,8 @@ def _shuffled(records: int, rng: np.random.Generator) -> npt.NDArray[np.uint32]:
     if records >= 1 << 32:
         raise LimitExceeded(
             f"{records:,} records are too many to be shuffled.",
-            where="shuffle",
-            remedy="Ask for fewer, or for records path by path.",
+            where="records",
+            remedy="Ask for fewer.",
         )
     order = np.arange(records, dtype=np.uint32)
     rng.shuffle(order)

@@ -1,17 +1,9 @@
-"""What a tree is learned from, and the splits that an attribute offers of it.
-
-Also here:
-
-* The records that a tree is learned from, as codes and ranks.
-* Thresholds that tell of no record: the shortest number between two neighbours, not their middle.
-* Trees of questions with two answers, and the shared tree that they make.
-* Which categories a question may part from the others.
-"""
+"""What a tree is learned from, and the splits that an attribute offers of it."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, cached_property
@@ -22,8 +14,6 @@ import numpy.typing as npt
 from pramana_core.mixed import CategoricalColumn, Floats, MixedTable
 from pramana_core.model_sharing.attributes import NumericAttribute, TreeSchema
 from pramana_core.model_sharing.tree import Condition, Interval, Leaf, Node, Split, Values, whole
-
-# The records that a tree is learned from, as codes and ranks.
 
 # Thresholds that tell of no record: the shortest number between two neighbours, not their middle.
 #
@@ -127,45 +117,20 @@ class Records:
         return between(a, b, whole=is_whole and a == int(a) and b == int(b))
 
 
-# Trees of questions with two answers, and the shared tree that they make.
-#
-# Questions for one attribute that follow one another become a single split of several parts: two
-# questions for a category are one split into three, as in the paper's figure 2.
+def contracted(node: Node) -> Node:
+    """Return a tree of splits in two, in which those by one attribute in a row are one split.
 
-
-@dataclass(frozen=True)
-class Question:
-    """A question for one attribute: the two parts of what reaches it, and what comes after them."""
-
-    attribute: str
-    sides: tuple[tuple[Condition, Asked], tuple[Condition, Asked]]
-
-
-Asked = Leaf | Question
-
-
-def leaves_of(node: Asked) -> Iterator[Leaf]:
-    """Return the leaves below a node."""
-    if isinstance(node, Leaf):
-        yield node
-        return
-    for _, below in node.sides:
-        yield from leaves_of(below)
-
-
-def contracted(node: Asked) -> Node:
-    """Return the node that questions make: those of one attribute in a row are one split.
-
-    Its parts are in order: intervals ascend, and sets of categories by their first.
+    Two splits by a category become one into three parts, as in the paper's figure 2. Parts are in
+    order: intervals ascend, and sets of categories by their first.
     """
     if isinstance(node, Leaf):
         return node
     parts: list[tuple[Condition, Node]] = []
-    waiting = list(node.sides)
+    waiting = list(node.parts)
     while waiting:
         condition, below = waiting.pop()
-        if isinstance(below, Question) and below.attribute == node.attribute:
-            waiting += below.sides
+        if isinstance(below, Split) and below.attribute == node.attribute:
+            waiting += below.parts
         else:
             parts.append((condition, contracted(below)))
     return Split(node.attribute, tuple(sorted(parts, key=lambda part: _rank(part[0]))))
@@ -185,8 +150,6 @@ def apart(extent: Values, codes: set[int]) -> tuple[Values, Values]:
 def _rank(condition: Condition) -> float:
     return condition.above if isinstance(condition, Interval) else condition.codes[0]
 
-
-# Which categories a question may part from the others.
 
 ALL_OF = 8
 """Of so many categories all subsets are tried: 127 splits."""
@@ -307,3 +270,16 @@ def offered(
     table = table[present]
     chosen = subsets(table)
     return Subsets(name, extent, codes, present, table.sum(axis=1), chosen, chosen @ table)
+
+
+def entropy(counts: Floats) -> Floats:
+    """Return the entropy of the classes of m parts in nats, times their records.
+
+    Args:
+        counts: how many records of each part are of each class: m x classes.
+    """
+    records = counts.sum(axis=1)
+    logs = np.log(np.where(counts > 0, counts, 1.0))
+    return np.asarray(
+        records * np.log(np.where(records > 0, records, 1.0)) - (counts * logs).sum(axis=1)
+    )

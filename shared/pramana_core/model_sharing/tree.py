@@ -1,9 +1,4 @@
-"""Shared trees: nodes that split by one attribute into some parts, and leaves with counts.
-
-Also here:
-
-* Conditions on an attribute: one of some categories, or a number within an interval.
-"""
+"""Shared trees: nodes that split by one attribute into some parts, and leaves with counts."""
 
 from __future__ import annotations
 
@@ -19,6 +14,7 @@ import numpy.typing as npt
 from pramana_core.errors import LimitExceeded, ModelError
 from pramana_core.mixed import CategoricalColumn, Column, Floats, MixedTable, NumericColumn
 from pramana_core.model_sharing.attributes import CategoricalAttribute, TreeSchema
+from pramana_core.model_sharing.combine_options import MOST_DEPTH
 
 # Conditions on an attribute: one of some categories, or a number within an interval.
 
@@ -72,9 +68,6 @@ class Interval:
 
 Condition = Values | Interval
 
-
-MOST_DEPTH = 100
-"""Trees deeper than this are refused: what walks through them may nest so deep."""
 
 MOST_LEAVES = 1_000_000
 """Trees of more leaves are refused."""

@@ -10,10 +10,10 @@ import pytest
 
 from miner_service.kinds.sharing import ModelSharingKind, SharedTrees, TreeSource
 from pramana.simulate.model_sharing_tables import sharing_table
-from pramana_core.model_sharing.attributes import schema_of
 from pramana_core.model_sharing.exchange.documents import TreeDocument
 from pramana_core.model_sharing.growing import grow_tree
 from pramana_core.model_sharing.requirements import released_form
+from pramana_core.model_sharing.table_schema import schema_of
 from pramana_core.wire.jobs import ModelSharingSpec
 from pramana_core.wire.release_kinds import SharedTreeMessage
 from tests.places import DATA

@@ -10,7 +10,7 @@ import pytest
 
 import pramana as pm
 
-METHODS = ["pgen", "basegen", "labelled", "votes", "product"]
+METHODS = ["pgen", "basegen", "labelled", "votes"]
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +96,7 @@ def test_of_several_classes_the_target_says_which(trees, people):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
-    [{}, {"method": "votes"}, *({"model": m} for m in ("naive-bayes", "forest", "conjunctive"))],
+    [{}, {"method": "votes"}, *({"model": m} for m in ("naive-bayes", "conjunctive"))],
 )
 def test_it_is_shown(trees, options):
     from matplotlib.axes import Axes

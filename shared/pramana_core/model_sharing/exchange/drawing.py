@@ -30,18 +30,13 @@ from pramana_core.model_sharing.exchange.text import (
     records_words,
     rounded,
 )
-from pramana_core.model_sharing.global_models.learning import (
+from pramana_core.model_sharing.global_models.conjunctive import RuleModel
+from pramana_core.model_sharing.global_models.model import GlobalModel, TreeModel
+from pramana_core.model_sharing.global_models.naive_bayes import (
     CategoryShares,
     Density,
     NaiveBayesModel,
     Normal,
-)
-from pramana_core.model_sharing.global_models.model import (
-    ForestModel,
-    GlobalModel,
-    RuleModel,
-    TreeModel,
-    told_by_attribute,
 )
 from pramana_core.model_sharing.global_models.votes import VotesModel
 from pramana_core.model_sharing.tree import Condition, Leaf, Node, SharedTree
@@ -368,30 +363,6 @@ def draw_rule(model: RuleModel) -> Layout:
     return Layout(wide + 2 * _MARGIN, y + 8, f"Rule for {schema.target.name}", parts)
 
 
-def draw_forest(model: ForestModel) -> Layout:
-    """Return a picture of what the splits of a forest tell by attribute, the most first."""
-    information = told_by_attribute(model.trees)
-    order = descending([*information.values()], scale=1.0).tolist()[:MOST_NAMED]
-    ranked = [[*information][at] for at in order]
-    heading = f"What splits tell of {model.schema.target.name}, in bits; mean of"
-    heading += f" {len(model.trees)} trees"
-    left = len(information) - len(ranked)
-    heading += f"; {left} attributes that tell less are not drawn" if left else ""
-    start = _MARGIN + max(breadth(short(name, 30), 13) for name in ranked) + 10
-    parts: list[Shape] = [Text(_MARGIN, _MARGIN + 13, heading, 14, "#222", bold=True)]
-    y = _MARGIN + 30
-    for name in ranked:
-        wide = _STRIP * information[name] / (information[ranked[0]] or 1.0)
-        parts += [
-            Text(start - 8, y + 12, short(name, 30), 13, "#333", END),
-            Group([Box(start, y, wide, 16, PALETTE[0])], name),
-            Text(start + wide + 6, y + 12, f"{information[name]:.3f}", 12),
-        ]
-        y += _STEP
-    width = max(start + _STRIP + 60, breadth(heading) + 2 * _MARGIN)
-    return Layout(width, y + 8, f"Forest for {model.schema.target.name}", parts)
-
-
 def draw_naive_bayes(model: NaiveBayesModel) -> Layout:
     """Return a picture of what each attribute is like in each class.
 
@@ -572,8 +543,7 @@ def draw_model(model: GlobalModel, *, max_depth: int | None = None) -> Layout:
     """Return a picture of a global model of any kind.
 
     A tree, and each tree of votes, is drawn as by `draw_shared_tree`; a rule as its two sides; of
-    a forest, what its splits by each attribute tell; of naive Bayes, what each attribute is like in
-    each class.
+    naive Bayes, what each attribute is like in each class.
 
     Args:
         model: the model.
@@ -585,8 +555,6 @@ def draw_model(model: GlobalModel, *, max_depth: int | None = None) -> Layout:
     """
     if isinstance(model, TreeModel):
         return draw_shared_tree(model.tree, max_depth=max_depth)
-    if isinstance(model, ForestModel):
-        return draw_forest(model)
     if isinstance(model, RuleModel):
         return draw_rule(model)
     if isinstance(model, NaiveBayesModel):

@@ -8,7 +8,7 @@ import stat
 import pytest
 
 from owner_agent.release.ledger import Ledger
-from pramana_core.model_sharing.exchange.text import NO_BOUND, UNPROTECTED
+from pramana_core.model_sharing.exchange.protection import NO_BOUND, UNPROTECTED
 
 BETWEEN = re.compile(r"(?<![\d.])97\.125(?!\d)")
 """The greatest age of all, as text."""

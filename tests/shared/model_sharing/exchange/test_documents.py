@@ -63,7 +63,6 @@ def document() -> dict[str, Any]:
                 "name": "colour",
                 "type": "categorical",
                 "categories": ["red", "green", "blue"],
-                "taxonomy": [["warm"], ["cold"], ["cold"]],
             },
         ],
         "nodes": [
@@ -208,8 +207,6 @@ def test_what_is_no_tree_is_refused_with_the_node(wrong: Callable[[Any], Any], w
         lambda d: d["attributes"][0].update(name="class"),
         lambda d: d["attributes"][0].update(low=10),
         lambda d: d["attributes"][1].update(categories=["red", "green", "red"]),
-        lambda d: d["attributes"][1].update(taxonomy=[["warm"]]),
-        lambda d: d["attributes"][1].update(taxonomy=[["warm"], ["cold", "x"], ["cold"]]),
         lambda d: d["target"].update(categories=["a"]),
         lambda d: d["target"].update(categories=["a", "a", "c"]),
     ],

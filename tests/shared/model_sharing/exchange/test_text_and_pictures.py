@@ -18,7 +18,6 @@ from pramana_core.model_sharing.exchange.text import (
     write_model_text,
     write_shared_tree_text,
 )
-from pramana_core.model_sharing.global_models.model import told_by_attribute
 from pramana_core.model_sharing.tree import Condition, Interval, Leaf, SharedTree, Split, Values
 from tests.shared.model_sharing.exchange.drawn_trees import COLOUR, SCHEMA, SHARED_TREES
 from tests.shared.model_sharing.exchange.test_models import BY_COLOUR, MODELS
@@ -103,23 +102,6 @@ def test_rules_and_naive_bayes_in_words():
     assert "class: a 25.0 %, b 75.0 %, c 0.0 %" in said
     assert "    b: red 50.0 %, green 25.0 %, blue 25.0 %" in said
     assert "    c: 3 on average, standard deviation 2.449" in said
-
-
-def test_what_splits_tell_by_hand():
-    """Half the records by colour are sure, the rest are parted evenly by size: 1 bit in all."""
-    by_size = Split(
-        "size", ((Interval(up_to=1), Leaf.of((2, 0, 0))), (Interval(1), Leaf.of((0, 0, 2))))
-    )
-    tree = SharedTree(
-        SCHEMA, Split("colour", ((Values((0, 1)), by_size), (Values((2,)), Leaf.of((0, 4, 0)))))
-    )
-    told = told_by_attribute([tree])
-    assert told["colour"] == pytest.approx(1)
-    assert told["size"] == pytest.approx(0.5)
-    assert told["age"] == 0
-    assert told_by_attribute([tree, SharedTree(SCHEMA, Leaf(0, 0, 0))])["colour"] == pytest.approx(
-        0.5
-    )
 
 
 def wide_tree(parts: int) -> SharedTree:
