@@ -62,6 +62,7 @@ MISTAKES: Mistakes = {
         lambda: share("5"),
         lambda: share(epsilon=1.0),
     ],
+    (OptionError, "k"): [lambda: share(0)],
     (OptionError, "l"): [lambda: share(pm.Requirement(c=3, l=4))],
     (OptionError, "features"): [lambda: share(features=["survived", "age"])],
     (OptionError, "ranges"): [
@@ -80,12 +81,10 @@ MISTAKES: Mistakes = {
         lambda: share(None, epsilon=1.0, max_depth=3),
     ],
     (OptionError, "rng"): [lambda: share(rng=1)],
-    ],
     (OptionError, "exact"): [lambda: pm.Requirement(k=5, exact="no")],
     (OptionError, "categories"): [
         lambda: share(categories={"class": 4}),
         lambda: share(None, epsilon=1.0),
-    ],
     ],
     (OptionError, "epsilon"): [lambda: share(None, epsilon=0.0)],
     (OptionError, "given_up"): [lambda: share(None).given_up],
