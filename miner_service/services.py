@@ -20,7 +20,6 @@ from miner_service.settings import Clock, Settings
 from miner_service.store import releases as release_rows
 from miner_service.store.database import ContentCache, Database, open_key
 from miner_service.store.objects import open_segments
-from miner_service.store.people import GroupedCommits
 from miner_service.store.schema import ReleaseRow
 from miner_service.store.segments import Segments, load_columns, load_keys
 from miner_service.store.sqlite import open_database
@@ -44,14 +43,12 @@ class Services:
     key: bytes = field(repr=False)
     aligner: Aligner = field(init=False)
     copies: Copies = field(init=False)
-    together: GroupedCommits = field(init=False)
     checking: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(2))
     """Held while a part is checked, which takes memory."""
     building: threading.Lock = field(default_factory=threading.Lock)
     """Held while parts become columns, which takes memory."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "together", GroupedCommits(self.database))
         load = self.segments.data_path
         object.__setattr__(self, "aligner", Aligner(lambda release: load_keys(load(release))))
         object.__setattr__(self, "copies", Copies(self.reports))

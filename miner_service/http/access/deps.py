@@ -21,7 +21,7 @@ from fastapi.exceptions import RequestValidationError
 from sqlalchemy.orm import Session
 
 from miner_service.http.access.access import Caller
-from miner_service.http.access.shares import Pools
+from miner_service.http.access.gate import Gate
 from miner_service.jobs.runner import FollowedJobs, WorkerPool
 from miner_service.services import Services
 from miner_service.store.answers import Answer, Sender, keep_answer, known_answer
@@ -142,13 +142,13 @@ ServicesDep = Annotated[Services, Depends(get_services)]
 CrewDep = Annotated[WorkerPool, Depends(get_crew)]
 
 
-async def get_pools(request: Request) -> Pools:
-    """Return the threads of the service."""
-    pools: Pools = request.app.state.pools
-    return pools
+async def get_gate(request: Request) -> Gate:
+    """Return what requests of all senders share."""
+    gate: Gate = request.app.state.gate
+    return gate
 
 
-PoolsDep = Annotated[Pools, Depends(get_pools)]
+GateDep = Annotated[Gate, Depends(get_gate)]
 
 
 def get_followed(request: Request) -> FollowedJobs:

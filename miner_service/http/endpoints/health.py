@@ -10,7 +10,7 @@ from fastapi import Request, Response
 
 from miner_service.alignment.cluster import require_scheduler
 from miner_service.http.access.access import RuledRouter
-from miner_service.http.access.deps import CrewDep, PoolsDep, ServicesDep
+from miner_service.http.access.deps import CrewDep, GateDep, ServicesDep
 from miner_service.http.access.figures import MEDIA_TYPE, Figures
 from miner_service.http.access.problems import problem_responses
 from miner_service.http.access.shares import Pool
@@ -39,7 +39,7 @@ ANSWER_SECONDS = 4.0
 
 
 @router.get("/readyz", responses=problem_responses(422, 500, 503))
-async def read_readiness(services: ServicesDep, crew: CrewDep, pools: PoolsDep) -> Health:
+async def read_readiness(services: ServicesDep, crew: CrewDep, gate: GateDep) -> Health:
     """Say whether requests can be served, and if not, what is away.
 
     That is the database, the place of the records, whoever runs the jobs, or the scheduler of the
@@ -53,7 +53,7 @@ async def read_readiness(services: ServicesDep, crew: CrewDep, pools: PoolsDep) 
     cluster = services.settings.cluster
     if cluster.scheduler is not None:
         checks["scheduler"] = lambda: require_scheduler(cluster)
-    await require_all(checks, pools.probing)
+    await require_all(checks, gate.pools.probing)
     return Health()
 
 
