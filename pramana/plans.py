@@ -123,12 +123,7 @@ def plan(
 
 
 def _rest(said: Mapping[str, Sequence[str]], domain: Domain) -> list[str]:
-    """Return the variables that no argument names, after checking that none is named twice.
-
-    Raises:
-        UnknownVariable: an argument names what is not a variable.
-        PlanError: one is named twice.
-    """
+    """Return the variables that no argument names, after checking that none is named twice."""
     for argument, names in said.items():
         require_variables(names, domain, argument)
     times = Counter(name for names in said.values() for name in names)

@@ -377,12 +377,7 @@ def _study(context: typer.Context) -> Iterator[Study]:
 
 
 def _access(known: Way, *, has_token: bool) -> AccessFile | None:
-    """Return what the access file says; None where there is none, or nothing is left to say.
-
-    Raises:
-        OptionError: it was named and is not there, or is none.
-        KeyFileError: others may read it.
-    """
+    """Return what the access file says; None where there is none, or nothing is left to say."""
     from pydantic import ValidationError
 
     from owner_agent.state.private_files import refuse_if_open_to_others

@@ -54,7 +54,7 @@ class Row:
     node: str
     value: str
     parents: dict[str, str]
-    truth: float | None
+    truth: float
     clean: float | None
     estimate: float | None
     se: float | None
@@ -64,8 +64,8 @@ class Row:
 
     @property
     def covered(self) -> bool | None:
-        """Whether the interval holds the truth; None without a truth or an estimate."""
-        if self.truth is None or self.estimate is None:
+        """Whether the interval holds the truth; None without an estimate."""
+        if self.estimate is None:
             return None
         # An unrandomized value is its own interval; rounding must not put it outside.
         return self.low - 1e-12 <= self.truth <= self.high + 1e-12
@@ -160,9 +160,6 @@ def _parameter(network: BayesNet, found: ParameterMessage) -> float:
     return float(network.tables[found.node][(*cell, network.domain[found.node].code(found.value))])
 
 
-_FACET_ROWS = 24
-"""Of more parameters of a node estimates are drawn over the true values."""
-
 _WIDTH, _BELOW = 5.4, 0.65
 """Inches of a picture, and of what is below its axis."""
 
@@ -174,15 +171,7 @@ def write_report(
     outcome: DemoOutcome,
     model: BayesNetMessage,
 ) -> None:
-    """Write the report of a demonstration.
-
-    Args:
-        path: the HTML file.
-        sites: the owners' site files.
-        scenario: what was run.
-        outcome: what was found.
-        model: the model as the miner answered it.
-    """
+    """Write the report of a demonstration, given the owners' site files and the miner's model."""
     environment = Environment(
         loader=PackageLoader("pramana.demo"), autoescape=True, undefined=StrictUndefined
     )
@@ -255,10 +244,7 @@ def _parameter_pictures(outcome: DemoOutcome) -> list[str]:
 def _parameter_picture(node: str, rows: Sequence[Row]) -> str:
     def draw(figure: Figure) -> None:
         axis = figure.subplots()
-        if len(rows) <= _FACET_ROWS:
-            _intervals(axis, rows)
-        else:
-            _scatter(axis, rows)
+        _intervals(axis, rows)
         axis.set_title(node, parse_math=False)
         figure.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=3)
 
@@ -267,7 +253,7 @@ def _parameter_picture(node: str, rows: Sequence[Row]) -> str:
 
 
 def _facet_height(rows: Sequence[Row]) -> float:
-    return 0.75 + 0.27 * len(rows) if len(rows) <= _FACET_ROWS else 4.4
+    return 0.75 + 0.27 * len(rows)
 
 
 def _intervals(axis: Axes, rows: Sequence[Row]) -> None:
@@ -277,54 +263,13 @@ def _intervals(axis: Axes, rows: Sequence[Row]) -> None:
         axis.hlines(y, max(0, row.low), min(1, row.high), color=colour, linewidth=3, alpha=0.45)
         if row.estimate is not None:
             axis.plot(np.clip(row.estimate, 0, 1), y, "o", color=colour, markersize=5, zorder=3)
-    _marks(axis, rows)
+    heights = range(len(rows))
+    truth, clean = ([getattr(row, kind) for row in rows] for kind in ("truth", "clean"))
+    axis.plot(truth, heights, "|", color="black", markersize=11, label="true", zorder=4)
+    axis.plot(clean, heights, "o", mfc="white", mec=GREY, markersize=4, label="clean sample")
+    axis.plot([], [], "o-", color=BLUE, linewidth=3, markersize=5, label="randomized, 95 %")
     axis.set_xlim(-0.02, 1.02)
     axis.set_xlabel("probability", fontsize=9)
-
-
-def _marks(axis: Axes, rows: Sequence[Row]) -> None:
-    heights = range(len(rows))
-    truth = [np.nan if row.truth is None else row.truth for row in rows]
-    axis.plot(truth, heights, "|", color="black", markersize=11, label="true", zorder=4)
-    clean = [np.nan if row.clean is None else row.clean for row in rows]
-    if clean != truth:
-        axis.plot(
-            clean,
-            heights,
-            "o",
-            mfc="white",
-            mec=GREY,
-            markersize=4,
-            label="clean sample",
-            zorder=2,
-        )
-    axis.plot([], [], "o-", color=BLUE, linewidth=3, markersize=5, label="randomized, 95 %")
-
-
-def _scatter(axis: Axes, rows: Sequence[Row]) -> None:
-    """Estimate against truth, for nodes with too many parameters to list."""
-    known = [row for row in rows if row.estimate is not None and row.truth is not None]
-    axis.plot([0, 1], [0, 1], color="#bbbbbb", linewidth=1)
-    for held, colour in ((True, BLUE), (False, RED)):
-        some = [row for row in known if row.covered is held]
-        truth = np.array([row.truth for row in some], dtype=float)
-        estimate = np.array([row.estimate for row in some], dtype=float)
-        axis.vlines(
-            truth,
-            [row.low for row in some],
-            [row.high for row in some],
-            color=colour,
-            linewidth=1,
-            alpha=0.35,
-        )
-        axis.plot(truth, estimate, "o", color=colour, markersize=2.5)
-    axis.plot([], [], "|", color="black", label="true")
-    axis.plot([], [], "o-", color=BLUE, linewidth=3, markersize=5, label="randomized, 95 %")
-    axis.set_xlim(-0.02, 1.02)
-    axis.set_ylim(-0.2, 1.2)
-    axis.set_xlabel("true probability", fontsize=9)
-    axis.set_ylabel("estimate", fontsize=9)
-    axis.tick_params(labelsize=9)
 
 
 def _label(row: Row) -> str:

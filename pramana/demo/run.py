@@ -1,9 +1,4 @@
-"""The whole demonstration: processes up, study run, results compared and written.
-
-Also here:
-
-* One study from invitation to model, through the services' own REST interfaces.
-"""
+"""The whole demonstration: processes up, study run, results compared and written."""
 
 from __future__ import annotations
 
@@ -95,8 +90,6 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
         process.kill()
         process.wait()
 
-
-# One study from invitation to model, through the services' own REST interfaces.
 
 _POLL_SECONDS = 0.1
 _DEADLINE_SECONDS = 3600.0

@@ -5,9 +5,9 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, dataclass_transform
 
 from pramana.estimators.saved import (
     FORMAT,
@@ -175,6 +175,16 @@ def picture_of(model: object, links: Sequence[LearnedLink] = ()) -> Picture:
 
 
 OptionsT = TypeVar("OptionsT")
+EstimatorT = TypeVar("EstimatorT", bound="Estimator")
+
+
+@dataclass_transform(eq_default=False)
+def estimator(kind: type[EstimatorT]) -> type[EstimatorT]:
+    """Make the fields of a learner its options; a call with other options is refused by name."""
+    made = dataclass(eq=False, repr=False)(kind)
+    made.__init__ = options_told(made.__init__, kind.__name__)  # type: ignore[method-assign]
+    return made
+
 
 _DIGITS = 12
 """So much of a plan's digest is printed."""
@@ -339,12 +349,7 @@ class Estimator(PlotMixin, ABC):
 
     @abstractmethod
     def _learn(self, counts: EstimatedCounts, on_step: Progress) -> None:
-        """Set the fitted attributes of this learner; nothing is set where it raises.
-
-        Args:
-            counts: what is learned from.
-            on_step: told how far it is.
-        """
+        """Set the fitted attributes of this learner; nothing is set where it raises."""
 
     @abstractmethod
     def _document(self) -> dict[str, Any]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pramana.estimators.base import Estimator
+from pramana.estimators.base import Estimator, estimator
 from pramana.estimators.classifiers import Classifier
-from pramana.estimators.saved import plain
 from pramana_core.learn.bayes_classifier.exchange import (
     write_bayes_classifier_text,
 )
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+@estimator
 class BayesClassifier(Classifier[Learned]):
     """A Bayesian network in which every attribute depends on the class, and perhaps on others.
 
@@ -60,18 +61,11 @@ class BayesClassifier(Classifier[Learned]):
 
     learner = BAYES
 
-    def __init__(
-        self,
-        target: str,
-        features: Sequence[str] | None = None,
-        *,
-        model: BayesModel = BayesClassifierOptions.model,
-        alpha: float = BayesClassifierOptions.alpha,
-    ):
-        self.target = target
-        self.features = features
-        self.model = model
-        self.alpha = alpha
+    target: str
+    features: Sequence[str] | None = None
+    _: KW_ONLY
+    model: BayesModel = BayesClassifierOptions.model
+    alpha: float = BayesClassifierOptions.alpha
 
     @classmethod
     def from_job(cls, job: Mapping[str, Any]) -> Estimator:
@@ -154,6 +148,8 @@ class NaiveBayes(BayesClassifier):
             crew   yes         0.33 0.28  0.38     -0.27
     """
 
+    model = "naive-bayes"
+
     def __init__(
         self,
         target: str,
@@ -168,9 +164,6 @@ class NaiveBayes(BayesClassifier):
     def job_options(self) -> dict[str, Any]:
         """Return what a miner is asked for to learn the same."""
         return {**super().job_options(), "model": "naive-bayes"}
-
-    def _options(self) -> BayesClassifierOptions:
-        return BayesClassifierOptions(model="naive-bayes", alpha=plain(self.alpha))
 
     @property
     def class_log_prior_(self) -> npt.NDArray[np.float64]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pramana.estimators.base import estimator
 from pramana.estimators.classifiers import Classifier
 from pramana.frames.tables import Frame, shown
 from pramana_core.errors import OptionError
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+@estimator
 class LinearClassifier(Classifier[Planes]):
     """Logistic regression, least squares or a perceptron on estimated counts (Ma 6).
 
@@ -67,32 +70,18 @@ class LinearClassifier(Classifier[Planes]):
 
     learner = LINEAR
 
-    def __init__(
-        self,
-        target: str,
-        features: Sequence[str] | None = None,
-        *,
-        loss: Loss = LinearOptions.loss,
-        l2: float = LinearOptions.l2,
-        encoding: Encoding = LinearOptions.encoding,
-        numeric: Mapping[str, Sequence[float]] | None = None,
-        basis: Basis | None = LinearOptions.basis,
-        steps: int = LinearOptions.steps,
-        sample: int = LinearOptions.sample,
-        keep: Keep = LinearOptions.keep,
-        seed: int = 0,
-    ):
-        self.target = target
-        self.features = features
-        self.loss = loss
-        self.l2 = l2
-        self.encoding = encoding
-        self.numeric = numeric
-        self.basis = basis
-        self.steps = steps
-        self.sample = sample
-        self.keep = keep
-        self.seed = seed
+    target: str
+    features: Sequence[str] | None = None
+    _: KW_ONLY
+    loss: Loss = LinearOptions.loss
+    l2: float = LinearOptions.l2
+    encoding: Encoding = LinearOptions.encoding
+    numeric: Mapping[str, Sequence[float]] | None = None
+    basis: Basis | None = LinearOptions.basis
+    steps: int = LinearOptions.steps
+    sample: int = LinearOptions.sample
+    keep: Keep = LinearOptions.keep
+    seed: int = 0
 
     def _options(self) -> LinearOptions:
         return self._options_of(LinearOptions, numeric=_numbers(self.numeric))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import KW_ONLY, asdict, fields, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from pramana.estimators.base import Estimator
+from pramana.estimators.base import Estimator, estimator
 from pramana.estimators.saved import FORMAT, LearnedFrom, parse
 from pramana.frames.sentences import one_sentence
 from pramana.networks import (
@@ -54,6 +54,7 @@ _OF_SEARCH = ("scoring", "search", "order", "max_parents", "refine", "draws")
 """Options that a given structure has no use for."""
 
 
+@estimator
 class BayesNet(NetworkAnswers, NetworkForms, Estimator):
     """A Bayesian network: learns its parameters, and its links unless they are given (Ma 5).
 
@@ -109,35 +110,18 @@ class BayesNet(NetworkAnswers, NetworkForms, Estimator):
     kind = "bayes-net"
     job_kinds = ("bayes-net-structure", "bayes-net-parameters")
 
-    _learned: LearnedBayesNet
-    _links: tuple[LearnedLink, ...]
-
-    def __init__(
-        self,
-        structure: StructureLike = None,
-        *,
-        variables: Sequence[str] | None = None,
-        method: Method = ParameterOptions.method,
-        alpha: float = ParameterOptions.alpha,
-        scoring: ScoreName | Mapping[str, Any] = Scoring.name,
-        search: SearchName = Search.method,
-        order: Sequence[str] | None = Search.order,
-        max_parents: int = Search.max_parents,
-        refine: bool = Search.refine,
-        draws: int = DRAWS,
-        seed: int = 0,
-    ):
-        self.structure = structure
-        self.variables = variables
-        self.method = method
-        self.alpha = alpha
-        self.scoring = scoring
-        self.search = search
-        self.order = order
-        self.max_parents = max_parents
-        self.refine = refine
-        self.draws = draws
-        self.seed = seed
+    structure: StructureLike = None
+    _: KW_ONLY
+    variables: Sequence[str] | None = None
+    method: Method = ParameterOptions.method
+    alpha: float = ParameterOptions.alpha
+    scoring: ScoreName | Mapping[str, Any] = Scoring.name
+    search: SearchName = Search.method
+    order: Sequence[str] | None = Search.order
+    max_parents: int = Search.max_parents
+    refine: bool = Search.refine
+    draws: int = DRAWS
+    seed: int = 0
 
     @property
     def network_(self) -> Network:
@@ -240,7 +224,8 @@ class BayesNet(NetworkAnswers, NetworkForms, Estimator):
                         f" {', '.join(counts.domain.names)}.",
                         where=argument,
                     )
-        structure, links = task.structure, _NO_LINKS
+        structure = task.structure
+        links: tuple[LearnedLink, ...] = ()
         marginals = counts.marginals.part(task.variables)
         if structure is None:
             draws: dict[str, Any] = {"draws": task.draws, "seed": task.seed}
@@ -411,8 +396,6 @@ class BayesNet(NetworkAnswers, NetworkForms, Estimator):
 
 _LONGEST = 100
 """Options in a longer text show a structure by its size."""
-
-_NO_LINKS: tuple[LearnedLink, ...] = ()
 
 _NUMBERS = {
     "estimate": "estimate",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from pramana.estimators.base import Estimator
+from pramana.estimators.base import Estimator, estimator
 from pramana.estimators.saved import LearnedFrom
 from pramana.frames.codes import copies_of, is_masked, mixed_columns, numbers_of
 from pramana.frames.sentences import one_sentence
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from sklearn.utils import Tags
 
 
+@estimator
 class Regression(Estimator):
     """Linear, polynomial or kernel regression, or a regression tree, with standard diagnostics.
 
@@ -83,29 +85,15 @@ class Regression(Estimator):
     kind = "regression"
     of_counts = False
 
-    model_: RegressionModel
-    masking_: tuple[str, ...]
-
-    def __init__(
-        self,
-        target: str,
-        features: Sequence[str] | None = None,
-        *,
-        model: ModelName = RegressionOptions.model,
-        degree: int = RegressionOptions.degree,
-        max_depth: int = RegressionOptions.max_depth,
-        min_leaf: int = RegressionOptions.min_leaf,
-        confidence: float = RegressionOptions.confidence,
-        seed: int = RegressionOptions.seed,
-    ):
-        self.target = target
-        self.features = features
-        self.model = model
-        self.degree = degree
-        self.max_depth = max_depth
-        self.min_leaf = min_leaf
-        self.confidence = confidence
-        self.seed = seed
+    target: str
+    features: Sequence[str] | None = None
+    _: KW_ONLY
+    model: ModelName = RegressionOptions.model
+    degree: int = RegressionOptions.degree
+    max_depth: int = RegressionOptions.max_depth
+    min_leaf: int = RegressionOptions.min_leaf
+    confidence: float = RegressionOptions.confidence
+    seed: int = RegressionOptions.seed
 
     def fit(self, data: Any, y: None = None) -> Self:  # type: ignore[override]
         """Learn from masked records, or from a table as it is.
@@ -147,7 +135,7 @@ class Regression(Estimator):
             tables = [self._table(copy, place) for place, copy in enumerate(copies)]
             with progress_bar("learning") as bar:
                 features = None if self.features is None else self._chosen()
-                self.model_ = learn_regression(
+                self.model_: RegressionModel = learn_regression(
                     tables, self.target, features, options, bar, masked=bool(masking)
                 )
         words = (masking,) if masking else ()
@@ -324,7 +312,7 @@ class Regression(Estimator):
 
     def _set_source(self, source: LearnedFrom) -> None:
         super()._set_source(source)
-        self.masking_ = source.masking
+        self.masking_: tuple[str, ...] = source.masking
 
     def _source(self) -> LearnedFrom:
         self._require_fitted()

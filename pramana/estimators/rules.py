@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import KW_ONLY, asdict
 from typing import TYPE_CHECKING, Any
 
-from pramana.estimators.base import Estimator
+from pramana.estimators.base import Estimator, estimator
 from pramana.frames.tables import shown
 from pramana.reporting.estimating import EstimatedCounts
 from pramana_core.domain import Domain
@@ -54,6 +54,7 @@ _ANSWERED = {"kind", "records", "items", "examined", "modelled_from", "itemsets"
 """What a miner's answer says of what was found."""
 
 
+@estimator
 class FrequentItemsets(Estimator):
     """Sets of categories that many records have together (Ma 7.1.2; FRAPP 6).
 
@@ -94,30 +95,17 @@ class FrequentItemsets(Estimator):
     """
 
     kind = "association-rules"
-    model_: RuleFindings
 
-    def __init__(
-        self,
-        minimum_support: float,
-        *,
-        max_length: int | None = RuleOptions.max_length,
-        decisions: Decisions = RuleOptions.decisions,
-        confidence: float = RuleOptions.confidence,
-        false_discovery: float = RuleOptions.false_discovery,
-        against: Against = RuleOptions.against,
-        variables: Sequence[str] | None = None,
-        present: str | None = None,
-        items: Mapping[str, Sequence[str]] | None = None,
-    ):
-        self.minimum_support = minimum_support
-        self.max_length = max_length
-        self.decisions = decisions
-        self.confidence = confidence
-        self.false_discovery = false_discovery
-        self.against = against
-        self.variables = variables
-        self.present = present
-        self.items = items
+    minimum_support: float
+    _: KW_ONLY
+    max_length: int | None = RuleOptions.max_length
+    decisions: Decisions = RuleOptions.decisions
+    confidence: float = RuleOptions.confidence
+    false_discovery: float = RuleOptions.false_discovery
+    against: Against = RuleOptions.against
+    variables: Sequence[str] | None = None
+    present: str | None = None
+    items: Mapping[str, Sequence[str]] | None = None
 
     @property
     def itemsets_(self) -> pd.DataFrame:
@@ -138,7 +126,7 @@ class FrequentItemsets(Estimator):
         return itemsets_frame(self.model_.itemsets, examined=examined)
 
     def _learn(self, counts: EstimatedCounts, on_step: Progress) -> None:
-        self.model_ = self._found(counts, on_step)
+        self.model_: RuleFindings = self._found(counts, on_step)
 
     def _found(self, counts: EstimatedCounts, on_step: Progress) -> RuleFindings:
         options = self._options_of(RuleOptions)
@@ -182,6 +170,7 @@ class FrequentItemsets(Estimator):
         ]
 
 
+@estimator
 class AssociationRules(FrequentItemsets):
     """Rules "records with these categories often have those too" (Ma 7.1.1).
 
@@ -222,34 +211,9 @@ class AssociationRules(FrequentItemsets):
         survived=no -> sex=male 0.915
     """
 
-    def __init__(
-        self,
-        minimum_support: float,
-        minimum_confidence: float = MINIMUM_CONFIDENCE,
-        *,
-        certain: bool = False,
-        max_length: int | None = RuleOptions.max_length,
-        decisions: Decisions = RuleOptions.decisions,
-        confidence: float = RuleOptions.confidence,
-        false_discovery: float = RuleOptions.false_discovery,
-        against: Against = RuleOptions.against,
-        variables: Sequence[str] | None = None,
-        present: str | None = None,
-        items: Mapping[str, Sequence[str]] | None = None,
-    ):
-        super().__init__(
-            minimum_support,
-            max_length=max_length,
-            decisions=decisions,
-            confidence=confidence,
-            false_discovery=false_discovery,
-            against=against,
-            variables=variables,
-            present=present,
-            items=items,
-        )
-        self.minimum_confidence = minimum_confidence
-        self.certain = certain
+    minimum_confidence: float = MINIMUM_CONFIDENCE
+    _: KW_ONLY
+    certain: bool = False
 
     @property
     def rules_(self) -> pd.DataFrame:

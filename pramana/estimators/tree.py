@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from annotated_types import Ge, Le
 
+from pramana.estimators.base import estimator
 from pramana.estimators.classifiers import Classifier
 from pramana.showing import plotted
 from pramana_core.learn.common.options import Criterion, TreeOptions, require_limit
@@ -25,6 +27,7 @@ _MOST_DECIMALS = 15
 """No number has more digits to tell."""
 
 
+@estimator
 class DecisionTree(Classifier[Tree]):
     """A decision tree of splits that are beyond chance under the noise (ID3, Ma 7.2).
 
@@ -73,26 +76,15 @@ class DecisionTree(Classifier[Tree]):
 
     learner = TREE
 
-    def __init__(
-        self,
-        target: str,
-        features: Sequence[str] | None = None,
-        *,
-        criterion: Criterion = TreeOptions.criterion,
-        max_depth: int | None = TreeOptions.max_depth,
-        significance: float | None = TreeOptions.significance,
-        least_records: float = TreeOptions.least_records,
-        prune: bool = TreeOptions.prune,
-        shrinkage: float | None = TreeOptions.shrinkage,
-    ):
-        self.target = target
-        self.features = features
-        self.criterion = criterion
-        self.max_depth = max_depth
-        self.significance = significance
-        self.least_records = least_records
-        self.prune = prune
-        self.shrinkage = shrinkage
+    target: str
+    features: Sequence[str] | None = None
+    _: KW_ONLY
+    criterion: Criterion = TreeOptions.criterion
+    max_depth: int | None = TreeOptions.max_depth
+    significance: float | None = TreeOptions.significance
+    least_records: float = TreeOptions.least_records
+    prune: bool = TreeOptions.prune
+    shrinkage: float | None = TreeOptions.shrinkage
 
     def get_depth(self) -> int:
         """Return the most questions on a path; 0 for a tree that asks nothing."""

@@ -210,14 +210,6 @@ def test_whatever_a_file_holds_it_is_read_or_refused_in_one_sentence(tmp_path, t
     assert refused > 100
 
 
-def test_what_json_cannot_say_is_not_opened(tmp_path):
-    path = tmp_path / "thing"
-    for text in ("[" * 100_000, '{"a": ' * 100_000, '{"kind": NaN}', '{"kind": 1e999}', "9" * 999):
-        path.write_text(text)
-        with pytest.raises(TableUnreadable, match="neither JSON nor Parquet"):
-            load(path)
-
-
 def test_what_cannot_be_saved_is_said(tmp_path):
     with pytest.raises(InputError, match="thing must be a plan, .* not a DataFrame"):
         save(TITANIC, tmp_path / "thing")
@@ -226,12 +218,3 @@ def test_what_cannot_be_saved_is_said(tmp_path):
     with pytest.raises(NotFitted):
         save(DecisionTree("survived"), tmp_path / "thing")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_class_of_the_same_name_elsewhere_takes_no_ones_place(tmp_path, tree):
-    type("DecisionTree", (NaiveBayes,), {"__module__": "notebook"})
-    save(tree, tmp_path / "tree.json")
-    assert type(load(tmp_path / "tree.json")) is DecisionTree
-    own = type("Oak", (DecisionTree,), {"__module__": "notebook"})("survived", max_depth=1)
-    save(learned(own), tmp_path / "oak.json")
-    assert type(load(tmp_path / "oak.json")) is type(own)

@@ -242,19 +242,19 @@ def same_law(runs: pd.DataFrame) -> Finding:
     )
 
 
-def difference_p_value(first: Sequence[float], second: Sequence[float]) -> float:
+def difference_p_value(left: Sequence[float], right: Sequence[float]) -> float:
     """Return the two-sided p-value of Welch's test that two samples have one mean.
 
     Values that are NaN are left out. 1 where two samples of constant values agree or one has fewer
     than two values, 0 where constant values differ.
     """
-    a, b = (np.array([v for v in values if not np.isnan(v)]) for values in (first, second))
+    a, b = (np.array([v for v in x if not np.isnan(v)]) for x in (left, right))
     if min(len(a), len(b)) < 2:
         return 1.0
     if not a.std() and not b.std():
         return float(a.mean() == b.mean())
-    moments = [number for x in (a, b) for number in (x.mean(), x.std(ddof=1), len(x))]
-    return float(stats.ttest_ind_from_stats(*moments, equal_var=False).pvalue)
+    first, second = ((x.mean(), x.std(ddof=1), len(x)) for x in (a, b))
+    return float(stats.ttest_ind_from_stats(*first, *second, equal_var=False).pvalue)
 
 
 def printed_rho(mechanisms: Sequence[Mechanism]) -> Finding:

@@ -81,11 +81,6 @@ def test_no_text_has_the_token(world, caplog):
     assert not any(world.token.partition(".")[2] in text for text in texts)
 
 
-def test_an_unknown_study_is_answered_with_those_that_there_are(world):
-    with pytest.raises(NotFound, match=r"no study 'voyages' .* it may see 'voyage'\.$"):
-        world.connect().study("voyages")
-
-
 def test_an_owner_may_look_on_and_not_let_learn(world):
     study = world.connect(token=world.owner("guest")).study(STUDY)
     with pytest.raises(Forbidden):

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import threading
 
-import httpx
 import pytest
 
 import pramana as pm
@@ -14,7 +12,6 @@ from pramana_core.errors import (
     EstimationError,
     JobCancelled,
     NotConverged,
-    NotFound,
     NotReady,
     RecordsDoNotAlign,
     VariablesMissing,
@@ -94,28 +91,6 @@ def test_waiting_ends_in_time_and_the_job_goes_on(held):
 
 
 @pytest.mark.slow
-def test_a_bar_shows_after_two_seconds_in_a_terminal(held, monkeypatch):
-    from rich.console import Console
-
-    now, out = [0.0], io.StringIO()
-
-    def sleep(seconds):
-        now[0] += seconds
-        if now[0] >= 5:
-            held.held.go.set()
-            threading.Event().wait(0.02)
-
-    monkeypatch.setattr(
-        "pramana_core.terminal.console",
-        lambda **_: Console(file=out, force_terminal=True, width=80),
-    )
-    job = held.connect(sleep=sleep, clock=lambda: now[0]).study("voyage").run(LEARNER)
-    job.wait()
-    assert "bayes-classifier" in out.getvalue()
-    assert "s left" in out.getvalue()
-
-
-@pytest.mark.slow
 def test_a_cancelled_job_has_no_model_and_runs_again_when_asked_for(held):
     study = held.study()
     job = study.run(LEARNER)
@@ -166,17 +141,6 @@ def test_the_same_work_is_the_same_job(world):
 
 
 @pytest.mark.slow
-def test_a_miner_that_restarts_while_a_job_is_waited_for_is_waited_for(world):
-    job = world.study().run(LEARNER)
-
-    def down(request):
-        raise httpx.ConnectError("down")
-
-    world.transport.mishaps = [down, down]
-    assert job.wait().model.n_records_ == 2201
-
-
-@pytest.mark.slow
 def test_what_cannot_be_learned_is_refused_when_it_is_asked_for(world, reports):
     study = world.study()
     with pytest.raises(VariablesMissing, match="cabin"):
@@ -188,8 +152,3 @@ def test_what_cannot_be_learned_is_refused_when_it_is_asked_for(world, reports):
         study.run(pm.DecisionTree("survived"))
     found = study.run(pm.DecisionTree("survived"), records="common").wait().model
     assert found.n_records_ == 9
-
-
-def test_a_job_of_another_study_is_none_of_this(world):
-    with pytest.raises(NotFound, match=r"no job 'j-000000000000'"):
-        world.study().job("j-000000000000")

@@ -61,31 +61,7 @@ def test_the_miner_makes_what_fit_makes(world, trees, people, options):
     assert repr(again) == repr(found)
 
 
-@pytest.mark.slow
-def test_one_owner_s_tree_and_a_job_found_again(world, trees, people):
-    study = world.study()
-    job = study.run(pm.CombinedTrees(owners=["south"], method="votes")).wait()
-    assert job.model.n_trees_ == 1
-    assert (job.model.predict(people) == trees[1].predict(people)).all()
-    assert study.job(job.id).model.to_json() == job.model.to_json()
-    with pytest.raises(OptionError, match="made by a miner"):
-        study.run(pm.CombinedTrees()).wait().model.pseudo_data()
-
-
-def test_releases_of_trees_are_listed(world):
-    table = world.study().releases()
-    assert table["kind"].tolist() == ["knowledge-model"] * 2
-    assert table["in_use"].all()
-
-
 @pytest.mark.parametrize("wrong", [{"records": "any"}, {"estimator": "ml"}])
 def test_trees_are_neither_aligned_nor_counted(world, wrong):
     with pytest.raises(OptionError, match="must be left out"):
         world.study().run(pm.CombinedTrees(), **wrong)
-
-
-def test_an_alignment_of_trees_says_that_there_are_no_records(world):
-    alignment = world.study().alignment()
-    assert alignment.state == "no-records"
-    assert alignment.told() == "no records: all releases in use are shared trees"
-    assert alignment.to_frame().empty

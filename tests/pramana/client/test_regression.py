@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 import pramana as pm
-from pramana_core.errors import OptionError, VariablesMissing
 from pramana_core.wire.parts import PART_MEDIA_TYPE
 from tests.miner_service.masking import COLUMNS, masked
 from tests.pramana.client.world import STUDY, opened
@@ -73,22 +72,3 @@ def test_the_miner_learns_what_fit_learns(world, copies, name):
     assert "300 records masked by egadp at bank, 2 copies" in repr(found)
     again = type(found).from_json(found.to_json())
     assert repr(again) == repr(found)
-
-
-@pytest.mark.slow
-def test_a_job_that_was_made_before_has_the_same_model(world):
-    study = world.study()
-    made = study.run(pm.Regression("debt", ["age"])).wait()
-    found = study.job(made.id).model
-    assert found.to_document()["document"] == made.model.to_document()["document"]
-    assert study.run(found).id == made.id
-
-
-def test_a_regression_counts_nothing(world):
-    with pytest.raises(OptionError, match="estimator must be left out"):
-        world.study().run(pm.Regression("debt"), estimator="ml")
-
-
-def test_a_column_that_nobody_masked_is_missing(world):
-    with pytest.raises(VariablesMissing, match="income"):
-        world.study().run(pm.Regression("income"))

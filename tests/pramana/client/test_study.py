@@ -26,15 +26,6 @@ def test_a_study_says_how_it_stands(world):
     assert study.domain().names == ("class", "sex", "age", "survived")
 
 
-def test_a_study_that_nobody_joined_says_so(start):
-    study = start().study()
-    assert repr(study).endswith("owners: no owners yet; waiting for a first release)")
-    assert study.owners().empty
-    assert study.releases().columns.tolist()[:3] == ["owner", "state", "in_use"]
-    assert study.jobs().empty
-    assert study.domain().names == ()
-
-
 def test_releases_say_what_is_in_them(world):
     releases = world.study().releases().set_index("owner")
     assert releases["in_use"].tolist() == [True, True]
@@ -110,15 +101,3 @@ def test_what_a_study_told_is_what_its_owners_reports_tell_together(world, toget
     assert columns.loc["sex", "epsilon"] == pytest.approx(math.log(9), rel=1e-6)
     assert "a belief of 5% can grow to" in repr(told)
     assert told.warnings
-
-
-@pytest.mark.slow
-def test_jobs_are_listed(world):
-    study = world.study()
-    made = study.table("sex").wait()
-    listed = study.jobs()
-    assert listed[["id", "kind", "state"]].values.tolist() == [
-        [made.id, "contingency-table", "succeeded"]
-    ]
-    assert listed.loc[0, "model"].startswith("m-")
-    assert world.connect().study(STUDY).job(made.id).model.equals(made.model)

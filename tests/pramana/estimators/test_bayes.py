@@ -8,7 +8,7 @@ from sklearn.naive_bayes import CategoricalNB
 from sklearn.preprocessing import OrdinalEncoder
 
 import pramana as pm
-from tests.pramana.estimators.aboard import FEATURES, clean, fitted, people
+from tests.pramana.estimators.aboard import FEATURES, fitted
 
 
 @pytest.mark.parametrize("table", ["titanic", "berkeley"])
@@ -65,28 +65,3 @@ def test_links_and_their_parameters():
     assert rows["evidence"].isna().all()
     assert (rows.groupby(["class", "given"])["probability"].sum().round(12) == 1).all()
     assert fitted("NaiveBayes").links_ == ()
-
-
-def test_naive_bayes_is_the_model_of_that_name():
-    same = pm.BayesClassifier("survived", model="naive-bayes").fit(people(), clean())
-    assert np.array_equal(
-        same.predict_proba(people()), fitted("NaiveBayes").predict_proba(people())
-    )
-
-
-def test_attributes_that_repeat_each_other_count_for_less():
-    assert fitted("NaiveBayes", noisy=True).weight_ == 1
-    # Department and sex of Berkeley's applicants, and the department once more.
-    frame = pm.example("berkeley").assign(again=lambda f: f["department"])
-    domain = pm.domain(frame, pm.observed_categories(frame))
-    reports = pm.randomize(
-        frame, pm.plan(domain, p=0.4), pm.Keys.for_experiments(1), record_id=frame.index
-    )
-    model = pm.BayesClassifier("admitted").fit(reports)
-    assert 0 < model.weight_ < 1
-
-
-def test_the_text_says_what_each_attribute_tells():
-    text = fitted("NaiveBayes").to_text()
-    assert text.startswith("naive Bayes of survived: 3 attributes")
-    assert "sex: 0." in text

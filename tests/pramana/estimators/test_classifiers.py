@@ -2,28 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
-import pandas as pd
 import polars as pl
 import pytest
 
 import pramana as pm
-from pramana.estimators.base import Estimator
 from pramana_core.errors import MissingColumn, OptionError
-from pramana_core.plan import Plan
-from tests.pramana.estimators.aboard import CLASSIFIERS, clean, domain, fitted, people
-
-
-@cache
-def sampled() -> pm.Reports:
-    """Return reports of which each tells some of the variables."""
-    frame = people()
-    design = pm.design(domain(), len(frame), gamma=50, learn="classifier", target="survived")
-    assert design.plan.blocks[0].channel.choices
-    return pm.randomize(frame, design.plan, pm.Keys.for_experiments(1), record_id=frame.index)
-
+from tests.pramana.estimators.aboard import CLASSIFIERS, clean, fitted, people
 
 SUM_OUT = CLASSIFIERS[:3]
 
@@ -97,18 +82,6 @@ def test_a_column_that_is_missing_is_named(name: str, ask: str):
         getattr(model, ask)(frame, missing_columns="raise")
 
 
-def test_a_column_that_no_question_asks_for_is_not_missed():
-    tree, frame = pm.DecisionTree("survived", max_depth=1).fit(people(), clean()), people()
-    left = tree.predict(frame[["sex"]], missing_columns="error")
-    assert np.array_equal(left, tree.predict(frame))
-
-
-def test_a_linear_classifier_says_what_was_meant():
-    frame = people().rename(columns={"age": "AGE"})
-    with pytest.raises(MissingColumn, match=r"'age' \(did you mean 'AGE'\?\)"):
-        fitted("LinearClassifier").predict(frame)
-
-
 def test_what_is_missing_is_summed_out_by_bayes_rule():
     model, frame = fitted("NaiveBayes"), people()
     alone = pm.NaiveBayes("survived", ["class", "age"]).fit(frame, clean())
@@ -120,47 +93,7 @@ def test_what_is_missing_is_summed_out_by_bayes_rule():
 
 
 @pytest.mark.parametrize("name", CLASSIFIERS)
-def test_intervals_take_numbers(name: str):
-    rng = np.random.default_rng(1)
-    age = rng.integers(18, 80, 500)
-    frame = pd.DataFrame({"age": age, "sex": rng.choice(["f", "m"], 500)})
-    frame["income"] = np.where((age > 40) ^ (rng.random(500) < 0.1), ">50K", "<=50K")
-    ages = pm.Domain.of(age=["<30", "30-45", ">=45"], sex=["f", "m"], income=["<=50K", ">50K"])
-    model = getattr(pm, name)("income").fit(frame, Plan.unrandomized(ages))
-    numbers = model.predict_proba({"age": [29.9, 30, 44, 45], "sex": ["f"] * 4})
-    labels = model.predict_proba({"age": ["<30", "30-45", "30-45", ">=45"], "sex": ["f"] * 4})
-    assert np.array_equal(numbers, labels)
-    assert model.score(frame) > 0.8
-
-
-@pytest.mark.parametrize("name", CLASSIFIERS)
 def test_reports_are_learned_from_about_as_well_as_the_truth(name: str):
     # Reported values are true 9 times of 10, of four columns; a model of the reports is as good.
     true, noisy = fitted(name).score(people()), fitted(name, noisy=True).score(people())
     assert noisy > true - 0.02
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", CLASSIFIERS)
-def test_reports_of_some_variables_each_are_learned_from(name: str):
-    frame = people()
-    reports = sampled()
-    model = getattr(pm, name)("survived").fit(reports)
-    assert model.estimated_by_ == "pooled"
-    assert model.gamma_ == reports.gamma
-    assert model.score(frame) > 0.75
-    assert Estimator.from_json(model.to_json()).to_json() == model.to_json()
-    if name == "LinearClassifier":
-        assert "network" in " ".join(model.notes_)
-        assert model.to_frame()["se_population"].isna().all()
-
-
-@pytest.mark.slow
-def test_three_classes():
-    frame = people()
-    for name in CLASSIFIERS:
-        options = {"l2": 0.01} if name == "LinearClassifier" else {}
-        model = getattr(pm, name)("class", **options).fit(frame, clean())
-        assert set(model.predict(frame)) <= set(model.classes_)
-        assert model.predict_proba(frame).shape == (2201, 4)
-        assert model.score(frame) > 0.4

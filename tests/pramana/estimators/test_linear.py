@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import OneHotEncoder
 
 import pramana as pm
-from tests.pramana.estimators.aboard import clean, fitted, people
+from tests.pramana.estimators.aboard import fitted, people
 
 
 @pytest.mark.parametrize("table", ["titanic", "berkeley"])
@@ -27,19 +27,6 @@ def test_of_a_table_that_is_true_it_is_scikit_learns(table: str):
     assert [n.replace("=", "_") for n in ours.feature_names_out_] == list(
         encoder.get_feature_names_out()
     )
-
-
-def test_errors_are_those_of_the_information_matrix():
-    model, frame = fitted("LinearClassifier"), people()
-    columns = OneHotEncoder(drop="first", sparse_output=False).fit_transform(
-        frame.drop(columns="survived")
-    )
-    columns = np.column_stack([np.ones(len(frame)), columns])
-    share = model.predict_proba(frame)[:, 1]
-    score = columns * ((frame["survived"] == "yes").to_numpy() - share)[:, None]
-    bread = np.linalg.inv(columns.T @ (columns * (share * (1 - share))[:, None]))
-    errors = np.sqrt(np.diag(bread @ score.T @ score @ bread))
-    assert np.allclose(model.coef_error_[0], errors[1:], rtol=2e-3)
 
 
 def test_the_frame_has_weights_with_errors_and_intervals():
@@ -75,18 +62,3 @@ def test_a_class_without_records_is_never_predicted():
     assert decisions.shape == (2201, 5)
     assert np.array_equal(model.classes_[decisions.argmax(axis=1)], model.predict(frame))
     assert "4th" not in model.predict(frame)
-
-
-def test_numbers_stand_for_categories():
-    model = fitted("LinearClassifier")
-    ages = pm.LinearClassifier("survived", numeric={"age": [40, 8]}).fit(people(), clean())
-    assert "age" in ages.feature_names_out_
-    assert np.allclose(ages.predict_proba(people()), model.predict_proba(people()), atol=1e-7)
-
-
-def test_empty_cells_are_of_the_category_that_takes_them():
-    people = {"job": ["a", None, "b", None] * 50, "ill": ["no", "yes", "no", "no"] * 50}
-    domain = pm.Domain.of(job=["a", "b", "(empty)"], ill=["no", "yes"])
-    model = pm.LinearClassifier("ill", l2=0.01).fit(people, pm.Plan.unrandomized(domain))
-    shares = model.predict_proba({"job": [None, "(empty)", "a"]})[:, 1]
-    assert shares[0] == shares[1] > shares[2]

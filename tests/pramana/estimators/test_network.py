@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import math
 
@@ -11,7 +10,6 @@ import pandas as pd
 import pytest
 
 import pramana as pm
-from pramana.exchange import load
 from pramana_core.domain import Domain
 from pramana_core.errors import (
     InputError,
@@ -21,7 +19,7 @@ from pramana_core.errors import (
     PramanaError,
     UnknownVariable,
 )
-from pramana_core.learn.networks.structure import DRAWS, ParameterOptions, Scoring, Search
+from pramana_core.learn.networks.structure import ParameterOptions, Scoring, Search
 
 BERKELEY = Domain.of(department=list("ABCDEF"), sex=["female", "male"], admitted=["no", "yes"])
 CLEAN = pm.Plan.unrandomized(BERKELEY)
@@ -49,27 +47,6 @@ def learned(reports: pm.Reports) -> pm.BayesNet:
     return pm.BayesNet(draws=50).fit(reports)
 
 
-def test_options_and_defaults_are_those_of_the_learners():
-    defaults = {
-        name: option.default for name, option in inspect.signature(pm.BayesNet).parameters.items()
-    }
-    assert defaults == {
-        "structure": None,
-        "variables": None,
-        "method": ParameterOptions.method,
-        "alpha": ParameterOptions.alpha,
-        "scoring": Scoring.name,
-        "search": Search.method,
-        "order": Search.order,
-        "max_parents": Search.max_parents,
-        "refine": Search.refine,
-        "draws": DRAWS,
-        "seed": 0,
-    }
-    task = pm.BayesNet().task()
-    assert (task.parameters, task.scoring, task.search) == (ParameterOptions(), Scoring(), Search())
-
-
 def test_options_reach_the_learners():
     task = pm.BayesNet(
         variables=["a", "b"],
@@ -86,33 +63,6 @@ def test_options_reach_the_learners():
     assert task.scoring == Scoring("bic", c_star=3.0)
     assert task.search == Search(("b", "a"), 1, refine=False)
     assert (task.variables, task.draws, task.seed) == (("a", "b"), 0, 7)
-
-
-def test_parameters_of_plain_records_are_pgmpys(people: pd.DataFrame, given: pm.BayesNet):
-    model = load("pgmpy.models", "pgmpy").DiscreteBayesianNetwork(LINKS)
-    learner = load("pgmpy.parameter_estimator", "pgmpy").DiscreteMLE(
-        state_names={v.name: list(v.categories) for v in BERKELEY}
-    )
-    tables = {cpd.variable: cpd for cpd in learner.fit(model, people).parameters_}
-    for node, parents in given.network_.structure.families:
-        order = [tables[node].variables.index(name) for name in (*parents, node)]
-        np.testing.assert_allclose(
-            given.network_.tables[node], np.transpose(tables[node].values, order), atol=1e-12
-        )
-
-
-def test_a_structure_is_learned_through_the_noise(learned: pm.BayesNet):
-    """Berkeley's: who applies where depends on sex, and who is admitted on the department alone."""
-    assert {frozenset(link) for link in learned.edges_} == {
-        frozenset(("department", "sex")),
-        frozenset(("department", "admitted")),
-    }
-    links = learned.links_
-    assert list(links.columns) == [
-        "parent", "child", "gain", "inflation", "confidence", "compelled",
-    ]  # fmt: skip
-    assert (links["confidence"] > 0.99).all()
-    assert (links["inflation"] > 1.5).all()
 
 
 def test_parameters_have_both_errors(learned: pm.BayesNet, people: pd.DataFrame):
@@ -145,12 +95,6 @@ def test_what_was_learned_from_is_said(learned: pm.BayesNet, reports: pm.Reports
     assert learned.n_features_in_ == 3
 
 
-def test_a_large_structure_is_told_by_its_size():
-    chain = {f"variable {k}": [f"variable {k - 1}"] for k in range(1, 30)}
-    assert repr(pm.BayesNet(chain, seed=4)) == "BayesNet(structure=<30 nodes, 29 links>, seed=4)"
-    assert repr(pm.BayesNet(LINKS)) == f"BayesNet(structure={LINKS!r})"
-
-
 def test_a_part_of_the_variables(reports: pm.Reports):
     net = pm.BayesNet(variables=["admitted", "department"], draws=0).fit(reports)
     assert list(net.feature_names_in_) == ["admitted", "department"]
@@ -158,13 +102,6 @@ def test_a_part_of_the_variables(reports: pm.Reports):
     one = pm.BayesNet([("sex", "admitted")]).fit(reports)
     assert list(one.feature_names_in_) == ["sex", "admitted"]
     assert one.links_[["gain", "inflation", "confidence", "compelled"]].isna().all(axis=None)
-
-
-def test_an_order_is_kept_to(people: pd.DataFrame):
-    net = pm.BayesNet(order=["admitted", "sex", "department"], draws=0).fit(people, CLEAN)
-    places = {name: k for k, name in enumerate(["admitted", "sex", "department"])}
-    assert net.edges_
-    assert all(places[parent] < places[child] for parent, child in net.edges_)
 
 
 def test_predictions_are_the_shares_of_the_records(people: pd.DataFrame, given: pm.BayesNet):
@@ -213,16 +150,6 @@ def test_questions_equal_conditional_shares(people: pd.DataFrame, given: pm.Baye
     assert given.query("sex")["probability"].sum() == pytest.approx(1)
 
 
-def test_the_score_is_the_mean_log_likelihood(people: pd.DataFrame, given: pm.BayesNet):
-    shares = people.value_counts(normalize=True)
-    entropy = -(shares * np.log(shares)).sum()
-    assert given.score(people) == pytest.approx(-entropy, abs=1e-12)
-    sex = people["sex"].value_counts(normalize=True)
-    assert given.score(people[["sex"]], missing_columns="ignore") == pytest.approx(
-        (sex * np.log(sex)).sum(), abs=1e-12
-    )
-
-
 def test_an_impossible_row_is_said_to_be():
     domain = Domain.of(a=["x", "y"], b=["x", "y"])
     table = {"a": ["x", "x"], "b": ["x", "y"]}
@@ -237,16 +164,6 @@ def test_an_impossible_row_is_said_to_be():
     assert math.isfinite(prior.score(rows, missing_columns="ignore"))
 
 
-@pytest.mark.slow
-def test_samples_are_records_of_the_network(given: pm.BayesNet):
-    drawn = given.sample(20_000, seed=1)
-    assert list(drawn.columns) == list(given.feature_names_in_)
-    pd.testing.assert_frame_equal(drawn, given.sample(20_000, seed=1))
-    assert not drawn.equals(given.sample(20_000, seed=2))
-    again = pm.BayesNet(LINKS).fit(drawn, CLEAN)
-    assert again.score(drawn) >= given.score(drawn)
-
-
 def test_a_saved_network_says_all_that_it_said(learned: pm.BayesNet, given: pm.BayesNet):
     for net in (learned, given):
         text = net.to_json()
@@ -257,46 +174,6 @@ def test_a_saved_network_says_all_that_it_said(learned: pm.BayesNet, given: pm.B
         assert back.to_json() == text
         assert back.task() == net.task()
     assert json.loads(learned.to_json())["learned_from"]["records"] == 4526
-
-
-def test_a_saved_network_with_rows_without_records():
-    """NaN of parameters that no record tells of is kept."""
-    domain = Domain.of(a=["x", "y"], b=["x", "y"])
-    net = pm.BayesNet([("a", "b")]).fit(
-        {"a": ["x", "x"], "b": ["x", "y"]}, pm.Plan.unrandomized(domain)
-    )
-    frame = net.to_frame("b")
-    assert frame["estimate"].isna().tolist() == [False, True, False, True]
-    pd.testing.assert_frame_equal(pm.BayesNet.from_json(net.to_json()).to_frame("b"), frame)
-
-
-def test_it_is_saved_and_loaded(learned: pm.BayesNet, tmp_path):
-    learned.save(tmp_path / "net.json")
-    loaded = pm.load(tmp_path / "net.json")
-    assert isinstance(loaded, pm.BayesNet)
-    pd.testing.assert_frame_equal(loaded.to_frame(), learned.to_frame())
-
-
-def test_a_model_of_counts_that_do_not_fit_says_so_also_when_saved():
-    """The third variable is the exclusive or of two coins, which a model of pairs cannot say."""
-    cells = np.array([(a, b, a ^ b) for a in (0, 1) for b in (0, 1)] * 500)
-    frame = pd.DataFrame(np.where(cells, "y", "x"), columns=["a", "b", "c"])
-    plan = pm.Plan.unrandomized(Domain.of(a=["x", "y"], b=["x", "y"], c=["x", "y"]))
-    counts = pm.estimate(frame, plan, estimator="pooled", order=2)
-    with pytest.warns(UserWarning, match="a, b, c do not fit tables"):
-        net = pm.BayesNet({"c": ["a", "b"]}).fit(counts)
-    assert "lack_of_fit_" in repr(net)
-    assert "filled_in_" in repr(net)
-    for words in (*net.lack_of_fit_, net.filled_in_):
-        assert words[:60] in net._repr_html_()
-    assert "a, b, c" in net.lack_of_fit_[0]
-    again = pm.BayesNet.from_json(net.to_json())
-    assert (again.lack_of_fit_, again.filled_in_) == (net.lack_of_fit_, net.filled_in_)
-    told = pm.BayesNet({"c": ["a", "b"]}).fit(frame, plan)
-    assert (told.lack_of_fit_, told.filled_in_) == ((), "")
-    # By default what is reported together may interact together.
-    seen = pm.BayesNet({"c": ["a", "b"]}).fit(pm.estimate(frame, plan, estimator="pooled"))
-    assert (seen.lack_of_fit_, seen.filled_in_) == ((), "")
 
 
 @pytest.mark.parametrize(

@@ -67,13 +67,6 @@ def test_masked_frames_lists_of_copies_and_tables_are_told_apart():
     np.testing.assert_array_equal(one.predict(masked(1)), one.predict(people()))
 
 
-def test_tables_of_other_kinds_are_the_same_table():
-    table = people()
-    wanted = pm.Regression("spends").fit(table).to_frame()
-    for other in (table.to_dict("list"), table.to_dict("records")):
-        pd.testing.assert_frame_equal(pm.Regression("spends").fit(other).to_frame(), wanted)
-
-
 def test_columns_that_are_not_asked_for_are_not_read():
     table = people().assign(day=pd.Timestamp("2020-01-01"), empty=np.nan)
     model = pm.Regression("spends", ["age"]).fit(table)
@@ -111,10 +104,3 @@ def test_it_has_scikit_learns_habits():
         model.set_params(power=2)
     assert "Regression" in model._repr_html_()
     assert model.__sklearn_tags__().estimator_type == "regressor"
-
-
-def test_nothing_bounds_what_its_records_tell():
-    model = pm.Regression("spends").fit(masked(2))
-    assert model.gamma_ == model.epsilon_ == float("inf")
-    assert model.plan_digests_ == ()
-    assert model.estimated_by_ == "least squares"

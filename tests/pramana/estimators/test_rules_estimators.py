@@ -10,14 +10,7 @@ from mlxtend import frequent_patterns as theirs
 
 import pramana as pm
 from pramana_core.learn.common.options import MINIMUM_CONFIDENCE, RuleOptions
-from pramana_core.learn.rules.exchange import (
-    ITEMSET_ERRORS,
-    MEASURED,
-    RULE_ERRORS,
-    SIDES,
-    read_found,
-    rules_json,
-)
+from pramana_core.learn.rules.exchange import ITEMSET_ERRORS, RULE_ERRORS
 
 PEOPLE = pm.example("titanic")
 DOMAIN = pm.domain(PEOPLE, pm.observed_categories(PEOPLE))
@@ -87,15 +80,6 @@ def test_options_are_those_of_the_miner():
     assert defaults["minimum_confidence"] == MINIMUM_CONFIDENCE
 
 
-def test_sure_rules_are_fewer_and_errors_are_told():
-    every = pm.AssociationRules(0.1, 0.7).fit(reports()).rules_
-    sure = pm.AssociationRules(0.1, 0.7, certain=True).fit(reports()).rules_
-    assert 0 < len(sure) < len(every)
-    assert (sure["confidence_low"] >= 0.7).all()
-    assert (every["confidence_se"] > 0).all()
-    assert (every["confidence_low"] <= every["confidence_high"]).all()
-
-
 @pytest.mark.parametrize("kind", [pm.FrequentItemsets, pm.AssociationRules])
 def test_what_was_found_is_saved_and_read_back(kind, tmp_path):
     model = kind(0.1, items={"sex": ["male"], "survived": ["no", "yes"]})
@@ -109,30 +93,8 @@ def test_what_was_found_is_saved_and_read_back(kind, tmp_path):
     pd.testing.assert_frame_equal(back.itemsets_, model.itemsets_)
 
 
-def test_a_document_that_does_not_tell_the_variables_names_the_items():
-    model = pm.AssociationRules(0.05, 0.5, present="yes", max_length=2)
-    found = model.fit(PEOPLE, CLEAN).model_
-    read = read_found(rules_json(found.itemsets, found.rules))
-    assert read.itemsets.item_labels == ("survived=yes",)
-    assert [i.support for i in read.itemsets.frequent] == [
-        i.support for i in found.itemsets.frequent
-    ]
-
-
-def test_a_rule_of_an_item_that_is_not_there_is_refused():
-    document = pm.AssociationRules(0.3, 0.5).fit(PEOPLE, CLEAN).to_document()
-    document["document"]["rules"][0]["antecedent"] = [99]
-    with pytest.raises(pm.InputError, match="item that is not there"):
-        pm.AssociationRules.from_document(document)
-
-
 def test_nothing_found_is_a_frame_without_rows():
     model = pm.AssociationRules(1.0).fit(reports())
     assert model.rules_.empty
     assert model.itemsets_.empty
     assert list(model.rules_) == list(pm.AssociationRules(0.1, 0.7).fit(reports()).rules_)
-
-
-def test_there_is_nothing_to_predict():
-    model = pm.FrequentItemsets(0.1).fit(reports())
-    assert not any(hasattr(model, name) for name in ("predict", "score", "transform"))

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
-import numpy as np
 import pytest
 from sklearn.base import clone, is_classifier
 from sklearn.exceptions import NotFittedError
@@ -108,23 +106,6 @@ def test_fit_returns_itself_and_leaves_its_options_and_the_table(name: str):
     assert all(model.get_params()[option] is value for option, value in options.items())
     assert frame.equals(before)
     assert all(name.endswith("_") or name in options for name in vars(model))
-
-
-@pytest.mark.parametrize("name", CLASSIFIERS)
-def test_fitting_again_is_the_same(name: str):
-    again = clone(fitted(name)).fit(people(), clean())
-    assert again.to_json() == fitted(name).to_json()
-    assert copy.deepcopy(again).to_json() == again.to_json()
-
-
-@pytest.mark.parametrize("name", CLASSIFIERS)
-def test_each_row_is_predicted_by_itself(name: str):
-    model, frame = fitted(name), people()
-    order = np.random.default_rng(0).permutation(len(frame))[:40]
-    whole = model.predict_proba(frame)
-    assert np.allclose(model.predict_proba(frame.iloc[order]), whole[order], atol=1e-14)
-    one = np.concatenate([model.predict_proba(frame.iloc[[at]]) for at in order])
-    assert np.allclose(one, whole[order], atol=1e-14)
 
 
 @pytest.mark.parametrize("name", CLASSIFIERS)

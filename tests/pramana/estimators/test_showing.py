@@ -17,7 +17,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import pramana as pm
-from pramana.estimators.base import picture_of
 from tests.shared.pictures.reading import texts
 
 BAD = "<script>alert('x')</script>"
@@ -95,19 +94,6 @@ def test_a_picture_stands_in_a_grid_and_is_saved(name: str):
             assert box.x0 >= frame.x0 - 1, text
             assert box.y0 >= frame.y0 - 1, text
             assert box.y1 <= frame.y1 + 1, text
-
-
-@pytest.mark.slow
-@drawn
-def test_a_picture_of_its_own_is_one_figure_of_pyplots(name: str):
-    from matplotlib import pyplot as plt
-
-    plt.close("all")
-    with mpl.rc_context({"backend": "Agg"}):
-        axis = made(name).plot()
-    assert [plt.figure(number) for number in plt.get_fignums()] == [axis.figure]
-    assert len(saved(axis)) > 1000
-    plt.close("all")
 
 
 @pytest.mark.slow
@@ -196,41 +182,12 @@ def test_before_fit_a_notebook_shows_the_call(name: str):
     assert said == repr(model)
 
 
-def test_a_network_from_elsewhere_says_so():
-    net = pm.BayesNet.from_json(made("network").to_json())
-    assert "2,201 records" in net._repr_html_()
-    other = pm.BayesNet.from_bif(made("network").to_bif())
-    assert "not learned here" in other._repr_html_()
-    assert len(saved(other.plot(Figure().subplots()))) > 1000
-
-
-def test_counts_are_drawn_as_they_are_asked_for():
-    counts = made("counts")
-    axis = counts.plot(["sex", "survived"], Figure().subplots(), shares=True)
-    labels = [tick.get_text() for tick in axis.get_yticklabels()]
-    assert labels[0] == f"{BAD}, $x_1$ &"
-    marks = [line.get_xdata()[0] for line in axis.lines if line.get_marker() == "o"]
-    assert marks == pytest.approx(list(counts.table(["sex", "survived"], shares=True)["share"]))
-
-
 def test_what_has_no_bound_is_said_on_the_picture_of_reports():
     plan = pm.plan(reports().domain, p=0.1, public=["age"])
     told = pm.Reports.from_frame(people()[:20], plan)
     axis = told.plot(Figure().subplots())
     assert "no bound" in axis.get_xlabel()
     assert any("no bound" in text.get_text() for text in axis.texts)
-
-
-def test_a_tree_is_drawn_to_a_depth():
-    whole = made("tree").plot(Figure().subplots())
-    cut = made("tree").plot(Figure().subplots(), max_depth=0)
-    assert len(cut.texts) < len(whole.texts)
-    assert any("left out" in text.get_text() for text in cut.texts)
-
-
-def test_what_is_no_model_has_no_picture():
-    with pytest.raises(pm.InputError, match="must be a learned model"):
-        picture_of("tree")
 
 
 @pytest.mark.slow

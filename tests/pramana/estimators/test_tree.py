@@ -3,26 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn.preprocessing import OrdinalEncoder
-from sklearn.tree import DecisionTreeClassifier
 
 import pramana as pm
 from tests.pramana.estimators.aboard import clean, fitted, people
-
-ID3 = {"significance": None, "least_records": 0, "prune": False, "shrinkage": None}
-
-
-def test_of_true_binary_columns_it_is_scikit_learns():
-    frame, names = people(), ["age", "sex"]
-    ours = pm.DecisionTree("survived", names, **ID3).fit(frame, clean())  # type: ignore[arg-type]
-    codes = OrdinalEncoder().fit_transform(frame[names])
-    theirs = DecisionTreeClassifier(criterion="entropy", random_state=0)
-    theirs.fit(codes, frame["survived"])
-    assert (ours.get_depth(), ours.get_n_leaves()) == (theirs.get_depth(), theirs.get_n_leaves())
-    assert np.allclose(ours.predict_proba(frame), theirs.predict_proba(codes), atol=1e-12)
-    assert np.allclose(ours.feature_importances_, theirs.feature_importances_, atol=1e-12)
-    first = ours.to_frame().loc[0, "asks"]
-    assert first == names[theirs.tree_.feature[0]]
 
 
 def test_the_frame_is_the_tree():
@@ -54,9 +37,3 @@ def test_a_tree_that_asks_nothing():
     assert tree.to_text() == "|--- class: no\n"
     assert list(tree.feature_importances_) == [0, 0, 0]
     assert set(tree.predict(people())) == {"no"}
-
-
-def test_rules_with_weights_say_their_errors():
-    text = fitted("DecisionTree", noisy=True).to_text(show_weights=True, max_depth=1)
-    assert "bits" in text
-    assert "95 %" in text

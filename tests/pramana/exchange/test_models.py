@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import pramana as pm
 from pramana import exchange
-from pramana import exchange as files
 from pramana.exchange import load
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import InputError
@@ -113,16 +109,6 @@ def test_structures_through_networkx(ours: pm.BayesNet, network: BayesNet):
     assert set(links) == set(network.structure.links)
 
 
-def test_links_that_were_learned_keep_what_is_known_of_them():
-    people = pm.example("titanic")
-    domain = pm.domain(people, pm.observed_categories(people))
-    net = pm.BayesNet(draws=20).fit(people, pm.Plan.unrandomized(domain))
-    graph = net.to_networkx()
-    told: Mapping[str, object] = graph.edges[net.edges_[0]]
-    assert set(told) == {"gain", "confidence", "compelled"}
-    assert told["gain"] == net.links_["gain"][0]
-
-
 def test_what_is_no_model_is_refused():
     empty = load("pgmpy.models", "pgmpy").DiscreteBayesianNetwork([("a", "b")])
     for wrong, method in (
@@ -134,27 +120,3 @@ def test_what_is_no_model_is_refused():
     ):
         with pytest.raises(InputError):
             method(wrong)
-
-
-def test_a_file_that_cannot_be_written_is_said(ours: pm.BayesNet, tmp_path):
-    with pytest.raises(InputError, match="cannot be written"):
-        ours.to_bif(tmp_path / "no" / "such" / "folder.bif")
-    with pytest.raises(InputError, match="path"):
-        files.written("text", 3)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-16", "utf-8-sig"])
-def test_an_encoding_is_understood_by_its_mark_or_named(
-    ours: pm.BayesNet, network: BayesNet, tmp_path: Path, encoding: str
-):
-    """A file that is not in UTF-8 and has no mark is refused with the line that shows it."""
-    file = tmp_path / "café.bif"
-    file.write_bytes(("// café\n" + (ours.to_bif() or "")).encode(encoding))
-    if encoding.startswith("utf"):
-        assert_same(pm.BayesNet.from_bif(file).network_, network)
-        return
-    with pytest.raises(InputError) as raised:
-        pm.BayesNet.from_bif(file)
-    assert raised.value.where == "source"
-    assert "line 1 " in str(raised.value)
-    assert "UTF-8" in str(raised.value)

@@ -6,9 +6,7 @@ import doctest
 import importlib
 import inspect
 from collections.abc import Callable, Iterator
-from functools import cached_property
 from pathlib import Path
-from types import FunctionType
 from typing import Any
 
 import griffe
@@ -38,19 +36,6 @@ def families() -> Iterator[tuple[str, type]]:
     yield from ((name, kind) for kind, name in seen.items())
 
 
-def methods() -> list[str]:
-    """Return what the public classes let a person call or read, as `class.method`."""
-    return [
-        f"{name}.{member}"
-        for name in CLASSES
-        for member, found in inspect.getmembers_static(getattr(pm, name))
-        if not member.startswith("_")
-        and isinstance(
-            found, FunctionType | classmethod | staticmethod | property | cached_property
-        )
-    ]
-
-
 def sections(thing: object) -> dict[str, Any]:
     """Return what a docstring has: the kinds of its sections, each with what it holds."""
     text = griffe.Docstring(inspect.getdoc(thing) or "")
@@ -69,15 +54,6 @@ def test_a_name_says_in_one_line_what_it_is(name: str):
     first = (inspect.getdoc(getattr(pm, name)) or "").split("\n\n")[0]
     assert first.endswith("."), first
     assert "\n" not in first, first
-
-
-@pytest.mark.parametrize("name", methods())
-def test_a_method_says_what_it_does(name: str):
-    """By itself, or as a base class says it for all."""
-    kind, member = name.split(".")
-    found = inspect.getattr_static(getattr(pm, kind), member)
-    said = [vars(base).get(member) for base in getattr(pm, kind).__mro__]
-    assert any((getattr(one, "__doc__", None) or "").strip() for one in said if one), found
 
 
 @pytest.mark.parametrize("name", [n for n in NAMES if n not in ERRORS or n in EXPLAINED])

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-
 import pytest
 
 import pramana as pm
-from tests.places import ROOT
 from tests.pramana.face.mistakes.client import _connect as connect
 
 PEOPLE = pm.example("titanic")
@@ -73,36 +68,3 @@ def test_what_is_nearly_a_name_is_answered_with_it(what):
     with pytest.raises((pm.PramanaError, AttributeError)) as caught:
         call()
     assert f"did you mean {meant}?" in str(caught.value)
-
-
-def test_what_is_like_no_name_is_answered_with_those_that_there_are():
-    with pytest.raises(pm.InputError, match="they have class, age, sex, survived") as caught:
-        pm.NaiveBayes("wealth").fit(REPORTS)
-    assert "did you mean" not in str(caught.value)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("words", "meant"),
-    [
-        (("owner_agent", "publsh"), "publish"),
-        (("owner_agent", "publish", "--jsn"), "--json"),
-        (("miner_service", "study", "creat"), "create"),
-        (("miner_service", "check", "--dta", "x"), "--data"),
-        (("pramana", "study", "modles"), "models"),
-        (("pramana", "study", "kinds", "decision-treee"), "decision-tree"),
-        (("pramana", "simulate", "tree", "--tabel", "x.csv"), "--table"),
-    ],
-    ids=" ".join,
-)
-def test_what_is_nearly_a_command_or_an_option_is_answered_with_it(words, meant):
-    module, *typed = words
-    done = subprocess.run(
-        [sys.executable, "-m", module, *typed],
-        capture_output=True, text=True, check=False, cwd=ROOT,
-        env={**os.environ, "COLUMNS": "200"},
-    )  # fmt: skip
-    assert done.returncode == 2
-    assert done.stdout == ""
-    said = " ".join(done.stderr.split()).lower().replace("possible options:", "did you mean")
-    assert meant in said.partition("did you mean")[2]

@@ -77,11 +77,6 @@ def test_these_are_the_public_names():
     assert sorted(public_names()) == sorted([*NAMES, *ERRORS])
 
 
-def test_a_notebook_offers_them():
-    assert sorted(pm.__all__) == sorted([*NAMES, *ERRORS])
-    assert set(NAMES) <= set(dir(pm))
-
-
 @pytest.mark.parametrize("name", [*NAMES, *ERRORS])
 def test_a_name_is_there_and_called_so(name: str):
     assert getattr(pm, name).__name__ == name
@@ -98,16 +93,6 @@ def test_every_name_has_its_page_of_the_reference():
     groups = {group.page: sorted(names) for group, names in grouped(public_names()).items()}
     assert groups.pop("errors") == ERRORS
     assert sorted(name for names in groups.values() for name in names) == NAMES
-
-
-def test_a_name_of_no_group_is_refused():
-    with pytest.raises(ValueError, match="thing of pramana.elsewhere.* has no group"):
-        grouped({"thing": "pramana.elsewhere.things"})
-
-
-def test_a_misspelt_name_is_no_attribute():
-    with pytest.raises(AttributeError, match="DecisionTrees"):
-        pm.DecisionTrees  # noqa: B018
 
 
 @pytest.mark.slow

@@ -102,13 +102,6 @@ def test_everything_is_in_the_wheel(wheel: Path):
     assert {"pramana/__init__.pyi", "pramana/py.typed", "pramana_core/py.typed"} <= inside
 
 
-def test_the_environment_has_what_the_metadata_asks_for_and_no_more(python: Path):
-    script = (
-        "import importlib.util as u; print([bool(u.find_spec(n)) for n in ('pandas', 'mlxtend')])"
-    )
-    assert run(python.parent, python, "-I", "-c", script).strip() == "[True, False]"
-
-
 def test_the_tutorial_runs_from_the_wheel(python: Path, tmp_path: Path):
     page = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
@@ -118,14 +111,6 @@ def test_the_tutorial_runs_from_the_wheel(python: Path, tmp_path: Path):
     assert all(Path(line).is_relative_to(python.parents[1]) for line in said.split()[:2])
     assert len(blocks) >= 8
     assert "se_population" in said
-
-
-def test_a_package_called_shared_beside_the_work_is_no_obstacle(python: Path, tmp_path: Path):
-    """Ours was called so: it took the name from everyone, or theirs took its place."""
-    (tmp_path / "shared").mkdir()
-    (tmp_path / "shared" / "__init__.py").write_text("OURS = 'theirs'\n", encoding="utf-8")
-    script = "import shared, pramana as pm; print(shared.OURS, pm.Domain.of(x='ab').size)"
-    assert run(tmp_path, python, "-c", script).split()[:2] == ["theirs", "2"]
 
 
 def test_experiments_are_run_from_a_checkout(python: Path, tmp_path: Path):

@@ -9,7 +9,6 @@ import pytest
 from scipy import stats
 
 from pramana.setups import DATASETS, DEBT, EXPENDITURE, GENDER, store
-from pramana_core.errors import OptionError
 
 LARGE = 20_000
 FALSE_ALARM = 1e-6
@@ -47,35 +46,6 @@ def test_expenditure_is_a_hump_that_no_line_sees_and_debt_is_linear():
     assert np.corrcoef(x, y)[0, 1] < -0.9
     gained = (np.var(y - linear) - np.var(y - curved)) / np.var(y - curved) * LARGE
     assert gained < stats.chi2.isf(FALSE_ALARM, 3)
-
-
-def test_the_variants_spread_more_around_the_same_moments():
-    left = []
-    for name in ("ME.L", "ME.L.MV1", "ME.L.MV2"):
-        frame = DATASETS[name].make(3, LARGE)
-        assert within(frame["expenditure"], EXPENDITURE[0])
-        assert within((frame["expenditure"] - EXPENDITURE[0]) ** 2, EXPENDITURE[1] ** 2)
-        told = np.polyval(
-            np.polyfit(np.abs(frame["age"] - 40), frame["expenditure"], 1),
-            np.abs(frame["age"] - 40),
-        )
-        left.append(np.std(frame["expenditure"] - told))
-    assert left == pytest.approx([15, 30, 45], rel=0.05)
-    assert "gender" not in DATASETS["ME.L.S1"].make(3, 5)
-
-
-@pytest.mark.parametrize("name", list(DATASETS))
-def test_a_data_set_is_complete_documented_and_repeatable(name: str):
-    dataset = DATASETS[name]
-    frame = dataset.make(np.random.default_rng(5), 300)
-    assert list(frame) == list(dataset.columns) == [*dataset.told, *dataset.confidential]
-    assert len(dataset.confidential) == 2
-    assert len(frame) == 300
-    assert np.isfinite(frame.to_numpy(dtype=float)).all()
-    assert frame.equals(dataset.make(5, 300))
-    assert not frame.equals(dataset.make(6, 300))
-    assert all(dataset.columns.values())
-    assert dataset.name == name
 
 
 def monotone_and_free(frame: Any, x: str, y: str) -> tuple[float, float]:
@@ -116,9 +86,3 @@ def test_relationships_are_of_the_kind_that_the_name_says(name: str):
     else:
         assert free > monotone + 0.15
         assert freely > among + 0.05
-
-
-@pytest.mark.parametrize("records", [0, -3])
-def test_a_table_of_no_records_is_refused(records: int):
-    with pytest.raises(OptionError, match=f"records must be at least 1, not {records}"):
-        store(1, records)
