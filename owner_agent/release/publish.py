@@ -64,7 +64,6 @@ from owner_agent.table.encode import (
     TableEncoder,
     id_problems,
     needed_columns,
-    records_text,
     table_changed,
 )
 from owner_agent.table.table import CHUNK_ROWS, TextTable, read_chunks
@@ -146,9 +145,7 @@ def draw_table(
             reports = runs.merged(rows, partial(watch, "sorting"))
             return DrawnTable(reports, encoder.one_secret())
     repeated = partial(pseudonyms, secrets, study)
-    raise_together(
-        _id_problems(site, repeated, runs, missing, rows) + encoder.problems(records_text)
-    )
+    raise_together(_id_problems(site, repeated, runs, missing, rows) + encoder.problems())
     raise table_changed()
 
 

@@ -39,7 +39,7 @@ from pramana_core.marginals.support_counts import (
 from pramana_core.progress import Tick
 
 if TYPE_CHECKING:
-    from pramana_core.estimation.tables_modelled import PooledTable
+    from pramana_core.estimation.pooled_counts import PooledTable
     from pramana_core.marginals.counts import Marginals, MarginalTable
 
 
