@@ -11,6 +11,7 @@ from mlxtend import frequent_patterns as theirs
 import pramana as pm
 from pramana_core.learn.common.options import MINIMUM_CONFIDENCE, RuleOptions
 from pramana_core.learn.rules.exchange import ITEMSET_ERRORS, RULE_ERRORS
+from pramana_core.learn.rules.rules import MEASURES
 
 PEOPLE = pm.example("titanic")
 DOMAIN = pm.domain(PEOPLE, pm.observed_categories(PEOPLE))
