@@ -6,37 +6,30 @@ Commands show these options in their help: so nothing heavy is loaded here, and 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, cast
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from annotated_types import Ge, Le, Lt
 
-from pramana_core.errors import OptionError, RequirementUnmet
+from pramana_core.errors import OptionError
 from pramana_core.learn.common.options import NotNegative, Positive, require_limits
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    from pramana_core.mixed import MixedTable
-    from pramana_core.model_sharing.attributes import TreeSchema
     from pramana_core.model_sharing.generating import GenerationOptions
-    from pramana_core.model_sharing.requirements import Requirement
 
-Method = Literal["pgen", "basegen", "labelled", "votes", "product", "ldiversity", "pooled", "local"]
+Method = Literal["pgen", "basegen", "labelled", "votes", "pooled", "local"]
 By = Literal["pruning", "growing"]
-Merge = Literal["all", "taxonomy", "fewest"]
+Merge = Literal["all", "fewest"]
 Counts = Literal["exact", "propagated"]
 Tell = Literal["hits", "distribution"]
-Global = Literal["tree", "naive-bayes", "forest", "conjunctive"]
+Global = Literal["tree", "naive-bayes", "conjunctive"]
 Numeric = Literal["uniform", "middle", "end", "marginal"]
 Absent = Literal["uniform", "marginal"]
 Misses = Literal["uniform", "marginal"]
 Spread = Literal["independent", "even"]
 Weights = Literal["equal", "records", "leaves"]
 
-COMBINING = ("pgen", "basegen", "labelled", "votes", "product")
+COMBINING = ("pgen", "basegen", "labelled", "votes")
 """The methods by which a miner combines owners' trees."""
 
 TELLING = {"pgen": "hits", "basegen": "hits"}
@@ -50,9 +43,8 @@ class SimulationOptions:
     Attributes:
         owners: how many there are; the training records are divided among them at random.
         method: what the miner learns from: pseudo-data by the paths (`pgen`) or labelled by each
-            tree (`basegen`) or by the votes of all (`labelled`); the trees themselves (`votes`,
-            `product`); records made l-diverse (`ldiversity`); or, to compare with, all records
-            (`pooled`), and each owner's own tree (`local`).
+            tree (`basegen`) or by the votes of all (`labelled`); the trees themselves (`votes`);
+            or, to compare with, all records (`pooled`), and each owner's own tree (`local`).
         model: the global model.
         requirement: what every path of a released tree must meet; None prunes nothing.
         by: whether trees are grown freely and then pruned, as in the paper, or split only where
@@ -70,8 +62,6 @@ class SimulationOptions:
         misses: which classes misses take where leaves tell hits alone.
         spread: whether values are drawn independently, or more evenly.
         weights: how trees are weighed in votes.
-        taxonomies: of attributes, for `merge="taxonomy"` and for publishing.
-        publisher: who publishes records l-diverse; None searches the hierarchies (`FullDomain`).
         folds: into how many parts the records are divided; each is held out once.
         runs: how often all of it is repeated with other folds.
         seed: decides folds, owners and pseudo-data.
@@ -96,8 +86,6 @@ class SimulationOptions:
     misses: Misses | None = None
     spread: Spread | None = None
     weights: Weights = "equal"
-    taxonomies: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    publisher: Any = field(default=None, hash=False)
     folds: Annotated[int, Ge(2), Le(100)] = 10
     runs: Annotated[int, Ge(1), Le(1000)] = 1
     seed: Annotated[int, Ge(0), Lt(2**63)] = 1
@@ -129,10 +117,6 @@ class SimulationOptions:
                 where="epsilon",
                 remedy="Give either epsilon, or k, c and l.",
             )
-        if self.method == "ldiversity" and (self.requirement is None or not self.requirement.l):
-            raise OptionError(
-                "Records are made l-diverse for a given c and l.", where="l", remedy="Give both."
-            )
 
     @property
     def told(self) -> Tell:
@@ -140,12 +124,6 @@ class SimulationOptions:
         if self.tell is not None:
             return self.tell
         return "hits" if TELLING.get(self.method) == "hits" else "distribution"
-
-    @property
-    def judged(self) -> Requirement | None:
-        """The requirement as it decides: who publishes records has the counts of all classes."""
-        asked: Requirement | None = self.requirement
-        return replace(asked, exact=True) if asked and self.method == "ldiversity" else asked
 
     @property
     def generation(self) -> GenerationOptions:
@@ -168,7 +146,7 @@ class SimulationOptions:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the JSON form."""
-        asked, drawn = self.judged, self.generation
+        asked, drawn = self.requirement, self.generation
         return {
             "owners": self.owners,
             "method": self.method,
@@ -180,7 +158,6 @@ class SimulationOptions:
             "by": self.by,
             "merge": self.merge,
             "least_gain": self.least_gain,
-            "taxonomies": sorted(self.taxonomies),
             "counts": self.counts,
             "tell": self.told,
             "scale": self.scale,
@@ -190,61 +167,7 @@ class SimulationOptions:
             "misses": drawn.misses,
             "spread": drawn.spread,
             "weights": self.weights,
-            "publisher": None if self.publisher is None else self.publisher.name,
             "folds": self.folds,
             "runs": self.runs,
             "seed": self.seed,
         }
-
-
-Levels = dict[str, int]
-
-
-class Publisher(Protocol):
-    """Says at which level each attribute of a table is published."""
-
-    @property
-    def name(self) -> str:
-        """What it is called."""
-
-    def publish(
-        self,
-        schema: TreeSchema,
-        table: MixedTable,
-        classes: npt.NDArray[np.intp],
-        requirements: Sequence[Requirement],
-    ) -> list[Levels | None]:
-        """Return for each requirement the levels by attribute, or None: nothing can be published.
-
-        Args:
-            schema: the class and the attributes, with their taxonomies.
-            table: the attributes of n records.
-            classes: their class codes, n.
-            requirements: what every group of records that look alike must meet.
-        """
-
-
-@dataclass(frozen=True)
-class FullDomain:
-    """Our own search for the generalization of most hits (`best_levels`)."""
-
-    name: str = "full-domain"
-
-    def publish(
-        self,
-        schema: TreeSchema,
-        table: MixedTable,
-        classes: npt.NDArray[np.intp],
-        requirements: Sequence[Requirement],
-    ) -> list[Levels | None]:
-        """See `Publisher`."""
-        from pramana_core.model_sharing.requirements import Cells, best_levels, hierarchies_of
-
-        cells = Cells.of(hierarchies_of(schema), schema.read(table), classes, schema.classes)
-        found: list[Levels | None] = []
-        for requirement in requirements:
-            try:
-                found.append(best_levels(cells, requirement).levels)
-            except RequirementUnmet:
-                found.append(None)
-        return found

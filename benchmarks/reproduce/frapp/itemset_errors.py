@@ -39,7 +39,7 @@ from benchmarks.reproduce.frapp.mechanisms import (
     with_our_estimator,
 )
 from pramana.setups import SeededOwner
-from pramana.simulate.learners import MEASURES
+from pramana.simulate.itemsets import MEASURES
 from pramana_core.channels import (
     CONDITION_LIMIT,
     RESOLUTION,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,16 +13,14 @@ from benchmarks.reproduce.engine import Axes, Experiment, Figure, Finding, Resul
 from benchmarks.reproduce.sharkey.cells import (
     ADULT_WORDS,
     FILES,
-    REQUIREMENTS,
     SOURCES,
     Cell,
     level,
     line,
-    recorded,
     run_cells,
     value,
 )
-from pramana.simulate.model_sharing_options import FullDomain
+from benchmarks.reproduce.sharkey.published import REQUIREMENTS, ldiversity, recorded
 from pramana_core.model_sharing.requirements import Requirement
 from pramana_core.pictures import plots
 
@@ -365,7 +364,7 @@ MARGIN = 20
 """Points by which shared trees must be better at one requirement for the finding to hold."""
 
 
-LD, BEST = "LD by anjana", "LD at the best levels"
+LD = "LD by anjana"
 PRUNED = f"pruned, hits, {MAIN} owners"
 PGEN = f"PGEN, hits, {MAIN} owners"
 HITS = {number: f"by votes, hits, {number} owner{'s'[: number > 1]}" for number in OWNERS_7}
@@ -373,7 +372,6 @@ EXACT = f"by votes, exact, {MAIN} owners"
 
 LOOKS = {
     LD: (plots.GREY, "x", "-"),
-    BEST: (plots.BLACK, "+", "-"),
     PRUNED: (plots.ORANGE, "v", "-"),
     PGEN: (plots.BLUE, "o", "-"),
     HITS[1]: (plots.RED, "<", ":"),
@@ -394,11 +392,9 @@ def named(asked: Requirement) -> str:
     return f"({asked.c:g}, {asked.l})"
 
 
-def ways(table: str, asked: Requirement) -> Iterator[tuple[str, dict[str, Any]]]:
+def ways(asked: Requirement) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield each curve's name and options under a requirement by the exact counts."""
     hits = Requirement(c=asked.c, l=asked.l, exact=False)
-    yield LD, {"method": "ldiversity", "requirement": asked, "publisher": recorded(table)}
-    yield BEST, {"method": "ldiversity", "requirement": asked, "publisher": FullDomain()}
     yield PRUNED, {"method": "pgen", "requirement": hits, "counts": "propagated",
                    "merge": "fewest", "owners": MAIN}  # fmt: skip
     yield PGEN, {"method": "pgen", "requirement": hits, "by": "growing", "owners": MAIN}
@@ -413,14 +409,19 @@ def run_7(setting: Setting) -> Result:
     """Simulate every way under every requirement."""
     chosen = REQUIREMENTS[::3] if setting.quick else REQUIREMENTS
     more = {} if setting.quick else {"folds": FOLDS}
-    cells = [
-        Cell(table, curve, {"owners": 1, "model": model, **more, **options}, named(asked))
-        for table in dict.fromkeys(table for table, _ in PANELS)
-        for asked in chosen
-        if (asked.l or 0) <= SOURCES[table].classes
-        for _, model in [panel for panel in PANELS if panel[0] == table]
-        for curve, options in ways(table, asked)
-    ]
+    cells = []
+    for table in dict.fromkeys(table for table, _ in PANELS):
+        for asked in chosen:
+            if (asked.l or 0) > SOURCES[table].classes:
+                continue
+            publish = partial(ldiversity, publisher=recorded(table), asked=asked)
+            group = named(asked)
+            for model in (model for name, model in PANELS if name == table):
+                plain = {"owners": 1, "model": model, **more}
+                cells.append(Cell(table, LD, plain | {"requirement": asked}, group, publish))
+                cells += [
+                    Cell(table, curve, plain | options, group) for curve, options in ways(asked)
+                ]
     found = run_cells(setting, cells)
     found["asked"] = [f"({c:g}, {classes:g})" for c, classes in zip(found["c"], found["l"],
                                                                     strict=True)]  # fmt: skip
@@ -450,7 +451,7 @@ def _rows(found: pd.DataFrame, table: str, model: str, curve: str) -> pd.DataFra
 
 def _stops(found: pd.DataFrame) -> Iterator[Finding]:
     """LD publishes nothing from l = 4, c = 10 on."""
-    for curve in (LD, BEST):
+    for curve in (LD,):
         rows = _rows(found, "nursery", "tree", curve)
         nothing = [asked for asked, right in rows["accuracy"].items() if np.isnan(right)]
         expected = [
@@ -488,16 +489,15 @@ def _goes_on(found: pd.DataFrame) -> Finding:
 
 def _distances(found: pd.DataFrame) -> Iterator[Finding]:
     for curve in (EXACT, HITS[MAIN], PGEN):
-        for rival in (LD, BEST):
-            rows, other = (_rows(found, "nursery", "tree", c)["accuracy"] for c in (curve, rival))
-            if AT_7 not in rows.index:
-                continue
-            gap = 100 * (rows[AT_7] - other[AT_7])
-            yield Finding(
-                bool(gap >= MARGIN) if rival == LD else None,
-                f"nursery at l = 3, c = 10: {curve} has {100 * rows[AT_7]:.1f} %, {rival}"
-                f" {100 * other[AT_7]:.1f} %: {gap:+.1f} points.",
-            )
+        rows, other = (_rows(found, "nursery", "tree", c)["accuracy"] for c in (curve, LD))
+        if AT_7 not in rows.index:
+            continue
+        gap = 100 * (rows[AT_7] - other[AT_7])
+        yield Finding(
+            bool(gap >= MARGIN),
+            f"nursery at l = 3, c = 10: {curve} has {100 * rows[AT_7]:.1f} %, {LD}"
+            f" {100 * other[AT_7]:.1f} %: {gap:+.1f} points.",
+        )
 
 
 def _refused(found: pd.DataFrame) -> Finding:

@@ -14,16 +14,13 @@ from benchmarks.reproduce.engine import Setting
 from benchmarks.reproduce.run import select
 from benchmarks.reproduce.sharkey import figures
 from benchmarks.reproduce.sharkey.cells import (
-    PUBLISHED,
-    REQUIREMENTS,
     SOURCES,
     Cell,
-    label,
-    recorded,
     run_cells,
     taxonomies,
     value,
 )
+from benchmarks.reproduce.sharkey.published import PUBLISHED, REQUIREMENTS, label, recorded
 
 DATA = Path(os.environ.get("PRAMANA_DATA", "../shared/data"))
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="the public tables are not there")
