@@ -215,7 +215,7 @@ def _column(table: TextTable, tell: TellSection, *, told: bool) -> ReadColumn:
     return read_numbers(table, name, "masked", remedy)
 
 
-FORM = "2"
+FORM = "3"
 """Changed with every change that gives the same table other masked values."""
 
 

@@ -345,7 +345,6 @@ class FittedExpectation:
             "held_back": self.held,
             "squares": self.squares.names,
             "approximation": self.fit.approximation,
-            "halving": self.fit.halving,
             "largest_leverage": float(self.leverages.max()),
             "r2": {
                 name: float(r2) for name, r2 in zip(given.x.names, self._r2(given), strict=True)
