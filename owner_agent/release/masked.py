@@ -46,10 +46,10 @@ from pramana_core.alike import first_few
 from pramana_core.determined import PairCounts
 from pramana_core.errors import ConfigError, UnprotectedVariable
 from pramana_core.mask import METHODS, Masked
-from pramana_core.mask.copies import require_few_copies
 from pramana_core.mask.core.bounds import Bounds, bounded, cut_cautions, require_within
 from pramana_core.mask.core.cautions import gravest_first
 from pramana_core.mask.core.masked import Method
+from pramana_core.mask.few_copies import require_few_copies
 from pramana_core.mask.recommending import Recommendation, recommend
 from pramana_core.mixed import CategoricalColumn, Column, MixedTable
 from pramana_core.progress import StagedProgress
@@ -215,7 +215,7 @@ def _column(table: TextTable, tell: TellSection, *, told: bool) -> ReadColumn:
     return read_numbers(table, name, "masked", remedy)
 
 
-FORM = "2"
+FORM = "3"
 """Changed with every change that gives the same table other masked values."""
 
 

@@ -1,10 +1,4 @@
-"""The report of a masked table before it leaves, and how it is shown.
-
-Also here:
-
-* How the report of a masked table is shown: with true values as pictures, on the page alone.
-* Pictures of relationships, true and masked: for the owner's eyes alone.
-"""
+"""The report of a masked table before it leaves, and how it is shown."""
 
 from __future__ import annotations
 
@@ -25,10 +19,9 @@ from owner_agent.report.releases import ReleaseReport, printing
 from pramana_core.mask.core.cautions import Caution, Gravity, below_zero, gravest_first, gravity_of
 from pramana_core.mask.core.influence import Influence
 from pramana_core.mask.measures import Measure, Measures, measure_all
-from pramana_core.mask.pictures import explained, relationships_chart
-from pramana_core.mixed import NumericColumn, numeric_table
+from pramana_core.mask.pictures import pairs_to_show, relationships_chart
+from pramana_core.mixed import numeric_table
 from pramana_core.progress import Progress, StagedProgress, unwatched
-from pramana_core.ties import descending
 
 FIRST = 5
 """How many of the records that are disclosed most are shown, named or not."""
@@ -242,11 +235,6 @@ def _plain(value: Any) -> Any:
     return value
 
 
-# How the report of a masked table is shown: with true values as pictures, on the page alone.
-
-
-# Pictures of relationships, true and masked: for the owner's eyes alone.
-
 MOST_PICTURES, PER_ROW = 8, 4
 """So many relationships are drawn, those first that tell most of a confidential column, and so many
 of them beside each other."""
@@ -272,14 +260,7 @@ def relationship_pictures(
     told, true = made.chosen.table.told, made.chosen.table.confidential
     masked = numeric_table(true.names, made.copies[0].matrix)
     versions = [("original", told.beside(true)), ("masked", told.beside(masked))]
-    pairs = [
-        (across, up)
-        for place, up in enumerate(true.columns)
-        if isinstance(up, NumericColumn)
-        for across in (*told.columns, *true.columns[:place])
-    ]
-    order = descending([explained(up.values, across) for across, up in pairs], scale=1.0)
-    chosen = [(pairs[place][0].name, pairs[place][1].name) for place in order[:MOST_PICTURES]]
+    chosen = pairs_to_show(told, true, MOST_PICTURES)
     rows = [chosen[start : start + PER_ROW] for start in range(0, len(chosen), PER_ROW)]
     pictures = []
     for done, row in enumerate(rows):

@@ -18,7 +18,7 @@ from owner_agent.table.encode import numbers, rows_text
 from owner_agent.table.methods import Method
 from owner_agent.table.table import read_table
 from pramana_core.discretize import Discretization, equal_frequency, equal_width, mgas
-from pramana_core.discretize.binnings import Floats
+from pramana_core.discretize.grid import Floats
 from pramana_core.errors import OptionError, TableError
 from pramana_core.terminal import MAX_WIDTH
 

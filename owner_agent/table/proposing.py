@@ -38,7 +38,7 @@ from owner_agent.table.table import (
 )
 from pramana_core.alike import did_you_mean
 from pramana_core.discretize import by_halves, equal_frequency, interval_labels
-from pramana_core.discretize.binnings import Floats
+from pramana_core.discretize.grid import Floats
 from pramana_core.errors import MissingColumn, OptionError, TableError
 from pramana_core.spellings import are_years, plainest, why_codes
 from pramana_core.wire.base import KEY_COLUMN

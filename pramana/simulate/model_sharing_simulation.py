@@ -13,7 +13,6 @@ import numpy.typing as npt
 from pramana.simulate.model_sharing_options import COMBINING, SimulationOptions
 from pramana.simulate.model_sharing_tables import SharingTable
 from pramana.simulate.study import Series, spread
-from pramana_core.alike import did_you_mean
 from pramana_core.errors import OptionError, RequirementUnmet
 from pramana_core.learn.common.documents import stream
 from pramana_core.mixed import MixedTable
@@ -28,11 +27,6 @@ from pramana_core.model_sharing.requirements import Requirement, released_form
 from pramana_core.model_sharing.table_schema import schema_of
 from pramana_core.model_sharing.tree import SharedTree
 from pramana_core.progress import OnShare
-
-# What the cells of an experiment share: folds, owners' records, their trees, global basis models.
-#
-# All of it is a function of the seed, the run and the fold (and of the owners, where there are
-# some), so that a cell finds what another one made, and gives the same numbers if nothing was kept.
 
 Rows = npt.NDArray[np.intp]
 
@@ -60,6 +54,9 @@ class Fold:
 @dataclass(eq=False)
 class PreparedTable:
     """A table, and what was made of it for the cells of an experiment.
+
+    All of it is a function of the seed, the run and the fold (and of the owners, where there are
+    some): a cell finds what another one made, and gives the same numbers if nothing was kept.
 
     Raises:
         TableError: the table has no class or no attribute.
@@ -142,9 +139,6 @@ def owner_stream(fold: Fold, options: SimulationOptions, owner: int) -> np.rando
     return stream(options.seed, fold.run, _TREES, fold.number, options.owners, owner)
 
 
-# What a method makes of a fold, whichever method it is.
-
-
 @dataclass(frozen=True)
 class FoldModels:
     """What a method makes of a fold.
@@ -163,17 +157,6 @@ class FoldModels:
 
 
 Way = Callable[[PreparedTable, Fold, SimulationOptions], FoldModels]
-
-
-def way_of(method: str) -> Way:
-    """Return what makes a model of a fold. Raises OptionError for a method that is not there."""
-    if method not in WAYS:
-        raise OptionError(
-            f"method must be one of {', '.join(WAYS)}, not"
-            f" {method!r}{did_you_mean([method], WAYS)}.",
-            where="method",
-        )
-    return WAYS[method]
 
 
 def pooled(kept: PreparedTable, fold: Fold, options: SimulationOptions) -> FoldModels:
@@ -333,7 +316,6 @@ def simulate(
     options: SimulationOptions,
     on_step: OnShare = lambda _share: None,
     kept: PreparedTable | None = None,
-    clock: Callable[[], float] = time.perf_counter,
     way: Way | None = None,
 ) -> Simulation:
     """Simulate sharing on a table.
@@ -343,22 +325,20 @@ def simulate(
         options: what is simulated.
         on_step: told the share of the folds that is done.
         kept: what other cells on the same table made; many cells are faster with one.
-        clock: seconds.
-        way: what makes the models of a fold, in place of the method's.
+        way: what is made of a fold, in place of the method of the options.
 
     Raises:
         OptionError: there are too few records for so many folds and owners.
         NotInstalled: scikit-learn is not installed.
     """
-    held = kept or PreparedTable(table)
-    way = way or way_of(options.method)
+    held, way = kept or PreparedTable(table), way or WAYS[options.method]
     folds = held.folds(options)
     rows = []
     on_step(0.0)
     for done, fold in enumerate(folds, 1):
-        began = clock()
+        began = time.perf_counter()
         made = way(held, fold, options)
-        rows.append(_measured(held, fold, options, made, clock() - began))
+        rows.append(_measured(held, fold, options, made, time.perf_counter() - began))
         on_step(done / len(folds))
     return Simulation(table, options, tuple(rows))
 

@@ -21,8 +21,8 @@ from pramana_core.mask.methods.learned import (
     FittedExpectation,
     _better,
     iterated,
-    own_weights,
 )
+from pramana_core.mask.methods.lone import own_weights
 from pramana_core.mixed import with_constant
 
 egadp, nmegadp = (METHODS[name] for name in ("egadp", "nmegadp"))

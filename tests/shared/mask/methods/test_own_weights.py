@@ -25,7 +25,8 @@ from pramana_core.mask import METHODS
 from pramana_core.mask.core.influence import Influence
 from pramana_core.mask.core.inputs import inputs
 from pramana_core.mask.core.masked import Masked
-from pramana_core.mask.methods.learned import TAKEN, no_squares, squares_left, with_vectors
+from pramana_core.mask.methods.lone import TAKEN, with_vectors
+from pramana_core.mask.methods.squares import no_squares, squares_left
 from pramana_core.mixed import leverages
 
 nmegadp = METHODS["nmegadp"]

@@ -2,34 +2,17 @@
 
 from __future__ import annotations
 
-import inspect
-import re
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, fields
-from functools import partial, wraps
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from types import NoneType
-from typing import (
-    TYPE_CHECKING,
-    Annotated,
-    Any,
-    Literal,
-    Protocol,
-    TypeVar,
-    Union,
-    get_args,
-    get_origin,
-)
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from pramana.simulate.model_sharing_options import SimulationOptions
-from pramana_core.errors import NotConverged, OptionError
-from pramana_core.learn.common.options import RuleOptions, limits_of, types_of
-from pramana_core.learn.networks.structure import Scoring, Search
+from pramana.simulate.commands.settings import options_as_typed
+from pramana_core.errors import OptionError
 from pramana_core.progress import OnShare
-from pramana_core.terminal import console, progress_bar
+from pramana_core.terminal import console
 
 if TYPE_CHECKING:
     from pramana.simulate.sources import Source
@@ -94,32 +77,27 @@ EstimatorOption = Annotated[
         help="Of the counts; default by moments, with --design what is predicted to err less.",
     ),
 ]
-Target = Annotated[str, typer.Option(help="The variable to predict.")]
+Target = Annotated[
+    str | None, typer.Option(help="The variable to predict, of tree, linear and classifier.")
+]
 Holdout = Annotated[
     float, typer.Option(help="The share of each run's records kept, true, for the test.")
 ]
-Runs = Annotated[int, typer.Option(help="How often to draw, randomize and learn.")]
+Runs = Annotated[
+    int | None,
+    typer.Option(help="How often to draw, randomize and learn (default 10; of model-sharing 1)."),
+]
 Seed = Annotated[int, typer.Option(help="Decides records and reports.")]
 Json = Annotated[bool, typer.Option("--json", help="Write the result as JSON.")]
 Out = Annotated[Path | None, typer.Option(help="Write the result to this JSON file.")]
-
-
-@dataclass(frozen=True)
-class Answer:
-    """Where a result goes: as JSON to standard output, and to a file."""
-
-    json: bool
-    out: Path | None
-
-
-class Outcome(Protocol):
-    """What a simulation found."""
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return its JSON form."""
-
-
-OutcomeT = TypeVar("OutcomeT", bound=Outcome)
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        help="An option of the learner as name=value; may be given again. `pramana simulate KIND"
+        " --set help` lists them.",
+    ),
+]
 
 
 @dataclass(frozen=True)
@@ -248,133 +226,11 @@ class Setup:
         return symmetric(source.domain, self.p or 0.0)
 
 
-_FLAGS = {
-    (Scoring, "name"): "--score",
-    (Search, "method"): "--search",
-    (RuleOptions, "minimum_support"): "--min-support",
-    (SimulationOptions, "model"): "--global",
-}
-"""What options are called in commands, where they are not called the same."""
-
-_DEFAULTS = {"minimum_support": 0.05}
-_NO_EFFECT: Mapping[type, set[str]] = {RuleOptions: {"confidence", "against"}}
-"""Options that change nothing of what a simulation measures."""
-
-
-def _simple(kind: Any) -> Any:
-    """Return the type of an option without its limits; None where it is no number or word."""
-    parts = [get_args(p)[0] if get_origin(p) is Annotated else p for p in get_args(kind) or [kind]]
-    if get_origin(kind) is Annotated:
-        return get_args(kind)[0]
-    if get_origin(kind) is Literal or kind in (bool, int, float):
-        return kind
-    plain = all(p in (int, float, NoneType) or get_origin(p) is Literal for p in parts)
-    return Union[tuple(parts)] if NoneType in parts and plain else None  # noqa: UP007
-
-
-def _options(kind: type, own: Collection[str]) -> Iterator[inspect.Parameter]:
-    """Yield a command's options for those of a dataclass, with its docstring's words as help."""
-    if kind is Setup:
-        yield from inspect.signature(Setup, eval_str=True).parameters.values()
-        return
-    said = dict(re.findall(r"(?m)^    (\w+): (.*(?:\n        .*)*)", inspect.getdoc(kind) or ""))
-    for option in fields(kind):
-        limits, simple = types_of(kind)[option.name], _simple(types_of(kind)[option.name])
-        if simple is None or option.name in {*own, *_NO_EFFECT.get(kind, ())}:
-            continue
-        words = re.split(r"(?<=[.])\s", " ".join(said[option.name].replace("`", "").split()))[0]
-        bounds = f" ({limits_of(limits)})" if limits_of(limits) else ""
-        flags = [_FLAGS[kind, option.name]] if (kind, option.name) in _FLAGS else []
-        yield inspect.Parameter(
-            option.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=_DEFAULTS.get(option.name, option.default),
-            annotation=Annotated[
-                simple,
-                typer.Option(*flags, help=words[0].upper() + words[1:].rstrip(".") + bounds + "."),
-            ],
-        )
-
-
-def with_options(**kinds: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the options of dataclasses, in place of the parameters that take them.
-
-    What the command gets makes such an object, of what was typed and what it adds; of `Setup` it
-    gets the object. An option that the command has itself, or that is no number or word, is left
-    to it.
-    """
-
-    def given(command: Callable[..., None]) -> Callable[..., None]:
-        own = inspect.signature(command, eval_str=True).parameters
-        made = {name: list(_options(kind, own)) for name, kind in kinds.items()}
-
-        @wraps(command)
-        def called(**typed: Any) -> None:
-            for name, kind in kinds.items():
-                chosen = {option.name: typed.pop(option.name) for option in made[name]}
-                typed[name] = kind(**chosen) if kind is Setup else partial(kind, **chosen)
-            command(**typed)
-
-        parameters = [
-            option.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-            for one in own.values()
-            for option in made.get(one.name, [one])
-        ]
-        vars(called)["__signature__"] = inspect.Signature(parameters, return_annotation=None)
-        called.__annotations__ = {option.name: option.annotation for option in parameters}
-        return called
-
-    return given
-
-
-def tell(outcome: OutcomeT, answer: Answer, show: Callable[[OutcomeT], None]) -> None:
-    """Write an outcome to the file that was asked for, and show it or print it as JSON."""
-    from pramana.simulate.study import write_result
-    from pramana_core.terminal import print_json
-
-    if answer.out is not None:
-        write_result(outcome.as_dict(), answer.out)
-    if answer.json:
-        print_json(outcome.as_dict())
-    else:
-        show(outcome)
-
-
-@contextmanager
-def watched(what: str) -> Iterator[OnShare]:
-    """Show a progress bar on standard error while a simulation runs.
-
-    Raises:
-        NotConverged: raised in the simulation; the remedy names the option that helps.
-    """
-    with progress_bar(what, patience=0) as bar:
-        try:
-            yield lambda share: bar(share, 1.0)
-        except NotConverged as error:
-            raise NotConverged(
-                error.message, where="--estimator", remedy="Try --estimator moment."
-            ) from None
-
-
-@contextmanager
-def options_as_typed() -> Iterator[None]:
-    """Let errors of what is made from options name the options as they are typed."""
-    try:
-        yield
-    except OptionError as error:
-        name = error.where or ""
-        option = _TYPED.get(name) or (
-            name if name.startswith("--") else "--" + name.replace("_", "-")
-        )
-        # Words such as l-diverse and (c, l) stay what they are.
-        wanted = rf"(?<![\w(-]){re.escape(name)}(?![\w-])"
-        message = re.sub(wanted, option, error.message)
-        if option not in message:
-            message = f"{option}: {message}"
-        raise OptionError(message, where=option, remedy=error.remedy) from None
-
-
-_TYPED = {"refine": "--no-refine", "method": "--search"}
+def whole(owners: str) -> int:
+    """Return a number of owners. Raises OptionError."""
+    if not owners.isdigit():
+        raise OptionError(f"--owners must be a number here, not {owners!r}.", where="--owners")
+    return int(owners)
 
 
 def _not_one(one: str, other: str, *, both: bool) -> OptionError:
