@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -53,24 +54,10 @@ def table() -> SharingTable:
 QUICK = SimulationOptions(owners=2, folds=3)
 
 
-<<<<<<< HEAD
-=======
 def timeless(found: Simulation) -> list[FoldResult]:
     return [replace(fold, seconds=0.0) for fold in found.folds]
 
 
-def test_the_names_are_those_of_the_packages_below():
-    assert set(get_args(named.Global)) <= set(get_args(GlobalName))
-    assert set(COMBINING) <= set(get_args(combining.Method))
-    assert set(get_args(named.Merge)) <= set(MERGES)
-    assert set(get_args(named.Counts)) == set(JOINS)
-    assert named.Tell == Tell
-    assert get_args(named.Weights) == get_args(votes.Weights)
-    for name in ("Numeric", "Absent", "Misses", "Spread"):
-        assert get_args(getattr(named, name)) == get_args(getattr(generation, name))
-
-
->>>>>>> refs/h/4
 def test_a_table_keeps_numbers_and_leaves_incomplete_records_out(tmp_path: Path):
     frame = made(40)
     frame["one"] = "same"
@@ -158,31 +145,11 @@ def test_one_owner_of_all_records_has_the_global_basis_tree(table: SharingTable)
     assert all(fold.accuracy == fold.basis_accuracy for fold in pooled.folds)
 
 
-<<<<<<< HEAD
 def test_trees_are_combined_by_the_same_options_everywhere():
     for method in COMBINING:
         asked = ModelSharingSpec(kind="model-sharing", method=method, seed=1)
         assert CombinedTrees(method=method, seed=1)._options() == asked.options()
         assert SimulationOptions(method=method, seed=1).combining == asked.options()
-=======
-def test_values_are_drawn_as_the_method_has_it_unless_told_otherwise():
-    """The paper's methods as in the paper; and one place for all who combine trees."""
-    paper = generation.GenerationOptions()
-    estimated = generation.GenerationOptions(numeric="marginal", absent="marginal", spread="even")
-    assert SimulationOptions(method="pgen").generation == paper
-    assert SimulationOptions(method="labelled").generation == estimated
-    chosen = SimulationOptions(method="labelled", numeric="middle", spread="independent")
-    assert chosen.generation == replace(estimated, numeric="middle", spread="independent")
-    assert chosen.as_dict()["numeric"] == "middle"
-    assert SimulationOptions(method="pgen", absent="marginal").as_dict()["absent"] == "marginal"
-    for method in COMBINING:
-        asked = ModelSharingSpec(kind="model-sharing", method=method)
-        expected = combining.CombineOptions(method)
-        assert asked.options().drawing == expected.drawing
-        assert CombinedTrees(method=method)._options() == asked.options()
-    assert CombinedTrees()._options() == ModelSharingSpec(kind="model-sharing").options()
-    assert ModelSharingSpec(kind="model-sharing").options().method == "labelled"
->>>>>>> refs/h/4
 
 
 @pytest.mark.parametrize("method", COMBINING)
@@ -299,14 +266,6 @@ def test_what_was_refused_is_said(file: Path):
 @pytest.mark.parametrize(
     ("wrong", "where"),
     [
-<<<<<<< HEAD
-        (["--target", "nobody"], "no column 'nobody'"),
-        (["--target", "told", "--k", "0"], "--k must be at least 1"),
-        (["--target", "told", "--c", "3"], "--c and l go together: (c, l)-diversity needs"),
-        (["--target", "told", "--folds", "1"], "--folds must be at least 2"),
-        (["--target", "told", "--l", "5", "--c", "3"], "more classes than there are"),
-        (["--target", "told", "--out", "/nowhere/out.json"], "there is no folder"),
-=======
         (["--target", "nobody"], "--target"),
         (["--target", "told", "--set", "k=0"], "--set"),
         (["--target", "told", "--set", "least_gain=3"], "--set"),
@@ -315,18 +274,13 @@ def test_what_was_refused_is_said(file: Path):
         (["--target", "told", "--set", "method=ldiversity"], "--set"),
         (["--target", "told", "--p", "0.1"], "--table"),
         (["--target", "told", "--out", "/nowhere/out.json"], "--out"),
->>>>>>> refs/h/4
     ],
 )
 def test_wrong_commands_end_with_2(file: Path, wrong: list[str], where: str):
     done = CliRunner().invoke(app, ["simulate", "model-sharing", "--table", str(file), *wrong])
     assert isinstance(done.exception, PramanaError), done.output
     assert done.exception.exit_code == 2
-<<<<<<< HEAD
-    assert words in str(done.exception)
-=======
     assert done.exception.where == where
->>>>>>> refs/h/4
 
 
 @pytest.mark.slow
