@@ -227,7 +227,8 @@ def private(
     kept: PreparedTable, fold: Fold, options: SimulationOptions, owner: int, epsilon: float
 ) -> SharedTree:
     """Return the differentially private tree that an owner releases."""
-    from pramana_core.model_sharing.private import GeneratorNoise, grow_private_tree
+    from pramana_core.model_sharing.noise import GeneratorNoise
+    from pramana_core.model_sharing.private import grow_private_tree
 
     rows = kept.owners(fold, options)[owner]
     made = grow_private_tree(

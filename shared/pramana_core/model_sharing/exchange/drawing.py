@@ -22,6 +22,7 @@ from pramana_core.domain import Variable
 from pramana_core.errors import ModelError, OptionError
 from pramana_core.mixed import Floats
 from pramana_core.model_sharing.attributes import Attribute, CategoricalAttribute, NumericAttribute
+from pramana_core.model_sharing.conditions import Condition
 from pramana_core.model_sharing.exchange.text import (
     condition_words,
     leaf_words,
@@ -39,7 +40,7 @@ from pramana_core.model_sharing.global_models.naive_bayes import (
     Normal,
 )
 from pramana_core.model_sharing.global_models.votes import VotesModel
-from pramana_core.model_sharing.tree import Condition, Leaf, Node, SharedTree
+from pramana_core.model_sharing.tree import Leaf, Node, SharedTree
 from pramana_core.pictures.svg import (
     END,
     GAP,

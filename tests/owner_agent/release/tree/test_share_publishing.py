@@ -193,16 +193,6 @@ def test_where_nothing_is_said_a_tree_grows_with_what_is_required(clinic, site_t
         PreparedTree.of(clinic.site, unwatched)
 
 
-def test_paths_that_win_too_little_are_cut_where_asked(clinic, site_text):
-    text = site_text.replace(
-        '{ k = 10, c = 8, l = 2, by = "growing" }', '{ k = 5, by = "pruning" }'
-    )
-    clinic.write(text + '\n[share_model.pruning]\nmerge = "fewest"\n')
-    all_paths = len(PreparedTree.of(clinic.site, unwatched).made.tree.leaves)
-    clinic.write(text + '\n[share_model.pruning]\nmerge = "fewest"\n')
-    assert 1 < len(PreparedTree.of(clinic.site, unwatched).made.tree.leaves) < all_paths
-
-
 @pytest.mark.parametrize(
     ("old", "new"),
     [

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 
 from pramana_core.errors import ModelError, OptionError
+from pramana_core.model_sharing.conditions import Condition, Interval, Values
 from pramana_core.model_sharing.exchange.drawing import draw_model, draw_pruning, draw_shared_tree
 from pramana_core.model_sharing.exchange.text import (
     condition_words,
@@ -18,7 +19,7 @@ from pramana_core.model_sharing.exchange.text import (
     write_model_text,
     write_shared_tree_text,
 )
-from pramana_core.model_sharing.tree import Condition, Interval, Leaf, SharedTree, Split, Values
+from pramana_core.model_sharing.tree import Leaf, SharedTree, Split
 from tests.shared.model_sharing.exchange.drawn_trees import COLOUR, SCHEMA, SHARED_TREES
 from tests.shared.model_sharing.exchange.test_models import BY_COLOUR, MODELS
 from tests.shared.pictures.reading import texts
