@@ -104,7 +104,6 @@ class SimulationOptions:
             method,
             self.model if drawn else CombineOptions.model,
             scale=self.scale if drawn else CombineOptions.scale,
-            seed=self.seed,
         )
 
     def with_(self, **changed: Any) -> SimulationOptions:

@@ -29,11 +29,6 @@ from pramana_core.model_sharing.table_schema import schema_of
 from pramana_core.model_sharing.tree import SharedTree
 from pramana_core.progress import OnShare
 
-# What the cells of an experiment share: folds, owners' records, their trees, global basis models.
-#
-# All of it is a function of the seed, the run and the fold (and of the owners, where there are
-# some), so that a cell finds what another one made, and gives the same numbers if nothing was kept.
-
 Rows = npt.NDArray[np.intp]
 
 _FOLDS, _OWNERS, _TREES, _MINER = range(4)
@@ -60,6 +55,9 @@ class Fold:
 @dataclass(eq=False)
 class PreparedTable:
     """A table, and what was made of it for the cells of an experiment.
+
+    All of it is a function of the seed, the run and the fold, and of the owners where there are
+    some: a cell finds what another made, and gives the same numbers if nothing was kept.
 
     Raises:
         TableError: the table has no class or no attribute.
@@ -140,9 +138,6 @@ def miner_stream(fold: Fold, options: SimulationOptions) -> np.random.Generator:
 def owner_stream(fold: Fold, options: SimulationOptions, owner: int) -> np.random.Generator:
     """Return the randomness of an owner's private tree."""
     return stream(options.seed, fold.run, _TREES, fold.number, options.owners, owner)
-
-
-# What a method makes of a fold, whichever method it is.
 
 
 @dataclass(frozen=True)
