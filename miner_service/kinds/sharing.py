@@ -171,8 +171,7 @@ def _draw(message: ModelSharingMessage) -> str:
     model = _model(message)
     if not _drawable(model):
         raise NotFound(
-            f"A model of {_leaves(model):,} leaves that count {model.schema.classes:,} classes each"
-            " is too large for a picture.",
+            "A model that is not made of trees has no picture, nor has one of very many leaves.",
             where="svg",
             remedy="Read its text or document.",
         )
@@ -180,8 +179,8 @@ def _draw(message: ModelSharingMessage) -> str:
 
 
 def _drawable(model: GlobalModel) -> bool:
-    """Whether a model is small enough for a picture."""
-    return _leaves(model) * model.schema.classes <= MOST_DRAWN
+    """Whether a model is made of trees that are small enough for a picture."""
+    return 0 < _leaves(model) * model.schema.classes <= MOST_DRAWN
 
 
 def _leaves(model: GlobalModel) -> int:
