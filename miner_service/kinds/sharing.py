@@ -31,10 +31,11 @@ from pramana_core.errors import (
 from pramana_core.learn.common.documents import stream
 from pramana_core.mixed import MixedTable
 from pramana_core.model_sharing.attributes import CategoricalAttribute, TreeSchema
+from pramana_core.model_sharing.drawn_sizes import GenerationOptions
 from pramana_core.model_sharing.exchange.documents import LONGEST_TEXT, model_json, read_model_json
 from pramana_core.model_sharing.exchange.drawing import draw_model
 from pramana_core.model_sharing.exchange.text import write_model_text
-from pramana_core.model_sharing.generating import GenerationOptions, generate
+from pramana_core.model_sharing.generating import generate
 from pramana_core.model_sharing.global_models.combining import combine, pseudo_chunks
 from pramana_core.model_sharing.global_models.common_schema import common_schema, in_schema
 from pramana_core.model_sharing.global_models.measures import class_match, path_match
@@ -170,8 +171,7 @@ def _draw(message: ModelSharingMessage) -> str:
     model = _model(message)
     if not _drawable(model):
         raise NotFound(
-            f"A model of {_leaves(model):,} leaves that count {model.schema.classes:,} classes each"
-            " is too large for a picture.",
+            "A model that is not made of trees has no picture, nor has one of very many leaves.",
             where="svg",
             remedy="Read its text or document.",
         )
@@ -179,8 +179,8 @@ def _draw(message: ModelSharingMessage) -> str:
 
 
 def _drawable(model: GlobalModel) -> bool:
-    """Whether a model is small enough for a picture."""
-    return _leaves(model) * model.schema.classes <= MOST_DRAWN
+    """Whether a model is made of trees that are small enough for a picture."""
+    return 0 < _leaves(model) * model.schema.classes <= MOST_DRAWN
 
 
 def _leaves(model: GlobalModel) -> int:

@@ -270,7 +270,8 @@ def private_tree(chosen: TreePlan, state: Path, watch: StagedProgress) -> SavedD
 
 def _draw(chosen: TreePlan) -> SharedTree:
     from owner_agent.randomize.exact_noise import ExactNoise
-    from pramana_core.model_sharing.private import PrivateOptions, depth_for, grow_private_tree
+    from pramana_core.model_sharing.private import depth_for, grow_private_tree
+    from pramana_core.model_sharing.private_options import PrivateOptions
 
     asked = chosen.section.private
     assert asked is not None  # noqa: S101 - only private trees are drawn

@@ -27,8 +27,9 @@ from pramana_core.model_sharing.exchange.documents import model_json, read_model
 from pramana_core.model_sharing.exchange.drawing import draw_model
 from pramana_core.model_sharing.exchange.text import write_model_text
 from pramana_core.model_sharing.global_models.combining import CombinedModel, combine, pseudo_chunks
-from pramana_core.model_sharing.global_models.model import GlobalModel
+from pramana_core.model_sharing.global_models.model import GlobalModel, TreeModel
 from pramana_core.model_sharing.global_models.pseudo_data import together
+from pramana_core.model_sharing.global_models.votes import VotesModel
 from pramana_core.model_sharing.tree import SharedTree
 from pramana_core.pictures.svg import Layout
 from pramana_core.privacy.amplification import Amplification
@@ -290,14 +291,18 @@ class CombinedTrees(ClassTeller, Estimator):
         return f"{self.method} of {trees} that count {self.n_records_:,} records; {bound}"
 
     def _picture(self) -> Layout:
-        return draw_model(self._fitted)
+        with one_sentence():
+            return draw_model(self._fitted)
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows."""
         if not self.__sklearn_is_fitted__():
             return plain_html(repr(self))
         heading = f"{type(self).__name__}({self._options_told()})"
-        return card(heading, self._learned_from() + self._facts(), self._picture().svg())
+        facts = self._learned_from() + self._facts()
+        if isinstance(self._fitted, TreeModel | VotesModel):
+            return card(heading, facts, self._picture().svg())
+        return card(heading, facts) + plain_html(self.to_text())
 
     def _facts(self) -> list[tuple[str, str]]:
         return [("note", words) for words in self.notes_]

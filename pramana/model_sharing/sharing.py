@@ -24,12 +24,9 @@ from pramana_core.model_sharing.exchange.drawing import draw_pruning, draw_share
 from pramana_core.model_sharing.exchange.protection import protection_words, read_words
 from pramana_core.model_sharing.exchange.text import conditions_words, write_shared_tree_text
 from pramana_core.model_sharing.growing import GrowthOptions, grow_tree
-from pramana_core.model_sharing.private import (
-    GeneratorNoise,
-    Noise,
-    grow_private_tree,
-    require_epsilon,
-)
+from pramana_core.model_sharing.noise import GeneratorNoise, Noise
+from pramana_core.model_sharing.private import grow_private_tree
+from pramana_core.model_sharing.private_options import require_epsilon
 from pramana_core.model_sharing.pruning import Pruned, PruningOptions, prune
 from pramana_core.model_sharing.requirements import Requirement, Tell, released_form
 from pramana_core.model_sharing.tree import SharedTree

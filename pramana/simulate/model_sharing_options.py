@@ -79,7 +79,7 @@ class SimulationOptions:
                 remedy="Give k, or c and l.",
             )
         if self.epsilon is not None:
-            from pramana_core.model_sharing.private import require_epsilon
+            from pramana_core.model_sharing.private_options import require_epsilon
 
             require_epsilon(self.epsilon)
         if self.epsilon is not None and self.requirement is not None:
@@ -104,7 +104,6 @@ class SimulationOptions:
             method,
             self.model if drawn else CombineOptions.model,
             scale=self.scale if drawn else CombineOptions.scale,
-            seed=self.seed,
         )
 
     def with_(self, **changed: Any) -> SimulationOptions:

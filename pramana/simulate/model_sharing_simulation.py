@@ -55,8 +55,8 @@ class Fold:
 class PreparedTable:
     """A table, and what was made of it for the cells of an experiment.
 
-    All of it is a function of the seed, the run and the fold (and of the owners, where there are
-    some): a cell finds what another one made, and gives the same numbers if nothing was kept.
+    All of it is a function of the seed, the run and the fold, and of the owners where there are
+    some: a cell finds what another made, and gives the same numbers if nothing was kept.
 
     Raises:
         TableError: the table has no class or no attribute.
@@ -210,7 +210,8 @@ def private(
     kept: PreparedTable, fold: Fold, options: SimulationOptions, owner: int, epsilon: float
 ) -> SharedTree:
     """Return the differentially private tree that an owner releases."""
-    from pramana_core.model_sharing.private import GeneratorNoise, grow_private_tree
+    from pramana_core.model_sharing.noise import GeneratorNoise
+    from pramana_core.model_sharing.private import grow_private_tree
 
     rows = kept.owners(fold, options)[owner]
     made = grow_private_tree(

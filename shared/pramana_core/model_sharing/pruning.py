@@ -20,22 +20,10 @@ import numpy as np
 from pramana_core.errors import ModelError, OptionError, RequirementUnmet
 from pramana_core.learn.common.options import require_limits
 from pramana_core.mixed import Floats
+from pramana_core.model_sharing.conditions import Condition, Interval, together
 from pramana_core.model_sharing.requirements import SLACK, Requirement
-from pramana_core.model_sharing.tree import (
-    Condition,
-    Interval,
-    Leaf,
-    Node,
-    SharedTree,
-    Split,
-    together,
-)
+from pramana_core.model_sharing.tree import Leaf, Node, SharedTree, Split
 from pramana_core.ties import ascending, exceeds
-
-# The nodes of a tree while it is pruned: each knows what it would be, were the tree cut there.
-#
-# All counts are added up once, from the leaves to the root, so that merging siblings reads only
-# the siblings.
 
 
 @dataclass(slots=True, eq=False)

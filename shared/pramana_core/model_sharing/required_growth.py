@@ -21,6 +21,7 @@ from scipy.special import chdtri
 
 from pramana_core.errors import RequirementUnmet
 from pramana_core.mixed import Floats
+from pramana_core.model_sharing.conditions import Condition
 from pramana_core.model_sharing.offers import (
     Codes,
     OfferedSplit,
@@ -31,7 +32,7 @@ from pramana_core.model_sharing.offers import (
     offered,
 )
 from pramana_core.model_sharing.requirements import SLACK, Requirement
-from pramana_core.model_sharing.tree import Condition, Leaf, Node, Split, leaves_below
+from pramana_core.model_sharing.tree import Leaf, Node, Split, leaves_below
 from pramana_core.ties import TIE, descending, first_largest, first_smallest
 
 

@@ -14,8 +14,9 @@ import numpy as np
 
 from pramana_core.errors import LimitExceeded
 from pramana_core.model_sharing.attributes import CategoricalAttribute
+from pramana_core.model_sharing.conditions import Condition, Interval
 from pramana_core.model_sharing.offers import Codes, Records, apart, halves
-from pramana_core.model_sharing.tree import Condition, Interval, Node, Split
+from pramana_core.model_sharing.tree import Node, Split
 
 MOST_CELLS = 400_000_000
 """Records times indicators that are laid out at most, four bytes each."""

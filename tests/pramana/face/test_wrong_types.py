@@ -184,7 +184,7 @@ def test_a_wrong_argument_is_refused_in_a_sentence(name, tmp_path, monkeypatch):
 def test_whole_numbers_of_any_kind_are_a_requirement(k, c, l):  # noqa: E741
     everybody = pm.example("titanic")
     shared = pm.share_tree(everybody, "survived", pm.Requirement(k=k, c=c, l=l))
-    wanted = pm.share_tree(everybody, "survived", {"k": 20, "c": 9, "l": 2})
+    wanted = pm.share_tree(everybody, "survived", pm.Requirement(k=20, c=9, l=2))
     assert shared.message == wanted.message
 
 

@@ -102,9 +102,14 @@ def test_it_is_shown(trees, options):
     from matplotlib.axes import Axes
 
     model = pm.combine_trees(trees, rng=1, **options)
-    assert isinstance(model.plot(), Axes)
     html = model._repr_html_()
-    assert "<svg" in html
+    if "model" in options:
+        assert model.to_text().splitlines()[0].split()[0] in html
+        with pytest.raises(pm.PramanaError):
+            model.plot()
+    else:
+        assert isinstance(model.plot(), Axes)
+        assert "<svg" in html
     assert "CombinedTrees" in html
     assert pm.CombinedTrees()._repr_html_().startswith("<pre")
 

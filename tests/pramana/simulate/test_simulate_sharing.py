@@ -147,9 +147,9 @@ def test_one_owner_of_all_records_has_the_global_basis_tree(table: SharingTable)
 
 def test_trees_are_combined_by_the_same_options_everywhere():
     for method in COMBINING:
-        asked = ModelSharingSpec(kind="model-sharing", method=method, seed=1)
-        assert CombinedTrees(method=method, seed=1)._options() == asked.options()
-        assert SimulationOptions(method=method, seed=1).combining == asked.options()
+        asked = ModelSharingSpec(kind="model-sharing", method=method)
+        assert CombinedTrees(method=method)._options() == asked.options()
+        assert SimulationOptions(method=method).combining == asked.options()
 
 
 @pytest.mark.parametrize("method", COMBINING)

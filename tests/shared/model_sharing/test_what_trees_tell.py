@@ -9,11 +9,12 @@ from pramana_core.domain import Variable
 from pramana_core.errors import ModelError
 from pramana_core.mixed import CategoricalColumn, MixedTable
 from pramana_core.model_sharing.attributes import CategoricalAttribute, TreeSchema
+from pramana_core.model_sharing.conditions import Values
 from pramana_core.model_sharing.exchange.protection import promised
 from pramana_core.model_sharing.global_models.votes import VotesModel
 from pramana_core.model_sharing.growing import grow_tree
 from pramana_core.model_sharing.requirements import Requirement, meets, released_form
-from pramana_core.model_sharing.tree import Leaf, SharedTree, Split, Values
+from pramana_core.model_sharing.tree import Leaf, SharedTree, Split
 
 WARD = CategoricalAttribute("ward", ("north", "south"))
 SCHEMA = TreeSchema(Variable("ill", ("no", "flu", "asthma")), (WARD,))

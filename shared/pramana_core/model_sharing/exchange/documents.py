@@ -38,20 +38,12 @@ from pramana_core.model_sharing.attributes import (
     TreeSchema,
 )
 from pramana_core.model_sharing.combine_options import MOST_DEPTH
+from pramana_core.model_sharing.conditions import Condition, Interval, Values
 from pramana_core.model_sharing.global_models.conjunctive import RuleModel
 from pramana_core.model_sharing.global_models.model import GlobalModel, TreeModel
 from pramana_core.model_sharing.global_models.naive_bayes import Density, NaiveBayesModel
 from pramana_core.model_sharing.global_models.votes import VotesModel
-from pramana_core.model_sharing.tree import (
-    ROUNDING,
-    Condition,
-    Interval,
-    Leaf,
-    Node,
-    SharedTree,
-    Split,
-    Values,
-)
+from pramana_core.model_sharing.tree import ROUNDING, Leaf, Node, SharedTree, Split
 
 __all__ = ["CategoricalDocument", "TreeDocument", "read_tree_json", "write_tree_json"]
 

@@ -11,20 +11,12 @@ import numpy as np
 from pramana_core.alike import first_few
 from pramana_core.errors import OptionError
 from pramana_core.model_sharing.attributes import Attribute, CategoricalAttribute, TreeSchema
+from pramana_core.model_sharing.conditions import Condition, Interval, Values, whole
 from pramana_core.model_sharing.global_models.conjunctive import RuleModel
 from pramana_core.model_sharing.global_models.model import GlobalModel, TreeModel
 from pramana_core.model_sharing.global_models.naive_bayes import CategoryShares, NaiveBayesModel
 from pramana_core.model_sharing.global_models.votes import VotesModel
-from pramana_core.model_sharing.tree import (
-    Condition,
-    Interval,
-    Leaf,
-    Node,
-    SharedTree,
-    Values,
-    leaves_below,
-    whole,
-)
+from pramana_core.model_sharing.tree import Leaf, Node, SharedTree, leaves_below
 
 _CLASSES = 6
 """So many other classes are named in a line; the rest are counted."""

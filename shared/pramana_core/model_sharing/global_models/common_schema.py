@@ -16,15 +16,8 @@ from pramana_core.model_sharing.attributes import (
     NumericAttribute,
     TreeSchema,
 )
-from pramana_core.model_sharing.tree import (
-    Condition,
-    Leaf,
-    Node,
-    SharedTree,
-    Split,
-    Values,
-    leaves_below,
-)
+from pramana_core.model_sharing.conditions import Condition, Values
+from pramana_core.model_sharing.tree import Leaf, Node, SharedTree, Split, leaves_below
 
 
 def common_schema(trees: Sequence[SharedTree], owners: Sequence[str] | None = None) -> TreeSchema:

@@ -16,8 +16,8 @@ from pramana_core.errors import EmptyTable, ModelError
 from pramana_core.learn.common.documents import stream
 from pramana_core.mixed import CategoricalColumn, Column, Floats, MixedTable, NumericColumn
 from pramana_core.model_sharing.attributes import TreeSchema
+from pramana_core.model_sharing.conditions import Condition, Interval, Values
 from pramana_core.model_sharing.offers import entropy
-from pramana_core.model_sharing.tree import Condition, Interval, Values
 from pramana_core.ties import first_largest, first_largest_of_rows, first_smallest
 
 Codes = npt.NDArray[np.intp]

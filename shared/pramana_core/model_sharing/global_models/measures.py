@@ -11,8 +11,9 @@ import numpy.typing as npt
 from pramana_core.errors import EmptyTable, ModelError, TableError
 from pramana_core.mixed import MixedTable
 from pramana_core.model_sharing.attributes import CategoricalAttribute, TreeSchema
+from pramana_core.model_sharing.conditions import Condition, Interval, whole
 from pramana_core.model_sharing.global_models.model import GlobalModel
-from pramana_core.model_sharing.tree import Condition, Interval, Path, SharedTree, whole
+from pramana_core.model_sharing.tree import Path, SharedTree
 
 Codes = npt.NDArray[np.intp]
 

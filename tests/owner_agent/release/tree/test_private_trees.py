@@ -18,12 +18,9 @@ from owner_agent.report.trees import report_of
 from owner_agent.report.whole_study import ledger_json
 from pramana_core.errors import BudgetExceeded, PlanConflict, StoreCorrupt
 from pramana_core.model_sharing import private as growing
-from pramana_core.model_sharing.private import (
-    PrivateOptions,
-    depth_for,
-    thresholds_of,
-)
-from pramana_core.model_sharing.tree import Interval
+from pramana_core.model_sharing.conditions import Interval
+from pramana_core.model_sharing.private import depth_for, thresholds_of
+from pramana_core.model_sharing.private_options import PrivateOptions
 from tests.owner_agent.release.tree.sharing import sent, shared, unwatched
 
 

@@ -15,6 +15,7 @@ from pramana_core.errors import ModelError, OptionError, RequirementUnmet
 from pramana_core.mixed import Floats
 from pramana_core.model_sharing.attributes import CategoricalAttribute, NumericAttribute, TreeSchema
 from pramana_core.model_sharing.combine_options import MOST_DEPTH
+from pramana_core.model_sharing.conditions import Interval, Values
 from pramana_core.model_sharing.pruning import (
     Pruned,
     PruningOptions,
@@ -24,7 +25,7 @@ from pramana_core.model_sharing.pruning import (
     prune,
 )
 from pramana_core.model_sharing.requirements import Requirement, meets, released_form
-from pramana_core.model_sharing.tree import Interval, Leaf, Node, SharedTree, Split, Values
+from pramana_core.model_sharing.tree import Leaf, Node, SharedTree, Split
 from tests.shared.model_sharing.anonymity.trees import by_age, by_city, leaf, tree, trees
 
 REQUIREMENTS = st.builds(

@@ -21,6 +21,7 @@ from pramana_core.model_sharing.attributes import (
     TreeSchema,
 )
 from pramana_core.model_sharing.combine_options import CombineOptions, GlobalName, Method
+from pramana_core.model_sharing.conditions import Interval, Values
 from pramana_core.model_sharing.global_models.combining import combine, pseudo_chunks
 from pramana_core.model_sharing.global_models.common_schema import common_schema, in_schema
 from pramana_core.model_sharing.global_models.learning import learn_global
@@ -29,7 +30,7 @@ from pramana_core.model_sharing.global_models.votes import VotesModel
 from pramana_core.model_sharing.growing import grow_tree
 from pramana_core.model_sharing.requirements import released_form
 from pramana_core.model_sharing.table_schema import inner_range, schema_of
-from pramana_core.model_sharing.tree import Interval, Leaf, SharedTree, Split, Values
+from pramana_core.model_sharing.tree import Leaf, SharedTree, Split
 from tests.places import DATA
 
 COLOUR = CategoricalAttribute("colour", ("red", "green", "blue"))

@@ -9,14 +9,15 @@ from pramana_core.domain import Variable
 from pramana_core.errors import ModelError, UnknownCategory
 from pramana_core.mixed import CategoricalColumn, MixedTable, NumericColumn
 from pramana_core.model_sharing.attributes import CategoricalAttribute, NumericAttribute, TreeSchema
-from pramana_core.model_sharing.generating import GenerationOptions
+from pramana_core.model_sharing.conditions import Interval, Values
+from pramana_core.model_sharing.drawn_sizes import GenerationOptions
 from pramana_core.model_sharing.global_models.pseudo_data import (
     labelled_chunks,
     pooled_chunks,
     together,
 )
 from pramana_core.model_sharing.global_models.votes import VotesModel
-from pramana_core.model_sharing.tree import Interval, Leaf, SharedTree, Split, Values
+from pramana_core.model_sharing.tree import Leaf, SharedTree, Split
 
 COLOUR = CategoricalAttribute("colour", ("red", "green"))
 SCHEMA = TreeSchema(Variable("class", ("a", "b")), (COLOUR,))

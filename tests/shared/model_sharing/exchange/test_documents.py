@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict
 from pramana_core.domain import Variable
 from pramana_core.errors import DomainError, InputError, LimitExceeded, ModelError
 from pramana_core.model_sharing.attributes import TreeSchema
+from pramana_core.model_sharing.conditions import Interval
 from pramana_core.model_sharing.exchange import documents
 from pramana_core.model_sharing.exchange.documents import (
     LONGEST_TEXT,
@@ -20,7 +21,7 @@ from pramana_core.model_sharing.exchange.documents import (
     read_tree_json,
     write_tree_json,
 )
-from pramana_core.model_sharing.tree import Interval, Leaf, SharedTree, Split
+from pramana_core.model_sharing.tree import Leaf, SharedTree, Split
 from tests.shared.model_sharing.exchange.drawn_trees import SCHEMA, SHARED_TREES
 
 

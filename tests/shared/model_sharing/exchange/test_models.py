@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 
 from pramana_core.errors import InputError, LimitExceeded, ModelError, PramanaError
+from pramana_core.model_sharing.conditions import Interval, Values
 from pramana_core.model_sharing.exchange.documents import (
     model_json,
     read_model_json,
@@ -23,7 +24,7 @@ from pramana_core.model_sharing.global_models.naive_bayes import (
     Normal,
 )
 from pramana_core.model_sharing.global_models.votes import VotesModel
-from pramana_core.model_sharing.tree import Interval, Leaf, SharedTree, Split, Values
+from pramana_core.model_sharing.tree import Leaf, SharedTree, Split
 from tests.shared.model_sharing.exchange.drawn_trees import SCHEMA, SHARED_TREES
 
 LOW, HIGH = Leaf.of((3.0, 1.0, 0.1)), Leaf(1, 5, 1)

@@ -14,16 +14,12 @@ from pramana_core.domain import Variable
 from pramana_core.errors import LimitExceeded, ModelError, OptionError
 from pramana_core.mixed import CategoricalColumn, MixedTable, NumericColumn
 from pramana_core.model_sharing.attributes import CategoricalAttribute, NumericAttribute, TreeSchema
-from pramana_core.model_sharing.generating import (
-    GenerationOptions,
-    Places,
-    _shuffled,
-    generate,
-    generate_chunks,
-    pseudo_records,
-)
+from pramana_core.model_sharing.conditions import Interval, Values
+from pramana_core.model_sharing.drawn_sizes import GenerationOptions, pseudo_records
+from pramana_core.model_sharing.drawn_values import Places
+from pramana_core.model_sharing.generating import _shuffled, generate, generate_chunks
 from pramana_core.model_sharing.growing import grow_tree
-from pramana_core.model_sharing.tree import Interval, Leaf, SharedTree, Split, Values
+from pramana_core.model_sharing.tree import Leaf, SharedTree, Split
 from tests.shared.model_sharing.random_trees import fractions, random_schema, random_tree, trees
 
 COLOUR = CategoricalAttribute("colour", ("red", "green", "blue"))

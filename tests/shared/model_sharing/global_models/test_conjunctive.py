@@ -12,8 +12,8 @@ from pramana_core.domain import Variable
 from pramana_core.errors import EmptyTable, ModelError
 from pramana_core.mixed import CategoricalColumn, MixedTable, NumericColumn
 from pramana_core.model_sharing.attributes import CategoricalAttribute, NumericAttribute, TreeSchema
+from pramana_core.model_sharing.conditions import Interval, Values
 from pramana_core.model_sharing.global_models.conjunctive import RuleModel, learn_rule
-from pramana_core.model_sharing.tree import Interval, Values
 
 SCHEMA = TreeSchema(
     Variable("class", ("no", "yes")),

@@ -13,10 +13,11 @@ from pramana_core.errors import EmptyTable, ModelError, OptionError, TableError,
 from pramana_core.mixed import CategoricalColumn, MixedTable, NumericColumn
 from pramana_core.model_sharing.attributes import CategoricalAttribute, NumericAttribute, TreeSchema
 from pramana_core.model_sharing.combine_options import GlobalName
+from pramana_core.model_sharing.conditions import Interval, Values
 from pramana_core.model_sharing.global_models.learning import GlobalOptions, learn_global
 from pramana_core.model_sharing.global_models.measures import accuracy, class_match, path_match
 from pramana_core.model_sharing.global_models.model import TreeModel
-from pramana_core.model_sharing.tree import Interval, Leaf, SharedTree, Split, Values
+from pramana_core.model_sharing.tree import Leaf, SharedTree, Split
 
 COLOUR = CategoricalAttribute("colour", ("red", "green", "blue"))
 SIZE = NumericAttribute("size", 0, 10)

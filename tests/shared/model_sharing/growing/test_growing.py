@@ -17,10 +17,11 @@ from pramana_core.mixed import CategoricalColumn, MixedTable, NumericColumn, num
 from pramana_core.model_sharing import growing, unrestricted_growth
 from pramana_core.model_sharing.attributes import CategoricalAttribute, NumericAttribute, TreeSchema
 from pramana_core.model_sharing.combine_options import MOST_DEPTH
+from pramana_core.model_sharing.conditions import Interval, Values
 from pramana_core.model_sharing.growing import GrowthOptions, grow_tree
-from pramana_core.model_sharing.offers import between
 from pramana_core.model_sharing.simplifying import expected_errors, simplified
-from pramana_core.model_sharing.tree import Interval, Leaf, Node, SharedTree, Split, Values
+from pramana_core.model_sharing.thresholds import between
+from pramana_core.model_sharing.tree import Leaf, Node, SharedTree, Split
 from tests.shared.model_sharing.random_trees import labels, random_schema, random_table, random_tree
 
 NUMBERS = TreeSchema(Variable("t", ("no", "yes")), (NumericAttribute("x", -1e100, 1e100),))
