@@ -19,8 +19,8 @@ import numpy as np
 
 from pramana_core.channels import Transition
 from pramana_core.errors import LimitExceeded, SingularChannel
-from pramana_core.estimation.supports_by_tables import reported_supports
-from pramana_core.marginals.counts import ReportTables
+from pramana_core.estimation.supports_by_tables import ReportedSupports
+from pramana_core.marginals.passes import CountedRecords
 from pramana_core.marginals.score_interval import MORE, Tilt
 from pramana_core.marginals.support_counts import (
     Flags,
@@ -73,7 +73,7 @@ class MixedSupports:
 
     def __init__(
         self,
-        reports: ReportTables,
+        reports: CountedRecords,
         plan: Plan,
         items: tuple[Item, ...],
         tick: Tick = no_cancel,
@@ -96,7 +96,7 @@ class MixedSupports:
         self._exact = np.array(
             [plan.blocks[block].channel.is_identity for block in self._block], dtype=np.bool_
         )
-        self._reported = reported_supports(reports, ordered, tick)
+        self._reported = ReportedSupports(reports, ordered, tick)
         self._inverses: dict[tuple[int, ...], tuple[float, float]] = {}
         self._more = MORE * self.records / max(of_records or self.records, 1)
         self._shares = np.full(len(items), np.nan)
@@ -230,16 +230,7 @@ class MixedSupports:
     def _alike(
         self, ranked: Indices, flags: Flags, monomials: Callable[[Flags], int]
     ) -> Iterator[tuple[Indices, list[Group]]]:
-        """Yield rows whose blocks are divided alike, some at a time, with their groups.
-
-        Args:
-            ranked: itemsets.
-            flags: what else those given together have in common.
-            monomials: says how many a group has, from its flags.
-
-        Raises:
-            LimitExceeded: more than `MOST_ENTRIES`.
-        """
+        """Yield rows whose blocks are divided alike, some at a time, with their groups."""
         blocks = self._block[ranked]
         pattern = np.concatenate([blocks[:, 1:] == blocks[:, :-1], flags], axis=1)
         kinds, kind = np.unique(pattern, axis=0, return_inverse=True)

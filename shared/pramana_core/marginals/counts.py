@@ -23,7 +23,6 @@ import numpy.typing as npt
 from pramana_core.domain import Domain
 from pramana_core.errors import DomainError, EmptyTable, LimitExceeded, UnknownVariable
 from pramana_core.kernels import counting
-from pramana_core.kernels.compiled import Forgone, can_compile
 from pramana_core.marginals.score_interval import MORE, LackOfFit, Tilt
 from pramana_core.marginals.support_counts import Flags, Indices, Item, RuleCounts, SupportCounts
 from pramana_core.progress import Tick, no_cancel
@@ -413,7 +412,6 @@ class RecordTables(ABC):
         self._names = tuple(sizes)
         self._sizes = {name: int(size) for name, size in sizes.items()}
         self.cells = math.prod(self._sizes.values())
-        self._single_pairs, self._foresaw = 0, False
         self._cube: npt.NDArray[np.int64] | None = None
         self._kept: ValueCache[Places, Table] = ValueCache(KEPT_CELLS, lambda table: table.size)
 
@@ -445,7 +443,6 @@ class RecordTables(ABC):
         keys = [tuple(sorted(place[name] for name in names)) for names in asked]
         found = {key: self._kept[key] for key in keys if key in self._kept}
         missing = [key for key in dict.fromkeys(keys) if key not in found]
-        missing += self._foreseen(missing)
         for some in _passes(missing, list(self._sizes.values()), self.pass_cells):
             for key, counted in zip(some, self._counted(some, tick), strict=True):
                 # A part of a larger array would keep all of it in memory.
@@ -459,27 +456,6 @@ class RecordTables(ABC):
             np.transpose(found[key], [key.index(place[name]) for name in names])
             for key, names in zip(keys, asked, strict=True)
         ]
-
-    def _foreseen(self, missing: Sequence[Places]) -> list[Places]:
-        """Return what will be asked next: every pair, once some of them were asked one by one.
-
-        So they come from whoever wants all; together they are one pass.
-        """
-        if len(missing) != 1 or len(missing[0]) != 2:
-            return []
-        self._single_pairs += 1
-        sizes = list(self._sizes.values())
-        every = len(sizes) * (len(sizes) - 1) // 2
-        if self._foresaw or 32 * self._single_pairs < every:
-            return []
-        # By compiled loops all cost less than a tenth of them one by one; by numpy as much.
-        if 4 * self._single_pairs < every and not can_compile(forgone=Forgone()):
-            return []
-        self._foresaw = True
-        if (sum(sizes) ** 2 - sum(size * size for size in sizes)) // 2 > KEPT_CELLS // 2:
-            return []
-        pairs = itertools.combinations(range(len(sizes)), 2)
-        return [pair for pair in pairs if pair not in self._kept and pair != missing[0]]
 
     def _require(self, name: str) -> None:
         if name not in self._sizes:

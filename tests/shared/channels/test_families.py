@@ -337,14 +337,6 @@ def test_exactly_singular_choices_are_never_taken_for_invertible():
         left_inverse(np.array([[0.5, 0.5, 0.0], [0.5, 0.5, 0.0]]))
 
 
-def test_the_condition_of_a_sampled_channel_is_known_without_a_list(
-    monkeypatch: pytest.MonkeyPatch,
-):
-    monkeypatch.setattr("pramana_core.channels.sampled.CONDITION_ENTRIES", 0)
-    fresh = Sampled(WHOLE.sizes, WHOLE.choices)
-    assert fresh.condition_number == pytest.approx(np.linalg.cond(sampled(WHOLE)), rel=1e-6)
-
-
 def test_the_condition_of_a_sampled_channel_is_that_of_its_matrix():
     assert WHOLE.condition_number == pytest.approx(np.linalg.cond(sampled(WHOLE)), rel=1e-9)
 

@@ -140,25 +140,6 @@ def test_choices_of_the_same_variables_act_as_their_average():
         np.testing.assert_allclose(made.matrix(), made.apply_adjoint(np.eye(4), 0), rtol=1e-13)
 
 
-def test_the_condition_of_many_combinations_is_that_of_the_listed_matrix(monkeypatch):
-    """PP' is a sum over sets of variables, as the listed matrix says."""
-    for name in ("sampled", "coordinated"):
-        example = EXAMPLES[name]
-        assert isinstance(example, Sampled)
-        listed = example.matrix()
-        np.testing.assert_allclose(example._gram(), listed @ listed.T, rtol=1e-12)
-    whole = Sampled(
-        (2, 3),
-        (
-            Choice((0, 1), RESOLUTION // 3, Symmetric.from_gamma(6, 9.0)),
-            Choice((1,), RESOLUTION // 3, Symmetric.from_gamma(3, 9.0)),
-        ),
-    )
-    known = np.linalg.cond(whole.matrix())
-    monkeypatch.setattr("pramana_core.channels.sampled.CONDITION_ENTRIES", 0)
-    assert Sampled(whole.sizes, whole.choices).condition_number == pytest.approx(known)
-
-
 def test_a_document_of_all_pairs_is_a_few_hundred_kilobytes():
     """Numbers alone, a line for each choice: what travels and what is digested."""
     form = WIDE.as_dict()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -169,45 +167,6 @@ def test_tables_trees_and_tabulated_supports_agree(plans):
     for population in (False, True):
         every = whole.covariance(population=population)[6:, 6:]
         np.testing.assert_allclose(inside.covariance(population=population), every, atol=1e-6)
-
-
-@pytest.mark.parametrize("plans", PAIRS.values(), ids=PAIRS.keys())
-def test_supports_err_no_more_than_those_of_the_better_source_alone(plans):
-    items = tuple((v.name, code) for v in DOMAIN for code in range(v.size))
-    sizes = (300, 600)
-    sources = [(expected(plan, n), plan) for plan, n in zip(plans, sizes, strict=True)]
-    marginals = EstimatedMarginals.of(sources)
-    supports = marginals.supports(items)
-    rows = np.array(
-        [
-            r
-            for r in itertools.combinations(range(7), 2)
-            if r not in ((0, 1), (0, 2), (1, 2), (3, 4), (5, 6))
-        ]
-    )
-    found = supports.counts(rows)
-    for row, (one, other) in enumerate(rows):
-        names, cell = zip(items[one], items[other], strict=True)
-        place = np.ravel_multi_index(cell, [DOMAIN[n].size for n in names])
-        alone = [
-            exact_errors(
-                plans,
-                sizes,
-                np.where(np.arange(2) == i, 900 / np.array(sizes), 0.0),
-                list(names),
-                [place],
-            )
-            for i in (0, 1)
-        ]
-        assert found.variance(population=True)[row] <= 1.1 * min(alone)
-    antecedents = np.tile([True, False], (len(rows), 1))
-    rules = supports.rules(rows, antecedents)
-    np.testing.assert_allclose(rules.counts[:, 0], found.counts, rtol=1e-9)
-    for population in (False, True):
-        whole = rules.covariance(population=population)[:, 0, 0]
-        np.testing.assert_allclose(
-            np.maximum(whole, 0), found.variance(population=population), rtol=1e-6, atol=1e-6
-        )
 
 
 def spread_of(estimator: str, runs: int = 300) -> dict[str, float]:

@@ -65,19 +65,6 @@ def test_all_tables_of_one_pass_are_right(way: str, records: int):
         same(found, columns, SIZES, TABLES)
 
 
-def test_pairs_of_few_codes_are_counted_by_patterns_of_bits(way: str):
-    """Enough pairs of each column that patterns pay, among them columns of one code."""
-    rng = np.random.default_rng(5)
-    sizes = (1, 2, 3, 4, 5, 8, 9, 16, 17, 2, 3, 4)
-    columns = [rng.integers(0, size, 40_001).astype(np.uint8) for size in sizes]
-    tables = list(itertools.permutations(range(len(sizes)), 2))
-    layout = counting._Layout.of(columns, sizes, tables, 40_001)
-    assert len(counting._pairs_by_bits(layout)) > 100
-    for threads in (1, 2):
-        found = count_tables(columns, sizes, tables, threads=threads, at_once=9_999)
-        same(found, columns, sizes, tables)
-
-
 def test_columns_of_any_layout_are_read(way: str, tmp_path):
     records = 5_003
     rng = np.random.default_rng(6)
@@ -174,21 +161,6 @@ def test_numba_is_loaded_once_enough_would_have_been_saved(monkeypatch: pytest.M
 def test_processors_are_counted_where_no_affinity_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(os, "sched_getaffinity", raising=False)
     assert processors() == (os.cpu_count() or 1)
-
-
-def test_pairs_by_patterns_of_bits_are_right_beside_tables_of_large_columns(way: str):
-    """Columns that only other tables have are no patterns of bits; errors name the right one."""
-    rng = np.random.default_rng(8)
-    sizes = (300, *[2] * 12)
-    columns = [rng.integers(0, size, 20_001).astype(np.uint16) for size in sizes]
-    tables = [*itertools.combinations(range(1, 13), 2), (12, 0)]
-    layout = counting._Layout.of(columns, sizes, tables, 20_001)
-    assert len(counting._pairs_by_bits(layout)) == 66
-    same(count_tables(columns, sizes, tables, threads=2), columns, sizes, tables)
-    columns[7] = columns[7].astype(np.uint8)
-    columns[7][20_000] = 2
-    with pytest.raises(DomainError, match="Axis 7 has a code of 2"):
-        count_tables(columns, sizes, tables)
 
 
 def test_a_table_of_no_columns_counts_all_records_beside_others(way: str):

@@ -122,25 +122,3 @@ def test_a_kept_table_does_not_hold_the_whole_pass():
     while small.base is not None:
         small = small.base
     assert small.size == 4
-
-
-@pytest.mark.parametrize(("compiles", "all_by"), [(True, 3), (False, 17)])
-def test_pairs_that_are_asked_one_by_one_are_counted_together(
-    compiles: bool, all_by: int, monkeypatch: pytest.MonkeyPatch
-):
-    """Soon where loops are compiled, else once a quarter of them were asked."""
-    monkeypatch.setattr("pramana_core.marginals.counts.can_compile", lambda **_: compiles)
-    columns, sizes = wide(12)
-    counts, passes = ReportedCounts(columns, sizes), []
-    count = ReportedCounts._count
-
-    def counted(self, tables, tick, threads=None):
-        passes.append(len(tables))
-        return count(self, tables, tick, threads)
-
-    monkeypatch.setattr(ReportedCounts, "_count", counted)
-    for pair in itertools.combinations(columns, 2):
-        alone = tabulate([columns[name] for name in pair], (4, 4))
-        assert np.array_equal(counts.table(pair), alone)
-    assert sum(passes) == 66
-    assert len(passes) == all_by  # the last with all that are left

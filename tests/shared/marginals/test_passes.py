@@ -140,14 +140,11 @@ def test_weights_add_up_to_the_same_bits_in_whatever_order_and_to_what_tables_sa
     plan, whole, parted, _ = both(WIDE, records=5000)
     path = {f"v{i}": i % 4 for i in range(5)}
     weighed = [
-        WeighedSubpopulation(plan, reports, path, table_cells=0).table(["v7", "v6"])
-        for reports in (whole, parted)
+        WeighedSubpopulation(plan, reports, path).table(["v7", "v6"]) for reports in (whole, parted)
     ]
-    counted = WeighedSubpopulation(plan, whole, path).table(["v7", "v6"])
     np.testing.assert_array_equal(weighed[0].counts, weighed[1].counts)
-    np.testing.assert_allclose(weighed[0].counts, counted.counts, rtol=0, atol=1e-9)
-    np.testing.assert_allclose(
-        weighed[1].covariance(population=False), counted.covariance(population=False), rtol=1e-11
+    np.testing.assert_array_equal(
+        weighed[0].covariance(population=False), weighed[1].covariance(population=False)
     )
 
 

@@ -14,7 +14,6 @@ from scipy.optimize import minimize
 from pramana_core.channels import Dense, Grouped, Identity, Listed, Symmetric, Transition, Withheld
 from pramana_core.errors import JobCancelled
 from pramana_core.estimation import curvature
-from pramana_core.estimation import newton as support
 from pramana_core.estimation.axes import Stratum
 from pramana_core.estimation.likelihood import (
     FactoredModel,
@@ -185,18 +184,6 @@ def test_most_cells_of_a_large_table_stay_empty():
     assert (heavy > 0).sum() < 100 < 250 < (light > 0).sum()
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_many_cells_are_solved_for_by_products(name: str, monkeypatch: pytest.MonkeyPatch):
-    stratum = drawn(CASES[name], 20_000)
-    by_matrix = maximize([stratum], tolerance=1e-6)
-    for module in (curvature, support):
-        monkeypatch.setattr(module, "LISTED_SHARES", 1)
-    monkeypatch.setattr(support, "_WHOLE", 8)
-    by_products = maximize([stratum], tolerance=1e-6)
-    assert by_products.gap <= 1e-6
-    assert abs(by_products.log_likelihood - by_matrix.log_likelihood)[0] <= 1e-6
-
-
 @pytest.mark.parametrize("names", [["each-alone"], ["jointly", "one-absent"]])
 def test_the_curvature_is_the_derivative_of_the_slopes(names: list[str]):
     strata = [stratum_of(name, seed) for seed, name in enumerate(names)]
@@ -210,17 +197,14 @@ def test_the_curvature_is_the_derivative_of_the_slopes(names: list[str]):
 
     expected = seen.expected(held.spread(shares))
     bends = seen.curvature(held, expected, no_cancel)
-    products = curvature._Unlisted(seen, held, seen.counts / expected**2, no_cancel)
     for place in range(6):
         unit = np.eye(6)[place]
         change = (slopes(shares - 1e-6 * unit) - slopes(shares + 1e-6 * unit)) / 2e-6
         np.testing.assert_allclose(bends.times(unit), change, rtol=1e-5)
-        np.testing.assert_allclose(products.times(unit), bends.times(unit), rtol=1e-10)
     free, wanted = np.array([0, 2, 5]), rng.normal(size=6)
-    for way in (bends, products):
-        move = np.zeros(6)
-        move[free] = way.solved(wanted, free, 1e-10)
-        np.testing.assert_allclose(way.times(move)[free], wanted[free], atol=1e-6)
+    move = np.zeros(6)
+    move[free] = bends.solved(wanted, free)
+    np.testing.assert_allclose(bends.times(move)[free], wanted[free], atol=1e-6)
 
 
 @pytest.mark.parametrize("few", [0, 1 << 16], ids=["along axes", "listed whole"])
@@ -264,13 +248,11 @@ def test_a_model_ends_as_near_as_it_says():
     assert (best - control.log_likelihood)[0] > 0.04
 
 
-@pytest.mark.parametrize("way", ["free", "by products", "model"])
-def test_every_maximization_can_be_stopped(way: str, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize("way", ["free", "model"])
+def test_every_maximization_can_be_stopped(way: str):
     """At any of its pieces of work; none takes long."""
     stratum = drawn((Symmetric.from_probability(2, 0.4),) * 6, 20_000)
     model = CHAIN if way == "model" else None
-    if way == "by products":
-        monkeypatch.setattr(curvature, "LISTED_SHARES", 1)
     calls, tick = stopping_at(0)
     maximize([stratum], model, tick=tick)
     assert len(calls) > 15

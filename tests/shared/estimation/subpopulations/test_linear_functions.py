@@ -16,7 +16,6 @@ from pramana_core.channels import (
     Withheld,
 )
 from pramana_core.errors import EstimationError, OptionError, SingularChannel, UnknownVariable
-from pramana_core.estimation import axes
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.plan import Block, Plan
 from tests.shared.estimation.recordwise import (
@@ -83,20 +82,6 @@ def test_covariances_are_sums_over_single_records(name: str, names: list[str]):
         by_cell = table.covariance_with_cells(weights, population=which)
         assert by_cell.shape == weights.shape
         close(by_cell.reshape(7, -1) @ weights.reshape(7, -1).T, whole)
-
-
-@pytest.mark.parametrize("name", PLANS)
-def test_short_axes_taken_together_are_the_same(name: str, monkeypatch: pytest.MonkeyPatch):
-    """Of large tables; here all are, and up to all axes go together."""
-    names = ["c", "a", "b"]
-    table = Records.random(PLANS[name], 90, seed=1).marginals().marginal(names)
-    weights = weights_over(table.counts.shape, 1)
-    alone = table.products(weights), table.products_with_cells(weights)
-    monkeypatch.setattr(axes, "_LARGE", 0)
-    for width in (6, 64):
-        monkeypatch.setattr(axes, "_AT_ONCE", width)
-        close(table.products(weights), alone[0])
-        close(table.products_with_cells(weights), alone[1])
 
 
 def test_the_comparison_sees_another_plan_axis_and_error():
