@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 import sys
 from pathlib import Path
 
@@ -12,8 +11,8 @@ import pytest
 
 from pramana_core.errors import DomainError
 from pramana_core.kernels import counting
-from pramana_core.kernels.compiled import LOADING, Forgone, can_compile
-from pramana_core.kernels.counting import count_tables, processors
+from pramana_core.kernels.compiled import can_compile
+from pramana_core.kernels.counting import count_tables
 
 SIZES = (3, 2, 7, 64, 300, 70_000)
 TYPES = (np.uint8, np.uint8, np.uint16, np.uint32, np.uint16, np.uint64)
@@ -126,11 +125,6 @@ def test_a_code_outside_its_column_is_refused(way: str, dtype, tables):
             count_tables([fine, codes], (2, 4), tables)
 
 
-def test_codes_are_whole_numbers(way: str):
-    with pytest.raises(DomainError, match="whole numbers, not float64"):
-        count_tables([np.zeros(3)], (2,), [(0,)])
-
-
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_tick_stops_a_count(way: str, threads: int):
     def tick() -> None:
@@ -147,20 +141,6 @@ def test_without_numba_the_counts_are_the_same(monkeypatch: pytest.MonkeyPatch):
     assert not can_compile()
     columns = made(4_097)
     same(count_tables(columns, SIZES, TABLES), columns, SIZES, TABLES)
-
-
-def test_numba_is_loaded_once_enough_would_have_been_saved(monkeypatch: pytest.MonkeyPatch):
-    pytest.importorskip("numba")
-    monkeypatch.delitem(sys.modules, "numba")
-    forgone = Forgone()
-    assert [can_compile(0.4 * LOADING, forgone) for _ in range(4)] == [False, False, True, True]
-    assert can_compile(2 * LOADING, Forgone())
-    assert "numba" not in sys.modules
-
-
-def test_processors_are_counted_where_no_affinity_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
-    assert processors() == (os.cpu_count() or 1)
 
 
 def test_a_table_of_no_columns_counts_all_records_beside_others(way: str):
