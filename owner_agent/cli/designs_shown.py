@@ -20,8 +20,6 @@ from pramana_core.terminal import Bar
 _LENGTHS, _FEWER, _WIDE = 5, 3, 100
 """How many table lengths a design shows, and where lines are not so wide; --json has all."""
 
-_MORE = 1.0005
-"""A bound that is not larger by this factor is no other one."""
 
 _HOPELESS = 10.0
 """A relative error above this is shown as such: the estimate says nothing."""
@@ -129,21 +127,11 @@ def _show_limit(console: Console, option: Option) -> None:
     if option.bound.missing:
         console.print(f"The limit is not known. {option.bound.missing}", style="dim", markup=False)
         return
-    least, any_law = option.bound.score, option.bound_any.score
     console.print(
         f"{option.family}: error {_percent(option.prediction.score)} over all lengths; no unbiased"
-        f" estimator has less than {_percent(least)}.{_supposed(option, any_law > _MORE * least)}",
+        f" estimator has less than {_percent(option.bound.score)}.",
         markup=False,
     )
-
-
-def _supposed(option: Option, worth: bool) -> str:
-    """Say what is gained by supposing that no more variables interact than the goal says."""
-    if not worth:
-        return ""
-    any_law = option.bound_any
-    found = any_law.missing or f"{_percent(any_law.score)}."
-    return f" If any interaction may be: {found}"
 
 
 def _percent(error: float) -> str:

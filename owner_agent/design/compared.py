@@ -184,14 +184,11 @@ def _study(plan: StudyPlan) -> dict[str, Any]:
 
 def _bounds(made: Option) -> dict[str, Any]:
     """Return the limits of an option's reports, and how near its estimators come."""
-    bounds = {"": made.bound, "_any_interaction": made.bound_any}
+    bound = made.bound
     return {
-        **{f"bound{of}": e.score if math.isfinite(e.score) else None for of, e in bounds.items()},
-        **{
-            f"bounds_by_length{of}": {str(k): error for k, error in e.by_length.items()}
-            for of, e in bounds.items()
-        },
-        "bound_reason": made.bound.missing or None,
+        "bound": bound.score if math.isfinite(bound.score) else None,
+        "bounds_by_length": {str(k): error for k, error in bound.by_length.items()},
+        "bound_reason": bound.missing or None,
         "efficiency": made.efficiency(),
         "efficiencies": {
             "moment": made.efficiency(made.moments),

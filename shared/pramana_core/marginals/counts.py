@@ -10,9 +10,7 @@ Also here:
 
 from __future__ import annotations
 
-import itertools
 import math
-import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import ClassVar, Generic, Protocol, TypeVar
@@ -522,31 +520,13 @@ class ReportedCounts(RecordTables):
 
 
 def _margins(cube: Table, asked: Sequence[Sequence[int]]) -> list[Table]:
-    """Return margins of a table, each over some places of its axes and with axes in their order.
-
-    In the order of their first axes: what the next has in common with the last is summed once.
-    """
-    shape, found = cube.shape, dict[Places, Table]()
-    # Of each number of first axes: the table over these, in one, and over all from an axis on.
-    path, before = [(cube.reshape(1, -1), 0)], Places()
-    for axes in sorted({tuple(sorted(places)) for places in asked}):
-        shared = sum(itertools.takewhile(bool, map(operator.eq, axes, before)))
-        del path[shared + 1 :]
-        for depth in range(shared, len(axes)):
-            table, first = path[depth]
-            axis = axes[depth]
-            if axis > first:
-                between = math.prod(shape[first:axis])
-                table = table.reshape(len(table), between, -1).sum(axis=1)
-            path[depth] = table, axis
-            path.append((table.reshape(len(table) * shape[axis], -1), axis + 1))
-        found[axes] = path[-1][0].sum(axis=1).reshape([shape[axis] for axis in axes])
-        before = axes
-    order = [sorted(places) for places in asked]
-    return [
-        np.transpose(found[tuple(axes)], [axes.index(place) for place in places])
-        for axes, places in zip(order, asked, strict=True)
-    ]
+    """Return margins of a table, each over some places of its axes and with axes in their order."""
+    found = []
+    for places in asked:
+        gone = tuple(axis for axis in range(cube.ndim) if axis not in places)
+        left = sorted(places)
+        found.append(cube.sum(axis=gone).transpose([left.index(place) for place in places]))
+    return found
 
 
 def _passes(tables: Sequence[Places], sizes: Sequence[int], most: int) -> Iterator[list[Places]]:

@@ -78,18 +78,3 @@ def test_what_cannot_be_counted_is_refused():
         ReportedCounts({"a": codes, "b": codes[:1]}, {"a": 4, "b": 4})
     with pytest.raises(UnknownVariable, match="'z'"):
         ReportedCounts({"a": codes}, {"a": 4}).table(["z"])
-
-
-def test_margins_that_share_sums_are_those_of_the_cube():
-    """Every set of variables at once, axes in any order, one set twice."""
-    rng = np.random.default_rng(6)
-    sizes = {"a": 2, "b": 3, "c": 4, "d": 2, "e": 3}
-    columns = {n: rng.integers(0, size, 500).astype(np.uint8) for n, size in sizes.items()}
-    cube = tabulate(list(columns.values()), list(sizes.values()))
-    sets = [s for k in range(6) for s in itertools.combinations(sizes, k)]
-    asked = [list(rng.permutation(list(names))) for names in [*sets, sets[9]]]
-    names = list(sizes)
-    for own, table in zip(asked, ReportedCounts(columns, sizes).tables(asked), strict=True):
-        margin = cube.sum(axis=tuple(i for i, name in enumerate(names) if name not in own))
-        order = [sorted(own).index(name) for name in own]
-        np.testing.assert_array_equal(table, np.transpose(margin, order))
