@@ -172,12 +172,7 @@ class _BlockInformation:
         return self.block.names
 
     def squares(self, asked: tuple[str, ...], order: int) -> Tensor:
-        """Return the relative variance of each cell over some variables, of one record.
-
-        Raises:
-            SingularChannel: reports do not tell them.
-            LimitExceeded: too large.
-        """
+        """Return the relative variance of each cell over some variables, of one record."""
         if order < 1:
             return np.zeros([len(self.shares[name]) for name in asked])
         key = (asked, min(order, len(self.names)))

@@ -168,15 +168,14 @@ def _compared(problem: Problem, progress: StagedProgress) -> Comparison:
 
 
 def bounded(made: Option, problem: Problem) -> Option:
-    """Return an option with its bounds (`bound`), which `option` leaves out."""
+    """Return an option with its bound (`bound`), which `option` leaves out."""
     if made.plan is None:
         return made
     if _many(made.plan, problem.goal):
-        none = replace(NOTHING, missing=_MANY)
-        return replace(made, bound=none, bound_any=none)
+        return replace(made, bound=replace(NOTHING, missing=_MANY))
     goal = problem.goal.thinned
     given = (made.plan, goal, problem.reference, problem.records)
-    return replace(made, bound=bound(*given, goal.order), bound_any=bound(*given))
+    return replace(made, bound=bound(*given, goal.order))
 
 
 _LOSSLESS = 1e-15

@@ -206,8 +206,8 @@ class Option:
     `plan` is None where the family cannot meet the requirements; `reason` says why. `estimator` is
     the one with the smallest predicted error; `pooled` is predicted of channels that keep a record
     or lose it, and alone where tables are many. `bound` is the least error that any unbiased
-    estimator could have if no more variables interact than the goal says, `bound_any` if any may.
-    `partly`: by moments tables are not told that learners may ask for besides those wanted.
+    estimator could have if no more variables interact than the goal says. `partly`: by moments
+    tables are not told that learners may ask for besides those wanted.
     """
 
     family: str
@@ -215,7 +215,6 @@ class Option:
     moments: PredictedErrors
     reason: str = ""
     bound: PredictedErrors = NOTHING
-    bound_any: PredictedErrors = NOTHING
     pooled: PredictedErrors = NOTHING
     partly: bool = False
 

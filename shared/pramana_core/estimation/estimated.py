@@ -13,7 +13,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
-from typing import Literal, Self, get_args
+from typing import Literal, Self, cast, get_args
 
 import numpy as np
 
@@ -68,6 +68,7 @@ from pramana_core.marginals.counts import (
     Supports,
     Tensor,
 )
+from pramana_core.marginals.passes import CountedRecords
 from pramana_core.marginals.score_interval import LackOfFit
 from pramana_core.marginals.support_counts import Item
 from pramana_core.plan import Plan
@@ -294,9 +295,15 @@ class MomentEstimator(CountEstimator):
         if not mixing.all():
             return tabulated
         if not self.several:
-            return MixedSupports(*self.sources[0], items, self.tick)
-        strata = (MixedSupports(*s, items, self.tick, self.records) for s in self.sources)
-        return CombinedSupports(tuple(strata), self.weights)
+            return self._mixed(self.sources[0], items)
+        strata = tuple(self._mixed(s, items, self.records) for s in self.sources)
+        return CombinedSupports(strata, self.weights)
+
+    def _mixed(
+        self, source: Source, items: tuple[Item, ...], of: int | None = None
+    ) -> MixedSupports:
+        reports, plan = source
+        return MixedSupports(cast("CountedRecords", reports), plan, items, self.tick, of)
 
 
 class SumEstimator(MomentEstimator):

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pramana_core.estimation.axes import Stratum
-from pramana_core.estimation.curvature import LISTED_SHARES, Curvature, HeldCells, SeenReports
+from pramana_core.estimation.curvature import MOST_SHARES, Curvature, HeldCells, SeenReports
 from pramana_core.marginals.counts import Tensor
 from pramana_core.marginals.support_counts import Indices
 from pramana_core.progress import Tick
@@ -72,7 +72,7 @@ def climb_on_support(
         value, gap = float(seen.counts @ np.log(expected)), max(float(slope.max()), 0.0)
         peak = Peak(theta.reshape(begin.shape), value, gap, step)
         tick()
-        if gap <= tolerance or step == steps:
+        if gap <= tolerance or step == steps or len(held.shares) > MOST_SHARES:
             break
         held = held.joined(_promising(slope, begin.shape, held))
         curvature = seen.curvature(held, expected, tick)
@@ -89,18 +89,16 @@ def climb_on_support(
 def _promising(slope: Tensor, shape: tuple[int, ...], held: HeldCells) -> Indices:
     """Return the cells to take in.
 
-    Under heavy noise neighbours tell nearly the same: of them only the best are taken. Where so
-    many cells are held that their matrix is not listed, all are taken that are of use.
+    Under heavy noise neighbours tell nearly the same: of them only the best are taken.
     """
     rise = slope.reshape(shape)
     steep = rise > 0
-    few = (1 + _SHARE) * len(held.cells) <= LISTED_SHARES
-    for axis in range(len(shape)) if few else ():
+    for axis in range(len(shape)):
         steep &= rise >= _NEIGHBOUR * rise.max(axis=axis, keepdims=True)
     flat = steep.ravel()
     flat[held.cells] = False
     cells = np.flatnonzero(flat)
-    most = max(_TAKEN, int(_SHARE * len(held.cells))) if few else len(cells)
+    most = max(_TAKEN, int(_SHARE * len(held.cells)))
     best: Indices = cells[descending(slope[cells])[:most]]
     return best
 
@@ -132,7 +130,7 @@ def _aim(curvature: Curvature, slope: Tensor, begin: Tensor, tolerance: float) -
     tolerance = max(tolerance / 10, _EXACT * _unsettled(x, slope))
     for _ in range(_SOLVED):
         free = np.flatnonzero((x > 0) | (slope > tolerance))
-        move = curvature.solved(slope, free, tolerance / 2)
+        move = curvature.solved(slope, free)
         if move is None:
             break
         for stride in _strides(x[free], move):

@@ -30,7 +30,6 @@ from pramana_core.estimation.weights import SourceWeights
 from pramana_core.marginals.counts import (
     CUBE_CELLS,
     MARGINAL_CELLS,
-    Codes,
     MarginalTable,
     ReportedCounts,
     ReportTables,
@@ -381,33 +380,24 @@ def _each_with_last(
 
 # Subpopulations of randomized records where the table of all reports is too large to make.
 #
-# A record's weight is the product of the factors of its reports of given variables. There are
-# few factors, of mixing channels two: records are counted by them and by what else they report.
-# Once a path has left so few variables that the table of all these is small, it is cut out of that.
-# Where even the factors make too many cells, records are weighed one by one.
+# A record's weight is the product of the factors of its reports of given variables. Once a path has
+# left so few variables that the table of all these is small, it is cut out of that.
 
 
 @dataclass(frozen=True, eq=False)
 class WeighedSubpopulation:
-    """The records whose true categories of some variables are given; all blocks have one variable.
-
-    Attributes:
-        table_cells: up to so many cells records are counted by their factors; above that they are
-            weighed.
-    """
+    """The records whose true categories of some variables are given; blocks have one variable."""
 
     plan: Plan
     reports: CountedRecords
     given: Mapping[str, int]
-    table_cells: int = WEIGHED_CELLS
 
     def within(self, variable: str, code: int) -> WeighedSubpopulation | ReportedSubpopulation:
         """Return those that also have a category of another variable; see `Subpopulation`."""
         within = replace(self, given=narrowed(self.plan.domain, self.given, variable, code))
         left = [name for name in self.plan.domain.names if name not in within.given]
-        cells = within.cells(left)
-        small = cells <= self.table_cells and _as_table(cells, self.reports.records)
-        return within.over(left) if small else within
+        cells = prod(self.plan.reported_sizes[name] for name in left)
+        return within.over(left) if _as_table(cells, self.reports.records) else within
 
     def table(self, variables: Sequence[str]) -> CountedSubtable:
         """Return the counts over other variables within it; see `Subpopulation`."""
@@ -418,18 +408,8 @@ class WeighedSubpopulation:
         """Return the same by the table of what some variables report."""
         records, columns = self.reports.records, (*self.given, *names)
         shape = tuple(self.plan.reported_sizes[name] for name in names)
-        factors = self._factors
-        if self.cells(names) <= self.table_cells:
-            classes = [_classes(factor) for factor in factors]
-            sizes = (*(len(values) for values, _ in classes), *shape)
-            asked = _FactorPass(columns, tuple(own for _, own in classes), sizes)
-            linear = squared = self.reports.counted(asked).astype(np.float64)
-            for value, _ in classes:
-                linear = np.tensordot(value, linear, (0, 0))
-                squared = np.tensordot(np.square(value), squared, (0, 0))
-        else:
-            weighing = _WeighingPass(columns, factors, shape, records)
-            linear, squared = weighing.sums(self.reports.counted(weighing))
+        weighing = _WeighingPass(columns, self._factors, shape, records)
+        linear, squared = weighing.sums(self.reports.counted(weighing))
         return ReportedSubpopulation(
             self.plan, records, tuple(names), linear, squared, self.given, {}
         )
@@ -440,45 +420,10 @@ class WeighedSubpopulation:
         axes = [axes_of(self.plan, [variable])[0] for variable in self.given]
         return tuple(rows_of(axis, self.given)[0] for axis in axes)
 
-    def cells(self, names: Sequence[str]) -> int:
-        """Return how many cells records have by their factors and what some variables report."""
-        factors = prod(len(_classes(factor)[0]) for factor in self._factors)
-        return factors * prod(self.plan.reported_sizes[name] for name in names)
-
 
 def _as_table(cells: int, records: int) -> bool:
     """Return whether a table of so many cells costs less than the records."""
     return cells <= min(WEIGHED_CELLS, _CELLS_A_RECORD * records)
-
-
-def _classes(factor: Tensor) -> tuple[Tensor, Codes]:
-    """Return the values of a factor, and by report which of them it is."""
-    values, classes = np.unique(factor, return_inverse=True)
-    return values, classes.astype(np.min_scalar_type(max(len(values) - 1, 0)))
-
-
-@dataclass(frozen=True, eq=False)
-class _FactorPass:
-    """A pass that counts records by their classes of the first columns and codes of the others."""
-
-    names: tuple[str, ...]
-    classes: tuple[Codes, ...]
-    shape: tuple[int, ...]
-
-    def __call__(self, reports: ReportedCounts, tick: Tick, /) -> npt.NDArray[np.int64]:
-        found = np.zeros(self.shape, dtype=np.int64)
-        for start in range(0, reports.records, _PIECE):
-            part = slice(start, start + _PIECE)
-            columns = {name: reports.column(name)[part] for name in self.names}
-            for name, classes in zip(self.names, self.classes, strict=False):
-                columns[name] = classes[columns[name]]
-            sizes = dict(zip(self.names, self.shape, strict=True))
-            found += ReportedCounts(columns, sizes).count_at_once([self.names], tick)[0]
-        return found
-
-
-_PIECE = 1 << 20
-"""So many records have their classes listed at once."""
 
 
 @dataclass(frozen=True, eq=False)

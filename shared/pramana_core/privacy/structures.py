@@ -456,8 +456,8 @@ class SampledStructure(ChannelStructure):
         self._require_cells()
         parts = [(choice, *self._of_part(prior, choice)) for choice in self.choices]
         if all(low.size == high.size == 1 for _, low, high in parts):
-            least, most = (np.array([part[k][0] for part in parts]) for k in (1, 2))
-            return least.min(keepdims=True), most.max(keepdims=True)
+            least, most = (min(low[0] for _, low, _ in parts), max(high[0] for *_, high in parts))
+            return np.array([least]), np.array([most])
         self._require_listable()
         low, high = np.ones(self.sizes), np.zeros(self.sizes)
         for choice, own, largest in parts:

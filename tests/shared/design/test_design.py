@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pramana_core.channels import Mixture, OneHot, Sampled, Symmetric
+from pramana_core.channels import OneHot, Sampled, Symmetric
 from pramana_core.design import (
     Goal,
-    Option,
     PredictedErrors,
     Problem,
     Requirements,
@@ -31,17 +30,16 @@ from pramana_core.design import (
     reference,
     strongest_privacy,
 )
-from pramana_core.design.families import cut_and_paste, sampled, subsets_of
+from pramana_core.design.families import cut_and_paste, subsets_of
 from pramana_core.domain import Domain
 from pramana_core.errors import (
     ChannelError,
-    LimitExceeded,
     OptionError,
     StructureError,
     UnknownVariable,
 )
 from pramana_core.plan import Plan
-from pramana_core.privacy import Amplification, gamma, k_anonymity
+from pramana_core.privacy import Amplification, k_anonymity
 
 DOMAIN = Domain.of(a="xyz", b="pq", c="01")
 KNOWN = {"a": [0.5, 0.3, 0.2], "c": [0.7, 0.3]}
@@ -154,39 +152,6 @@ def test_moments_leave_out_what_is_not_told(family, length, says):
     assert says in found.missing
 
 
-def test_predictions_fall_with_the_root_of_the_records():
-    tables = Goal(SETS[:6], 2)
-    plan = FAMILIES["sampled-2"](NEEDS)
-    for predict in (by_moments, by_pooling):
-        at_once = predict(plan, tables, REFERENCE, 7 * RECORDS)
-        once = predict(plan, tables, REFERENCE, RECORDS)
-        scaled = {k: error / math.sqrt(7) for k, error in once.by_length.items()}
-        agree(PredictedErrors(scaled, once.score / math.sqrt(7)), at_once)
-
-
-@pytest.mark.slow
-def test_best_weights_are_not_bettered():
-    """Weights without the tenth that is spread against 80 others near and far."""
-    domain = sized(6, 2, 3, 2)
-    needs = Requirements(domain, dict.fromkeys(domain.names, 9.0), 9.0)
-    subsets = subsets_of(needs, 2)
-    known, tables = reference(domain), goal(domain, "itemsets", length=3)
-    made = best_weights(needs, tables, known, 10**6, subsets)
-    assert made.sum() == pytest.approx(1)
-    pure = (made - 0.1 / len(made)) / 0.9
-
-    def score(weights: np.ndarray) -> float:
-        return by_pooling(sampled(subsets, weights)(needs), tables, known, 10**6).loss
-
-    best, rng = score(pure), np.random.default_rng(3)
-    others = [pure * np.exp(rng.normal(size=len(pure)) * s) for s in (0.03, 0.3, 1.0) * 20]
-    others += list(rng.dirichlet(np.ones(len(pure)), size=20))
-    # A thousandth of the mean square is half of that of its root.
-    assert min(score(w / w.sum()) for w in others) > best * (1 - 5e-4)
-    equal = score(np.full(len(pure), 1 / len(pure)))
-    assert best < score(made) < equal * (1 - 5e-3)
-
-
 def test_a_symmetric_problem_has_equal_weights():
     domain = sized(3, 3, 3, 3)
     needs = Requirements(domain, dict.fromkeys(domain.names, 9.0), 9.0)
@@ -195,22 +160,6 @@ def test_a_symmetric_problem_has_equal_weights():
 
 
 GAMMAS = st.floats(1.05, 200)
-
-
-@pytest.mark.slow
-@given(st.lists(GAMMAS, min_size=1, max_size=6), GAMMAS)
-@settings(max_examples=200, deadline=None, derandomize=True)
-def test_the_whole_is_divided_and_nobody_gets_more_than_allowed(limits, whole):
-    domain = sized(*[2] * len(limits))
-    caps = dict(zip(domain.names, limits, strict=True))
-    given_to = Requirements(domain, caps, whole).split()
-    assert set(given_to) == set(caps)
-    assert math.prod(given_to.values()) == pytest.approx(min(whole, math.prod(limits)))
-    assert all(given_to[n] <= caps[n] * (1 + 1e-12) for n in caps)
-    # Nobody below its own limit has less than another.
-    least = [given_to[n] for n in caps if given_to[n] < caps[n] * (1 - 1e-9)]
-    assert all(gamma >= max(given_to.values()) * (1 - 1e-9) for gamma in least)
-    assert Requirements(domain, caps).split() == caps
 
 
 def worst_ratio(matrix: np.ndarray, axis: int) -> float:
@@ -312,11 +261,6 @@ def test_the_strongest_privacy_and_the_records_needed_are_inverse(family):
     assert records_needed(option(weaker, family, FAMILIES[family]), weaker, target) > RECORDS
 
 
-def test_a_target_that_anything_reaches_has_a_smallest_share():
-    share, _ = strongest_privacy(PROBLEM, "independent", 1e12)
-    assert share < 1e-3
-
-
 def test_what_cannot_be_reached_says_the_nearest():
     full = option(PROBLEM, "independent", FAMILIES["independent"])
     target = full.prediction.score / 3
@@ -337,15 +281,6 @@ def test_what_cannot_be_reached_says_the_nearest():
     for bad in (0.0, -1.0, math.inf, math.nan):
         with pytest.raises(OptionError, match="must be positive"):
             records_needed(full, PROBLEM, bad)
-
-
-def test_no_family_at_all():
-    """So little may be told that multiples of 2^-32 cannot say it, and no channel is left."""
-    needs = Requirements(DOMAIN, dict.fromkeys("abc", 1 + 1e-13), 1 + 1e-13)
-    with pytest.raises(OptionError, match="No family can estimate tables of up to 3") as error:
-        compare(Problem(needs, Goal(SETS, 3), REFERENCE, 10))
-    for name in FAMILIES:
-        assert f"{name}: " in error.value.message
 
 
 def test_a_family_that_cannot_keep_the_requirement_says_how_near_it_comes():
@@ -376,47 +311,6 @@ def test_families_by_the_number_of_variables():
     assert len(subsets_of(wide, 3)) == 120
 
 
-@pytest.mark.slow
-def test_tables_left_out_of_the_prediction_are_not_left_out_of_the_reports():
-    """To sample among the tables that are predicted would tell none of the others."""
-    domain = sized(*[2] * 5)
-    needs = Requirements(domain, dict.fromkeys(domain.names, 9.0), 9.0)
-    tables = Goal((("a", "b"), *((n,) for n in domain.names)), 2, omitted=9)
-    whole = Goal(tables.sets, 2)
-    for made, there in ((tables, False), (whole, True)):
-        found = {o.family for o in compare(Problem(needs, made, reference(domain), 99)).options}
-        assert ("sampled-sets" in found) == there
-
-
-def test_too_many_subsets_are_refused():
-    names = [f"v{i}" for i in range(75)]
-    domain = Domain.of(**dict.fromkeys(names, "01"))
-    needs = Requirements(domain, dict.fromkeys(names, 3.0))
-    with pytest.raises(OptionError, match="67,525 sets of 3"):
-        subsets_of(needs, 3)
-    found = dict(families(needs, ()))
-    assert len(found["sampled-2"](needs).blocks[0].channel.choices) == 2775
-    with pytest.raises(OptionError, match="67,525 sets of 3"):
-        found["sampled-3"](needs)
-
-
-def test_a_subset_of_very_many_cells_is_reported_by_a_mixture():
-    domain = sized(1100, 1000, 2)
-    needs = Requirements(domain, dict.fromkeys(domain.names, 19.0))
-    channel = sampled([("a", "b"), ("b", "c")])(needs).blocks[0].channel
-    assert isinstance(channel, Sampled)
-    assert [type(c.channel) for c in channel.choices] == [Mixture, Symmetric]
-    assert gamma(channel) == pytest.approx(19, rel=1e-6)
-
-
-def test_weights_of_subsets_are_their_probabilities():
-    weights = np.array([0.7, 0.2, 0.1])
-    channel = sampled(subsets_of(NEEDS, 2), weights)(NEEDS).blocks[0].channel
-    assert isinstance(channel, Sampled)
-    np.testing.assert_allclose([c.weight / 2**32 for c in channel.choices], weights, atol=1e-9)
-    assert channel.silent == 0
-
-
 @pytest.mark.parametrize(
     ("made", "expected"),
     [
@@ -430,15 +324,6 @@ def test_weights_of_subsets_are_their_probabilities():
 )
 def test_the_gamma_of_a_requirement(made, expected):
     assert made == pytest.approx(expected)
-
-
-def test_the_gamma_of_a_minimum_k_is_the_largest_that_keeps_it():
-    """Posteriors of the listed channel under equal priors, at this gamma and just above."""
-    allowed = gamma_of_minimum_k(5, 4, plausible=0.05)
-    for factor, left in ((1 - 1e-6, 5), (1 + 1e-4, 1)):
-        matrix = Symmetric.from_gamma(5, allowed * factor).matrix()
-        posterior = matrix[:, 0] / matrix[:, 0].sum()
-        assert (posterior > 0.05).sum() == left
 
 
 @pytest.mark.parametrize(
@@ -507,24 +392,6 @@ def test_the_tables_of_each_kind_of_learning():
     assert len(set(wide.sets)) == len(wide.sets)
 
 
-def test_one_variable_alone_has_no_pairs():
-    alone = Domain.of(a="xyz")
-    found = {what: goal(alone, what) for what in ("pairs", "structure", "counts")}
-    assert {(one.sets, one.order) for one in found.values()} == {((("a",),), 1)}
-
-
-def test_a_table_too_large_to_predict_is_refused():
-    with pytest.raises(LimitExceeded, match="has 10000000 cells"):
-        goal(sized(*[10] * 7), "itemsets", length=7)
-
-
-def test_a_prediction_is_chosen_by_its_score():
-    good, bad = PredictedErrors({1: 0.1}, 0.1), PredictedErrors({1: 0.2}, 0.2)
-    assert Option("x", None, good, pooled=bad).estimator == "moment"
-    assert Option("x", None, bad, pooled=good).estimator == "pooled"
-    assert Option("x", None, bad, pooled=good).prediction is good
-
-
 @pytest.mark.parametrize("least", [3, 4])
 def test_no_plan_leaves_fewer_categories_plausible_than_demanded(least):
     """MASK keeps the gamma of a minimum K and yet leaves only two categories: it is not offered."""
@@ -545,9 +412,3 @@ def test_no_plan_leaves_fewer_categories_plausible_than_demanded(least):
                 alone = block.restrict([name])
                 assert alone is not None
                 assert k_anonymity(alone, None, 0.01).categories >= least, made.family
-
-
-def test_itemsets_too_many_to_look_through_are_refused():
-    domain = Domain.of(**{f"v{i}": "ab" for i in range(60)})
-    with pytest.raises(LimitExceeded, match="shorter itemsets"):
-        goal(domain, "itemsets", length=9)

@@ -84,12 +84,3 @@ def test_cut_and_paste_tells_no_more_variables_together_than_it_keeps():
     assert not plan.reports_together(TRIPLE)
     public = Block((Variable("town", ("x", "y")),), Identity(2))
     assert default_order([Plan((*plan.blocks, public))]) == 3
-
-
-def test_itemsets_that_are_made_of_pairs_are_named():
-    marginals = read(estimator="pooled")
-    items = [(name, code) for name in "abcde" for code in (0, 1)]
-    marginals.supports(items).counts(np.array([[0, 2, 4], [0, 2, 6]]))
-    # a, b and c are reported together, a, b and d are not.
-    assert ("a", "b", "d") in marginals.filled_in
-    assert ("a", "b", "c") not in marginals.filled_in
