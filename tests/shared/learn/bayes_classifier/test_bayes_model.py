@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pramana_core.errors import DomainError, InputError, PramanaError, UnknownVariable
+from pramana_core.errors import DomainError, PramanaError, UnknownVariable
 from pramana_core.learn.bayes_classifier.exchange import (
     draw_bayes_classifier,
     read_bayes_classifier_json,
@@ -18,8 +18,6 @@ from pramana_core.learn.bayes_classifier.exchange import (
 from pramana_core.learn.bayes_classifier.learning import information_error, learn_bayes_classifier
 from pramana_core.learn.common.options import BayesClassifierOptions
 from pramana_core.learn.learners import BAYES, read_predictor
-from pramana_core.learn.networks.bif import read_bif, write_bif
-from pramana_core.learn.prediction import encode_records
 from tests.shared.learn.bayes_classifier.bayes_cases import DOMAIN, FEATURES, drawn, reported
 
 KINDS = ("naive-bayes", "tan")
@@ -53,14 +51,6 @@ def test_columns_may_be_missing_altogether(model):
     assert (model.probabilities(some) == model.probabilities(marked)).all()
     nothing = {n: np.full(2, DOMAIN[n].size, np.uint8) for n in FEATURES}
     assert model.probabilities(nothing)[0] == pytest.approx(model.prior.probability, abs=1e-12)
-
-
-def test_many_records_are_those_one_by_one(model):
-    columns = drawn(70_000, seed=4)
-    together = model.predict(columns)
-    some = np.arange(0, 70_000, 997)
-    alone = [model.predict({n: c[row : row + 1] for n, c in columns.items()})[0] for row in some]
-    assert together[some].tolist() == alone
 
 
 @pytest.mark.parametrize(
@@ -123,13 +113,6 @@ def test_what_is_no_classifier_is_refused(path, value):
         read_bayes_classifier_json(broken(document, *path, value=value))
 
 
-def test_it_is_a_network_that_others_read(model):
-    again = read_bif(write_bif(model.network, "classifier"))
-    for node in model.domain.names:
-        assert again.tables[node] == pytest.approx(model.network.tables[node], rel=1e-9)
-    assert again.structure.parents["kind"] == ()
-
-
 def test_its_text_and_picture_tell_every_attribute(model):
     text = write_bayes_classifier_text(model)
     picture = draw_bayes_classifier(model)
@@ -160,12 +143,3 @@ def test_without_errors_none_is_stated(model):
     attribute = model.attributes[0]
     unknown = replace(attribute.family, se=np.full_like(attribute.family.se, np.nan))
     assert information_error(model, replace(attribute, family=unknown)) is None
-
-
-def test_records_with_empty_values_are_encoded():
-    records = [{"colour": "red"}, {"colour": None, "size": "large"}, {}]
-    codes = encode_records(DOMAIN.project(["colour", "size"]), records, missing=True)
-    assert codes["colour"].tolist() == [0, 3, 3]
-    assert codes["size"].tolist() == [2, 1, 2]
-    with pytest.raises(InputError):
-        encode_records(DOMAIN.project(["colour", "size"]), records)

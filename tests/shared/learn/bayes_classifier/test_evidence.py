@@ -69,16 +69,6 @@ def test_independent_attributes_count_whole():
     assert min(found) > 0.85
 
 
-def test_linked_pairs_are_left_to_the_network():
-    linked = frozenset(frozenset(pair) for pair in itertools.combinations(NAMES, 2))
-    assert _weight(_reported(_records(True, 5_000, 1), 1), linked) == 1
-
-
-def test_exact_records_have_no_weight():
-    model = learn_bayes_classifier(counted(drawn(3000)), "kind")
-    assert model.weight == 1
-
-
 def test_predictions_documents_and_words_have_it():
     marginals = _reported(_records(True, 40_000, 2), 2)
     auto = learn_bayes_classifier(marginals, "kind")

@@ -7,10 +7,8 @@ import io
 import json
 import math
 import re
-import sys
 import warnings
 import xml.etree.ElementTree as ET
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -316,19 +314,6 @@ def test_printed_probabilities_are_scaled(row: str, shares: list[float]):
     np.testing.assert_allclose(read_bif(text).tables["a"], shares, rtol=1e-12)
 
 
-def test_labels_with_commas_and_brackets_may_be_quoted():
-    text = BIF.replace("{ x, y }", '{ "(1,999; 20]", "a | b" }')
-    text = text.replace("(x)", '("(1,999; 20]")').replace("(y)", '("a | b")')
-    network = read_bif(text)
-    assert network.domain["a"].categories == ("(1,999; 20]", "a | b")
-    np.testing.assert_array_equal(network.tables["b"], read_bif(BIF).tables["b"])
-
-
-def test_an_empty_text_is_no_network():
-    with pytest.raises(InputError):
-        read_bif("network n { }")
-
-
 # Synthetic records --------------------------------------------------------------------------------
 
 
@@ -389,21 +374,6 @@ def picture(structure: Structure, **options) -> ET.Element:
     return ET.fromstring(draw_structure(structure, **options).svg())
 
 
-def test_threads_draw_the_same_picture():
-    structure = Structure.of(
-        {"a": [], "b": ["a"], "c": ["a", "b"], "d": ["b", "c"], "e": ["a", "d"]}
-    )
-    alone = draw_structure(structure).svg()
-    switching = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        with ThreadPoolExecutor(6) as threads:
-            drawn = list(threads.map(lambda _: draw_structure(structure).svg(), range(30)))
-    finally:
-        sys.setswitchinterval(switching)
-    assert set(drawn) == {alone}
-
-
 def test_links_show_their_confidence():
     structure = Structure.of({"a": [], "<b>": ["a"], "c": ["a", "<b>"]})
     confidence = {("a", "<b>"): 1.0, ("a", "c"): 0.4, ("<b>", "c"): None}
@@ -455,40 +425,3 @@ def test_every_node_and_link_is_drawn_inside_the_picture(seed: int):
         assert x + w <= width
         for x2, y2, w2, h2 in boxes[:i]:
             assert x + w <= x2 or x2 + w2 <= x or y + h <= y2 or y2 + h2 <= y, "boxes overlap"
-
-
-def boxes_of(structure: Structure) -> dict[str, tuple[float, float, float, float]]:
-    """Left, top, right and bottom of each node's box."""
-    found = {}
-    for group in picture(structure).iter(f"{SVG}g"):
-        box, text = group.find(f"{SVG}rect"), group.findtext(f"{SVG}text")
-        if box is not None:
-            x, y, width, height = (float(box.get(k, 0)) for k in ("x", "y", "width", "height"))
-            found[str(text)] = (x, y, x + width, y + height)
-    return found
-
-
-@pytest.mark.parametrize("place", ["first", "last"])
-@pytest.mark.parametrize("alone", [1, 3, 6])
-def test_nodes_without_links_stand_close_to_the_others(place: str, alone: int):
-    """A wide bottom layer must not push them away from the one node on top."""
-    tree: dict[str, list[str]] = {"top": []} | {f"leaf {i}": ["top"] for i in range(7)}
-    single: dict[str, list[str]] = {f"single {i}": [] for i in range(alone)}
-    boxes = boxes_of(Structure.of(single | tree if place == "first" else tree | single))
-    right = max(boxes[name][2] for name in tree)
-    columns = sorted({boxes[name][0] for name in single})
-    assert len(columns) == {1: 1, 3: 2, 6: 2}[alone]
-    edges = [right, *(max(b[2] for b in boxes.values() if b[0] == left) for left in columns)]
-    for edge, left in zip(edges, columns, strict=False):
-        assert 0 < left - edge < 50, "no box overlaps, and no gap is wide"
-    assert max(boxes[name][3] for name in single) <= max(
-        max(boxes[name][3] for name in tree), 3 * 100
-    )
-
-
-def test_parts_that_no_link_joins_stand_side_by_side():
-    boxes = boxes_of(Structure.of({"a": [], "b": ["a"], "x": [], "c": ["a"], "y": ["x"]}))
-    left, right = ({n: boxes[n] for n in names} for names in ("abc", "xy"))
-    assert max(b[2] for b in left.values()) < min(b[0] for b in right.values())
-    assert boxes["a"][1] == boxes["x"][1], "both begin at the top"
-    assert picture(Structure.of({f"v{i}": [] for i in range(9)})).get("height") == "262"
