@@ -11,14 +11,12 @@ import pytest
 from miner_service.kinds import classifiers
 from miner_service.settings import Limits
 from pramana_core.learn.common.options import LinearOptions, TreeOptions
-from pramana_core.learn.learners import read_predictor
+from pramana_core.learn.learners import LEARNERS, read_predictor
 from pramana_core.learn.linear.fitting import learn_linear
-from pramana_core.learn.linear.model import linear_json
 from pramana_core.learn.networks.bif import read_bif
 from pramana_core.learn.tree import drawing
 from pramana_core.learn.tree.drawing import write_tree_text
 from pramana_core.learn.tree.growth import learn_tree
-from pramana_core.learn.tree.model import tree_json
 
 TREE = {"kind": "decision-tree", "target": "ill"}
 LINEAR = {"kind": "linear-classifier", "target": "ill"}
@@ -41,7 +39,7 @@ def test_the_tree_is_the_librarys(survey):
     study = survey()
     model = study.learn(**TREE)
     wanted = learn_tree(study.marginals, "ill", OTHERS, TreeOptions())
-    assert model["document"] == json.loads(json.dumps(tree_json(wanted)))
+    assert model["document"] == json.loads(json.dumps(LEARNERS["decision-tree"].document(wanted)))
     assert model["kind"] == "decision-tree"
     assert wanted.root.split.attribute in ("smoker", "age")
     assert wanted.root.depth == 2
@@ -66,7 +64,7 @@ def test_every_option_of_a_tree_reaches_the_library(survey):
     model = study.learn(**TREE, **spec)
     growth = TreeOptions("gain-ratio", 1, None, 3, False, None)
     wanted = learn_tree(study.marginals, "ill", ["sport", "age"], growth)
-    assert model["document"] == json.loads(json.dumps(tree_json(wanted)))
+    assert model["document"] == json.loads(json.dumps(LEARNERS["decision-tree"].document(wanted)))
     assert wanted.root.depth == 1
 
 
@@ -107,7 +105,9 @@ def test_the_classifier_is_the_librarys(survey, change, fitting):
     model = study.learn(**LINEAR, **change)
     seed = change.get("seed", 0)
     wanted = learn_linear(study.marginals, "ill", OTHERS, fitting, seed=seed)
-    assert model["document"] == json.loads(json.dumps(linear_json(wanted)))
+    assert model["document"] == json.loads(
+        json.dumps(LEARNERS["linear-classifier"].document(wanted))
+    )
     assert model["kind"] == "linear-classifier"
 
 

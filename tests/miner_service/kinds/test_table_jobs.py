@@ -21,12 +21,11 @@ from pramana_core.domain import Domain, Variable
 from pramana_core.errors import JobCancelled
 from pramana_core.estimation.estimated import ESTIMATORS, EstimatedMarginals
 from pramana_core.learn.common.options import LinearOptions, RuleOptions
+from pramana_core.learn.learners import LINEAR, TREE
 from pramana_core.learn.linear.fitting import learn_linear
-from pramana_core.learn.linear.model import linear_json
 from pramana_core.learn.rules.itemsets import all_items
 from pramana_core.learn.rules.mining import mine_itemsets
 from pramana_core.learn.tree.growth import learn_tree
-from pramana_core.learn.tree.model import tree_json
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Block, Plan
 from pramana_core.wire.jobs import CountsSpec, RecordsSpec
@@ -355,11 +354,11 @@ def test_owners_of_different_people_are_learned_from_together(branches):
     tree = learned(kind="decision-tree", target="B")
     wanted = learn_tree(marginals, "B", ["A", "C"])
     assert tree["records"] == 2000
-    assert_alike(tree["document"], tree_json(wanted))
+    assert_alike(tree["document"], TREE.document(wanted))
     assert wanted.root.split.attribute == "A"
     linear = learned(kind="linear-classifier", target="B", loss="least-squares")
     fitted = learn_linear(marginals, "B", ["A", "C"], LinearOptions("least-squares"))
-    assert_alike(linear["document"], json.loads(json.dumps(linear_json(fitted))))
+    assert_alike(linear["document"], json.loads(json.dumps(LINEAR.document(fitted))))
     rules = learned(kind="association-rules", minimum_support=0.2)
     found = mine_itemsets(marginals, all_items(marginals.domain), RuleOptions(0.2, 8))
     assert_alike(

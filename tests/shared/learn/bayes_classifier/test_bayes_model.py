@@ -12,7 +12,6 @@ import pytest
 from pramana_core.errors import DomainError, PramanaError, UnknownVariable
 from pramana_core.learn.bayes_classifier.exchange import (
     draw_bayes_classifier,
-    read_bayes_classifier_json,
     write_bayes_classifier_text,
 )
 from pramana_core.learn.bayes_classifier.learning import information_error, learn_bayes_classifier
@@ -71,7 +70,7 @@ def test_codes_that_do_not_fit_are_refused(model, change, error):
 
 def test_a_document_loses_nothing(model):
     text = BAYES.write(model)
-    again = read_bayes_classifier_json(text)
+    again = BAYES.read(text)
     assert BAYES.write(again) == text
     columns = drawn(100, seed=7)
     assert (again.probabilities(columns) == model.probabilities(columns)).all()
@@ -92,13 +91,13 @@ def broken(document, *path, value):
         (("kind",), "decision-tree"),
         (("model",), "best"),
         (("options", "alpha"), -1.0),
-        (("attributes", 0, "probability", 0, 0), 7.0),
-        (("attributes", 0, "probability", 0, 0), "0.5"),
-        (("attributes", 0, "probability", 0, 0), None),
-        (("attributes", 0, "probability"), [[0.5, 0.5]]),
+        (("attributes", 0, "family", "probability", 0, 0), 7.0),
+        (("attributes", 0, "family", "probability", 0, 0), "0.5"),
+        (("attributes", 0, "family", "probability", 0, 0), None),
+        (("attributes", 0, "family", "probability"), [[0.5, 0.5]]),
         (("attributes", 0, "information"), -1.0),
-        (("attributes", 0, "parents"), ["nothing"]),
-        (("attributes", 0, "parents"), ["colour"]),
+        (("attributes", 0, "family", "parents"), ["nothing"]),
+        (("attributes", 0, "family", "parents"), ["colour"]),
         (("attributes",), []),
         (("prior", "probability"), [0.5, 0.6, 0.1]),
         (("inputs", 0, "name"), "kind"),
@@ -110,7 +109,7 @@ def test_what_is_no_classifier_is_refused(path, value):
     made = learn_bayes_classifier(reported(drawn(300), 0.2), "kind", None, options)
     document = json.loads(BAYES.write(made))
     with pytest.raises(PramanaError):
-        read_bayes_classifier_json(broken(document, *path, value=value))
+        BAYES.read(broken(document, *path, value=value))
 
 
 def test_its_text_and_picture_tell_every_attribute(model):

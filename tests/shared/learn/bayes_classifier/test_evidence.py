@@ -14,7 +14,6 @@ from pramana_core.domain import Domain
 from pramana_core.errors import OptionError
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.bayes_classifier.exchange import (
-    read_bayes_classifier_json,
     write_bayes_classifier_text,
 )
 from pramana_core.learn.bayes_classifier.learning import learn_bayes_classifier
@@ -79,7 +78,7 @@ def test_predictions_documents_and_words_have_it():
         == 1
     )
     assert 0 < auto.weight <= 1
-    again = read_bayes_classifier_json(BAYES.write(auto))
+    again = BAYES.read(BAYES.write(auto))
     some = _records(True, 100, 9)
     assert again.weight == auto.weight
     assert (again.probabilities(some) == auto.probabilities(some)).all()

@@ -27,8 +27,6 @@ from pramana_core.learn.linear.model import (
     Plane,
     Weight,
     draw_weights,
-    linear_json,
-    read_linear_json,
 )
 from tests.shared.learn.linear.linear_cases import (
     DOMAIN,
@@ -137,7 +135,7 @@ def test_a_class_without_a_plane_is_never_predicted() -> None:
     assert found is not None
     assert found[:, 0].tolist() == [0.0, 0.0, 0.0]
     assert found.sum(axis=1) == pytest.approx(1.0)
-    assert read_linear_json(LINEAR.write(model)) == model
+    assert LINEAR.read(LINEAR.write(model)) == model
 
 
 def learned() -> list[LinearClassifier]:
@@ -154,8 +152,8 @@ def learned() -> list[LinearClassifier]:
 def test_json_comes_back_equal() -> None:
     for model in [*learned(), classifier()]:
         text = LINEAR.write(model)
-        assert read_linear_json(text) == model
-        assert json.loads(text) == linear_json(model)
+        assert LINEAR.read(text) == model
+        assert json.loads(text) == LINEAR.document(model)
         assert json.loads(text)["kind"] == "linear-classifier"
 
 
@@ -174,9 +172,9 @@ def test_json_says_the_interval() -> None:
             ),
         ),
     )
-    told = linear_json(model)["planes"][0]["weights"]
+    told = LINEAR.document(model)["planes"][0]["weights"]
     assert [weight["interval"] for weight in told] == [[-3.0, 4.5], [None, 2.0], None]
-    assert read_linear_json(LINEAR.write(model)) == model
+    assert LINEAR.read(LINEAR.write(model)) == model
     # The line to the side without an end goes as far as the picture and has no bar across.
     (whisker,) = (m for m in marks(draw_weights(model)) if m.title == "a=y: no end to 2")
     assert whisker.places == pytest.approx([2.0 * model.columns[0].deviation], abs=1e-4)
@@ -184,7 +182,7 @@ def test_json_says_the_interval() -> None:
 
 
 def changed(**change: object) -> str:
-    return json.dumps(linear_json(classifier()) | change)
+    return json.dumps(LINEAR.document(classifier()) | change)
 
 
 @pytest.mark.parametrize(
@@ -205,12 +203,12 @@ def changed(**change: object) -> str:
 )
 def test_json_that_is_none(text: str, error: type[Exception]) -> None:
     with pytest.raises(error) as caught:
-        read_linear_json(text)
+        LINEAR.read(text)
     assert "100" not in str(caught.value)
 
 
 def test_an_option_that_is_not_told_has_its_default() -> None:
-    assert read_linear_json(changed(options={"l2": 2})).options == LinearOptions(l2=2.0)
+    assert LINEAR.read(changed(options={"l2": 2})).options == LinearOptions(l2=2.0)
 
 
 @pytest.mark.slow

@@ -20,7 +20,7 @@ from pramana_core.learn.common.options import DEEPEST, TreeOptions
 from pramana_core.learn.learners import TREE
 from pramana_core.learn.tree.drawing import draw_tree, shown_children, write_tree_text
 from pramana_core.learn.tree.growth import learn_tree
-from pramana_core.learn.tree.model import DecisionTree, read_tree_json, tree_json
+from pramana_core.learn.tree.model import DecisionTree
 from pramana_core.learn.tree.node import Node, NodeClasses, Split
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Block, Plan
@@ -171,9 +171,9 @@ def test_nodes_that_do_not_fit_are_refused(root, error):
 
 def test_json_is_read_back_as_it_was(tree):
     text = TREE.write(tree)
-    assert read_tree_json(text) == tree
+    assert TREE.read(text) == tree
     assert json.loads(text)["kind"] == "decision-tree"
-    assert TREE.write(read_tree_json(text)) == text
+    assert TREE.write(TREE.read(text)) == text
 
 
 def broken(change) -> str:
@@ -203,38 +203,38 @@ def broken(change) -> str:
 )
 def test_json_of_no_tree_is_refused(change, error):
     if error is None:
-        assert read_tree_json(broken(change)) != TREES["clean"]
+        assert TREE.read(broken(change)) != TREES["clean"]
         return
     with pytest.raises(error):
-        read_tree_json(broken(change))
+        TREE.read(broken(change))
 
 
 def test_nodes_before_their_parents_and_chains_too_deep_are_refused():
-    document = tree_json(TREES["leaf"])
+    document = TREE.document(TREES["leaf"])
     node = document["nodes"][0]
     loop = [node, {**node, "children": [2]}, {**node, "children": [1]}]
     with pytest.raises(InputError, match="before its parent"):
-        read_tree_json(json.dumps({**document, "nodes": loop}))
+        TREE.read(json.dumps({**document, "nodes": loop}))
     chain = [{**node, "children": [place + 1]} for place in range(DEEPEST + 1)] + [node]
     with pytest.raises(InputError, match="more than 256 questions"):
-        read_tree_json(json.dumps({**document, "nodes": chain}))
+        TREE.read(json.dumps({**document, "nodes": chain}))
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"kind": "decision-tree"}', "NaN"])
 def test_text_that_is_no_document_is_refused(text):
     with pytest.raises(InputError) as caught:
-        read_tree_json(text)
+        TREE.read(text)
     assert caught.value.remedy
 
 
 def test_the_message_names_the_place_and_not_what_is_there():
     text = broken(lambda d: d["nodes"][0]["classes"].update(effective="SECRET"))
     with pytest.raises(InputError) as caught:
-        read_tree_json(text)
+        TREE.read(text)
     assert "nodes.0.classes.effective" in str(caught.value)
     assert "SECRET" not in str(caught.value)
     with pytest.raises(InputError, match="options.max_depth"):
-        read_tree_json(broken(lambda d: d["options"].update(max_depth=-1)))
+        TREE.read(broken(lambda d: d["options"].update(max_depth=-1)))
 
 
 # Text.
