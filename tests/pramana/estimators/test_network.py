@@ -350,9 +350,10 @@ def test_wrong_options_are_refused_by_fit(
 
 
 def test_json_of_other_origins(given: pm.BayesNet, tmp_path):
-    from pramana_core.learn.networks.documents import write_network_json
+    from pramana_core.learn.common.documents import write_json
+    from pramana_core.learn.networks.documents import network_json
 
-    plain = pm.BayesNet.from_json(write_network_json(given.network_))
+    plain = pm.BayesNet.from_json(write_json(network_json(given.network_)))
     assert plain.edges_ == given.edges_
     assert plain.to_frame()["se_population"].isna().all()
     assert "not learned here" in repr(plain)
