@@ -73,6 +73,13 @@ def _ends(listed: Any) -> tuple[float, float]:
     return -math.inf if low is None else float(low), math.inf if high is None else float(high)
 
 
+def _known(number: Any) -> float:
+    """Return a number, NaN for null."""
+    if number is not None and type(number) not in (int, float):
+        raise ValueError("must be a number, or null where it is not known")
+    return math.nan if number is None else float(number)
+
+
 def finite(number: float | None) -> float | None:
     """Return a number as JSON can say it: null for what is not known or has no end."""
     return None if number is None or not math.isfinite(number) else number
@@ -80,6 +87,9 @@ def finite(number: float | None) -> float | None:
 
 Numbers = Annotated[Tensor, PlainValidator(_numbers), PlainSerializer(_listed)]
 """An array of numbers; in a document nested lists, null for what is not known."""
+
+Known = Annotated[float, PlainValidator(_known), PlainSerializer(finite)]
+"""A number; in a document null where it is not known."""
 
 Ends = Annotated[
     tuple[float, float], PlainValidator(_ends), PlainSerializer(lambda ends: [*map(finite, ends)])
