@@ -98,17 +98,6 @@ def test_the_cells_are_those_of_the_large_matrix(survey):
     assert all(0 <= c["interval"][0] < c["count"] < c["interval"][1] for c in model["cells"])
 
 
-def test_invalid_counts_are_kept_and_projected_besides(miner, build):
-    """By hand: 10 reports of "no" at 1 in 4 wrong estimate 15 and -5; the nearest are 10 and 0."""
-    analyst, owner = miner.study("survey"), miner.owner("survey", "north")
-    plan = Plan((Block((Variable("A", ("no", "yes")),), Symmetric(2, 1 << 30)),))
-    owner.publish("survey", build(plan, range(10), {"A": [0] * 10}))
-    spec = {"kind": "contingency-table", "variables": ["A"]}
-    cells = analyst.learn("survey", spec)["cells"]
-    assert [c["count"] for c in cells] == pytest.approx([15, -5])
-    assert [c["projected"] for c in cells] == pytest.approx([10, 0])
-
-
 def test_a_table_as_csv_and_on_a_page(survey, monkeypatch):
     study = survey()
     model = study.learn(**TABLE)

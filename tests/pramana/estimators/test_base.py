@@ -14,7 +14,6 @@ import pytest
 
 import pramana as pm
 from pramana.estimators.base import Estimator
-from pramana_core.domain import Domain
 from pramana_core.learn.common.options import BayesClassifierOptions, LinearOptions, TreeOptions
 from pramana_core.learn.learners import read_predictor
 from tests.pramana.estimators.aboard import CLASSIFIERS, clean, domain, fitted, people, reports
@@ -63,17 +62,6 @@ def test_every_option_reaches_the_learner(name: str):
     every = {field.name for field in fields(OPTIONS[name][0])}
     assert set(other) == every - OPTIONS[name][1] - perceptrons
     assert {option: getattr(made.model_.options, option) for option in other} == other
-
-
-def test_the_seed_decides_the_draws_of_the_perceptron():
-    weights = [
-        pm.LinearClassifier("survived", loss="perceptron", keep="longest-run", steps=30, seed=seed)
-        .fit(people(), clean())
-        .coef_
-        for seed in (0, 0, 1)
-    ]
-    assert np.array_equal(weights[0], weights[1])
-    assert not np.array_equal(weights[0], weights[2])
 
 
 def test_options_are_read_and_set():
@@ -186,24 +174,3 @@ def test_what_is_not_learned_is_not_there():
     for name in CLASSIFIERS:
         assert not hasattr(getattr(pm, name)("survived"), "classes_")
     assert domain()["survived"].categories == tuple(fitted("NaiveBayes").classes_)
-
-
-def test_a_model_names_the_tables_that_it_took_whoever_took_others_before():
-    """The third variable is the exclusive or of two coins, which tables of pairs cannot say."""
-    cells = np.array([(a, b, a ^ b) for a in (0, 1) for b in (0, 1)] * 500)
-    frame = {name: np.where(column, "y", "x") for name, column in zip("abc", cells.T, strict=True)}
-    plan = pm.Plan.unrandomized(Domain.of(**{name: ["x", "y"] for name in frame}))
-    counts = pm.estimate(frame, plan, estimator="pooled", order=2)
-    with pytest.warns(UserWarning, match="a, b, c do not fit"):
-        counts.table(["a", "b", "c"])
-    assert "a, b, c" in counts.filled_in
-    # It takes pairs. Warnings are errors here.
-    pairs = pm.NaiveBayes("c").fit(counts)
-    assert (pairs.lack_of_fit_, pairs.filled_in_) == ((), "")
-    # This takes the table that is there already.
-    with pytest.warns(UserWarning, match="a, b, c do not fit") as told:
-        net = pm.BayesNet({"c": ["a", "b"]}).fit(counts)
-    assert [one.filename for one in told] == [__file__]
-    assert len(net.lack_of_fit_) == 1
-    assert net.filled_in_.startswith("Counts of a, b, c together are filled in")
-    assert len(counts.lack_of_fit) == 1

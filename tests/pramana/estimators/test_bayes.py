@@ -44,17 +44,6 @@ def test_the_frame_has_every_parameter_once_with_its_errors():
     assert frame["estimate"].between(frame["low"], frame["high"]).all()
 
 
-def test_evidence_adds_up_to_the_odds():
-    model = fitted("NaiveBayes")
-    frame = model.to_frame()
-    yes = frame[frame["class"] == "yes"].set_index(["variable", "category"])["evidence"]
-    prior = frame[frame["class"].isna()].set_index("category")["probability"]
-    odds = np.log(prior["yes"] / prior["no"])
-    odds += yes["class", "1st"] + yes["age", "adult"] + yes["sex", "female"]
-    (shares,) = model.predict_proba({"class": ["1st"], "age": ["adult"], "sex": ["female"]})
-    assert odds == pytest.approx(np.log(shares[1] / shares[0]))
-
-
 def test_links_and_their_parameters():
     model = fitted("BayesClassifier", model="tan")
     assert len(model.links_) == len(FEATURES) - 1
@@ -72,18 +61,6 @@ def test_naive_bayes_is_the_model_of_that_name():
     assert np.array_equal(
         same.predict_proba(people()), fitted("NaiveBayes").predict_proba(people())
     )
-
-
-def test_attributes_that_repeat_each_other_count_for_less():
-    assert fitted("NaiveBayes", noisy=True).weight_ == 1
-    # Department and sex of Berkeley's applicants, and the department once more.
-    frame = pm.example("berkeley").assign(again=lambda f: f["department"])
-    domain = pm.domain(frame, pm.observed_categories(frame))
-    reports = pm.randomize(
-        frame, pm.plan(domain, p=0.4), pm.Keys.for_experiments(1), record_id=frame.index
-    )
-    model = pm.BayesClassifier("admitted").fit(reports)
-    assert 0 < model.weight_ < 1
 
 
 def test_the_text_says_what_each_attribute_tells():

@@ -29,19 +29,6 @@ def test_of_a_table_that_is_true_it_is_scikit_learns(table: str):
     )
 
 
-def test_errors_are_those_of_the_information_matrix():
-    model, frame = fitted("LinearClassifier"), people()
-    columns = OneHotEncoder(drop="first", sparse_output=False).fit_transform(
-        frame.drop(columns="survived")
-    )
-    columns = np.column_stack([np.ones(len(frame)), columns])
-    share = model.predict_proba(frame)[:, 1]
-    score = columns * ((frame["survived"] == "yes").to_numpy() - share)[:, None]
-    bread = np.linalg.inv(columns.T @ (columns * (share * (1 - share))[:, None]))
-    errors = np.sqrt(np.diag(bread @ score.T @ score @ bread))
-    assert np.allclose(model.coef_error_[0], errors[1:], rtol=2e-3)
-
-
 def test_the_frame_has_weights_with_errors_and_intervals():
     model = fitted("LinearClassifier", noisy=True)
     frame = model.to_frame()
@@ -60,21 +47,6 @@ def test_decisions_are_linear_functions():
     assert np.array_equal(model.predict(frame) == "yes", decisions > 0)
     (first,) = model.decision_function({"class": ["1st"], "age": ["adult"], "sex": ["female"]})
     assert first == pytest.approx(model.intercept_[0])
-
-
-def test_a_class_without_records_is_never_predicted():
-    frame = people()
-    domain = pm.Domain.of(
-        **{"class": ["1st", "2nd", "3rd", "4th", "crew"], "age": ["adult", "child"],
-           "survived": ["no", "yes"], "sex": ["female", "male"]}
-    )  # fmt: skip
-    model = pm.LinearClassifier("class", l2=0.01).fit(frame, pm.Plan.unrandomized(domain))
-    assert model.coef_.shape == (5, 3)
-    assert model.intercept_[3] == -np.inf
-    decisions = model.decision_function(frame)
-    assert decisions.shape == (2201, 5)
-    assert np.array_equal(model.classes_[decisions.argmax(axis=1)], model.predict(frame))
-    assert "4th" not in model.predict(frame)
 
 
 def test_numbers_stand_for_categories():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import json
-import math
 
 import numpy as np
 import pandas as pd
@@ -101,20 +100,6 @@ def test_parameters_of_plain_records_are_pgmpys(people: pd.DataFrame, given: pm.
         )
 
 
-def test_a_structure_is_learned_through_the_noise(learned: pm.BayesNet):
-    """Berkeley's: who applies where depends on sex, and who is admitted on the department alone."""
-    assert {frozenset(link) for link in learned.edges_} == {
-        frozenset(("department", "sex")),
-        frozenset(("department", "admitted")),
-    }
-    links = learned.links_
-    assert list(links.columns) == [
-        "parent", "child", "gain", "inflation", "confidence", "compelled",
-    ]  # fmt: skip
-    assert (links["confidence"] > 0.99).all()
-    assert (links["inflation"] > 1.5).all()
-
-
 def test_parameters_have_both_errors(learned: pm.BayesNet, people: pd.DataFrame):
     frame = learned.to_frame("admitted")
     assert list(frame.columns) == [
@@ -145,12 +130,6 @@ def test_what_was_learned_from_is_said(learned: pm.BayesNet, reports: pm.Reports
     assert learned.n_features_in_ == 3
 
 
-def test_a_large_structure_is_told_by_its_size():
-    chain = {f"variable {k}": [f"variable {k - 1}"] for k in range(1, 30)}
-    assert repr(pm.BayesNet(chain, seed=4)) == "BayesNet(structure=<30 nodes, 29 links>, seed=4)"
-    assert repr(pm.BayesNet(LINKS)) == f"BayesNet(structure={LINKS!r})"
-
-
 def test_a_part_of_the_variables(reports: pm.Reports):
     net = pm.BayesNet(variables=["admitted", "department"], draws=0).fit(reports)
     assert list(net.feature_names_in_) == ["admitted", "department"]
@@ -158,34 +137,6 @@ def test_a_part_of_the_variables(reports: pm.Reports):
     one = pm.BayesNet([("sex", "admitted")]).fit(reports)
     assert list(one.feature_names_in_) == ["sex", "admitted"]
     assert one.links_[["gain", "inflation", "confidence", "compelled"]].isna().all(axis=None)
-
-
-def test_an_order_is_kept_to(people: pd.DataFrame):
-    net = pm.BayesNet(order=["admitted", "sex", "department"], draws=0).fit(people, CLEAN)
-    places = {name: k for k, name in enumerate(["admitted", "sex", "department"])}
-    assert net.edges_
-    assert all(places[parent] < places[child] for parent, child in net.edges_)
-
-
-def test_predictions_are_the_shares_of_the_records(people: pd.DataFrame, given: pm.BayesNet):
-    shares = given.predict_proba(people[["sex", "department"]])
-    truth = people.groupby(["sex", "department"])["admitted"].value_counts(normalize=True)
-    wanted = [truth[s, d, "yes"] for s, d in zip(people["sex"], people["department"], strict=True)]
-    np.testing.assert_allclose(shares["yes"], wanted, atol=1e-12)
-    assert shares.index.equals(people.index)
-    labels = given.predict(people, "admitted")
-    assert list(labels) == list(shares.idxmax(axis=1))
-
-
-def test_missing_columns_and_cells_are_summed_out(people: pd.DataFrame, given: pm.BayesNet):
-    share = people.groupby("sex")["admitted"].value_counts(normalize=True)["male", "yes"]
-    row = pd.DataFrame({"sex": ["male", "male"], "department": [None, np.nan]})
-    for frame in (row, row[["sex"]]):
-        shares = given.predict_proba(frame, "admitted", missing_columns="ignore")
-        np.testing.assert_allclose(shares["yes"], share, atol=1e-12)
-    both = given.predict(row[["sex"]])
-    assert list(both.columns) == ["department", "admitted"]
-    assert list(both.iloc[0]) == ["B", "no"] or list(both.iloc[0]) == ["A", "no"]
 
 
 def test_columns_that_are_missing_are_named(given: pm.BayesNet):
@@ -204,15 +155,6 @@ def test_columns_that_are_missing_are_named(given: pm.BayesNet):
     given.predict(row[["sex"]], missing_columns="error")
 
 
-def test_questions_equal_conditional_shares(people: pd.DataFrame, given: pm.BayesNet):
-    found = given.query(["department", "sex"], given={"admitted": "yes"})
-    part = people[people["admitted"] == "yes"]
-    wanted = pd.crosstab(part["department"], part["sex"], normalize=True)
-    pivot = found.pivot(index="department", columns="sex", values="probability")
-    np.testing.assert_allclose(pivot, wanted, atol=1e-12)
-    assert given.query("sex")["probability"].sum() == pytest.approx(1)
-
-
 def test_the_score_is_the_mean_log_likelihood(people: pd.DataFrame, given: pm.BayesNet):
     shares = people.value_counts(normalize=True)
     entropy = -(shares * np.log(shares)).sum()
@@ -221,30 +163,6 @@ def test_the_score_is_the_mean_log_likelihood(people: pd.DataFrame, given: pm.Ba
     assert given.score(people[["sex"]], missing_columns="ignore") == pytest.approx(
         (sex * np.log(sex)).sum(), abs=1e-12
     )
-
-
-def test_an_impossible_row_is_said_to_be():
-    domain = Domain.of(a=["x", "y"], b=["x", "y"])
-    table = {"a": ["x", "x"], "b": ["x", "y"]}
-    net = pm.BayesNet([("a", "b")]).fit(table, pm.Plan.unrandomized(domain))
-    rows = {"a": ["x", "y"]}
-    assert net.score(rows, missing_columns="ignore") == -math.inf
-    assert list(net.predict(rows, "b")) == ["x", None]
-    assert net.predict_proba(rows, "b").isna().all(axis=1).tolist() == [False, True]
-    with pytest.raises(OptionError, match="a=y"):
-        net.query("b", given={"a": "y"})
-    prior = pm.BayesNet([("a", "b")], method="map").fit(table, pm.Plan.unrandomized(domain))
-    assert math.isfinite(prior.score(rows, missing_columns="ignore"))
-
-
-@pytest.mark.slow
-def test_samples_are_records_of_the_network(given: pm.BayesNet):
-    drawn = given.sample(20_000, seed=1)
-    assert list(drawn.columns) == list(given.feature_names_in_)
-    pd.testing.assert_frame_equal(drawn, given.sample(20_000, seed=1))
-    assert not drawn.equals(given.sample(20_000, seed=2))
-    again = pm.BayesNet(LINKS).fit(drawn, CLEAN)
-    assert again.score(drawn) >= given.score(drawn)
 
 
 def test_a_saved_network_says_all_that_it_said(learned: pm.BayesNet, given: pm.BayesNet):
@@ -275,32 +193,6 @@ def test_it_is_saved_and_loaded(learned: pm.BayesNet, tmp_path):
     loaded = pm.load(tmp_path / "net.json")
     assert isinstance(loaded, pm.BayesNet)
     pd.testing.assert_frame_equal(loaded.to_frame(), learned.to_frame())
-
-
-def test_a_model_of_counts_that_do_not_fit_says_so_also_when_saved():
-    """The third variable is the exclusive or of two coins, which a model of pairs cannot say."""
-    cells = np.array([(a, b, a ^ b) for a in (0, 1) for b in (0, 1)] * 500)
-    frame = pd.DataFrame(np.where(cells, "y", "x"), columns=["a", "b", "c"])
-    plan = pm.Plan.unrandomized(Domain.of(a=["x", "y"], b=["x", "y"], c=["x", "y"]))
-    counts = pm.estimate(frame, plan, estimator="log-linear", order=2)
-    with pytest.warns(UserWarning, match="a, b, c do not fit a log-linear model"):
-        net = pm.BayesNet({"c": ["a", "b"]}).fit(counts)
-    assert "lack_of_fit_" in repr(net)
-    assert "filled_in_" in repr(net)
-    for words in (*net.lack_of_fit_, net.filled_in_):
-        assert words[:60] in net._repr_html_()
-    assert "a, b, c" in net.lack_of_fit_[0]
-    again = pm.BayesNet.from_json(net.to_json())
-    assert (again.lack_of_fit_, again.filled_in_) == (net.lack_of_fit_, net.filled_in_)
-    told = pm.BayesNet({"c": ["a", "b"]}).fit(frame, plan)
-    assert (told.lack_of_fit_, told.filled_in_) == ((), "")
-    # The model of all variables was there; a structure of some of them takes it all the same.
-    with pytest.warns(UserWarning, match="a, b, c do not fit a log-linear model"):
-        some = pm.BayesNet(variables=["a", "b"]).fit(counts)
-    assert (some.lack_of_fit_, some.filled_in_) == (net.lack_of_fit_, "")
-    # By default what is reported together may interact together.
-    seen = pm.BayesNet({"c": ["a", "b"]}).fit(pm.estimate(frame, plan, estimator="log-linear"))
-    assert (seen.lack_of_fit_, seen.filled_in_) == ((), "")
 
 
 @pytest.mark.parametrize(

@@ -87,15 +87,6 @@ def test_options_are_those_of_the_miner():
     assert defaults["minimum_confidence"] == MINIMUM_CONFIDENCE
 
 
-def test_sure_rules_are_fewer_and_errors_are_told():
-    every = pm.AssociationRules(0.1, 0.7).fit(reports()).rules_
-    sure = pm.AssociationRules(0.1, 0.7, certain=True).fit(reports()).rules_
-    assert 0 < len(sure) < len(every)
-    assert (sure["confidence_low"] >= 0.7).all()
-    assert (every["confidence_se"] > 0).all()
-    assert (every["confidence_low"] <= every["confidence_high"]).all()
-
-
 @pytest.mark.parametrize("kind", [pm.FrequentItemsets, pm.AssociationRules])
 def test_what_was_found_is_saved_and_read_back(kind, tmp_path):
     model = kind(0.1, items={"sex": ["male"], "survived": ["no", "yes"]})
@@ -124,13 +115,6 @@ def test_a_rule_of_an_item_that_is_not_there_is_refused():
     document["document"]["rules"][0]["antecedent"] = [99]
     with pytest.raises(pm.InputError, match="item that is not there"):
         pm.AssociationRules.from_document(document)
-
-
-def test_nothing_found_is_a_frame_without_rows():
-    model = pm.AssociationRules(1.0).fit(reports())
-    assert model.rules_.empty
-    assert model.itemsets_.empty
-    assert list(model.rules_) == list(pm.AssociationRules(0.1, 0.7).fit(reports()).rules_)
 
 
 def test_there_is_nothing_to_predict():

@@ -303,10 +303,7 @@ def _draw_plane(axis: Axes, model: LinearClassifier, plane: Plane) -> None:
 
 
 def _reach(columns: Sequence[Column], weights: Sequence[Weight]) -> tuple[float, float]:
-    """Return between which values an axis shows all bars and all ends that there are.
-
-    What has no end goes to its edge, beyond all others.
-    """
+    """Return between which values an axis shows all bars and all ends that there are."""
     reach = [0.0]
     for column, weight in zip(columns, weights, strict=True):
         known = weight.estimate, *(weight.interval or ())

@@ -293,11 +293,7 @@ class _Shares:
 def _candidates(
     level: Level, shares: _Shares, minimum: float, before: int, most: int
 ) -> tuple[Indices, Flags]:
-    """Return the itemsets of the rules whose estimated confidence suffices, and their parts.
-
-    Raises:
-        LimitExceeded: with the rules `before`, more than `most`.
-    """
+    """Return the itemsets of the rules whose estimated confidence suffices, and their parts."""
     chosen = level.itemsets[level.chosen]
     whole = level.support[level.chosen]
     parts = _parts(level.itemsets.shape[1]) if len(chosen) else np.zeros((0, 1), dtype=np.bool_)
