@@ -26,7 +26,6 @@ from pramana.reporting.files import names_of
 from pramana_core.alike import did_you_mean
 from pramana_core.errors import OptionError, StructureError, UnknownVariable
 from pramana_core.estimation.table_estimates import column_of
-from pramana_core.learn.networks.bayes_net import LearnedFamily
 from pramana_core.learn.networks.bif import read_bif, write_bif
 from pramana_core.learn.networks.network import BayesNet, log_likelihoods, posteriors, sample_chunks
 from pramana_core.learn.networks.structure import ParameterOptions, Scoring, Search, Structure
@@ -104,13 +103,6 @@ def scoring_of(scoring: object) -> Scoring:
             )
     with one_sentence():
         return Scoring(**given)
-
-
-def without_errors(network: BayesNet, node: str, parents: tuple[str, ...]) -> LearnedFamily:
-    """Return a node's table as a family whose errors are unknown."""
-    table = network.tables[node]
-    unknown = np.full(table.shape, np.nan)
-    return LearnedFamily(node, parents, unknown, table, unknown, unknown, unknown, unknown)
 
 
 def _parents(given: StructureLike) -> dict[str, list[str]]:

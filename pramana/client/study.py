@@ -166,7 +166,7 @@ class Study:
         Args:
             model: its id, as `models()` lists it.
             form: `json`, the whole model; or, where its kind has it, `document` (what predicts),
-                `page`, `svg`, `bif`, `dot`, `csv`, `itemsets.csv`, `rules.csv` or `text`.
+                `page`, `svg`, `bif`, `csv`, `itemsets.csv`, `rules.csv` or `text`.
 
         Returns:
             the bytes of a file.

@@ -38,10 +38,11 @@ class ParameterMessage(Message):
 
 
 class NodeMessage(Message):
-    """A node with its categories and parents."""
+    """A node with its categories, the numbers that stand for them if it has any, and parents."""
 
     name: str
     categories: list[str]
+    representatives: list[float] | None = None
     parents: list[str]
 
 

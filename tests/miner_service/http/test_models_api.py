@@ -67,12 +67,8 @@ def test_the_model_reads_as_a_network(learned):
     )
 
 
-def test_the_structure_as_dot_and_as_a_picture(learned):
+def test_the_structure_as_a_picture(learned):
     miner = learned()
-    dot = miner.analyst("GET", f"{miner.model}/dot")
-    assert dot.headers["content-type"].startswith("text/plain")
-    assert f'"{ODD}"' in dot.text
-    assert 'label="1.00"' in dot.text
     svg = miner.owner_person("GET", f"{miner.model}/svg")
     assert svg.headers["content-type"] == "image/svg+xml"
     assert "default-src 'none'" in svg.headers["content-security-policy"]
@@ -244,7 +240,7 @@ def test_a_search_that_finds_nothing_says_so(learned):
     assert "No link is worth its penalty" in " ".join(page.seen)
 
 
-ADDRESSES = ("", "/bif", "/dot", "/svg", "/page", "/samples?records=1")
+ADDRESSES = ("", "/bif", "/svg", "/page", "/samples?records=1")
 
 
 def test_who_may_not_read_a_model_may_do_nothing_with_it(learned, assert_problem):

@@ -10,15 +10,11 @@ import pytest
 
 from miner_service.kinds import classifiers
 from miner_service.settings import Limits
-from pramana_core.learn.common.options import LinearOptions, TreeOptions
-from pramana_core.learn.learners import read_predictor
-from pramana_core.learn.linear.fitting import learn_linear
-from pramana_core.learn.linear.model import linear_json
+from pramana_core.learn.common.options import TreeOptions
+from pramana_core.learn.learners import LEARNERS, read_predictor
 from pramana_core.learn.networks.bif import read_bif
-from pramana_core.learn.tree import drawing
 from pramana_core.learn.tree.drawing import write_tree_text
 from pramana_core.learn.tree.growth import learn_tree
-from pramana_core.learn.tree.model import tree_json
 
 TREE = {"kind": "decision-tree", "target": "ill"}
 LINEAR = {"kind": "linear-classifier", "target": "ill"}
@@ -41,7 +37,7 @@ def test_the_tree_is_the_librarys(survey):
     study = survey()
     model = study.learn(**TREE)
     wanted = learn_tree(study.marginals, "ill", OTHERS, TreeOptions())
-    assert model["document"] == json.loads(json.dumps(tree_json(wanted)))
+    assert model["document"] == json.loads(json.dumps(LEARNERS["decision-tree"].document(wanted)))
     assert model["kind"] == "decision-tree"
     assert wanted.root.split.attribute in ("smoker", "age")
     assert wanted.root.depth == 2
@@ -50,65 +46,6 @@ def test_the_tree_is_the_librarys(survey):
     tree, told = text.text.rsplit("\n\n", 1)
     assert tree == write_tree_text(wanted, show_weights=True).rstrip()
     assert told.startswith("Learned from 4,000 records; whole record: gamma ")
-
-
-def test_every_option_of_a_tree_reaches_the_library(survey):
-    study = survey()
-    spec = {
-        "attributes": ["sport", "age"],
-        "criterion": "gain-ratio",
-        "max_depth": 1,
-        "significance": None,
-        "least_records": 3,
-        "prune": False,
-        "shrinkage": None,
-    }
-    model = study.learn(**TREE, **spec)
-    growth = TreeOptions("gain-ratio", 1, None, 3, False, None)
-    wanted = learn_tree(study.marginals, "ill", ["sport", "age"], growth)
-    assert model["document"] == json.loads(json.dumps(tree_json(wanted)))
-    assert wanted.root.depth == 1
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("change", "fitting"),
-    [
-        ({}, LinearOptions()),
-        (
-            {"loss": "least-squares", "l2": 0.5, "basis": "cells"},
-            LinearOptions("least-squares", 0.5, basis="cells"),
-        ),
-        (
-            {
-                "loss": "perceptron",
-                "encoding": "ordinal",
-                "numeric": {"sport": [0, 2, 7]},
-                "steps": 50,
-                "sample": 100,
-                "keep": "longest-run",
-                "seed": 5,
-            },
-            LinearOptions(
-                "perceptron",
-                0.0,
-                "ordinal",
-                {"sport": (0.0, 2.0, 7.0)},
-                None,
-                50,
-                100,
-                "longest-run",
-            ),
-        ),
-    ],
-)
-def test_the_classifier_is_the_librarys(survey, change, fitting):
-    study = survey()
-    model = study.learn(**LINEAR, **change)
-    seed = change.get("seed", 0)
-    wanted = learn_linear(study.marginals, "ill", OTHERS, fitting, seed=seed)
-    assert model["document"] == json.loads(json.dumps(linear_json(wanted)))
-    assert model["kind"] == "linear-classifier"
 
 
 @pytest.mark.slow
@@ -139,15 +76,6 @@ def test_predictions_are_those_of_the_model_that_travels(survey, spec):
     assert [p["label"] for p in told["predictions"]][:2] == ["yes", "no"]
 
 
-def test_a_loss_without_probabilities_gives_none(survey):
-    study = survey()
-    model = study.learn(**LINEAR, loss="least-squares")
-    answer = study.analyst(
-        "POST", f"/v1/models/{model['id']}/predictions", json={"records": RECORDS[:1]}
-    )
-    assert answer.json()["predictions"] == [{"label": "yes", "probabilities": None}]
-
-
 SECRET = "xyzzy-secret"
 
 WRONG = [
@@ -159,14 +87,6 @@ WRONG = [
     ([*RECORDS, {**RECORDS[0], "age": {}}], "request-invalid", ["body.records.3.age: record 4"]),
     ([], "request-invalid", ["body.records"]),
 ]
-
-
-def test_a_linear_classifier_needs_all_values(survey, assert_problem):
-    study = survey()
-    path = f"/v1/models/{study.learn(**LINEAR)['id']}/predictions"
-    for record in ({"smoker": "yes", "age": "<30"}, {**RECORDS[0], "sport": None}):
-        answer = study.owner("POST", path, json={"records": [record]})
-        assert_problem(answer, 422, "input-invalid", "Record 1", "'sport'")
 
 
 @pytest.mark.slow
@@ -382,17 +302,6 @@ def test_what_a_classifier_may_cost_is_asked_before_it_runs(survey, assert_probl
 
 
 @pytest.mark.slow
-def test_where_all_cells_are_too_many_tables_of_few_variables_are_bounded(
-    survey, assert_problem, monkeypatch
-):
-    """Those of the class and two features: 2 x 3 x 3 cells."""
-    monkeypatch.setattr(classifiers, "CELLS", 30)
-    study = survey(limits=Limits(job_cells=17))
-    answer = study.job(**LINEAR)
-    assert_problem(answer, 413, "limit-exceeded", "features", "18 cells", "17 are allowed")
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("spec", [TREE, LINEAR], ids=["tree", "linear"])
 def test_pooled_reports_are_afforded_by_the_tables_of_a_model(survey, spec):
     """All variables together would have 36 cells, more than are allowed."""
@@ -407,23 +316,6 @@ def test_pooled_reports_are_afforded_by_the_tables_of_a_model(survey, spec):
     else:
         assert model["document"]["basis"] == "network"
         assert "drawn from a Bayesian network classifier" in page
-
-
-@pytest.mark.slow
-def test_of_a_large_tree_the_first_questions_are_drawn(survey, monkeypatch):
-    study = survey()
-    spec = {"significance": None, "least_records": 0, "prune": False}
-    model = study.learn(**TREE, **spec)
-    path = f"/v1/models/{model['id']}"
-
-    def asked():
-        return study.owner("GET", f"{path}/svg").text.count("<text")
-
-    assert "lie below" not in study.owner("GET", f"{path}/page").text
-    whole = asked()
-    monkeypatch.setattr(drawing, "ROWS", 3)
-    assert 0 < asked() < whole
-    assert "lie below" in study.owner("GET", f"{path}/page").text
 
 
 @pytest.mark.slow

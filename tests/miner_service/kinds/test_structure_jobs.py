@@ -18,7 +18,7 @@ from pramana_core.errors import JobCancelled
 from pramana_core.estimation.axes import strata_of
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.networks.network import BayesNet
-from pramana_core.learn.networks.structure import Scoring, Search, Structure
+from pramana_core.learn.networks.structure import Structure
 from pramana_core.learn.networks.structure_learning import learn_structure
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Block, Plan
@@ -129,41 +129,6 @@ def test_structure_then_parameters_are_learned(noisy):
     again = miner.analyst.learn("asia", given)
     assert again["parameters"] == model["parameters"]
     assert [set(k.values()) - {k["parent"], k["child"]} for k in again["links"]] == [{None}] * 2
-
-
-@pytest.mark.slow
-def test_all_that_is_reported_is_searched_by_default(noisy):
-    model = noisy().analyst.learn("asia", {**SEARCH, "draws": 0})
-    assert [n["name"] for n in model["nodes"]] == ["A", "D", "secret", "B", "C"]
-    assert [k["confidence"] for k in model["links"]] == [None, None]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("score", "scoring"),
-    [
-        ({"name": "bic", "c_star": 2.0}, Scoring("bic", c_star=2.0)),
-        ({"name": "bayesian", "eta": 0.98, "alpha": 2.0}, Scoring("bayesian", 0.98, alpha=2.0)),
-        (
-            {"name": "bdeu", "equivalent_sample_size": 3.0},
-            Scoring("bdeu", equivalent_sample_size=3.0),
-        ),
-    ],
-)
-def test_scores_with_their_options_and_an_order(noisy, score, scoring):
-    order = ["C", "D", "B", "A"]
-    spec = {
-        **SEARCH,
-        "variables": ["A", "D", "B", "C"],
-        "score": score,
-        "search": {"order": order, "max_parents": 1},
-        "seed": 5,
-    }
-    model = noisy().analyst.learn("asia", spec)
-    wanted = by_hand(scoring, Search(tuple(order), 1), seed=5)
-    assert {n["name"]: n["parents"] for n in model["nodes"]} == wanted.structure.as_dict()
-    assert [k["confidence"] for k in model["links"]] == [k.confidence for k in wanted.links]
-    assert all(len(n["parents"]) <= 1 for n in model["nodes"])
 
 
 def test_the_same_search_is_one_job_and_another_seed_another(noisy):

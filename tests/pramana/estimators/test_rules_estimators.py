@@ -92,10 +92,3 @@ def test_what_was_found_is_saved_and_read_back(kind, tmp_path):
     assert back.to_json() == model.to_json()
     pd.testing.assert_frame_equal(back.to_frame(), model.to_frame())
     pd.testing.assert_frame_equal(back.itemsets_, model.itemsets_)
-
-
-def test_nothing_found_is_a_frame_without_rows():
-    model = pm.AssociationRules(1.0).fit(reports())
-    assert model.rules_.empty
-    assert model.itemsets_.empty
-    assert list(model.rules_) == list(pm.AssociationRules(0.1, 0.7).fit(reports()).rules_)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
+from annotated_types import Ge
 
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import DomainError, OptionError
@@ -32,7 +33,7 @@ class Attribute:
     """
 
     family: LearnedFamily
-    information: float
+    information: Annotated[float, Ge(0)]
 
     @property
     def name(self) -> str:

@@ -308,11 +308,7 @@ def _no_solution() -> EstimationError:
 
 
 def _positives(marginals: Marginals, classes: Variable) -> tuple[list[int], frozenset[int]]:
-    """Return the classes with records, and those of them that need a plane.
-
-    Of two classes the second has the only plane. Of more, one needs none if its records could be
-    noise alone.
-    """
+    """Return the classes with records, and those of them that need a plane."""
     table = marginals.marginal([classes.name])
     counts, noise = table.counts, np.sqrt(table.variance(population=False))
     found = np.flatnonzero(counts > EMPTY * marginals.records).tolist()

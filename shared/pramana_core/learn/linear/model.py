@@ -1,31 +1,24 @@
-"""A linear classifier: planes in the space of its columns, and how well they are known.
-
-Also here:
-
-* Linear classifiers as JSON: written without loss, and read back equal.
-* Pictures of linear classifiers: weights with their intervals.
-"""
+"""A linear classifier: planes in the space of its columns, and how well they are known."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
-from pydantic_core import to_jsonable_python
 from scipy.special import log_expit, softmax
 
 from pramana_core.csv_text import csv_text
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import DomainError
 from pramana_core.learn.common.documents import (
-    DocumentPart,
-    read_json,
+    DocumentForm,
+    Ends,
+    finite,
     record_columns,
-    variable_json,
 )
 from pramana_core.learn.common.options import Basis, LinearOptions
 from pramana_core.learn.linear.columns import Cells, Column, DesignMatrix, ListedCells
@@ -58,7 +51,7 @@ class Weight:
     estimate: float
     se: float | None = None
     se_records: float | None = None
-    interval: tuple[float, float] | None = None
+    interval: Ends | None = None
 
 
 @dataclass(frozen=True)
@@ -231,62 +224,8 @@ class LinearClassifier:
         return found
 
 
-# Linear classifiers as JSON: written without loss, and read back equal.
-
-
-KIND = "linear-classifier"
-
-
-def linear_json(model: LinearClassifier) -> dict[str, Any]:
-    """Return a classifier as what JSON can say."""
-    planes = [
-        {
-            "positive": plane.positive,
-            "weights": [asdict(w) | {"interval": _ends(w.interval)} for w in plane.weights],
-        }
-        for plane in model.planes
-    ]
-    document: dict[str, Any] = to_jsonable_python(
-        {
-            "kind": KIND,
-            "target": variable_json(model.target),
-            "inputs": [variable_json(variable) for variable in model.inputs],
-            "columns": model.columns,
-            "planes": planes,
-            "options": model.options,
-            "basis": model.basis,
-            "records": model.records,
-            "sampled": model.sampled,
-            "seed": model.seed,
-            "notes": model.notes,
-        }
-    )
-    return document
-
-
-def read_linear_json(text: str) -> LinearClassifier:
-    """Read a classifier from the JSON text of `linear_json`.
-
-    Raises:
-        InputError: the text is no such document, or an option is out of its range.
-        DomainError, UnknownVariable, UnknownCategory, OptionError: it is, but describes no
-            classifier.
-    """
-    document = read_json(
-        _Document,
-        text,
-        "a linear classifier",
-        "Give the JSON of a linear classifier as the miner or a session of owners wrote it.",
-    )
-    planes = [
-        Plane(
-            plane.positive,
-            tuple(weight.read() for weight in plane.weights),
-        )
-        for plane in document.planes
-    ]
-    values = {name: value for name, value in document if name != "kind"}
-    return LinearClassifier(**values | {"inputs": Domain(document.inputs), "planes": tuple(planes)})
+DOCUMENT = DocumentForm("linear-classifier", LinearClassifier, "a linear classifier")
+"""Linear classifiers as JSON."""
 
 
 def weights_csv(model: LinearClassifier) -> str:
@@ -295,55 +234,12 @@ def weights_csv(model: LinearClassifier) -> str:
     rows = (
         [
             *(plane.positive, weight.column, weight.estimate, weight.se, weight.se_records),
-            *(_ends(weight.interval) or (None, None)),
+            *map(finite, weight.interval or (None, None)),
         ]
         for plane in model.planes
         for weight in plane.weights
     )
     return csv_text(header, rows)
-
-
-def _ends(interval: tuple[float, float] | None) -> list[float | None] | None:
-    """Return the ends of an interval, None for one that is infinite."""
-    if interval is None:
-        return None
-    return [end if math.isfinite(end) else None for end in interval]
-
-
-class _Weight(DocumentPart):
-    """A weight as it is told; an end of its interval is null where it has none."""
-
-    column: str
-    estimate: float
-    se: float | None
-    se_records: float | None
-    interval: tuple[float | None, float | None] | None = None
-
-    def read(self) -> Weight:
-        ends = None
-        if self.interval is not None:
-            low, high = self.interval
-            ends = (-math.inf if low is None else low, math.inf if high is None else high)
-        return Weight(self.column, self.estimate, self.se, self.se_records, ends)
-
-
-class _Plane(DocumentPart):
-    positive: str
-    weights: list[_Weight]
-
-
-class _Document(DocumentPart):
-    kind: Literal["linear-classifier"]
-    target: Variable
-    inputs: tuple[Variable, ...]
-    columns: tuple[Column, ...]
-    planes: list[_Plane]
-    options: LinearOptions
-    basis: Basis
-    records: int
-    sampled: int | None
-    seed: int
-    notes: tuple[str, ...]
 
 
 # Pictures of linear classifiers: weights with their intervals.
@@ -407,10 +303,7 @@ def _draw_plane(axis: Axes, model: LinearClassifier, plane: Plane) -> None:
 
 
 def _reach(columns: Sequence[Column], weights: Sequence[Weight]) -> tuple[float, float]:
-    """Return between which values an axis shows all bars and all ends that there are.
-
-    What has no end goes to its edge, beyond all others.
-    """
+    """Return between which values an axis shows all bars and all ends that there are."""
     reach = [0.0]
     for column, weight in zip(columns, weights, strict=True):
         known = weight.estimate, *(weight.interval or ())

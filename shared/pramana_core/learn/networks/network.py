@@ -394,10 +394,7 @@ def _factors(
 def _summed(
     factors: list[_Factor], order: Sequence[str], keep: tuple[str, ...], records: int
 ) -> tuple[Tensor, Tensor]:
-    """Sum the product of factors over nodes in an order; see `eliminate`.
-
-    The largest entry of each factor and record is taken out, so that no product underflows.
-    """
+    """Sum the product of factors over nodes in an order; see `eliminate`."""
     logs = np.zeros(records)
     scaled: list[_Factor] = []
 

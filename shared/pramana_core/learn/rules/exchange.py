@@ -18,10 +18,11 @@ import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import numpy as np
-from pydantic import Field
+from annotated_types import Len
+from pydantic import Field, create_model
 
 from pramana_core.csv_text import csv_text
 from pramana_core.domain import Domain, Variable
@@ -75,9 +76,7 @@ def itemsets_json(found: FoundItemsets, *, examined: bool = False) -> dict[str, 
         ],
         "examined": sum(len(level) for level in found.levels),
         "modelled_from": found.modelled_from,
-        "itemsets": [
-            {name: _plain(getattr(itemset, name)) for name in _OF_ITEMSETS} for itemset in listed
-        ],
+        "itemsets": [_written(_Itemset, itemset) for itemset in listed],
     }
 
 
@@ -87,14 +86,12 @@ def rules_json(
     """Return the document of `itemsets_json` with rules."""
     places = {item: place for place, item in enumerate(found.items)}
 
-    def written(rule: Rule) -> dict[str, Any]:
-        return {
-            "antecedent": [places[item] for item in rule.antecedent],
-            "consequent": [places[item] for item in rule.consequent],
-            **{name: _plain(getattr(rule, name)) for name in _MEASURED},
-        }
+    def placed(rule: Rule) -> dict[str, Any]:
+        return {side: tuple(places[item] for item in getattr(rule, side)) for side in _SIDES}
 
-    return itemsets_json(found, examined=examined) | {"rules": [written(rule) for rule in rules]}
+    return itemsets_json(found, examined=examined) | {
+        "rules": [_written(_Rule, rule, **placed(rule)) for rule in rules]
+    }
 
 
 def itemsets_csv(found: FoundItemsets, *, examined: bool = False) -> str:
@@ -161,11 +158,10 @@ def _csv(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     return csv_text(names, map(cells, rows))
 
 
-def _plain(value: Any) -> Any:
-    """Return a field's value as JSON can say it."""
-    if isinstance(value, tuple):
-        return [None if _missing(part) else part for part in value]
-    return None if _missing(value) else value
+def _written(form: Any, found: Itemset | Rule, **changed: Any) -> dict[str, Any]:
+    """Return an itemset or a rule as JSON can say it."""
+    document: dict[str, Any] = form.model_construct(**vars(found) | changed).model_dump(mode="json")
+    return document
 
 
 def _missing(value: Any) -> bool:
@@ -281,10 +277,6 @@ def _columns(level: Level, *, population: bool) -> dict[str, Any]:
 _UNSAID = "(another)"
 """Stands for the second category of a variable of which a document names one."""
 
-_Number = float | None
-_Ends = tuple[_Number, _Number]
-_Place = Annotated[int, Field(ge=0)]
-
 
 @dataclass(frozen=True)
 class RuleFindings:
@@ -323,10 +315,13 @@ def read_found(document: Mapping[str, Any]) -> RuleFindings:
     found = FoundItemsets(
         domain, read.records, read.options, items, _levels(read.itemsets), read.modelled_from
     )
-    if any(place >= len(items) for rule in read.rules for place in rule.places):
-        raise InputError("A rule has an item that is not there.", where="rules")
-    rules = tuple(rule.read(items) for rule in read.rules)
-    return RuleFindings(found, rules)
+    rules = []
+    for rule in read.rules:
+        if any(place >= len(items) for place in (*rule.antecedent, *rule.consequent)):
+            raise InputError("A rule has an item that is not there.", where="rules")
+        sides = {side: tuple(items[place] for place in getattr(rule, side)) for side in _SIDES}
+        rules.append(Rule(**dict(rule) | sides))
+    return RuleFindings(found, tuple(rules))
 
 
 def _of_items(items: Sequence[_Item]) -> tuple[Variable, ...]:
@@ -341,51 +336,18 @@ class _Item(DocumentPart):
     category: str
 
 
-class _Itemset(DocumentPart):
-    items: tuple[_Place, ...] = Field(min_length=1)
-    support: _Number
-    se_records: _Number
-    se_population: _Number
-    interval: _Ends
-    verdict: Verdict
-    chosen: bool
-    p_value: _Number
-
-
-class _Rule(DocumentPart):
-    antecedent: tuple[_Place, ...]
-    consequent: tuple[_Place, ...]
-    antecedent_support: _Number
-    consequent_support: _Number
-    support: _Number
-    support_se: _Number
-    support_interval: _Ends
-    confidence: _Number
-    confidence_se: _Number
-    confidence_interval: _Ends
-    lift: _Number
-    lift_se: _Number
-    lift_interval: _Ends
-    leverage: _Number
-    leverage_se: _Number
-    leverage_interval: _Ends
-
-    @property
-    def places(self) -> tuple[int, ...]:
-        return self.antecedent + self.consequent
-
-    def read(self, items: Sequence[tuple[str, int]]) -> Rule:
-        document: dict[str, Any] = {}
-        for name in type(self).model_fields:
-            value = getattr(self, name)
-            if name in ("antecedent", "consequent"):
-                document[name] = tuple(items[place] for place in value)
-            elif isinstance(value, tuple):
-                low, high = value
-                document[name] = (-math.inf if low is None else low, _or(high, math.inf))
-            else:
-                document[name] = _or(value)
-        return Rule(**document)
+_Places = tuple[Annotated[int, Field(ge=0)], ...]
+_SIDES = ("antecedent", "consequent")
+_Itemset: Any = create_model(
+    "_Itemset",
+    __base__=DocumentPart,
+    **get_type_hints(Itemset, include_extras=True) | {"items": Annotated[_Places, Len(1)]},
+)
+_Rule: Any = create_model(
+    "_Rule",
+    __base__=DocumentPart,
+    **get_type_hints(Rule, include_extras=True) | dict.fromkeys(_SIDES, _Places),
+)
 
 
 class _Document(DocumentPart):
@@ -400,11 +362,7 @@ class _Document(DocumentPart):
     variables: tuple[Variable, ...] | None = None
 
 
-def _or(value: float | None, otherwise: float = math.nan) -> float:
-    return otherwise if value is None else value
-
-
-def _levels(itemsets: Sequence[_Itemset]) -> tuple[Level, ...]:
+def _levels(itemsets: Sequence[Itemset]) -> tuple[Level, ...]:
     longest = max((len(itemset.items) for itemset in itemsets), default=0)
     return tuple(
         _level([itemset for itemset in itemsets if len(itemset.items) == length], length)
@@ -412,12 +370,12 @@ def _levels(itemsets: Sequence[_Itemset]) -> tuple[Level, ...]:
     )
 
 
-def _level(of: Sequence[_Itemset], length: int) -> Level:
+def _level(of: Sequence[Itemset], length: int) -> Level:
     def column(name: str) -> Any:
-        return np.array([_or(getattr(one, name)) for one in of], dtype=np.float64)
+        return np.array([getattr(one, name) for one in of], dtype=np.float64)
 
     rows = np.array([one.items for one in of], dtype=np.int64).reshape(-1, length)
-    low, high = (np.array([_or(one.interval[k]) for one in of], dtype=np.float64) for k in (0, 1))
+    low, high = (np.array([one.interval[k] for one in of], dtype=np.float64) for k in (0, 1))
     return Level(
         rows,
         column("support"),

@@ -20,6 +20,7 @@ from scipy.special import ndtr
 
 from pramana_core.domain import Domain
 from pramana_core.errors import LimitExceeded, UnknownCategory
+from pramana_core.learn.common.documents import Known
 from pramana_core.learn.common.options import RuleOptions
 from pramana_core.marginals.score_interval import possible
 from pramana_core.marginals.support_counts import Flags, Floats, Indices, Item
@@ -175,13 +176,13 @@ class Itemset:
     """
 
     items: tuple[int, ...]
-    support: float
-    se_records: float
-    se_population: float
-    interval: tuple[float, float]
+    support: Known
+    se_records: Known
+    se_population: Known
+    interval: tuple[Known, Known]
     verdict: Verdict
     chosen: bool
-    p_value: float
+    p_value: Known
 
 
 @dataclass(frozen=True, eq=False)

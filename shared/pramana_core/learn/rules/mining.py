@@ -100,10 +100,7 @@ def mine_itemsets(
 def _modelled_from(
     marginals: Marginals, items: tuple[Item, ...], levels: Sequence[Level], options: RuleOptions
 ) -> int | None:
-    """Return the first length of which some supports are of no reports; None if all are of some.
-
-    Those that are large enough to be frequent are looked at: the others are of no consequence.
-    """
+    """Return the first length of which some supports are of no reports; None if all are of some."""
     variables = variables_of(items)
     if marginals.can_estimate(list(dict.fromkeys(name for name, _ in items))):
         return None
@@ -187,12 +184,7 @@ def _split(flags: Flags, levels: Sequence[Level]) -> list[Flags]:
 def _counted(
     supports: Supports, itemsets: Indices, variables: Indices, on_piece: Callable[[], None]
 ) -> SupportCounts:
-    """Return the counts of a level; NaN for itemsets of which the reports tell nothing.
-
-    Raises:
-        SingularChannel, EstimationError, LimitExceeded: they tell nothing of any single item.
-        LimitExceeded: the level is too large.
-    """
+    """Return the counts of a level; NaN for itemsets of which the reports tell nothing."""
     rows, parts = pieces(itemsets, variables), []
     untold: Exception | None = None
     for some in rows:

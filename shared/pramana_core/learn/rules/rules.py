@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from pramana_core.errors import LimitExceeded
+from pramana_core.learn.common.documents import Ends, Known
 from pramana_core.learn.common.options import MINIMUM_CONFIDENCE, MinimumConfidence, require_limit
 from pramana_core.learn.rules.itemsets import FoundItemsets, Level, Trie, reaches
 from pramana_core.marginals.counts import Marginals, Supports
@@ -199,20 +200,20 @@ class Rule:
 
     antecedent: tuple[Item, ...]
     consequent: tuple[Item, ...]
-    antecedent_support: float
-    consequent_support: float
-    support: float
-    support_se: float
-    support_interval: Interval
-    confidence: float
-    confidence_se: float
-    confidence_interval: Interval
-    lift: float
-    lift_se: float
-    lift_interval: Interval
-    leverage: float
-    leverage_se: float
-    leverage_interval: Interval
+    antecedent_support: Known
+    consequent_support: Known
+    support: Known
+    support_se: Known
+    support_interval: Ends
+    confidence: Known
+    confidence_se: Known
+    confidence_interval: Ends
+    lift: Known
+    lift_se: Known
+    lift_interval: Ends
+    leverage: Known
+    leverage_se: Known
+    leverage_interval: Ends
 
 
 def derive_rules(
@@ -292,11 +293,7 @@ class _Shares:
 def _candidates(
     level: Level, shares: _Shares, minimum: float, before: int, most: int
 ) -> tuple[Indices, Flags]:
-    """Return the itemsets of the rules whose estimated confidence suffices, and their parts.
-
-    Raises:
-        LimitExceeded: with the rules `before`, more than `most`.
-    """
+    """Return the itemsets of the rules whose estimated confidence suffices, and their parts."""
     chosen = level.itemsets[level.chosen]
     whole = level.support[level.chosen]
     parts = _parts(level.itemsets.shape[1]) if len(chosen) else np.zeros((0, 1), dtype=np.bool_)

@@ -20,7 +20,6 @@ from pramana_core.learn.linear.fitting import learn_linear
 from pramana_core.learn.linear.model import LinearClassifier
 from pramana_core.learn.linear.pocket import pocket
 from pramana_core.learn.linear.sources import ClassCounts
-from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Plan
 from tests.shared.learn.linear.linear_cases import (
     DOMAIN,
@@ -118,29 +117,6 @@ def test_a_class_without_records_gets_no_plane(
     if cells > 10 and loss != "perceptron":
         two = learn_linear(exact(columns, DOMAIN), "class", options=options)
         assert (model.predict(columns) == two.predict(columns)).mean() > 0.99
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("loss", ["logistic", "least-squares", "perceptron"])
-def test_a_class_that_only_noise_may_hold_gets_no_plane_or_a_fit(loss: str) -> None:
-    over = Domain((*DOMAIN.variables[:-1], Variable("class", ("low", "high", "never"))))
-    used = plan(over, {"class": 0.3})
-    absent = 0
-    for seed in range(12):
-        drawn = reports(records(seed, 1_000), used, np.random.default_rng(100 + seed))
-        seen = marginals(drawn, used)
-        model = learn_linear(seen, "class", options=options_of(loss, 20))  # type: ignore[arg-type]
-        below = seen.marginal(["class"]).counts[2] <= 0
-        parted = [plane.positive for plane in model.planes]
-        assert parted[:2] == ["low", "high"]
-        if below:
-            assert len(parted) == 2
-        if len(parted) == 2:
-            assert "never predicted: never." in " ".join(model.notes)
-            assert 2 not in model.predict(records(seed, 1_000))
-        absent += below
-    # The estimate of 0 is as likely to be below 0 as above: 12 alike have a chance of 2^-11.
-    assert 0 < absent < 12
 
 
 def test_a_class_that_noise_alone_may_show_does_not_stop_the_others() -> None:
@@ -297,21 +273,6 @@ def test_the_perceptron_classifies_separable_records_without_error(keep: str) ->
     assert np.linalg.norm(scaled) == pytest.approx(1)
 
 
-def test_the_pocket_finds_the_best_of_all_planes() -> None:
-    """All ways in which a line parts a 3 x 3 grid, listed by many lines, against the pocket."""
-    rng = np.random.default_rng(9)
-    counts = rng.gamma(1.0, size=(9, 2))
-    design = DesignMatrix((np.array([[-1.0], [0.0], [1.0]]),) * 2)
-    source = ClassCounts(CellGrid((3, 3)), counts)
-    grid = np.array([[1.0, a, b] for a, b in product([-1, 0, 1], repeat=2)])
-    above = np.unique(rng.standard_normal((20_000, 3)) @ grid.T > 0, axis=0)
-    right = (above * counts[:, 1] + ~above * counts[:, 0]).sum(axis=1)
-    weights = pocket(design, source, 1, np.zeros(3), 2_000, np.random.default_rng(0), lambda: None)
-    found = grid @ weights > 0
-    assert np.where(found, counts[:, 1], counts[:, 0]).sum() == pytest.approx(right.max())
-    assert np.median(right) < right.max() - 0.5
-
-
 class Told:
     """Gives the draws it is told, in place of a generator."""
 
@@ -361,21 +322,6 @@ def test_the_fewest_wrong_stay_without_a_run() -> None:
     found, told = kept_by_hand("fewest-wrong", [])
     assert found.tolist() == [1.0, 1.0]
     assert told.chances == []
-
-
-def test_the_perceptron_is_never_worse_than_one_class_for_all() -> None:
-    design = DesignMatrix((np.array([[0.0], [1.0]]),))
-    counts = np.array([[5.0, 1.0], [7.0, 2.0]])
-    weights = pocket(
-        design,
-        ClassCounts(CellGrid((2,)), counts),
-        1,
-        np.zeros(2),
-        1,
-        np.random.default_rng(0),
-        lambda: None,
-    )
-    assert (design.scores(CellGrid((2,)), weights) <= 0).all()
 
 
 def test_the_perceptron_is_never_worse_than_least_squares() -> None:
@@ -478,13 +424,6 @@ def test_separated_classes_have_no_logistic_weights() -> None:
     assert (model.predict(columns) == columns["class"]).mean() > 0.95
 
 
-def test_one_category_that_is_always_of_one_class_separates_too() -> None:
-    columns = records(13, 800)
-    columns["class"][columns["colour"] == 2] = 1
-    with pytest.raises(EstimationError, match="separates"):
-        learn_linear(exact(columns, DOMAIN), "class")
-
-
 def test_columns_that_depend_on_each_other_are_refused() -> None:
     columns = records(14, 400)
     columns["size"] = (columns["member"] * 3).astype(np.uint8)
@@ -561,16 +500,3 @@ def test_learning_can_be_stopped() -> None:
             learn_linear(
                 exact(columns, domain(3)), "class", options=LinearOptions(loss), on_step=stop
             )
-
-
-def test_two_categories_given_with_other_variables_are_one_column() -> None:
-    over = Domain((Variable("a", ("n", "y")), Variable("t", ("n", "y"))))
-    codes = {"a": np.array([0, 0, 1, 1], dtype="u1"), "t": np.array([0, 1, 1, 1], dtype="u1")}
-    counts = ReportedCounts(codes, {"a": 2, "t": 2})
-    model = learn_linear(
-        EstimatedMarginals(counts, Plan.unrandomized(over)),
-        "t",
-        options=LinearOptions("least-squares"),
-    )
-    # By hand: the mean target is 0 where a is 0, and 1 where a is 1.
-    assert vectors(model)[0] == pytest.approx([0.0, 1.0])

@@ -24,7 +24,6 @@ from pramana_core.errors import (
 )
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.common.options import RuleOptions
-from pramana_core.learn.rules import mining
 from pramana_core.learn.rules import rules as piecewise
 from pramana_core.learn.rules.itemsets import (
     FREQUENT,
@@ -198,19 +197,6 @@ def test_candidates_are_those_of_brute_force(length: int, pairs: int):
     assert number > 50
 
 
-def test_a_trie_finds_what_is_there_and_nothing_else():
-    levels = kept_rows(3, np.arange(7), 2, 0.3)
-    trie = Trie(7)
-    for rows in levels:
-        trie = trie.grown(rows)
-    for rows in levels:
-        every = np.array(list(combinations(range(7), rows.shape[1])), dtype=np.int64)
-        places = {row: place for place, row in enumerate(map(tuple, rows.tolist()))}
-        wanted = [places.get(row, -1) for row in map(tuple, every.tolist())]
-        assert trie.find(every).tolist() == wanted
-    assert -1 in trie.find(np.array([[5, 6, 6]]))
-
-
 def test_too_many_candidates_are_refused():
     rows = np.arange(50, dtype=np.int64)[:, None]
     trie = Trie(50).grown(rows)
@@ -263,27 +249,6 @@ def test_no_itemset_is_longer_than_asked(length: int):
     assert found.frequent == tuple(i for i in every.frequent if len(i.items) <= length)
     assert found.length(length + 1) == ()
     assert found.length(1) == every.length(1)
-
-
-def test_candidates_beyond_the_last_length_are_not_built(monkeypatch: pytest.MonkeyPatch):
-    lengths = []
-
-    def watched(trie: Trie, rows: np.ndarray, variables: np.ndarray):
-        lengths.append(rows.shape[1] + 1)
-        return next_candidates(trie, rows, variables)
-
-    monkeypatch.setattr(mining, "next_candidates", watched)
-    mine_itemsets(exact(OVER, COLUMNS), all_items(OVER), RuleOptions(0.01, max_length=3))
-    assert lengths == [2, 3]
-
-
-def test_items_may_be_chosen_and_in_any_order():
-    items = (("v3", 2), ("v0", 3), ("v3", 1), ("v1", 2))
-    found = in_words(mine_itemsets(exact(OVER, COLUMNS), items, RuleOptions(0.05)))
-    wanted = {item_label(OVER, item) for item in items}
-    all_found = by_mlxtend(one_hot(OVER, COLUMNS), 0.05)
-    assert found == {i: s for i, s in all_found.items() if i <= wanted}
-    assert len(found) > 4
 
 
 def test_progress_is_told_and_can_stop():
@@ -517,90 +482,6 @@ def test_an_interval_holds_what_its_test_does_not_reject(
         held = ((p > alpha) & (1 - p > alpha)) | (np.abs(supposed - SHARES) < 1e-12)
         near = np.minimum(np.abs(p - alpha), np.abs(1 - p - alpha)) < 1e-9
         assert (inside == held)[~near].all()
-
-
-def test_without_noise_the_interval_against_the_population_is_wilsons():
-    for successes in (0, 3, 40, 400):
-        wilson = stats.binomtest(successes, 400).proportion_ci(0.95, method="wilson")
-        counts = support_counts([successes / 400], None)
-        low, high = counts.interval(1.959963984540054, population=True)
-        assert (low[0], high[0]) == pytest.approx((wilson.low, wilson.high), abs=1e-12)
-
-
-def test_of_several_sources_the_variances_at_the_supposed_support_add_up():
-    """One of them exact, one with noise: the estimates' own variance at any support is the sum of
-    both, and the interval ends where it says."""
-    channel = Symmetric.from_probability(10, 0.5)
-    parts = [support_counts([0.04], None, 900), support_counts([0.01], channel, 300)]
-    pooled = SupportCounts.pooled(parts, np.ones((2, 1)))
-    assert pooled.counts[0] == pytest.approx(39)
-    squares = channel.matrix() @ np.square(channel.decoder()[0])
-    # The tilts have as much of variance as records.
-    slope = (900 + 300 * (squares[0] - squares[1])) / 1200
-    square = (900 * 0.04 + 300 * (0.01 * squares[0] + 0.99 * squares[1])) / 1200
-    for population in (False, True):
-        for end in (e[0] for e in pooled.interval(1.0, population=population)):
-            # At z = 1 the skewness moves nothing.
-            own = square + slope * (end - 39 / 1200) - (end**2 if population else end)
-            assert (39 / 1200 - end) ** 2 == pytest.approx(own / 1200, rel=1e-9)
-
-
-def test_where_the_noise_does_not_follow_the_support_it_is_that_of_the_estimate():
-    counts = SupportCounts(
-        500, np.array([40.0]), np.array([90.0]), np.array([126.8]), Tilt.flat((1,))
-    )
-    low, high = counts.interval(Z, population=False)
-    assert (low[0], high[0]) == pytest.approx(0.08 + Z * np.sqrt(90) / 500 * np.array([-1, 1]))
-    low, high = counts.interval(Z, population=True)
-    for end in (low[0], high[0]):
-        variance = 90 / 500**2 + end * (1 - end) / 500
-        assert (0.08 - end) ** 2 == pytest.approx(Z**2 * variance, rel=1e-9)
-
-
-def missed(runs: int, support: float, skewed: bool) -> np.ndarray:
-    """How often the interval of a rare itemset ends below its support, and begins above it."""
-    rng = np.random.default_rng(5)
-    channel, records = Symmetric.from_probability(10, 0.5), 2000
-    chances = channel.matrix()
-    told = [1.0]
-    for _ in range(3):
-        told = np.convolve(told, [1 - chances[0, 0], chances[0, 0]])
-    bare = [1.0]
-    for _ in range(3):
-        bare = np.convolve(bare, [1 - chances[0, 1], chances[0, 1]])
-    own, other = channel.decoder()[0, :2]
-    estimators = np.array([own**k * other ** (3 - k) for k in range(4)])
-    true = round(support * records)
-    reports = rng.multinomial(true, told, runs) + rng.multinomial(records - true, bare, runs)
-    first, second = reports @ estimators, reports @ np.square(estimators)
-    # A third moment as if the items were independent, each as frequent as the itemset.
-    shown = support * chances[0, 0] + (1 - support) * chances[0, 1]
-    independent = [1.0]
-    for _ in range(3):
-        independent = np.convolve(independent, [1 - shown, shown])
-    moments = [np.full(runs, records * (independent @ estimators**k)) for k in (1, 2, 3)]
-    own = [np.full(runs, told @ estimators**k) for k in (2, 3)]
-    tilt = Tilt.of((moments[0], moments[1], moments[2]), (own[0], own[1]), records)
-    counts = SupportCounts.from_moments(records, first, second, tilt)
-    if skewed:
-        low, high = counts.interval(Z, population=False)
-    else:
-        half = Z * np.sqrt(counts.variance(population=False)) / records
-        low, high = counts.counts / records - half, counts.counts / records + half
-    return np.array([(high < support).mean(), (low > support).mean()])
-
-
-def test_of_rare_itemsets_under_strong_noise_not_frequent_is_wrong_as_seldom_as_it_says():
-    """5,000 of 2,000 records, an itemset of three items of 10 categories, each changed with
-    probability 0.5, and a support of 2 %: 2.5 % of the intervals may end below it, and as many
-    begin above. Those with the error at the estimate, the negative control, end below in three
-    times as many."""
-    low, high = missed(5000, 0.02, skewed=True)
-    most = stats.binom.isf(1e-6, 5000, 0.025) / 5000
-    assert 0.01 < low < most
-    assert 0.01 < high < most
-    low, _ = missed(5000, 0.02, skewed=False)
-    assert low > 2 * 0.025
 
 
 def test_verdicts_with_and_without_error():
