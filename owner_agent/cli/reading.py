@@ -42,14 +42,14 @@ def check(context: typer.Context, site: SiteOption = SITE, json: JsonOption = Fa
     opened = load_site(site)
     answer, lines, problems = _checked_plan(opened) if opened.file.variables else ({}, [], [])
     if opened.file.mask is not None:
-        from owner_agent.release.masked import check_masking
+        from owner_agent.release.masked_table import check_masking
 
         masked = check_masking(opened)
         answer["masking"] = masked.facts
         lines.append(masked.sentence)
         _add_new(problems, masked.problem)
     if opened.file.share_model is not None:
-        from owner_agent.release.tree import check_sharing
+        from owner_agent.release.tree_plan import check_sharing
 
         shared = check_sharing(opened)
         answer["model_sharing"] = shared.facts

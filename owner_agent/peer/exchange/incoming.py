@@ -22,7 +22,8 @@ from owner_agent.peer.protocol.messages import (
     Package,
     Proposal,
 )
-from owner_agent.randomize.reports import Randomized, apart_from_coin
+from owner_agent.randomize.coordinated import apart_from_coin
+from owner_agent.randomize.reports import Randomized
 from owner_agent.release.ledger import PEER, Entry
 from owner_agent.release.options import PART_RECORDS
 from owner_agent.release.outbox import OUTBOX, Outgoing, StoredRelease, prepare
