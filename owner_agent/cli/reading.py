@@ -17,7 +17,6 @@ from owner_agent.cli.options import (
     environment_of,
     require_countable,
 )
-from owner_agent.table.methods import Method
 from pramana_core.errors import OptionError, PramanaError, StoreCorrupt
 from pramana_core.terminal import console, print_json, progress_bar, report_error
 
@@ -222,14 +221,8 @@ def measured(
 
 def discretize(
     column: Annotated[str, typer.Option(help="The numeric column of the table.")],
-    method: Annotated[Method, typer.Option(help="How to choose the cuts.")] = Method.mgas,
-    minimum_count: Annotated[
-        int | None, typer.Option(help="The fewest records in a group.")
-    ] = None,
-    granularity: Annotated[float | None, typer.Option(help="The least width of a group.")] = None,
-    groups: Annotated[int | None, typer.Option(help="The number of groups.")] = None,
-    low: Annotated[float | None, typer.Option(help="The lower end of the range.")] = None,
-    high: Annotated[float | None, typer.Option(help="The upper end of the range.")] = None,
+    minimum_count: Annotated[int, typer.Option(help="The fewest records in a group.")],
+    granularity: Annotated[float, typer.Option(help="The least width of a group.")],
     grid: Annotated[
         float | None, typer.Option(help="The step to which values are rounded first.")
     ] = None,
@@ -240,15 +233,7 @@ def discretize(
     from owner_agent.site.site import load_site
     from owner_agent.table.discretizing import propose
 
-    options = {
-        "minimum_count": minimum_count,
-        "granularity": granularity,
-        "groups": groups,
-        "low": low,
-        "high": high,
-        "grid": grid,
-    }
-    made = propose(load_site(site), column, method, options)
+    made = propose(load_site(site), column, minimum_count, granularity, grid)
     if json:
         print_json(made.as_dict())
         return
