@@ -78,9 +78,9 @@ from .estimators.rules import FrequentItemsets as FrequentItemsets
 from .estimators.tree import DecisionTree as DecisionTree
 from .frames.categories import domain as domain
 from .frames.categories import observed_categories as observed_categories
+from .frames.domains import Domain as Domain
+from .frames.domains import Variable as Variable
 from .frames.examples import example as example
-from .frames.tables import Domain as Domain
-from .frames.tables import Variable as Variable
 from .masking.masked_frame import MaskedFrame as MaskedFrame
 from .masking.masked_frame import combine_copies as combine_copies
 from .masking.masking import mask as mask

@@ -43,7 +43,7 @@ def create(
 @app.command(name="import")
 def import_key(
     name: Annotated[KeyChoice, typer.Argument(help="Only `linkage` is shared.")],
-    file: Annotated[Path, typer.Argument(help="A file of 64 hexadecimal digits or base64.")],
+    file: Annotated[Path, typer.Argument(help="A file of 64 hexadecimal digits.")],
     site: SiteOption = SITE,
 ) -> None:
     """Take the linkage secret over from a file that only you may read."""

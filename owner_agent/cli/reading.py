@@ -17,7 +17,6 @@ from owner_agent.cli.options import (
     environment_of,
     require_countable,
 )
-from owner_agent.table.methods import Method
 from pramana_core.errors import OptionError, PramanaError, StoreCorrupt
 from pramana_core.terminal import console, print_json, progress_bar, report_error
 
@@ -42,14 +41,14 @@ def check(context: typer.Context, site: SiteOption = SITE, json: JsonOption = Fa
     opened = load_site(site)
     answer, lines, problems = _checked_plan(opened) if opened.file.variables else ({}, [], [])
     if opened.file.mask is not None:
-        from owner_agent.release.masked import check_masking
+        from owner_agent.release.masked_table import check_masking
 
         masked = check_masking(opened)
         answer["masking"] = masked.facts
         lines.append(masked.sentence)
         _add_new(problems, masked.problem)
     if opened.file.share_model is not None:
-        from owner_agent.release.tree import check_sharing
+        from owner_agent.release.tree_plan import check_sharing
 
         shared = check_sharing(opened)
         answer["model_sharing"] = shared.facts
@@ -222,14 +221,8 @@ def measured(
 
 def discretize(
     column: Annotated[str, typer.Option(help="The numeric column of the table.")],
-    method: Annotated[Method, typer.Option(help="How to choose the cuts.")] = Method.mgas,
-    minimum_count: Annotated[
-        int | None, typer.Option(help="The fewest records in a group.")
-    ] = None,
-    granularity: Annotated[float | None, typer.Option(help="The least width of a group.")] = None,
-    groups: Annotated[int | None, typer.Option(help="The number of groups.")] = None,
-    low: Annotated[float | None, typer.Option(help="The lower end of the range.")] = None,
-    high: Annotated[float | None, typer.Option(help="The upper end of the range.")] = None,
+    minimum_count: Annotated[int, typer.Option(help="The fewest records in a group.")],
+    granularity: Annotated[float, typer.Option(help="The least width of a group.")],
     grid: Annotated[
         float | None, typer.Option(help="The step to which values are rounded first.")
     ] = None,
@@ -240,15 +233,7 @@ def discretize(
     from owner_agent.site.site import load_site
     from owner_agent.table.discretizing import propose
 
-    options = {
-        "minimum_count": minimum_count,
-        "granularity": granularity,
-        "groups": groups,
-        "low": low,
-        "high": high,
-        "grid": grid,
-    }
-    made = propose(load_site(site), column, method, options)
+    made = propose(load_site(site), column, minimum_count, granularity, grid)
     if json:
         print_json(made.as_dict())
         return

@@ -173,7 +173,7 @@ def join(
 
 
 def _invitation(argument: str) -> InvitationFile:
-    from owner_agent.release.agreement import read_invitation
+    from owner_agent.release.joining import read_invitation
 
     path = Path(argument)
     if not path.is_file():
@@ -214,7 +214,7 @@ def _miner_section(invitation: InvitationFile) -> dict[str, dict[str, str]]:
 
 def _accept(now: Joining, invitation: InvitationFile | None, secret_file: Path | None) -> None:
     """Take up the invitation, unless the site has joined before."""
-    from owner_agent.release.agreement import join as join_study
+    from owner_agent.release.joining import join as join_study
 
     study = now.site.miner.study
     if secret_file is None and _has_joined(now):

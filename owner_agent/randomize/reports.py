@@ -1,78 +1,24 @@
-"""Reports of whole columns, and those that a study's coin chooses.
-
-Also here:
-
-* An owner's part of a study plan: chosen by the coin of all owners, drawn by its own key.
-"""
+"""Reports of whole columns, by keyed draws."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from typing import TypeAlias
 
 import numpy as np
 
-from owner_agent.randomize.draws import BlockKey, coins
-from owner_agent.randomize.sampling import (
-    ChoiceSampler,
-    Coin,
-    sampler,
-    together,
-    true_cells,
-)
+from owner_agent.randomize.choices import together
+from owner_agent.randomize.coordinated import PartKey
+from owner_agent.randomize.draws import BlockKey
+from owner_agent.randomize.sampling import sampler, true_cells
 from owner_agent.state.keys import Secrets
 from pramana_core.channels import Coordinated
 from pramana_core.kernels.counting import processors
 from pramana_core.marginals.counts import Codes
 from pramana_core.plan import Block, Plan
 from pramana_core.wire.parts import Column, Pseudonyms, code_dtype, key_order, records_digest
-
-# An owner's part of a study plan: chosen by the coin of all owners, drawn by its own key.
-#
-# Which of a record's variables are reported follows the study's coin (`draws.coins`). What is
-# reported of them are draws of the owner's own key, keyed on the pseudonym and on what is true of
-# the
-# record in the variables of the chosen set, and in no others: a report repeats for as long as what
-# it
-# reports is true, whatever is corrected beside it; and the others' true values are not even read.
-
-
-class PartKey:
-    """What draws the reports of an owner's part of a study plan, for some records at a time.
-
-    Args:
-        block: the part.
-        channel: its channel.
-        secrets: the owner's secrets.
-        study: the study the release is for.
-        epoch: how often all records of the block were drawn anew. The coin is the same in every
-            epoch, so that a record is never reported in a second set.
-    """
-
-    def __init__(
-        self, block: Block, channel: Coordinated, secrets: Secrets, study: str, epoch: int = 0
-    ):
-        self._coins = partial(coins, secrets, study, channel.coin)
-        self._coin = Coin(channel)
-        self._key = BlockKey(secrets, study, block, epoch)
-        self._sampler = ChoiceSampler(channel.choices, channel.sizes, sampler)
-        self._names = block.names
-
-    def reports(self, keys: Pseudonyms, columns: Mapping[str, Codes]) -> list[Codes]:
-        """Return N reported codes of each variable.
-
-        Args:
-            keys: N pseudonyms.
-            columns: true codes by variable, in the order of `keys`.
-        """
-        chosen = self._coin.choices(self._coins(keys))
-        true = [columns[name] for name in self._names]
-        words = self._key.words(keys, self._sampler.cells(true, chosen))
-        return self._sampler(true, chosen, words)
-
 
 _Drawing: TypeAlias = Callable[[Pseudonyms, Mapping[str, Codes]], list[Codes]]
 

@@ -18,7 +18,8 @@ import httpx
 from pydantic import BaseModel, ValidationError
 
 from owner_agent.site.site import Site
-from owner_agent.state.environment import Environment, TlsFiles
+from owner_agent.state.environment import Environment
+from owner_agent.state.tls_files import TlsFiles
 from pramana_core.errors import NotFound, PramanaError, ProtocolUnsupported, Refused, Unreachable
 from pramana_core.study_plan import StudyPlan
 from pramana_core.wire.base import Page

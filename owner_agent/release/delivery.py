@@ -10,7 +10,8 @@ from owner_agent.release.agreement import require_agreed, require_beside, requir
 from owner_agent.release.client import Miner
 from owner_agent.release.history import require_known
 from owner_agent.release.ledger import Entry, EntryState, Ledger
-from owner_agent.release.outbox import StoredRelease, ahead
+from owner_agent.release.outbox import StoredRelease
+from owner_agent.release.overlap import ahead
 from owner_agent.site.adopting import AdoptedPlan
 from owner_agent.state.ledger_file import WAYS_OUT
 from pramana_core.errors import (

@@ -1,25 +1,20 @@
-"""The outbox: releases lie here, parts and manifest, from before the first byte leaves.
-
-Also here:
-
-* Work in stages that overlap: each stage is an iterator, and works at the next item meanwhile.
-"""
+"""The outbox: releases lie here, parts and manifest, from before the first byte leaves."""
 
 from __future__ import annotations
 
 import hashlib
 import secrets
 import shutil
-from collections.abc import Generator, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from owner_agent.randomize.reports import SortedReports
+from owner_agent.release.overlap import ahead
 from owner_agent.state.private_files import private_directory, sync_directory, write_durably
 from pramana_core.errors import LimitExceeded, OptionError, PramanaError, StoreCorrupt
 from pramana_core.full_disks import storing
@@ -28,26 +23,6 @@ from pramana_core.wire.channels import PlanMessage
 from pramana_core.wire.parts import Column, encode_part, parts_of
 from pramana_core.wire.release_kinds import KINDS, RANDOMIZED, ReleaseKindName
 from pramana_core.wire.releases import PartManifest, ReleaseCreate, release_digest
-
-# Work in stages that overlap: each stage is an iterator, and works at the next item meanwhile.
-
-
-Item = TypeVar("Item")
-
-
-def ahead(items: Iterator[Item]) -> Generator[Item]:
-    """Yield items, each of which is made in a thread while the one before it is used.
-
-    In memory are one item that is used and one that is made. An error in an item is raised where
-    that would have come; whoever stops early waits for the item that is being made.
-    """
-    end = object()
-    with ThreadPoolExecutor(1) as pool:
-        coming = pool.submit(next, items, end)
-        while (item := coming.result()) is not end:
-            coming = pool.submit(next, items, end)
-            yield item  # type: ignore[misc]
-
 
 OUTBOX = "outbox"
 """The folder's name in a state directory."""

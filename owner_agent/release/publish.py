@@ -41,15 +41,8 @@ from owner_agent.release.delivery import Delivery, withdrawn
 from owner_agent.release.history import known_entries
 from owner_agent.release.ledger import Draw, Entry, Ledger
 from owner_agent.release.options import PublishOptions
-from owner_agent.release.outbox import (
-    OUTBOX,
-    DrawIdentities,
-    Outgoing,
-    ahead,
-    discard,
-    prepare,
-    reopen,
-)
+from owner_agent.release.outbox import OUTBOX, DrawIdentities, Outgoing, discard, prepare, reopen
+from owner_agent.release.overlap import ahead
 from owner_agent.release.populations import population_of
 from owner_agent.release.prepared import PreparedRelease
 from owner_agent.release.sorting import SortedRuns

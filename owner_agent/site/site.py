@@ -29,7 +29,7 @@ from owner_agent.site.mask_section import MaskSection, MinerSection, masking_mis
 from owner_agent.site.mistakes import Inconsistent, all_mistakes
 from owner_agent.site.protection import Number
 from owner_agent.site.tree_section import ShareModelSection, sharing_mistakes
-from owner_agent.state.environment import TlsFiles
+from owner_agent.state.tls_files import TlsFiles
 from pramana_core.alike import did_you_mean
 from pramana_core.errors import ConfigError
 from pramana_core.text_files import read_text

@@ -6,18 +6,21 @@ study and by nobody else; it turns record ids into pseudonyms that match between
 
 from __future__ import annotations
 
-import base64
-import binascii
 import hashlib
 import hmac
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, NoReturn, Self
+from typing import Literal, NoReturn
 
 from owner_agent.state.ledger_file import know_draw_key, knows_draw_key, state_directory
-from owner_agent.state.private_files import private_directory, refuse_if_open_to_others, write_new
+from owner_agent.state.private_files import (
+    private_directory,
+    read_secret,
+    refuse_if_open_to_others,
+    write_new,
+)
 from pramana_core.errors import KeyFileError
 
 KeyName = Literal["draw", "linkage"]
@@ -47,12 +50,6 @@ class Secrets:
                 "The draw key and the linkage secret are the same bytes.",
                 remedy="Other owners know the linkage secret; make a draw key of your own.",
             )
-
-    def __copy__(self) -> Self:
-        return self
-
-    def __deepcopy__(self, memo: object) -> Self:
-        return self
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise KeyFileError(
@@ -208,36 +205,21 @@ class KeyStore:
 
 
 def read_key(path: Path) -> bytes:
-    """Read a secret from a text file of 64 hexadecimal digits, or of base64.
+    """Read a secret from a text file of 64 hexadecimal digits.
 
     Raises:
         KeyFileError: absent, readable by others, not such a text, or weak.
     """
-    try:
-        refuse_if_open_to_others(path, f"chmod 600 {path}")
-        text = path.read_text(encoding="ascii").strip()
-    except (OSError, UnicodeDecodeError):
-        raise KeyFileError(
-            f"The key file {path} cannot be read as text.", where=str(path)
-        ) from None
-    secret = _decode(text)
-    if secret is None or len(secret) != KEY_LENGTH:
+    text = read_secret(path)
+    if not re.fullmatch(r"[0-9A-Fa-f]{64}", text):
         raise KeyFileError(
             f"The key file {path} does not hold {KEY_LENGTH} bytes.",
             where=str(path),
-            remedy="It must hold 64 hexadecimal digits, or 32 bytes in base64.",
+            remedy="It must hold 64 hexadecimal digits.",
         )
+    secret = bytes.fromhex(text)
     _refuse_weak(secret, f"The key in {path}")
     return secret
-
-
-def _decode(text: str) -> bytes | None:
-    if re.fullmatch(r"[0-9A-Fa-f]{64}", text):
-        return bytes.fromhex(text)
-    try:
-        return base64.b64decode(text, validate=True)
-    except binascii.Error:
-        return None
 
 
 def _refuse_weak(secret: bytes, what: str) -> None:

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
+from owner_agent.randomize.choices import Coin
 from owner_agent.randomize.draws import coins, draw_id, pseudonyms
 from owner_agent.randomize.reports import randomize
-from owner_agent.randomize.sampling import Coin
 from owner_agent.randomize.words import PER_CALL, UniformWords
 from owner_agent.state.keys import Secrets
 from pramana_core.channels import RESOLUTION, Product, Symmetric

@@ -5,9 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
-from owner_agent.randomize import reports, sampling
+from owner_agent.randomize import choices, reports
+from owner_agent.randomize.choices import Spans
 from owner_agent.randomize.reports import Randomizer, randomize
-from owner_agent.randomize.sampling import Spans
 from owner_agent.state.keys import Secrets
 from pramana_core.channels import RESOLUTION, Symmetric, most_accurate
 from pramana_core.channels.product import Product
@@ -50,7 +50,7 @@ def test_chunks_and_threads_change_no_report(name, count, monkeypatch):
     keys, columns = records_of(block, count)
     whole = Randomizer(Plan((block,)), SECRETS, "asia", threads=1).reports(keys, columns)
     monkeypatch.setattr(reports, "_TOGETHER", 64)
-    monkeypatch.setattr(sampling, "_ENOUGH", 1)
+    monkeypatch.setattr(choices, "_ENOUGH", 1)
     for threads in (1, 2):
         parts = Randomizer(Plan((block,)), SECRETS, "asia", threads=threads)
         for _ in range(2):

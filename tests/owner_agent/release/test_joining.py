@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from owner_agent.release.agreement import join
+from owner_agent.release.joining import join
 from owner_agent.state.tokens import TokenStore
 from pramana_core.errors import StorageFull
 from tests.full_disk import files_no_longer_than

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+from collections import Counter
 
 import httpx
 import joblib  # noqa: F401 - at its import it tries out whether there is room for a semaphore
 import pytest
 
+from owner_agent.cli import releasing
 from owner_agent.randomize.reports import Randomizer
 from owner_agent.release import publish as steps
 from owner_agent.release.approval import Approval
@@ -346,6 +348,36 @@ def test_a_column_that_left_in_one_form_leaves_in_no_other(bench, before, now):
     assert len(bench.miner.sealed()) == 1 + (before != now)
 
 
+@pytest.fixture
+def counted(monkeypatch):
+    """How often a table is read, and how many records are drawn."""
+    found = Counter()
+    opened, randomized = tables._open_csv, Randomizer.randomized
+
+    def noted(*words):
+        found["reads"] += 1
+        return opened(*words)
+
+    def drawing(self, keys, columns):
+        found["draws"] += len(keys)
+        return randomized(self, keys, columns)
+
+    monkeypatch.setattr(tables, "_open_csv", noted)
+    monkeypatch.setattr(Randomizer, "randomized", drawing)
+    return found
+
+
+@pytest.fixture
+def answers(monkeypatch):
+    """Have commands ask, and give them an answer."""
+
+    def answer(how):
+        monkeypatch.setattr(releasing, "at_terminal", lambda: True)
+        monkeypatch.setattr(releasing.typer, "confirm", lambda *_words, **_options: how())
+
+    return answer
+
+
 class TestApproval:
     @pytest.mark.parametrize("what", ["site.toml", "patients.csv"])
     def test_what_changed_since_it_was_shown_is_not_sent(self, kind, bench, what):
@@ -373,26 +405,43 @@ class TestApproval:
             )  # fmt: skip
         assert bench.miner.requests == []
 
-    def test_a_republication_reads_the_table_once_and_draws_once(self, kind, bench, monkeypatch):
-        kind.publish(bench)
-        bench.write(kind.site, kind.table(kind.rows[::-1]))
-        reads, drawn = [], []
-        opened, randomized = tables._open_csv, Randomizer.randomized
+    @pytest.mark.parametrize("again", [False, True])
+    def test_a_command_that_asks_reads_the_table_once_and_draws_once(
+        self, kind, bench, command, counted, answers, again
+    ):
+        if again:
+            kind.publish(bench)
+            bench.write(kind.site, kind.table(kind.rows[::-1]))
+        counted.clear()
+        answers(lambda: True)
+        ended = command(*kind.command.split()[1:])
+        assert ended.exit_code == 0, ended.err
+        assert len(bench.miner.sealed()) == 1
+        drawn = len(kind.rows) if kind.make is steps.PreparedRecords else 0
+        assert (counted["reads"], counted["draws"]) == (1, drawn)
 
-        def noted(*words):
-            reads.append(words)
-            return opened(*words)
+    @pytest.mark.parametrize("what", ["site.toml", "patients.csv"])
+    def test_a_command_sends_nothing_that_changed_while_it_asked(
+        self, kind, bench, command, answers, what
+    ):
+        def change():
+            path = bench.folder / what
+            path.write_text(
+                path.read_text().replace("clinic-north", "clinic-n").replace("0,", "1,")
+            )
+            return True
 
-        def counted(self, keys, columns):
-            drawn.append(len(keys))
-            return randomized(self, keys, columns)
+        answers(change)
+        ended = command(*kind.command.split()[1:])
+        assert "changed-since-shown" in ended.err
+        assert not bench.miner.releases
+        assert not (bench.state / "outbox").exists()
 
-        monkeypatch.setattr(tables, "_open_csv", noted)
-        monkeypatch.setattr(Randomizer, "randomized", counted)
-        approval = Approval.of(bench.site)
-        assert kind.publish(bench, show=lambda _now: approval.require(bench.site)).already
-        assert len(reads) == 1
-        assert sum(drawn) == (len(kind.rows) if kind.make is steps.PreparedRecords else 0)
+    def test_a_no_sends_nothing(self, kind, bench, command, answers):
+        answers(lambda: False)
+        assert command(*kind.command.split()[1:]).exit_code == 0
+        assert not bench.miner.releases
+        assert Ledger(bench.state).entries() == ()
 
 
 def test_a_key_that_came_past_the_ledger_draws_nothing(kind, bench):

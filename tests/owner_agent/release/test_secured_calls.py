@@ -13,7 +13,8 @@ import pytest
 import pramana as pm
 from owner_agent.release.client import Miner
 from owner_agent.site.site import site_from
-from owner_agent.state.environment import Environment, TlsFiles
+from owner_agent.state.environment import Environment
+from owner_agent.state.tls_files import TlsFiles
 from pramana_core.errors import ConfigError, Unreachable
 from tests.certificates import Authority
 

@@ -1,7 +1,5 @@
 """Secrets are made on purpose, never replaced, and never used when they are weak or readable."""
 
-import base64
-
 import pytest
 
 from owner_agent.state.keys import EXAMPLE_KEY, KeyStore, Secrets, fingerprint, read_key
@@ -66,11 +64,6 @@ def test_a_secret_that_others_can_read_is_refused(store, mode):
 def test_a_weak_or_broken_secret_is_refused(tmp_path, text, says):
     with pytest.raises(KeyFileError, match=says):
         read_key(_file(tmp_path, text))
-
-
-def test_hexadecimal_and_base64_are_read(tmp_path):
-    assert read_key(_file(tmp_path, GOOD.hex().upper() + "\n")) == GOOD
-    assert read_key(_file(tmp_path, base64.b64encode(GOOD).decode())) == GOOD
 
 
 def test_the_draw_key_must_not_be_the_shared_secret():

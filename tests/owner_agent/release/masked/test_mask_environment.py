@@ -2,7 +2,7 @@
 
 import json
 
-from owner_agent.release.masked import protection
+from owner_agent.release.masked_table import protection
 from pramana_core.mask import METHODS
 from pramana_core.wire.release_kinds import MaskedTableMessage, TableColumn
 

@@ -8,7 +8,8 @@ import re
 import numpy as np
 import pytest
 
-from owner_agent.release.masked import PreparedMask, check_masking
+from owner_agent.release.masked import PreparedMask
+from owner_agent.release.masked_table import check_masking
 from owner_agent.report.masked import MASKED, MaskReport
 from owner_agent.site.site import load_site
 from pramana_core.errors import MaskingError, OptionError

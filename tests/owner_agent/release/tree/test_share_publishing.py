@@ -5,7 +5,8 @@ import pytest
 
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import PreparedRecords, publish
-from owner_agent.release.tree import PreparedTree, choose
+from owner_agent.release.tree import PreparedTree
+from owner_agent.release.tree_plan import choose
 from owner_agent.state.keys import KeyStore
 from pramana_core.errors import (
     RequirementUnmet,
