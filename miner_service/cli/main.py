@@ -308,7 +308,7 @@ def first_token(settings: Settings, file: Path | None) -> None:
     """Issue the admin token at the first start, of database and files that are of one store."""
     from miner_service.store.identity import require_one_store
 
-    with opened(settings, upgrade=True) as services:
+    with opened(settings) as services:
         services.segments.prepare()
         require_one_store(services.database, services.segments, begin=True)
         if _has_token(services):

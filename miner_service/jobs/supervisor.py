@@ -271,12 +271,11 @@ def supervise(settings: Settings) -> None:
     """Run jobs until SIGTERM or SIGINT, as `miner-service worker` does.
 
     Raises:
-        Conflict: the database is of an earlier version.
         NotReady: it is away, or no service has begun a store there.
         StoreMismatch: its place of files is another store's.
     """
     require_own_folder(settings.data_dir)
-    with closing(open_database(settings, upgrade=False)) as database:
+    with closing(open_database(settings)) as database:
         if not require_one_store(database, open_segments(settings)):
             raise NotReady(
                 f"No service has started on the database {database.place} yet.",
