@@ -127,7 +127,7 @@ def parse_address(address: str) -> URL:
         url is None
         or url.drivername.partition("+")[0] not in SCHEMES
         or not url.database
-        or "@" in f"{url.host}{url.database}"
+        or address.count("@") > 1
     ):
         raise OptionError(
             "The address of the database is not one of PostgreSQL, or has an @ in its password.",
