@@ -41,7 +41,3 @@ def test_each_variable_of_a_large_network_has_a_picture_around_it(nodes, around)
     if found:
         node, others, picture = found[1]
         assert (node, others, picture.count("→")) == ("v01", "v00, v02", 2)
-
-
-def test_a_small_network_is_drawn_once():
-    assert networks._first(_chain(8)) == ""
