@@ -195,12 +195,7 @@ def cluster_worker_command(
 
 
 def _require_cluster(settings: Settings) -> None:
-    """Check that the cluster that is named can be used.
-
-    Raises:
-        NotInstalled: Dask is not installed.
-        OptionError, KeyFileError: the files of its TLS cannot be used.
-    """
+    """Check that the cluster that is named can be used."""
     from miner_service.alignment.cluster import require_dask
 
     cluster, scheduler = settings.cluster, settings.cluster.scheduler

@@ -152,10 +152,7 @@ class Supervisor:
             self._away = True
 
     def _end_late_runs(self, now: float) -> None:
-        """End runs that take too long, and those of leases that a store that is away cannot renew.
-
-        Where the store is there, their rows say whether they are wanted.
-        """
+        """End runs that take too long, or whose lease a store that is away cannot renew."""
         limit, lease = self._settings.limits.job_seconds, self._settings.jobs.lease_seconds
         lost = self._renewed is not None and now - self._renewed > _RENEWED * lease
         for run in self.runs:

@@ -77,10 +77,7 @@ def is_current(path: Path) -> bool:
 
 
 def _make_private(path: Path) -> None:
-    """Make the file before anything is written, readable for its owner only.
-
-    SQLite gives the files beside it (-wal, -shm) the same mode.
-    """
+    """Make the file before anything is written, readable for its owner only."""
     create_private(path)
     for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
         if (file := path.with_name(name)).exists():
