@@ -35,7 +35,6 @@ from sqlalchemy.orm import Session
 
 from miner_service.services import Services
 from miner_service.store.identity import MARKER, require_one_store
-from miner_service.store.migrations import HEAD
 from miner_service.store.releases import kind_of_release
 from miner_service.store.schema import (
     Base,
@@ -55,6 +54,7 @@ from miner_service.store.segments import (
     storing,
     sync_directory,
 )
+from miner_service.store.sql_database import HEAD
 from miner_service.store.sqlite import SqliteStore
 from pramana_core.audit import LONGEST
 from pramana_core.errors import Conflict, NotReady, OptionError, StorageFull, StoreCorrupt

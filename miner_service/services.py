@@ -115,21 +115,17 @@ class Services:
         return prepared
 
 
-def open_services(settings: Settings, clock: Clock, *, upgrade: bool = True) -> Services:
+def open_services(settings: Settings, clock: Clock) -> Services:
     """Open the store that the settings name, making it if it is not there.
 
-    What an earlier version made is changed into what this one reads, if this process may `upgrade`
-    it: no other may be at work on it.
-
     Raises:
-        StoreCorrupt: what is there is not a miner's, or of a version that cannot be read.
-        Conflict: it is of an earlier version, and may not be upgraded.
+        StoreCorrupt: what is there is not a miner's, or of another version.
         NotReady, StorageFull: the database is away, or has no room.
         KeyFileError: other people may write in the data directory.
     """
     folder = settings.data_dir
     require_own_folder(folder)
-    database = open_database(settings, upgrade=upgrade)
+    database = open_database(settings)
     return Services(
         settings=settings,
         clock=clock,

@@ -344,10 +344,7 @@ class ClusterPlace:
 
     @contextmanager
     def _answering(self) -> Iterator[None]:
-        """Translate what Dask says; after that the scheduler is connected to anew.
-
-        What it says of a lost connection is any OSError; workers tell of their files by others.
-        """
+        """Translate what Dask says; after that the scheduler is connected to anew."""
         try:
             yield
         except (OSError, CancelledError) as error:

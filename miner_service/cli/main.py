@@ -195,12 +195,7 @@ def cluster_worker_command(
 
 
 def _require_cluster(settings: Settings) -> None:
-    """Check that the cluster that is named can be used.
-
-    Raises:
-        NotInstalled: Dask is not installed.
-        OptionError, KeyFileError: the files of its TLS cannot be used.
-    """
+    """Check that the cluster that is named can be used."""
     from miner_service.alignment.cluster import require_dask
 
     cluster, scheduler = settings.cluster, settings.cluster.scheduler
@@ -308,7 +303,7 @@ def first_token(settings: Settings, file: Path | None) -> None:
     """Issue the admin token at the first start, of database and files that are of one store."""
     from miner_service.store.identity import require_one_store
 
-    with opened(settings, upgrade=True) as services:
+    with opened(settings) as services:
         services.segments.prepare()
         require_one_store(services.database, services.segments, begin=True)
         if _has_token(services):

@@ -75,10 +75,7 @@ class _Miner(FastAPI):
     """The application, whose every answer is counted and has the headers, whatever goes wrong."""
 
     def setup(self) -> None:
-        """Offer the document of the interface, which takes seconds to make: in a thread.
-
-        The pages of the usual viewers load scripts from elsewhere; the document is enough.
-        """
+        """Offer the document of the interface, which takes seconds to make: in a thread."""
         self.add_route("/openapi.json", self._document, name="openapi", include_in_schema=False)
 
     def _document(self, _request: Request) -> Response:

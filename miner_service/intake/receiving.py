@@ -253,13 +253,7 @@ def _require_bytes(
 def _acknowledge(
     services: Services, session: Session, expected: ExpectedPart, now: datetime
 ) -> bool:
-    """Note that a part is on disk, or that it was before; say whether it is new.
-
-    If the release was sealed or withdrawn while the part was written, nobody else would remove it.
-
-    What was announced is held back by the budget only while its owner is in the study, so it is
-    asked again where nothing has left yet.
-    """
+    """Note that a part is on disk, or that it was before; say whether it is new."""
     release, number = expected.release, expected.number
     found = session.execute(_PART, {"release": release, "number": number}).first()
     if found is None:  # it was withdrawn, or its study was deleted
@@ -402,10 +396,7 @@ def _of(study: str, owner: str, *states: str) -> Subquery:
 
 
 def _parts(session: Session, study: str, owner: str, *states: str) -> tuple[int, int]:
-    """Return how many parts releases in some states announced, and the bytes that they may take.
-
-    The columns of numbers that came as JSON may be larger than their parts.
-    """
+    """Return how many parts releases in some states announced, and the bytes that they may take."""
     some, columns = _of(study, owner, *states), ReleaseRow.records * ReleaseRow.row_bytes
     parts = (
         select(func.count(PartRow.number).label("number"), func.sum(PartRow.bytes).label("bytes"))

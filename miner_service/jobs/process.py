@@ -55,7 +55,7 @@ def run_job(settings: Settings, lease: Lease, learn: Learn | None = None) -> Non
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.nice(_NICER)
     bound_memory(settings.limits.job_bytes)
-    services = open_services(settings, utc_now, upgrade=False)
+    services = open_services(settings, utc_now)
     try:
         work_once(services, lease, learn or learn_model, _Progress(services, lease))
     except (NotReady, StorageFull) as error:

@@ -191,10 +191,7 @@ def work_once(services: Services, lease: Lease, learn: Learn, on_step: Progress)
 
 
 def _ended(services: Services, lease: Lease, end: Callable[[Session, JobRow], None]) -> bool:
-    """End a job that this run still has, and say whether it had it.
-
-    What took hours to compute is not thrown away because the store is away for a moment.
-    """
+    """End a job that this run still has, and say whether it had it."""
     pause, until = _FIRST_PAUSE, time.monotonic() + services.settings.jobs.lease_seconds
     while True:
         try:

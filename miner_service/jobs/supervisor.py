@@ -78,7 +78,7 @@ class Run:
     reason: LimitExceeded | str | None = None
     status: int | None = None
 
-    def end(self, reason: LimitExceeded | str | None) -> None:
+    def end(self, reason: LimitExceeded | str) -> None:
         """Kill the process, whatever it computes."""
         if self.process.is_alive():
             self.reason = reason
@@ -103,7 +103,7 @@ class Supervisor:
         self.runs: list[Run] = []
         self._ended: list[Run] = []
         self._renewed: float | None = None
-        self._away = False
+        self._away = self._warm = False
         self._silent_runs = Watch[Lease](settings.jobs.lease_seconds)
         self._silent_supervisors = Watch[str](settings.jobs.lease_seconds)
         self._wake = threading.Event()
@@ -152,18 +152,14 @@ class Supervisor:
             self._away = True
 
     def _end_late_runs(self, now: float) -> None:
-        """End runs that take too long, and those of leases that could not be renewed.
-
-        Where the store is away that is no fault of the job. Where it is there and this process came
-        too late, the job may be what held it up: that run counts.
-        """
+        """End runs that take too long, or whose lease a store that is away cannot renew."""
         limit, lease = self._settings.limits.job_seconds, self._settings.jobs.lease_seconds
-        late = self._renewed is not None and now - self._renewed > _RENEWED * lease
+        lost = self._renewed is not None and now - self._renewed > _RENEWED * lease
         for run in self.runs:
             if now - run.began > limit:
                 run.end(_too_long(limit))
-            elif late:
-                run.end("its lease could not be renewed." if self._away else None)
+            elif lost and self._away:
+                run.end("its lease could not be renewed.")
 
     def _end_unwanted_runs(self) -> None:
         if self.runs:
@@ -221,6 +217,11 @@ class Supervisor:
         with self._database.read() as session:
             if queue.next_job(session, queue.workers_known(session)) is None:
                 return False
+        if not self._warm:  # loading what jobs need takes longer than a lease should wait for
+            first = processes().Process(target=int, daemon=True)
+            first.start()
+            first.join()
+            self._warm = True
         with self._database.write() as session:
             workers = queue.workers_known(session)
             lease = queue.claim_next(session, self.name, workers, utc_now())
@@ -271,12 +272,11 @@ def supervise(settings: Settings) -> None:
     """Run jobs until SIGTERM or SIGINT, as `miner-service worker` does.
 
     Raises:
-        Conflict: the database is of an earlier version.
         NotReady: it is away, or no service has begun a store there.
         StoreMismatch: its place of files is another store's.
     """
     require_own_folder(settings.data_dir)
-    with closing(open_database(settings, upgrade=False)) as database:
+    with closing(open_database(settings)) as database:
         if not require_one_store(database, open_segments(settings)):
             raise NotReady(
                 f"No service has started on the database {database.place} yet.",

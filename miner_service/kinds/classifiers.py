@@ -70,14 +70,7 @@ MessageT = TypeVar(
 
 
 class _ClassifierKind(CountsKind[SpecT, MessageT]):
-    """A kind of job that learns to tell a class.
-
-    Attributes:
-        learner: what learns.
-        called: how a refusal calls the model.
-        template: the page of a model.
-        on_page: its forms that the page has.
-    """
+    """A kind of job that learns to tell a class."""
 
     learner: ClassVar[ClassLearner[Any, Any]]
     called: ClassVar[str] = "classifier"

@@ -142,13 +142,7 @@ class CountsKind(JobKind[SpecT, CountsJob, MessageT]):
         return spec.model_copy(update={"order": prepared.order})
 
     def _affordable_order(self, spec: SpecT, extent: Extent, limits: Limits) -> int | None:
-        """Return the order given, or the highest default one that can be afforded.
-
-        None where it hangs on the table: of itemsets.
-
-        Raises:
-            LimitExceeded: the job cannot be afforded, with pairs alone where no order is given.
-        """
+        """Return the order given, or the highest default one that can be afforded."""
         order = spec.order if spec.models else spec.interacting
         if order is None and estimated(spec).settles_order and self.settles_order:
             for order in range(default_order(extent.layout.plans), LEAST_ORDER, -1):

@@ -267,14 +267,7 @@ def _require_whole(variables: Sequence[str], needed: Sequence[MaskedRelease]) ->
 
 
 def _units_warnings(table: MixedTable, releases: Sequence[MaskedRelease]) -> tuple[str, ...]:
-    """Return a warning for each number whose unit seems to differ between owners' records.
-
-    What is compared is where the middle 90 % of each owner's values lie.
-
-    Args:
-        table: the records of all releases, one release after the other.
-        releases: the releases.
-    """
+    """Return a warning for each number whose unit seems to differ between owners' records."""
     ends = np.cumsum([release.source.records for release in releases])[:-1]
     found = []
     for column in table.columns:

@@ -113,11 +113,7 @@ def _require_readable(document: Mapping[str, Any]) -> None:
 def _compared(
     spec: ModelSharingSpec, trees: Sequence[SharedTree], schema: TreeSchema
 ) -> MixedTable:
-    """Return the records by which a model and the trees are compared: no true ones are here.
-
-    Of pseudo-data, where there are too many, so many are drawn anew, shared out by the trees'
-    counts: the first of those learned from would be one owner's.
-    """
+    """Return the records by which a model and the trees are compared: no true ones are here."""
     options = spec.options()
     width = len(schema.names) + schema.classes
     records = max(1, min(COMPARED, MOST_CELLS // width))

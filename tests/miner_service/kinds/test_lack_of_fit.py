@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pramana.client.job import Served, table_frame
-from pramana_core.channels import RESOLUTION, Choice, Identity, Sampled, Symmetric
+from pramana_core.channels import RESOLUTION, Choice, Sampled, Symmetric
 from pramana_core.domain import Variable
 from pramana_core.plan import Block, Plan
 
@@ -104,24 +103,6 @@ def test_counts_filled_in_from_pairs_are_marked_wherever_they_are_shown(miner, b
     assert analyst.get(filled)["spec"]["order"] == 2
 
 
-def test_variables_may_be_called_as_the_columns_of_numbers_are(miner, build):
-    names = ("filled_in", "low")
-    plan = Plan(tuple(Block((Variable(n, ("no", "yes")),), Identity(2)) for n in names))
-    analyst, owner = miner.study("s"), miner.owner("s", "north")
-    codes = {n: np.tile(np.array([0, 1], np.uint8), 50) for n in names}
-    owner.publish("s", build(plan, range(100), codes))
-    spec = {"kind": "contingency-table", "variables": list(names), **ORDER}
-    made = analyst("POST", "/v1/studies/s/jobs", json={"spec": spec})
-    address = f"/v1/models/{analyst.wait(made.headers['location'])['model']}"
-    header = analyst("GET", f"{address}/csv").text.splitlines()[0].split(",")
-    assert header[:3] == ["filled_in (variable)", "low (variable)", "count"]
-    assert header[-3:] == ["low", "high", "filled_in"]
-    model = analyst("GET", address).content
-    frame = table_frame(Served.model_validate_json(model).root)
-    assert frame["filled_in (variable)"].tolist() == ["no", "no", "yes", "yes"]
-    assert frame["filled_in"].tolist() == [False] * 4
-
-
 def test_an_order_that_is_left_out_follows_the_records_and_is_told(miner, build):
     analyst, owner = miner.study("s"), miner.owner("s", "north")
     owner.publish("s", build(PLAN, range(2000), reports(three=True)))
@@ -137,17 +118,3 @@ def test_an_order_that_is_left_out_follows_the_records_and_is_told(miner, build)
     rules = {"kind": "association-rules", "estimator": "pooled", "minimum_support": 0.1}
     made = analyst("POST", "/v1/studies/s/jobs", json={"spec": rules}).json()
     assert made["spec"]["order"] is None
-
-
-def test_a_model_by_moments_has_no_such_test(miner, build):
-    analyst, owner = miner.study("s"), miner.owner("s", "north")
-    owner.publish("s", build(PLAN, range(2000), reports(three=True)))
-    spec = {**TABLE, "estimator": "moment"}
-    job = analyst.wait(
-        analyst("POST", "/v1/studies/s/jobs", json={"spec": spec}).headers["location"]
-    )
-    address = f"/v1/models/{job['model']}"
-    assert analyst.get(address)["lack_of_fit"] == []
-    assert "Fit of the pooled table" not in analyst("GET", f"{address}/page").text
-    (entry,) = analyst.get("/v1/dashboard")["studies"][0]["models"]
-    assert entry["warnings"] == []

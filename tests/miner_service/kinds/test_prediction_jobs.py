@@ -49,13 +49,6 @@ def test_the_tree_is_the_librarys(survey):
 
 
 @pytest.mark.slow
-def test_features_may_be_chosen(survey):
-    document = survey().learn(**LINEAR, features=["age"])["document"]
-    assert [v["name"] for v in document["inputs"]] == ["age"]
-    assert document["inputs"][0]["representatives"] == [24.0, 38.0, 57.0]
-
-
-@pytest.mark.slow
 @BOTH
 def test_predictions_are_those_of_the_model_that_travels(survey, spec):
     study = survey()
@@ -138,13 +131,6 @@ def test_probabilities_of_many_classes_are_bounded_before_any_is_made(survey, as
     answer = study.owner("POST", path, json={"records": RECORDS})
     assert_problem(answer, 413, "limit-exceeded", "2 classes are 6 numbers", "5 are allowed")
     assert study.owner("POST", path, json={"records": RECORDS[:2]}).status_code == 200
-
-
-def test_the_place_of_a_wrong_value_is_in_the_words_of_the_request(survey, assert_problem):
-    study = survey()
-    path = f"/v1/models/{study.learn(**TREE)['id']}/predictions"
-    answer = study.owner("POST", path, json={"records": [*RECORDS, {"smoker": True}]})
-    assert assert_problem(answer, 422, "request-invalid").where == "body.records.3.smoker"
 
 
 @pytest.mark.slow
@@ -255,16 +241,6 @@ def test_what_cannot_be_learned_is_refused_at_once(survey, assert_problem, spec,
         answer = study.job(**{**spec, **named})
         assert_problem(answer, status, code, *(word.replace("OTHERS", others) for word in words))
     assert study.miner.snapshot() == before
-
-
-def test_where_only_the_class_is_reported_nothing_tells_it(start, build, plan_c, assert_problem):
-    miner = start()
-    analyst, owner = miner.study("survey"), miner.owner("survey", "north")
-    owner.publish("survey", build(plan_c, range(10), {"C": [0, 1] * 5}))
-    for spec in (TREE, LINEAR, BAYES):
-        body = {"spec": {**spec, "target": "C"}}
-        answer = analyst("POST", "/v1/studies/survey/jobs", json=body)
-        assert_problem(answer, 422, "option-invalid", "Only the class")
 
 
 @pytest.mark.slow

@@ -134,15 +134,6 @@ def test_too_many_variables_or_items_are_refused(survey, assert_problem, monkeyp
     assert_problem(answer, 413, "limit-exceeded", "5 items", "4 items of 3 variables are allowed")
 
 
-@pytest.mark.slow
-def test_only_where_itemsets_need_tables_is_their_size_bounded(survey, assert_problem):
-    study = survey(limits=Limits(job_cells=35))
-    assert study.learn(**RULES)["itemsets"], "no table is needed where blocks mix"
-    answer = study.job(**RULES, estimator="ml")
-    assert_problem(answer, 413, "limit-exceeded", "max_length", "36 cells")
-    assert study.learn(**RULES, estimator="ml", max_length=3)["itemsets"]
-
-
 def test_a_joint_block_without_a_closed_form_counts_whole(start, build, assert_problem):
     """Its 16 cells exceed the 8 allowed, though an itemset needs 4 of them."""
     miner = start(Limits(job_cells=8))

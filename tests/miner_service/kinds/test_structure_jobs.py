@@ -199,42 +199,6 @@ def test_what_a_search_may_cost_is_asked_before_it_runs(
     assert miner.analyst.learn("asia", small)["links"]
 
 
-@pytest.mark.parametrize("most", [1, 2, 3, 4])
-def test_the_largest_family_bounds_every_family(most):
-    """By enumeration: no set of so many variables needs a larger table; one needs it."""
-    rows = [[0] * 6 for _ in range(6)]
-    for i, row in enumerate(rows):
-        row[i], row[(i + 1) % 6] = (1 << 32) - (i + 1) * (1 << 20), (i + 1) * (1 << 20)
-    plan = Plan(
-        (
-            Block((Variable("u", tuple("abcde")),), Symmetric.from_probability(5, 0.1)),
-            Block(
-                (Variable("v", tuple("ab")), Variable("w", tuple("abc"))),
-                Dense(tuple(map(tuple, rows))),
-            ),
-            Block(
-                tuple(Variable(n, tuple("abcd"[:k])) for n, k in (("x", 2), ("y", 4), ("z", 3))),
-                Symmetric.from_gamma(24, 19.0),
-            ),
-        )
-    )
-    nodes = plan.domain.names
-
-    def cells(names):
-        total = 1
-        for block in plan.blocks:
-            asked = [n for n in block.names if n in names]
-            if asked:
-                total *= max((block.restrict(asked) or block.channel).shape)
-        return total
-
-    sets = [c for k in range(1, most + 1) for c in itertools.combinations(nodes, k)]
-    bound, names = largest_family(RecordLayout((plan,)), nodes, most)
-    assert bound == max(map(cells, sets)) == cells(names)
-    assert len(names) <= most
-    assert largest_family(RecordLayout((plan,)), ["x", "z"], most)[0] == (3 if most == 1 else 6)
-
-
 DENSE = Dense(
     tuple(
         tuple((1 << 32) - 3 * e if j == i else e for j in range(4))
@@ -306,23 +270,3 @@ def test_a_search_tells_how_far_it_is_and_ends_when_cancelled(noisy):
     assert steps[0] == 0
     assert steps[-1] == 1
     assert 0.9 in steps, "the parameters are the last tenth"
-
-
-@pytest.mark.slow
-def test_after_a_crash_the_same_model_is_made(noisy, start):
-    """The store is put back as a crash in the middle of the run would have left it."""
-    spec = {**SEARCH, "seed": 11}
-    miner = noisy()
-    first = miner.analyst.learn("asia", spec)
-    job = first["job"]
-    with miner.services.database.write() as session:
-        session.connection().exec_driver_sql("DELETE FROM models")
-        session.connection().exec_driver_sql(
-            "UPDATE jobs SET state = 'running', model = NULL, finished = NULL"
-        )
-    again = start()
-    person = type(miner.analyst)(again.client, miner.analyst.token)
-    ended = person.wait(f"/v1/jobs/{job}")
-    assert ended["state"] == "succeeded"
-    second = person.get(f"/v1/models/{ended['model']}")
-    assert second == first

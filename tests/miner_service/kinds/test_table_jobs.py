@@ -7,7 +7,6 @@ import io
 import itertools
 import json
 import threading
-from functools import reduce
 from typing import Any, get_args
 
 import numpy as np
@@ -32,70 +31,6 @@ from pramana_core.wire.jobs import CountsSpec, RecordsSpec
 from pramana_core.wire.release_kinds import KINDS
 
 TABLE = {"kind": "contingency-table", "variables": ["ill", "age"]}
-
-
-def dense(survey, names):
-    """The estimate and its two covariances by the one large matrix of all cells."""
-    plan = survey.marginals._sources[0][1]
-    channel = reduce(np.kron, [plan.block_of(n).channel.matrix() for n in names])
-    shape = [plan.domain[n].size for n in names]
-    cells = np.ravel_multi_index([survey.reports[n] for n in names], shape)
-    reported = np.bincount(cells, minlength=len(channel))
-    inverse = np.linalg.inv(channel.T)
-    counts = inverse @ reported
-    second = inverse @ np.diag(reported) @ inverse.T
-    return (
-        counts,
-        np.sqrt(np.diag(second) - counts),
-        np.sqrt(np.diag(second) - counts**2 / len(survey.reports[names[0]])),
-    )
-
-
-def test_a_job_amid_one_maximization_ends_when_cancelled(survey):
-    """It has two steps to tell of; work between them can be stopped all the same."""
-    told, go_on, stopped = [], threading.Event(), threading.Event()
-
-    def watched(spec, prepared, services, on_step):
-        def step(done, total):
-            told.append((done, total))
-            if len(told) == 5:
-                study.analyst("DELETE", path[0])
-            on_step(done, total)
-
-        go_on.wait()
-        try:
-            return learn_model(spec, prepared, services, step)
-        except JobCancelled:
-            stopped.set()
-            raise
-
-    study = survey(learn=watched, wanted_seconds=0)
-    names = ["smoker", "age", "sport", "ill"]
-    body = {"spec": {**TABLE, "variables": names, "estimator": "ml"}}
-    path = [study.analyst("POST", "/v1/studies/survey/jobs", json=body).headers["location"]]
-    go_on.set()
-    assert study.analyst.wait(path[0])["state"] == "cancelled"
-    stopped.wait()
-    assert told == [(0, 1)] * 5
-
-
-def test_the_cells_are_those_of_the_large_matrix(survey):
-    study = survey()
-    model = study.learn(**TABLE)
-    assert model["kind"] == "contingency-table"
-    assert model["records"] == 4000
-    assert [v["name"] for v in model["variables"]] == ["ill", "age"]
-    labels = [v["categories"] for v in model["variables"]]
-    assert [tuple(c["values"].values()) for c in model["cells"]] == list(itertools.product(*labels))
-    wanted = dense(study, ["ill", "age"])
-    for name, numbers in zip(("count", "se_records", "se_population"), wanted, strict=True):
-        assert [c[name] for c in model["cells"]] == pytest.approx(numbers, rel=1e-9)
-    projected = np.array([c["projected"] for c in model["cells"]])
-    assert projected == pytest.approx(wanted[0], rel=1e-9), "here all counts are valid already"
-    table = study.marginals.marginal(["ill", "age"])
-    ends = zip(*(end.ravel() for end in table.interval(0.95, population=True)), strict=True)
-    assert [tuple(c["interval"]) for c in model["cells"]] == list(ends)
-    assert all(0 <= c["interval"][0] < c["count"] < c["interval"][1] for c in model["cells"])
 
 
 def test_a_table_as_csv_and_on_a_page(survey, monkeypatch):

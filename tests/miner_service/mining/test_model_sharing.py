@@ -21,7 +21,6 @@ from tests.miner_service.sharing import (
     records,
     share,
     told_of,
-    tree,
 )
 
 OWNERS = ("north", "south", "west")
@@ -232,44 +231,12 @@ def test_too_much_is_refused_before_it_is_drawn(start):
     assert_problem(ask(analyst), 413, "limit-exceeded", "paths")
 
 
-def test_classes_of_many_paths_are_counted_before_they_are_laid_out(miner):
-    analyst = miner.study("s")
-    labels = [f"c{number}" for number in range(30_000)]
-    names = [f"j{number}" for number in range(1_000)]
-    job = {"name": "job", "type": "categorical", "categories": names}
-    told = tree([{"class": "c0", "hit": 5, "miss": 0}], attributes=[job])
-    told["target"]["categories"] = labels
-    share(miner.owner("s", "north"), "s", model(told, requirement=None))
-    for method in ("votes", "pgen"):
-        assert_problem(ask(analyst, method=method), 413, "limit-exceeded", "30,000 classes")
-
-
 def test_a_model_too_long_to_be_read_again_is_not_kept(miner, monkeypatch):
     monkeypatch.setattr("miner_service.kinds.sharing.LONGEST_TEXT", 100)
     analyst = miner.study("s")
     share(miner.owner("s", "north"), "s", model())
     job = analyst.wait(ask(analyst, method="votes").headers["location"])
     assert (job["state"], job["problem"]["code"]) == ("failed", "limit-exceeded")
-
-
-def test_a_tree_too_large_for_a_picture_has_a_page(miner, monkeypatch):
-    monkeypatch.setattr("miner_service.kinds.sharing.MOST_DRAWN", 5)
-    analyst = miner.study("s")
-    share(miner.owner("s", "north"), "s", model())
-    address = f"/v1/models/{learned(analyst)['id']}"
-    assert_problem(analyst("GET", f"{address}/svg"), 404, "not-found", "picture")
-    page = analyst("GET", f"{address}/page").text
-    assert "<svg" not in page
-    assert "same paths" in page
-
-
-def test_counts_beyond_all_that_is_drawn_are_refused(miner):
-    """A tree may count what it likes; nobody has to draw it."""
-    analyst = miner.study("s")
-    nodes = [{"class": "no", "hit": 4e9, "miss": 0}]
-    share(miner.owner("s", "north"), "s", model(tree(nodes), requirement=None))
-    assert_problem(ask(analyst), 413, "limit-exceeded", "pseudo")
-    assert learned(analyst, pseudo_records=50, method="pgen", model="naive-bayes")
 
 
 def test_private_trees_are_used_as_any_and_their_epsilon_is_said(miner):

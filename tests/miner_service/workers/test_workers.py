@@ -317,27 +317,21 @@ def supervised(tmp_path):
         yield supervisor, run
 
 
-@pytest.mark.parametrize(
-    ("missed", "why"),
-    [(None, None), (NotReady("Away."), "its lease could not be renewed.")],
-    ids=["late", "away"],
-)
-def test_a_run_counts_whose_supervisor_came_too_late_unless_the_store_was_away(
-    supervised, missed, why, monkeypatch
-):
+@pytest.mark.parametrize("away", [False, True])
+def test_a_run_ends_whose_lease_a_store_that_is_away_cannot_renew(supervised, monkeypatch, away):
     supervisor, run = supervised
     supervisor._renewed = now = time.monotonic()
-    if missed is not None:
 
-        def write(*_):
-            raise missed
+    def missing(*_):
+        raise NotReady("Away.")
 
-        monkeypatch.setattr(supervisor, "_end_unwanted_runs", write)
+    if away:
+        monkeypatch.setattr(supervisor, "_end_unwanted_runs", missing)
         supervisor._turn()
     supervisor._end_late_runs(now + 39)
     assert not run.process.killed
     supervisor._end_late_runs(now + 41)
-    assert (run.process.killed, run.reason) == (True, why)
+    assert run.process.killed == away
 
 
 def test_a_full_store_is_not_an_absent_one(supervised, monkeypatch):
