@@ -1,10 +1,4 @@
-"""From a stated need to a design: the demand on the whole record, and what will be learned.
-
-Also here:
-
-* The best plan for a stated need, with every family of plans beside it.
-* What plans and designs are asked for by: a domain, names of its variables, and numbers.
-"""
+"""From a stated need to a design: the demand on the whole record, and what will be learned."""
 
 from __future__ import annotations
 
@@ -46,8 +40,6 @@ from pramana_core.terminal import progress_bar
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
-
-# The best plan for a stated need, with every family of plans beside it.
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -241,9 +233,6 @@ def _withheld(plan: Plan) -> float:
         for axis in range(len(block.names))
     ]
     return 1 - math.fsum(reported) / len(reported)
-
-
-# What plans and designs are asked for by: a domain, names of its variables, and numbers.
 
 
 def require_domain(domain: object) -> Domain:

@@ -2,10 +2,6 @@
 
 Category names, parents' order and tables are kept; the libraries are loaded when asked for.
 Files of other programs (BIF, DOT) are written in `pramana_core.learn`.
-
-Also here:
-
-* Text to files and back, for whoever writes and reads the forms of other programs.
 """
 
 from __future__ import annotations
@@ -49,9 +45,6 @@ def load(module: str, package: str) -> ModuleType:
             f"This needs {package}, which is not installed here; write: pip install {package}.",
             where=package,
         ) from None
-
-
-# Text to files and back, for whoever writes and reads the forms of other programs.
 
 
 def written(text: str, path: str | Path | None) -> str | None:

@@ -1,10 +1,6 @@
 """What a Bayesian network takes and gives: structures, answers, files, other libraries' models.
 
 The estimator itself is in `pramana.estimators`; learning and inference are in `pramana_core.learn`.
-
-Also here:
-
-* A network as files and as models of other libraries, and back.
 """
 
 from __future__ import annotations
@@ -165,11 +161,8 @@ def _name(given: object) -> str:
     return given
 
 
-# A network as files and as models of other libraries, and back.
-
-
-class NetworkForms:
-    """The forms of anything that has a network."""
+class NetworkAnswers:
+    """What can be asked of anything that has a network, and its forms as files and of libraries."""
 
     @property
     @abstractmethod
@@ -255,15 +248,6 @@ class NetworkForms:
     @abstractmethod
     def _of_structure(cls, structure: Structure) -> Self:
         """Return an estimator of a given structure."""
-
-
-class NetworkAnswers:
-    """What can be asked of anything that has a network."""
-
-    @property
-    @abstractmethod
-    def network_(self) -> BayesNet:
-        """The network itself: its structure and a valid table of each node."""
 
     def predict(
         self,

@@ -1,9 +1,4 @@
-"""Plans as a person states them: a channel for each variable, or a few words that say it.
-
-Also here:
-
-* Channels, blocks and plans, under the names that people import.
-"""
+"""Plans as a person states them: a channel for each variable, or a few words that say it."""
 
 from __future__ import annotations
 
@@ -225,6 +220,3 @@ def _symmetric(variable: Variable, strength: tuple[str, object] | None) -> Block
             gamma_of_epsilon(asked)
     keys = {"kind": "symmetric", demand: asked}
     return _block((variable.name,), keys, Domain((variable,)))
-
-
-# Channels, blocks and plans, under the names that people import.

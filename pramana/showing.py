@@ -2,10 +2,6 @@
 
 A thing is one card of HTML that loads nothing and runs nothing; which numbers it tells, it says
 itself. What a picture of a model shows is in `pramana_core.learn.*.exchange`.
-
-Also here:
-
-* The axes that people pass to `plot`.
 """
 
 from __future__ import annotations
@@ -252,9 +248,6 @@ def _count(number: float) -> str:
 
 def _in_digits(number: float) -> str:
     return f"{number:.3g}" if math.isfinite(number) else "no bound"
-
-
-# The axes that people pass to `plot`.
 
 
 def plotted(picture: Picture, ax: object) -> Axes:

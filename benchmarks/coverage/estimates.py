@@ -32,7 +32,6 @@ from pramana_core.estimation.estimated import EstimatedMarginals, Estimator
 from pramana_core.learn.networks.bayes_net import learn_parameters
 from pramana_core.learn.networks.structure import Structure
 from pramana_core.marginals.counts import ReportedCounts
-from pramana_core.marginals.passes import NoisyCounts, NoisyTable
 from pramana_core.marginals.score_interval import normal_quantile
 from pramana_core.plan import Block, Plan
 
@@ -52,7 +51,7 @@ _JOINT = Plan(
         Block((_C,), Symmetric.from_probability(2, 0.2)),
     )
 )
-_NOISE, _LEVEL = 9.0, 0.05
+_LEVEL = 0.05
 
 
 def tables(
@@ -62,7 +61,6 @@ def tables(
     *,
     population: bool = True,
     errors: bool = False,
-    noise: float = 0.0,
     **how: Any,
 ) -> Repeat:
     """Return what draws, randomizes and estimates once: intervals of the cells of some tables.
@@ -73,7 +71,6 @@ def tables(
         lengths: of how many first variables tables are taken; none for all pairs.
         population: whether the truth is the law's, or that of the records drawn.
         errors: take 1.96 standard errors about the raw counts.
-        noise: the variance of whole numbers added to each count.
         how: the estimator, and its order.
     """
     domain = sources[0][0].domain
@@ -81,14 +78,12 @@ def tables(
     sets = [names[:k] for k in lengths] or list(itertools.combinations(names, 2))
 
     def repeat(rng: np.random.Generator) -> Interval:
-        reported: list[tuple[Any, Plan]] = []
-        true = np.zeros(law.shape)
+        reported, true = [], np.zeros(law.shape)
         for plan, records in sources:
             drawn = records_of(plan, law, records, rng)
             counted = ReportedCounts(drawn, dict(zip(names, law.shape, strict=True)))
             true += records * law if population else counted.table(names)
-            reports: Any = reports_of(plan, drawn, rng)
-            reported.append((_noisy(reports, names, noise, rng) if noise else reports, plan))
+            reported.append((reports_of(plan, drawn, rng), plan))
         marginals = EstimatedMarginals.of(reported, **how)
         found = []
         for chosen in sets:
@@ -104,14 +99,6 @@ def tables(
         return Interval(*(np.concatenate([p.ravel() for p in x]) for x in zip(*found, strict=True)))
 
     return repeat
-
-
-def _noisy(
-    reports: ReportedCounts, names: Sequence[str], variance: float, rng: np.random.Generator
-) -> NoisyCounts:
-    counts = reports.table(names)
-    noise = np.rint(rng.normal(0, np.sqrt(variance - 1 / 12), counts.shape)).astype(np.int64)
-    return NoisyCounts({tuple(names): NoisyTable(counts + noise, variance)}, reports.records)
 
 
 def independence(plan: Plan, law: Numbers, records: int) -> Repeat:
@@ -172,13 +159,6 @@ SETTINGS: tuple[Setting, ...] = (
         f"N = 200, {_OF_JOINT}",
         1316,
         tables([(_JOINT, 200)], _LAW, [3], population=False),
-        _NAMES,
-    ),
-    Setting(
-        "cells by moments, noise of variance 9 on each count",
-        "N = 1,000, three variables, p = .2",
-        1317,
-        tables([(columns(_DOMAIN, 0.2), 1_000)], _LAW, [3], noise=_NOISE),
         _NAMES,
     ),
     Setting(

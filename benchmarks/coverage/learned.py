@@ -10,20 +10,17 @@ from functools import cache, partial
 import numpy as np
 
 import pramana as pm
-from benchmarks.coverage.laws import columns, sampled_pairs
 from benchmarks.coverage.setting import (
     Interval,
     Numbers,
     Setting,
     estimated,
-    records_of,
-    reports_of,
 )
 from pramana_core.channels import Grouped, Identity, Symmetric
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import PramanaError
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.learn.common.options import LinearOptions, Loss, RuleOptions, TreeOptions
+from pramana_core.learn.common.options import LinearOptions, RuleOptions, TreeOptions
 from pramana_core.learn.linear.fitting import learn_linear
 from pramana_core.learn.linear.model import LinearClassifier
 from pramana_core.learn.rules.itemsets import all_items
@@ -42,30 +39,24 @@ _LEAST, _FREQUENT = 1e-9, 0.05
 """The minimum support, and from which support in the population a rule of all is counted."""
 
 
-def rules(
-    domain: Domain,
-    law: Numbers,
-    draw: Draw,
-    measures: Sequence[str],
-    lengths: Sequence[int],
-    items: Sequence[Item],
-    rng: np.random.Generator,
-) -> Interval:
-    """Mine once: intervals of measures of the rules of these lengths that hold often enough."""
-    marginals = draw(rng)
-    options = RuleOptions(_LEAST, against="population", max_length=max(lengths))
+def rules(records: int, rng: np.random.Generator) -> Interval:
+    """Mine reports of the people aboard once: measures of the rules that hold often enough."""
+    domain, law = _titanic()
+    marginals = estimated(_designed(records), law, records, rng, estimator="pooled")
+    options = RuleOptions(_LEAST, against="population", max_length=3)
+    items = all_items(domain)
     found = derive_rules(mine_itemsets(marginals, items, options), marginals, 0.0)
     known = {(rule.antecedent, rule.consequent): rule for rule in found}
     truth, ends = [], []
-    for left, right in _parts(domain, law, items, lengths):
+    for left, right in _parts(domain, law, items, (2, 3)):
         whole, *sides = (_share(domain, law, part) for part in ((*left, *right), left, right))
         true = {
             "confidence": whole / sides[0],
             "lift": whole / (sides[0] * sides[1]),
             "leverage": whole - sides[0] * sides[1],
         }
-        for measure in measures:
-            truth.append(true[measure])
+        for measure, value in true.items():
+            truth.append(value)
             rule = known.get((left, right))
             ends.append(getattr(rule, f"{measure}_interval", (np.nan, np.nan)))
     low, high = np.array(ends).T
@@ -91,16 +82,6 @@ def _share(domain: Domain, law: Numbers, items: Sequence[Item]) -> float:
     return float(law[tuple(chosen.get(axis, slice(None)) for axis in range(law.ndim))].sum())
 
 
-def _of_owners(
-    domain: Domain, law: Numbers, flips: Sequence[float], records: int, rng: np.random.Generator
-) -> EstimatedMarginals:
-    sources = []
-    for flip in flips:
-        used = columns(domain, flip)
-        sources.append((reports_of(used, records_of(used, law, records, rng), rng), used))
-    return EstimatedMarginals.of(sources)
-
-
 @cache
 def _titanic() -> tuple[Domain, Numbers]:
     """Return the shares of the cells of the public table."""
@@ -109,13 +90,6 @@ def _titanic() -> tuple[Domain, Numbers]:
     law = np.zeros(domain.shape)
     np.add.at(law, tuple(frame[v.name].map(v.code).to_numpy() for v in domain), 1.0)
     return domain, law / law.sum()
-
-
-def _sampled_rules(records: int, rng: np.random.Generator) -> Interval:
-    domain, law = _titanic()
-    draw = partial(estimated, _designed(records), law, records, estimator="pooled")
-    measures = ("confidence", "lift", "leverage")
-    return rules(domain, law, draw, measures, (2, 3), all_items(domain), rng)
 
 
 @cache
@@ -144,25 +118,8 @@ def _grouped() -> Plan:
 
 
 _UNEVEN: Numbers = np.random.default_rng(9).dirichlet(np.full(27, 0.7)).reshape(3, 3, 3)
-_TWO = Domain.of(a="01", b="01")
-_TWO_LAW: Numbers = np.array([[0.5, 0.15], [0.15, 0.2]])
 
 RULES: tuple[Setting, ...] = (
-    Setting(
-        "lift of two dependent items of three owners",
-        "3 x 1,000 records, p = .1, .3 and .4, against the population",
-        1302,
-        partial(
-            rules,
-            _TWO,
-            _TWO_LAW,
-            partial(_of_owners, _TWO, _TWO_LAW, (0.1, 0.3, 0.4), 1000),
-            ("lift",),
-            (2,),
-            (("a", 1), ("b", 1)),
-        ),
-        short=60,
-    ),
     Setting(
         "supports of all itemsets of three variables",
         "three categories each, two of them grouped, 300 records, p = .4, against the population",
@@ -173,7 +130,7 @@ RULES: tuple[Setting, ...] = (
         "measures of rules of 2 and 3 items, from sampled sets",
         "titanic, designed for itemsets at gamma 19, N = 2,201",
         1440,
-        partial(_sampled_rules, 2201),
+        partial(rules, 2201),
         worst=0.9,
         short=30,
     ),
@@ -229,18 +186,12 @@ def _within(law: Numbers, given: Mapping[str, int]) -> Numbers:
     return law[places] / law[places].sum()
 
 
-def gain(
-    p: float,
-    strength: float,
-    records: int,
-    attributes: tuple[str, ...] | None,
-    rng: np.random.Generator,
-) -> Interval:
+def gain(p: float, records: int, rng: np.random.Generator) -> Interval:
     """The information of the first question, whether or not a test would let it be asked."""
-    law = _tree_law(strength)
+    law = _tree_law(1.0)
     options = TreeOptions(significance=None, least_records=0, prune=False, max_depth=1)
     marginals = estimated(_randomized(p), law, records, rng)
-    split = learn_tree(marginals, "y", attributes, options).root.split
+    split = learn_tree(marginals, "y", ("a",), options).root.split
     if split is None:
         return Interval(0.0, math.nan, math.nan)
     return Interval(_information(law, split.attribute), split.low, split.high)
@@ -266,42 +217,31 @@ TREES: tuple[Setting, ...] = (
         "what a question tells, one attribute",
         "N = 2,000, p = 0.2, 0.300 bits",
         1339,
-        partial(gain, 0.2, 1.0, 2000, ("a",)),
-        short=200,
-    ),
-    Setting(
-        "what a question tells, the best of three",
-        "N = 1,000, p = 0.2, a tells 0.087 bits",
-        1336,
-        partial(gain, 0.2, 0.5, 1000, None),
-        below=1.0,
-        why="the lower end allows for taking the best of three attributes",
+        partial(gain, 0.2, 2000),
         short=200,
     ),
 )
 
 
-Sizes = tuple[int, ...]
-CLASS = "class"
+CLASS, SIZES = "class", (3, 2, 4)
 
 
 @cache
-def law(sizes: Sizes) -> tuple[Domain, Numbers]:
+def law() -> tuple[Domain, Numbers]:
     """Return a law of features of these sizes and a class of two that no plane predicts well.
 
-    Features of four categories have numbers, 0 to 3 squared; the others become indicators.
+    The feature of four categories has numbers, 0 to 3 squared; the others become indicators.
     """
-    names = [f"x{place + 1}" for place in range(len(sizes))]
     variables = [
-        Variable(name, tuple(map(str, range(size))), (0.0, 1.0, 4.0, 9.0) if size == 4 else None)
-        for name, size in zip(names, sizes, strict=True)
+        Variable(f"x{k + 1}", tuple("0123"[:size]), (0.0, 1.0, 4.0, 9.0) if size == 4 else None)
+        for k, size in enumerate(SIZES)
     ]
     domain = Domain((*variables, Variable(CLASS, ("no", "yes"))))
-    features = np.random.default_rng(1340).dirichlet(np.full(np.prod(sizes), 4.0)).reshape(sizes)
-    score = np.full(sizes, -0.2)
-    for axis, size in enumerate(sizes):
+    features = np.random.default_rng(1340).dirichlet(np.full(np.prod(SIZES), 4.0)).reshape(SIZES)
+    score = np.full(SIZES, -0.2)
+    for axis, size in enumerate(SIZES):
         effects = np.linspace(-0.7, 0.7, size) if size == 4 else np.array([0.0, 0.9, -0.4])[:size]
-        shape = [size if at == axis else 1 for at in range(len(sizes))]
+        shape = [size if at == axis else 1 for at in range(len(SIZES))]
         score = score + (effects if axis % 2 == 0 else -0.8 * effects).reshape(shape)
     score.flat[3] += 1.0
     yes = 1 / (1 + np.exp(-score))
@@ -323,67 +263,31 @@ class _LawCounts:
         return np.transpose(self._counts.sum(axis=gone), np.argsort(np.argsort(axes)))
 
 
-def plan(domain: Domain, p: float, of_class: float) -> Plan:
-    """Return the plan that changes each feature with probability p, and the class."""
-    return Plan(
-        tuple(
-            Block((v,), Symmetric.from_probability(v.size, q) if q else Identity(v.size))
-            for v in domain
-            for q in [of_class if v.name == CLASS else p]
-        )
-    )
-
-
-def weights(sizes: Sizes, loss: Loss, draw: Draw, rng: np.random.Generator) -> Interval:
-    """Learn from reports drawn anew, and return the weights' intervals; NaN where there is none."""
-    domain, shares = law(sizes)
+def weights(p: float, records: int, rng: np.random.Generator) -> Interval:
+    """Learn once from features changed with probability p; NaN where there is no interval."""
+    domain, shares = law()
     whole = EstimatedMarginals(_LawCounts(domain, shares), Plan.unrandomized(domain))
-    wanted = _learned(whole, loss).planes[0].vector
+    wanted = _learned(whole).planes[0].vector
+    channels = [Symmetric.from_probability(v.size, p) for v in domain.variables[:-1]]
+    blocks = zip(domain, [*channels, Identity(2)], strict=True)
+    plan = Plan(tuple(Block((v,), channel) for v, channel in blocks))
     try:
-        found = _learned(draw(rng), loss).planes[0].weights
+        found = _learned(estimated(plan, shares, records, rng)).planes[0].weights
     except PramanaError:
         return Interval(wanted, *[np.full(len(wanted), np.nan)] * 2)
     low, high = np.array([weight.interval or (np.nan, np.nan) for weight in found]).T
     return Interval(wanted, low, high)
 
 
-def _learned(marginals: Marginals, loss: Loss) -> LinearClassifier:
-    return learn_linear(marginals, CLASS, options=LinearOptions(loss))
+def _learned(marginals: Marginals) -> LinearClassifier:
+    return learn_linear(marginals, CLASS, options=LinearOptions("logistic"))
 
-
-_SIZES = (3, 2, 4)
-_FEATURES, _FEATURES_LAW = law(_SIZES)
 
 WEIGHTS: tuple[Setting, ...] = (
     Setting(
         "weights, logistic",
         "5,000 records, p = 0.4, of the class 0; features of 3, 2, 4 categories",
         1343,
-        partial(
-            weights,
-            _SIZES,
-            "logistic",
-            partial(estimated, plan(_FEATURES, 0.4, 0.0), _FEATURES_LAW, 5_000),
-        ),
-    ),
-    Setting(
-        "weights, least-squares from pairs",
-        "pairs sampled at gamma 19, N = 100,000; features of 3, 2, 4 categories",
-        1420,
-        partial(
-            weights,
-            _SIZES,
-            "least-squares",
-            partial(
-                estimated,
-                sampled_pairs(_FEATURES, 19.0),
-                _FEATURES_LAW,
-                100_000,
-                estimator="pooled",
-            ),
-        ),
-        below=1.0,
-        why="Errors have what shrinkage moved the tables by, too.",
-        short=60,
+        partial(weights, 0.4, 5_000),
     ),
 )

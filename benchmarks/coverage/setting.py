@@ -169,12 +169,8 @@ def covered(setting: Setting, repetitions: Sequence[int]) -> Coverage:
     return Coverage(*stacked)
 
 
-# Draws records of a known law and randomizes them, for repetitions by the thousand.
-#
 # The product's keyed draws are tested elsewhere; here numpy's generator draws from the same
 # declared matrices, which is many times quicker for a few hundred records.
-
-
 def records_of(
     plan: Plan, law: Numbers, records: int, rng: np.random.Generator
 ) -> dict[str, Codes]:
@@ -219,8 +215,6 @@ def _randomized(channel: Transition, cells: np.ndarray, rng: np.random.Generator
         found[of_cell] = np.searchsorted(limits[cell], drawn[of_cell], side="right")
     return found
 
-
-# The page docs/coverage.md, written from the results.
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "coverage.md"
 

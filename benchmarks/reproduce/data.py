@@ -1,14 +1,6 @@
 """Ma's distributions and networks, and public tables as the papers have them, as records.
 
 Public files are read from the folder a person names.
-
-Also here:
-
-* Ma table 2.1: the joint distribution of two variables with five categories each.
-* The two-triangle distribution of Ma 2.5 and 3.3, and what is done to its samples.
-* The network that stands for Ma's figures 5.3 and 5.6, whose drawings and tables are lost.
-* The tables of Ma's experiments with itemsets and trees, read from public files and grouped.
-* Categories as items, and items in groups that are randomized together (Ma 7.1.2.1, 7.1.4).
 """
 
 from __future__ import annotations
@@ -34,13 +26,9 @@ from pramana_core.marginals.counts import Codes, ReportedCounts, Tensor
 from pramana_core.plan import Block, Plan
 from pramana_core.wire.parts import code_dtype
 
-# Ma table 2.1: the joint distribution of two variables with five categories each.
-#
-# The printed entries sum to 19/20. The column sums are 1/5, 2/5, 1/10, 1/10 and 3/20: the twentieth
-# that is missing would make the last column 1/5, but no cell of it can be told to be the wrong one.
-# All entries are therefore divided by 19/20, which keeps their ratios and the cells printed as
-# zero.
-
+# Ma table 2.1. The printed entries sum to 19/20: the twentieth that is missing would make the last
+# column 1/5, but no cell of it can be told to be the wrong one. All entries are therefore divided
+# by 19/20, which keeps their ratios and the cells printed as zero.
 NAMES = ("X1", "X2")
 
 _PRINTED = """
@@ -70,13 +58,8 @@ def multicategory(p: float) -> Plan:
     return Plan(tuple(Block((Variable(name, labels),), channel) for name in NAMES))
 
 
-# The two-triangle distribution of Ma 2.5 and 3.3, and what is done to its samples.
-#
-# The paper names the density and does not give it. Here two isosceles triangles of equal weight
-# stand side by side, on [0, 12] and [12, 24]. Their width is chosen: MGAS makes few groups of a
-# narrow support, for every group must be 0.25 wide, and with these 39 of 100,000 samples, as the
-# paper reports (on [0, 10] it makes about 22).
-
+# The two-triangle distribution of Ma 2.5 and 3.3. The paper names the density and does not give it;
+# the width is chosen so that MGAS makes 39 groups of 100,000 samples, as the paper reports.
 SUPPORT = 24.0
 MINIMUM_COUNT = 1_500
 GRANULARITY = 0.25
@@ -151,11 +134,8 @@ def widths(groups: Discretization) -> list[float]:
     return [high - low for low, high in pairwise(groups.cuts)]
 
 
-# The network that stands for Ma's figures 5.3 and 5.6, whose drawings and tables are lost.
-#
-# Six binary nodes A to F, in the order that 5.6.4 assumes; node D has its parents at the other
-# site, as 5.6.2 says of it.
-
+# The network that stands for Ma's figures 5.3 and 5.6, whose drawings and tables are lost: six
+# binary nodes in the order that 5.6.4 assumes; node D has its parents at the other site (5.6.2).
 STRUCTURE = Structure.of(
     {"A": [], "B": ["A"], "C": ["A"], "D": ["B", "C"], "E": ["D"], "F": ["C", "D"]}
 )
@@ -219,10 +199,8 @@ def family(*nodes: str) -> Structure:
     return Structure.of(parents)
 
 
-# The tables of Ma's experiments with itemsets and trees, read from public files and grouped.
-#
-# The dissertation gives the cardinalities and not the variables; ours are chosen to have them.
-
+# The tables of Ma's experiments with itemsets and trees. The dissertation gives the cardinalities
+# and not the variables; ours are chosen to have them.
 REST = "other"
 """The category of every label that no group names, where there is such a category."""
 
@@ -437,8 +415,6 @@ def _grouped(frame: pd.DataFrame, groupings: Sequence[Grouping]) -> TrueRecords:
     domain = Domain(tuple(g.variable for g in groupings))
     return TrueRecords(domain, {g.column: g.codes(frame[g.column]) for g in groupings})
 
-
-# Categories as items, and items in groups that are randomized together (Ma 7.1.2.1, 7.1.4).
 
 ABSENT, PRESENT = "no", "yes"
 

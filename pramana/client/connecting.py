@@ -1,9 +1,4 @@
-"""The way to a miner: its address, a token, and the studies that the token may see.
-
-Also here:
-
-* The token that a miner knows its caller by, given or read from a file: no text ever has it.
-"""
+"""The way to a miner: its address, a token that no text has, and the studies that it may see."""
 
 from __future__ import annotations
 
@@ -11,7 +6,7 @@ import re
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, Self
+from typing import TYPE_CHECKING, Self
 
 from owner_agent.release.client import Calls, RetryPolicy
 from owner_agent.state.private_files import refuse_if_open_to_others
@@ -32,31 +27,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-# The token that a miner knows its caller by, given or read from a file: no text ever has it.
-
 _TOKEN = re.compile(r"[A-Za-z0-9-]+\.[A-Za-z0-9_-]{16,}")
 """As miners issue them: an id, a full stop, and what is random."""
 
 
-class Token:
-    """A token, shown by nothing that prints this."""
-
-    def __init__(self, text: str):
-        self._text = text
-
-    @property
-    def text(self) -> str:
-        """The token itself."""
-        return self._text
-
-    def __repr__(self) -> str:
-        return "Token(hidden)"
-
-    def __reduce_ex__(self, protocol: object) -> NoReturn:
-        raise KeyFileError("a token cannot be pickled, for it would be in the file.", where="token")
-
-
-def token_from(token: object, token_file: object, url: object) -> Token:
+def token_from(token: object, token_file: object, url: object) -> str:
     """Return the token that was given for a miner, one way or the other.
 
     Raises:
@@ -76,9 +51,7 @@ def token_from(token: object, token_file: object, url: object) -> Token:
     return _given(token) if token_file is None else _read(token_file, url)
 
 
-def _given(token: object) -> Token:
-    if isinstance(token, Token):
-        return token
+def _given(token: object) -> str:
     if not isinstance(token, str):
         wanted = "; pass the path of a file as token_file" if isinstance(token, Path) else ""
         raise OptionError(
@@ -94,10 +67,10 @@ def _given(token: object) -> Token:
             " path of a file as token_file.",
             where="token",
         )
-    return Token(text)
+    return text
 
 
-def _read(token_file: object, url: object) -> Token:
+def _read(token_file: object, url: object) -> str:
     if not isinstance(token_file, str | Path):
         raise OptionError(
             f"token_file must be the path of a file, not {shown(token_file)}.", where="token_file"
@@ -127,7 +100,7 @@ def _read(token_file: object, url: object) -> Token:
             f" else, and {str(path)!r} does not.",
             where="token_file",
         )
-    return Token(text)
+    return text
 
 
 def _in_access_file(text: str, url: object) -> str:
@@ -231,7 +204,7 @@ def connect(
     manner = RetryPolicy(
         error_of, remedy, transport=transport, sleep=sleep, attempts=attempts, tls=tls
     )
-    secret = token_from(token, token_file, url).text
+    secret = token_from(token, token_file, url)
     return _opened(Miner(MinerConnection(Calls(url.rstrip("/"), secret, manner), sleep, clock)))
 
 

@@ -1,9 +1,4 @@
-"""A job at the miner: what an estimator asks for, how far it is, how it ended, what it made.
-
-Also here:
-
-* Models as the miner answers them, as what a person has here: fitted estimators and frames.
-"""
+"""A job at the miner: what an estimator asks for, how far it is, how it ended, what it made."""
 
 from __future__ import annotations
 
@@ -110,8 +105,6 @@ def written(spec: JobSpec) -> bytes:
     """Return what is sent for a job."""
     return JobCreate(spec=spec).model_dump_json().encode()
 
-
-# Models as the miner answers them, as what a person has here: fitted estimators and frames.
 
 EstimatorT = TypeVar("EstimatorT", bound=Estimator)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, dataclass_transform
@@ -40,96 +40,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from pramana_core.learn.networks.structure_learning import LearnedLink
-
-
-class PlotMixin:
-    """What every estimator has of pictures: `plot`, and what a notebook shows."""
-
-    kind: ClassVar[str]
-    n_records_: int
-    plan_digests_: tuple[str, ...]
-    gamma_: float
-    epsilon_: float
-    estimated_by_: str
-    lack_of_fit_: tuple[str, ...]
-    filled_in_: str
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw what was learned.
-
-        A tree or a network is drawn to scale, with letters as large as the axes allow; weights,
-        itemsets and rules as a row each, with their intervals. On a grid of axes make the figure
-        with `layout="constrained"`, so that names beside an axis have room.
-
-        Args:
-            ax: matplotlib axes to draw on; None makes a figure of the picture's own size.
-
-        Returns:
-            the axes.
-
-        Raises:
-            NotFitted: nothing was learned.
-            OptionError: `ax` is no axes.
-        """
-        self._require_fitted()
-        return plotted(self._picture(), ax)
-
-    @abstractmethod
-    def __sklearn_is_fitted__(self) -> bool:
-        """Whether something was learned."""
-
-    @abstractmethod
-    def _require_fitted(self) -> None:
-        """Raise NotFitted where nothing was learned."""
-
-    @abstractmethod
-    def source_told(self) -> str:
-        """Return in words what was learned from."""
-
-    @abstractmethod
-    def _options_told(self) -> str:
-        """Return the options that are not the defaults, as in a call."""
-
-    def _picture(self) -> Picture:
-        """Return what `plot` draws."""
-        estimator: Any = self
-        return picture_of(estimator.model_, getattr(self, "learned_links_", ()))
-
-    def _facts(self) -> list[tuple[str, str]]:
-        """Return what is known of the model besides where it was learned from."""
-        return [("errors", _ERRORS[self.kind])]
-
-    def _numbers(self) -> pd.DataFrame | None:
-        """Return the main numbers, a row each; None if there are none."""
-        estimator: Any = self
-        frame: pd.DataFrame = estimator.to_frame()
-        return frame
-
-    def _learned_from(self) -> list[tuple[str, str]]:
-        """Return the records, plans and amplification that were learned from, and by what."""
-        if not self.plan_digests_:
-            return [("source", self.source_told())]
-        plans = ", ".join(digest[:DIGITS] for digest in self.plan_digests_)
-        return [
-            (
-                "learned from",
-                f"{self.n_records_:,} records, counts estimated by {self.estimated_by_}",
-            ),
-            ("whole record", Amplification(self.epsilon_).told),
-            ("plan" if len(self.plan_digests_) == 1 else "plans", plans),
-            *(("warning", words) for words in self.lack_of_fit_),
-            *(("filled in", words) for words in [self.filled_in_] if words),
-        ]
-
-    def _repr_html_(self) -> str:
-        """Return what a notebook shows: before `fit` the options, after it the model."""
-        if not self.__sklearn_is_fitted__():
-            return plain_text(repr(self))
-        heading = f"{type(self).__name__}({self._options_told()})"
-        facts = self._learned_from() + self._facts()
-        return card(heading, facts, self._picture().svg(), self._numbers(), "to_frame() has all")
-
 
 _ERRORS = {
     "decision-tree": "95 % intervals of leaves against the population, given the splits",
@@ -138,40 +48,6 @@ _ERRORS = {
     "bayes-net": "95 % intervals of parameters against the population, given the links",
 }
 """Which errors the models of a kind of estimator have."""
-
-
-def picture_of(model: object, links: Sequence[LearnedLink] = ()) -> Picture:
-    """Return the picture of a model that was learned.
-
-    Args:
-        model: a tree, a classifier, a network, a regression.
-        links: what was learned of a network's links.
-
-    Raises:
-        OptionError: it is not one of these.
-    """
-    from pramana_core.learn.bayes_classifier.exchange import bayes_chart
-    from pramana_core.learn.bayes_classifier.model import BayesClassifier
-    from pramana_core.learn.linear.model import LinearClassifier, weights_chart
-    from pramana_core.learn.networks.bayes_net import LearnedBayesNet
-    from pramana_core.learn.networks.drawing import draw_structure
-    from pramana_core.learn.tree.drawing import draw_tree
-    from pramana_core.learn.tree.model import DecisionTree
-    from pramana_core.regression.model import RegressionModel
-    from pramana_core.regression.pictures import effects_chart
-
-    if isinstance(model, RegressionModel):
-        return effects_chart(model)
-    if isinstance(model, DecisionTree):
-        return draw_tree(model)
-    if isinstance(model, BayesClassifier):
-        return bayes_chart(model)
-    if isinstance(model, LinearClassifier):
-        return weights_chart(model)
-    if isinstance(model, LearnedBayesNet):
-        confidence = {(link.parent, link.child): link.confidence for link in links}
-        return draw_structure(model.structure, confidence=confidence)
-    raise OptionError(f"model must be a learned model, not {shown(model)}.", where="model")
 
 
 OptionsT = TypeVar("OptionsT")
@@ -186,11 +62,7 @@ def estimator(kind: type[EstimatorT]) -> type[EstimatorT]:
     return made
 
 
-_DIGITS = 12
-"""So much of a plan's digest is printed."""
-
-
-class Estimator(PlotMixin, ABC):
+class Estimator(ABC):
     """A learner: options in the constructor, `fit`, and attributes that end with an underscore.
 
     After `fit`:
@@ -489,6 +361,64 @@ class Estimator(PlotMixin, ABC):
         text = self.to_json()
         write_whole(path, lambda file: file.write_text(text, encoding="utf-8"))
 
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw what was learned.
+
+        A tree or a network is drawn to scale, with letters as large as the axes allow; weights,
+        itemsets and rules as a row each, with their intervals. On a grid of axes make the figure
+        with `layout="constrained"`, so that names beside an axis have room.
+
+        Args:
+            ax: matplotlib axes to draw on; None makes a figure of the picture's own size.
+
+        Returns:
+            the axes.
+
+        Raises:
+            NotFitted: nothing was learned.
+            OptionError: `ax` is no axes.
+        """
+        self._require_fitted()
+        return plotted(self._picture(), ax)
+
+    @abstractmethod
+    def _picture(self) -> Picture:
+        """Return what `plot` draws."""
+
+    def _facts(self) -> list[tuple[str, str]]:
+        """Return what is known of the model besides where it was learned from."""
+        return [("errors", _ERRORS[self.kind])]
+
+    def _numbers(self) -> pd.DataFrame | None:
+        """Return the main numbers, a row each; None if there are none."""
+        estimator: Any = self
+        frame: pd.DataFrame = estimator.to_frame()
+        return frame
+
+    def _learned_from(self) -> list[tuple[str, str]]:
+        """Return the records, plans and amplification that were learned from, and by what."""
+        if not self.plan_digests_:
+            return [("source", self.source_told())]
+        plans = ", ".join(digest[:DIGITS] for digest in self.plan_digests_)
+        return [
+            (
+                "learned from",
+                f"{self.n_records_:,} records, counts estimated by {self.estimated_by_}",
+            ),
+            ("whole record", Amplification(self.epsilon_).told),
+            ("plan" if len(self.plan_digests_) == 1 else "plans", plans),
+            *(("warning", words) for words in self.lack_of_fit_),
+            *(("filled in", words) for words in [self.filled_in_] if words),
+        ]
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: before `fit` the options, after it the model."""
+        if not self.__sklearn_is_fitted__():
+            return plain_text(repr(self))
+        heading = f"{type(self).__name__}({self._options_told()})"
+        facts = self._learned_from() + self._facts()
+        return card(heading, facts, self._picture().svg(), self._numbers(), "to_frame() has all")
+
     def __sklearn_is_fitted__(self) -> bool:
         """Whether something was learned (scikit-learn's `check_is_fitted`)."""
         return hasattr(self, "n_records_")
@@ -516,7 +446,7 @@ class Estimator(PlotMixin, ABC):
             NotFitted: nothing was learned.
         """
         source = self._source()
-        plans = ", ".join(digest[:_DIGITS] for digest in source.plans)
+        plans = ", ".join(digest[:DIGITS] for digest in source.plans)
         doubt = ", whose model the reports contradict (see lack_of_fit_)"
         doubt = doubt if source.lack_of_fit else ""
         doubt += (

@@ -10,14 +10,13 @@ import numpy as np
 
 from pramana.estimators.base import Estimator, estimator
 from pramana.estimators.classifiers import Classifier
-from pramana_core.learn.bayes_classifier.exchange import (
-    write_bayes_classifier_text,
-)
+from pramana_core.learn.bayes_classifier.exchange import bayes_chart, write_bayes_classifier_text
 from pramana_core.learn.bayes_classifier.model import BayesClassifier as Learned
 from pramana_core.learn.common.options import BayesClassifierOptions, BayesModel
 from pramana_core.learn.learners import BAYES
 from pramana_core.learn.networks.bayes_net import LearnedFamily
 from pramana_core.marginals.counts import Tensor
+from pramana_core.pictures.plots import Picture
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -87,6 +86,9 @@ class BayesClassifier(Classifier[Learned]):
         or where what they say of the class may be noise.
         """
         return self._fitted.weight
+
+    def _picture(self) -> Picture:
+        return bayes_chart(self.model_)
 
     def to_text(self) -> str:
         """Return what each attribute tells, the most first, with its probabilities in percent."""

@@ -15,7 +15,8 @@ from pramana_core.errors import OptionError
 from pramana_core.learn.common.options import Basis, Encoding, Keep, LinearOptions, Loss
 from pramana_core.learn.learners import LINEAR
 from pramana_core.learn.linear.model import LinearClassifier as Planes
-from pramana_core.learn.linear.model import Plane
+from pramana_core.learn.linear.model import Plane, weights_chart
+from pramana_core.pictures.plots import Picture
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -160,6 +161,9 @@ class LinearClassifier(Classifier[Planes]):
             for weight in plane.weights
         ]
         return pd.DataFrame(rows).astype(dict.fromkeys(_ERRORS, float))
+
+    def _picture(self) -> Picture:
+        return weights_chart(self.model_)
 
     def _facts(self) -> list[tuple[str, str]]:
         notes = [("note", words) for words in self.notes_]

@@ -14,7 +14,6 @@ from pramana.estimators.saved import FORMAT, LearnedFrom, parse
 from pramana.frames.sentences import one_sentence
 from pramana.networks import (
     NetworkAnswers,
-    NetworkForms,
     NetworkTask,
     StructureLike,
     scoring_of,
@@ -32,6 +31,7 @@ from pramana_core.learn.networks.documents import (
     network_of_json,
     without_errors,
 )
+from pramana_core.learn.networks.drawing import draw_structure
 from pramana_core.learn.networks.network import BayesNet as Network
 from pramana_core.learn.networks.structure import (
     DRAWS,
@@ -45,6 +45,7 @@ from pramana_core.learn.networks.structure import (
     Structure,
 )
 from pramana_core.learn.networks.structure_learning import LearnedLink, learn_structure
+from pramana_core.pictures.plots import Picture
 from pramana_core.progress import Progress
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ _OF_SEARCH = ("scoring", "search", "order", "max_parents", "refine", "draws")
 
 
 @estimator
-class BayesNet(NetworkAnswers, NetworkForms, Estimator):
+class BayesNet(NetworkAnswers, Estimator):
     """A Bayesian network: learns its parameters, and its links unless they are given (Ma 5).
 
     Args:
@@ -383,6 +384,10 @@ class BayesNet(NetworkAnswers, NetworkForms, Estimator):
             return options
         size = f"<{len(structure.nodes)} nodes, {len(structure.links)} links>"
         return options.replace(f"structure={self.structure!r}", f"structure={size}", 1)
+
+    def _picture(self) -> Picture:
+        confidence = {(link.parent, link.child): link.confidence for link in self._links}
+        return draw_structure(self.model_.structure, confidence=confidence)
 
     def _found_told(self) -> str:
         links = len(self.edges_)

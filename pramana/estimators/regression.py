@@ -19,6 +19,7 @@ from pramana.reporting.reports import Reports
 from pramana_core.errors import OptionError, TableError
 from pramana_core.learn.common.documents import write_json
 from pramana_core.mixed import MixedTable
+from pramana_core.pictures.plots import Picture
 from pramana_core.plan import Plan
 from pramana_core.progress import Progress
 from pramana_core.regression.documents import read_regression_json, regression_json
@@ -27,6 +28,7 @@ from pramana_core.regression.model import RegressionModel
 from pramana_core.regression.options import ModelName, RegressionOptions
 from pramana_core.regression.words import (
     diagnostic_rows,
+    effects_chart,
     facts,
     rows_of,
     warnings,
@@ -339,6 +341,9 @@ class Regression(Estimator):
         score = self._fitted.score
         said = f", R2 {self._fitted.mean('r2'):.3f}"
         return said if score is None else f"{said} ({score.r2:.3f} of records left out)"
+
+    def _picture(self) -> Picture:
+        return effects_chart(self.model_)
 
     def _facts(self) -> list[tuple[str, str]]:
         found = [("fit", words) for words in facts(self._fitted)]

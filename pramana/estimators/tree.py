@@ -17,6 +17,7 @@ from pramana_core.learn.learners import TREE
 from pramana_core.learn.tree.drawing import draw_tree, write_tree_text
 from pramana_core.learn.tree.model import DecisionTree as Tree
 from pramana_core.learn.tree.node import Node
+from pramana_core.pictures.plots import Picture
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -130,6 +131,9 @@ class DecisionTree(Classifier[Tree]):
         return write_tree_text(
             self._fitted, max_depth=max_depth, show_weights=show_weights, decimals=decimals
         )
+
+    def _picture(self) -> Picture:
+        return draw_tree(self.model_)
 
     def plot(self, ax: Axes | None = None, *, max_depth: int | None = None) -> Axes:
         """Draw the tree to scale, with letters as large as the axes allow.

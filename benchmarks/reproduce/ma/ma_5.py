@@ -28,20 +28,17 @@ from benchmarks.reproduce.engine import (
     plausible,
     thousands,
 )
-from pramana.setups import SeededOwner, numbered
-from pramana_core.channels import Symmetric
+from pramana.setups import SeededOwner
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.networks.bayes_net import learn_parameters
 from pramana_core.marginals.counts import Codes, Tensor
 from pramana_core.pictures import plots as style
-from pramana_core.plan import Block, Plan
 from pramana_core.ties import first_largest
 
 P_A, RECORDS_A = (0.1, 0.2, 0.25, 0.3, 0.35, 0.4), 8_000
 P_B, RECORDS_B = 0.25, (1_000, 2_000, 4_000, 8_000, 16_000, 32_000)
 
 DRAWS = 200_000
-PRODUCED = 400
 
 CLOSE = 0.02
 """What we call a good approximation: no probability is wrong by more."""
@@ -112,7 +109,7 @@ def run_5_1(setting: Setting) -> Result:
     """Compare both approximations with simulated estimates over both grids."""
     grid = [("a", p, RECORDS_A) for p in P_A] + [("b", P_B, n) for n in RECORDS_B]
     rows = []
-    for part, p, records in setting.steps(grid, high=0.8):
+    for part, p, records in setting.steps(grid):
         draws = DRAWS // 10 if setting.quick else DRAWS
         found = np.sort(simulate(p, records, draws, setting.rng("ma-5.1", p, records)))
         ratio = RatioOfNormals.of_parameter(equal(records), p)
@@ -124,10 +121,6 @@ def run_5_1(setting: Setting) -> Result:
     by_p, by_records = (table[table["part"] == part]["simulated_sd"].to_numpy() for part in "ab")
     first = RatioOfNormals.of_parameter(equal(RECORDS_A), P_A[0])
     by_printed = first.printed_deviation / by_p[0]
-    estimates = produced(setting, 100 if setting.quick else PRODUCED)
-    # Put through its own distribution function, an estimate is uniform.
-    own = RatioOfNormals.of_parameter(equal(RECORDS_A), P_B)
-    test = stats.kstest(own.cdf(estimates), "uniform")
     findings = (
         claim(
             f"(a) The variance of the estimator increases with p: with {RECORDS_A:,} records the"
@@ -147,12 +140,6 @@ def run_5_1(setting: Setting) -> Result:
             f" deviation is {by_printed:.2f} times the simulated one. Divided by N_ij squared, as"
             f" 5.4.1 derives it, {first.normal_deviation / by_p[0]:.2f} times.",
             abs(by_printed - 1) <= 0.05,
-        ),
-        claim(
-            f"{len(estimates)} estimates of the owners' own randomizer (p = {P_B}, N ="
-            f" {RECORDS_A:,}) follow the curve: Kolmogorov-Smirnov distance {test.statistic:.3f},"
-            f" p-value {test.pvalue:.2f}.",
-            test.pvalue >= 1e-3,
         ),
     )
     return Result({"deviations": table}, findings, lambda figure: _draw_law(figure, setting))
@@ -197,21 +184,6 @@ def _good(table: pd.DataFrame, column: str, name: str) -> Finding:
         f" {worst['records']:,.0f}; we call up to {CLOSE} good).",
         worst[column] <= CLOSE,
     )
-
-
-def produced(setting: Setting, runs: int) -> Tensor:
-    """Return the product's estimates of theta_111, at p = 0.25 and N = 8,000."""
-    channel = Symmetric.from_probability(2, P_B)
-    plan = Plan(tuple(Block((numbered(name, 2),), channel) for name in ("X2", "X1")))
-    owner = SeededOwner.of("ma-5.1", setting.seed, RECORDS_A)
-    cells = np.arange(RECORDS_A) % 4
-    codes = {"X2": (cells // 2).astype(np.uint8), "X1": (cells % 2).astype(np.uint8)}
-    estimates = []
-    for index in setting.steps(range(runs), low=0.8):
-        reported = owner.report(plan, codes, index)
-        counts = EstimatedMarginals(reported, plan).marginal(["X2", "X1"]).counts
-        estimates.append(counts[0, 0] / counts[0].sum())
-    return np.array(estimates)
 
 
 def _draw_law(figure: Figure, setting: Setting) -> None:
@@ -281,8 +253,6 @@ def run_5_4(setting: Setting) -> Result:
     worst = low.iloc[first_largest(off, scale=1.0)]
     high = table[(table["p"] > 0.25) & (table["p"] <= 0.3)]["theory_sd"]
     statistic, (held, least, most) = squared_ratios(table)
-    even = np.full((2, 2, 2), RECORDS / 8)
-    errors = ", ".join(f"{theory(even, p)[0]:.3f} at p = {p:g}" for p in (0.2, 0.25, 0.3))
     findings = (
         claim(
             "The paper sees almost no error up to p = 0.25. There the means of ten runs differ from"
@@ -302,10 +272,6 @@ def run_5_4(setting: Setting) -> Result:
             f" these are up to {2 * ALMOST_NONE:g}: the sum of their squared ratios is"
             f" {statistic:.0f} (between {least:.0f} and {most:.0f} in 999 of 1,000 experiments).",
             held,
-        ),
-        claim(
-            "The verdicts depend little on the network chosen here: with all eight combinations of"
-            f" B, C and D equally frequent the standard errors would be {errors}."
         ),
     )
     return Result({"parameters": table}, findings, lambda figure: _draw_5_4(figure, table))

@@ -30,7 +30,16 @@ from benchmarks.reproduce.data import (
     mushroom,
     transactions,
 )
-from benchmarks.reproduce.engine import Experiment, Figure, Finding, Result, Setting, claim, curves
+from benchmarks.reproduce.engine import (
+    Experiment,
+    Figure,
+    Finding,
+    Result,
+    Setting,
+    claim,
+    curves,
+    where,
+)
 from benchmarks.reproduce.ma.linear_runs import (
     AT,
     CLEAN,
@@ -48,7 +57,7 @@ from pramana.simulate.learners import accuracy
 from pramana_core.channels import Symmetric
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.common.options import RuleOptions, TreeOptions
-from pramana_core.learn.rules.itemsets import FoundItemsets, present_items
+from pramana_core.learn.rules.itemsets import present_items
 from pramana_core.learn.rules.mining import mine_itemsets
 from pramana_core.learn.tree.growth import learn_tree
 from pramana_core.marginals.counts import ReportedCounts
@@ -63,16 +72,11 @@ RUNS, QUICK_RUNS = 5, 1
 REASONABLE = 10.0
 """What we call reasonable: no error of more than so many percent."""
 
-POINT, CONTROLLED = "point", "controlled"
 ONCE, REPEATEDLY = "once", f"x {TIMES}"
 
 CHOICE = (
     f"An error is called reasonable up to {REASONABLE:g} %. Means of {RUNS} runs ({QUICK_RUNS} with"
     " --quick); the paper does not say how many it took."
-)
-DECISIONS = (
-    "An itemset is frequent where its estimate is at or above the minimum, as in the paper (point);"
-    " controlled decisions keep false discoveries at 5 % and stand beside them."
 )
 
 
@@ -86,15 +90,10 @@ def mined(
     """Randomize and mine a table, repeated and once, at every p, and compare with the paper."""
     groups = item_groups(records.domain, named)
     runs = _runs(setting, label, records, groups, levels)
-    means = runs.groupby(["table", "decisions", "p"], sort=False).mean(numeric_only=True)
+    means = runs.groupby(["table", "p"], sort=False).mean(numeric_only=True)
     means = means.drop(columns="run").reset_index()
     alone = sum(len(group) == 1 for group in groups.groups)
-    point, controlled, once = (
-        _of(means, *which)
-        for which in ((REPEATEDLY, POINT), (REPEATEDLY, CONTROLLED), (ONCE, POINT))
-    )
-    row, single = point.loc[AT], once.loc[AT]
-    power = ", ".join(f"{v:.0f} ({p:g})" for p, v in controlled["power"].items())
+    row, single = (where(means, table=t, p=AT).iloc[0] for t in (REPEATEDLY, ONCE))
     findings = (
         claim(f"{REPEATED} Here it has {records.size:,} records."),
         claim(
@@ -104,17 +103,6 @@ def mined(
         ),
         reasonable(means),
         worst(means),
-        claim(
-            f"At p = {AT:g}, of {row['examined']:.0f} itemsets examined in an average run the 95 %"
-            f" intervals call {row['surely']:.0f} frequent and leave {row['undecided']:.0f}"
-            f" undecided; {row['covered']:.1f} % of the intervals of truly frequent itemsets hold"
-            " the true support."
-        ),
-        claim(
-            "Controlled decisions, allowed 5 % false discoveries, have at most"
-            f" {controlled['false_discovery'].max():.2f} % at any p. They find so many percent of"
-            f" the frequent itemsets, at p in brackets: {power}."
-        ),
         claim(
             f"On the table once, at p = {AT:g}, the support error is"
             f" {single['support_error']:.1f} % (repeated: {row['support_error']:.1f} %), the false"
@@ -143,68 +131,29 @@ def _runs(
     for name, table in tables.items():
         columns = transactions(table, groups)
         exact = ReportedCounts(columns, dict.fromkeys(columns, 2))
-        truth = chosen(_mined(exact, Plan.unrandomized(groups.domain), groups, POINT))
+        truth = _mined(exact, Plan.unrandomized(groups.domain), groups)
         owner = SeededOwner.of(f"{label} {name}", setting.seed, table.size)
         for p in levels:
             for run in range(runs):
                 reported = owner.report(groups.plan(p), columns, run)
-                found = _mined(reported, groups.plan(p), groups, CONTROLLED)
-                for decisions, errors in _compared(truth, found):
-                    rows.append(
-                        {"table": name, "decisions": decisions, "p": p, "run": run, **errors}
-                    )
-                setting.progress(len(rows) / 2 / work)
+                errors = overall(truth, _mined(reported, groups.plan(p), groups))
+                rows.append({"table": name, "p": p, "run": run, **errors})
+                setting.progress(len(rows) / work)
     return pd.DataFrame(rows)
 
 
-def _mined(
-    reported: ReportedCounts, plan: Plan, groups: ItemGroups, decisions: str
-) -> FoundItemsets:
-    options = RuleOptions(MINIMUM, decisions="point" if decisions == POINT else "controlled")
+def _mined(reported: ReportedCounts, plan: Plan, groups: ItemGroups) -> Supports:
     items = present_items(groups.domain, PRESENT)
-    return mine_itemsets(EstimatedMarginals(reported, plan), items, options)
-
-
-def _compared(
-    truth: Supports, found: FoundItemsets
-) -> list[tuple[str, Mapping[str, float | None]]]:
-    """Return the errors of both ways to decide: they examine the same itemsets."""
-    at_point = {i.items: i.support for i in found.itemsets if i.support >= MINIMUM}
-    held, seen = _covered(truth, found)
-    verdicts = [itemset.verdict for itemset in found.itemsets]
-    shared = {
-        "covered": 100 * held / max(seen, 1),
-        "examined": float(len(verdicts)),
-        "surely": float(verdicts.count("frequent")),
-        "undecided": float(verdicts.count("undecided")),
-    }
-    return [
-        (decisions, overall(truth, taken) | shared)
-        for decisions, taken in ((POINT, at_point), (CONTROLLED, chosen(found)))
-    ]
-
-
-def _covered(truth: Supports, found: FoundItemsets) -> tuple[int, int]:
-    """Return how many intervals of frequent itemsets hold the true support, and of how many."""
-    known = [(i.interval, truth[i.items]) for i in found.itemsets if i.items in truth]
-    # An interval is cut to [0, 1], and a true support of 1 is inside one that ends there.
-    held = sum(low - 1e-12 <= support <= high + 1e-12 for (low, high), support in known)
-    return held, len(known)
-
-
-def _of(means: pd.DataFrame, table: str, decisions: str) -> pd.DataFrame:
-    rows = means[(means["table"] == table) & (means["decisions"] == decisions)]
-    return rows.set_index("p")
+    return chosen(mine_itemsets(EstimatedMarginals(reported, plan), items, RuleOptions(MINIMUM)))
 
 
 def reasonable(means: pd.DataFrame) -> Finding:
     """7.1.4: "the results are reasonable when randomization parameter is less than 0.4"."""
-    rows = _of(means, REPEATEDLY, POINT)
-    below = rows[rows.index < 0.4]
+    below = means[(means["table"] == REPEATEDLY) & (means["p"] < 0.4)]
     most = below[["support_error", "false_negatives", "false_positives"]].max()
     return claim(
         "The paper finds the results reasonable below p = 0.4. Up to p ="
-        f" {below.index.max():g} the support error is at most {most['support_error']:.1f} %, the"
+        f" {below['p'].max():g} the support error is at most {most['support_error']:.1f} %, the"
         f" false negatives {most['false_negatives']:.1f} % and the false positives"
         f" {most['false_positives']:.1f} %.",
         (most <= REASONABLE).all(),
@@ -213,29 +162,20 @@ def reasonable(means: pd.DataFrame) -> Finding:
 
 def worst(means: pd.DataFrame) -> Finding:
     """7.1.4: with higher p "the worst error is the percentage of false positive"."""
-    rows = _of(means, REPEATEDLY, POINT)
-    last = rows[rows.index < 0.5].iloc[-1]
+    last = means[(means["table"] == REPEATEDLY) & (means["p"] < 0.5)].iloc[-1]
     return claim(
         f"At high p the worst error is that of false positives, the paper says. At p ="
-        f" {last.name:g} they are {last['false_positives']:.1f} %, the false negatives"
+        f" {last['p']:g} they are {last['false_positives']:.1f} %, the false negatives"
         f" {last['false_negatives']:.1f} % and the support error {last['support_error']:.1f} %.",
         last["false_positives"] >= max(last["false_negatives"], last["support_error"]),
     )
 
 
-_LOOKS = {
-    f"repeated {TIMES} times": (style.BLUE, "o", "-"),
-    f"repeated {TIMES} times, controlled": (style.GREEN, "s", "--"),
-    "the table once": (style.RED, "^", "-"),
-    "the table once, controlled": (style.ORANGE, "v", "--"),
-}
+_LOOKS = {REPEATEDLY: (style.BLUE, "o", "-"), ONCE: (style.RED, "^", "-")}
 
 
 def _draw_errors(figure: Figure, means: pd.DataFrame) -> None:
     axes = figure.subplots(2, 2, sharex=True)
-    table = means["table"].map({REPEATEDLY: f"repeated {TIMES} times", ONCE: "the table once"})
-    decisions = means["decisions"].map({POINT: "", CONTROLLED: ", controlled"})
-    rows = means.assign(curve=table + decisions)
     panels = {
         "found": "number of itemsets found",
         "support_error": "support error, percent",
@@ -243,7 +183,7 @@ def _draw_errors(figure: Figure, means: pd.DataFrame) -> None:
         "false_negatives": "false negatives, percent",
     }
     for axis, (column, label) in zip(axes.ravel(), panels.items(), strict=True):
-        curves(axis, rows, "p", column, "curve", looks=_LOOKS)
+        curves(axis, means, "p", column, "table", looks=_LOOKS, label="the table {}")
         if column == "found":
             axis.axhline(means["frequent"].iloc[0], color=style.BLACK, linewidth=1, label="true")
         axis.set(ylabel=label, ylim=(0, None))
@@ -278,7 +218,6 @@ MA_7_4 = Experiment(
             "Groups of three: f, s, y of cap-surface; f, k, s of stalk-surface-above-ring;"
             " ring-number; gill-spacing with a of gill-attachment. Groups of two: class; bruises."
         ),
-        DECISIONS,
         CHOICE,
     ),
 )
@@ -295,7 +234,6 @@ MA_7_5 = Experiment(
             "Groups of three: workclass; education; marital status; relationship. Groups of two:"
             " occupation; race; sex; income; the two lowest of age."
         ),
-        DECISIONS,
         CHOICE,
     ),
 )

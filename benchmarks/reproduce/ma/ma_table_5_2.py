@@ -127,7 +127,6 @@ def run(setting: Setting) -> Result:
             f"The reason: of {len(setups.CHANNELS)} sensitive variables only the cross parents"
             f" {', '.join(sent)} are randomized for anybody, and nobody's own columns for itself."
         ),
-        _five_runs(estimates),
         *(_theory(table, len(estimates[name]), name) for name in estimates),
         published_deviations(table),
         published_means(table),
@@ -206,21 +205,6 @@ def always_better(table: pd.DataFrame) -> Finding:
         f" {ratio.max():.2f} times the miner's, and {int((table['peers_se'] == 0).sum())} are exact"
         f" instead of {int((table['miner_se'] == 0).sum())}.",
         worse == 0,
-    )
-
-
-def _five_runs(estimates: dict[str, Tensor]) -> Finding:
-    """Would a table of five runs show what the paper says of both cases?"""
-    groups = len(estimates["miner"]) // PAPER_RUNS
-    shares = []
-    for group in range(groups):
-        rows = slice(group * PAPER_RUNS, (group + 1) * PAPER_RUNS)
-        miner, peers = (estimates[n][rows].std(axis=0, ddof=1) for n in ("miner", "peers"))
-        noisy = miner > 0
-        shares.append(float((peers[noisy] > miner[noisy] * (1 + 1e-9)).mean()))
-    return claim(
-        f"In tables of {PAPER_RUNS} runs, such as the paper's, the deviation is larger without a"
-        f" miner for {np.mean(shares):.0%} of the parameters by chance (mean of {groups} tables)."
     )
 
 

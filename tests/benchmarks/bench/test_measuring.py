@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
 
 import pytest
 
 from benchmarks.bench.__main__ import picture
 from benchmarks.bench.measuring import Bench, Comparison, Spent, measure, read, write
-from pramana_core.errors import NotInstalled, Unreachable
+from pramana_core.errors import Unreachable
 
 
 def told(*numbers):
@@ -72,18 +71,3 @@ def test_a_peer_runs_in_a_process_of_its_own_and_says_what_fails(tmp_path, envir
             bench.peer("no_such")()
         with pytest.raises(Unreachable, match="ColumnNotFoundError"):
             bench.peer("polars_counts", folder=folder, names=["w"])()
-
-
-def test_without_peers_the_remedy_is_said(tmp_path):
-    with (
-        Bench(tmp_path, environment=tmp_path) as bench,
-        pytest.raises(NotInstalled) as raised,
-    ):
-        bench.peer("polars_counts")()
-    assert "make bench" in raised.value.remedy
-
-
-def test_names_state_how_many_records_are_measured(tmp_path: Path):
-    with Bench(tmp_path) as whole, Bench(tmp_path, quick=True) as quick:
-        assert [whole.label(n) for n in (1_000_000, 10_000_000)] == ["1M", "10M"]
-        assert [quick.label(n) for n in (1_000_000, 10_000_000)] == ["10k", "100k"]

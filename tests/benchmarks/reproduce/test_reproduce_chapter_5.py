@@ -11,7 +11,6 @@ import itertools
 import math
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import integrate, stats
 
@@ -29,18 +28,6 @@ pytestmark = pytest.mark.calibration
 QUICK = Setting(seed=3, quick=True)
 
 FLIP = np.array([[0.75, 0.25], [0.25, 0.75]])
-
-
-# --- the network that stands for the lost ones ---------------------------------------------------
-
-
-def test_a_familys_counts_are_counted():
-    codes = data.six_sample(200, np.random.default_rng(1))
-    counts = data.counted(codes, "D")
-    for b, c, d in itertools.product(range(2), repeat=3):
-        rows = (codes["B"] == b) & (codes["C"] == c) & (codes["D"] == d)
-        assert counts[b, c, d] == rows.sum()
-    assert data.family("D").families == (("B", ()), ("C", ()), ("D", ("B", "C")))
 
 
 # --- the errors of theory ------------------------------------------------------------------------
@@ -107,14 +94,6 @@ def test_hinkleys_deviate_belongs_to_the_density():
     assert np.allclose(ratio().cdf(at), below + ratio().cdf(at[:1]), atol=2e-3)
 
 
-def test_the_normal_approximation_by_hand():
-    """Cov(W) of a ratio, from the variances of numerator and denominator at the mean."""
-    r = 1 / 3
-    variance = (60**2 - 2 * r * 0.6 * 60 * 80 + r**2 * 80**2) / 900**2
-    assert ratio().normal_deviation == pytest.approx(math.sqrt(variance))
-    assert ratio().printed_deviation == pytest.approx(3 * math.sqrt(variance))
-
-
 def test_simulated_estimates_are_centred_and_spread_as_theory_says():
     """20,000 draws; mean and variance at a false-alarm rate of 1e-6 each."""
     found = ma_5.simulate(0.2, 8_000, 20_000, np.random.default_rng(8))
@@ -173,14 +152,6 @@ def test_the_predicted_distance_is_the_mean_of_small_errors():
     assert abs(np.mean(found) - structures.predicted(counts, 0.15)) > limit
 
 
-def test_distances_are_of_the_randomized_records():
-    codes = data.six_sample(5_000, np.random.default_rng(4))
-    owner = SeededOwner.of("test", 1, 5_000)
-    clean, noisy = (structures.distances(owner, codes, p, 0) for p in (0.0, 0.3))
-    assert max(clean) < 1e-4 < min(noisy)
-    assert structures.distances(owner, codes, 0.3, 1) != noisy
-
-
 # --- table 5.2 -----------------------------------------------------------------------------------
 
 
@@ -231,59 +202,4 @@ def test_parameters_without_a_miner_by_the_formulas_of_5_2_1():
     assert found[0] == pytest.approx(exact.mean())
 
 
-def made_table(**columns: list[float]) -> pd.DataFrame:
-    return pd.DataFrame({"node": "A", "place": [1, 2], "free": [True, False]} | columns)
-
-
-@pytest.mark.parametrize(("peers", "agrees"), [([0.1, 0.2], True), ([0.1, 0.21], False)])
-def test_one_larger_error_refutes_always_better(peers: list[float], agrees: bool):
-    table = made_table(miner_se=[0.2, 0.2], peers_se=peers)
-    assert ma_table_5_2.always_better(table).agrees is agrees
-
-
-@pytest.mark.parametrize(("printed", "agrees"), [(0.01, True), (0.05, False), (0.0001, False)])
-def test_published_deviations_are_held_against_theory(printed: float, agrees: bool):
-    table = made_table(miner_se=[0.01, 0.01], printed_sd=[printed, printed])
-    assert ma_table_5_2.published_deviations(table).agrees is agrees
-
-
-@pytest.mark.parametrize(("printed", "agrees"), [(0.51, True), (0.6, False)])
-def test_published_means_are_held_against_the_figure(printed: float, agrees: bool):
-    same = {"true": [0.5, 0.5], "parents_count": [2e4, 2e4], "miner_se": [0.01, 0.01]}
-    table = made_table(printed=[printed, 1 - printed], **same)
-    assert ma_table_5_2.published_means(table).agrees is agrees
-
-
-# --- figures 5.9 and 5.10 ------------------------------------------------------------------------
-
-
-def means(values: dict[str, list[float]]) -> pd.DataFrame:
-    rows = [
-        {"score": score, "p": p, "errors": errors, "kl": 0.1 * (1 + errors)}
-        for score, series in values.items()
-        for p, errors in zip((0.1, 0.2), series, strict=True)
-    ]
-    return pd.DataFrame(rows)
-
-
-def test_verdicts_on_thresholds():
-    table = means({"weak": [1.0, 4.0], "strong": [0.5, 3.0], "mixed": [0.2, 5.0], "flat": [2, 2]})
-    assert structures.grows(table, "weak").agrees is True
-    assert structures.grows(table, "flat").agrees is False
-    assert structures.protects(table, "weak", "strong").agrees is True
-    assert structures.protects(table, "weak", "mixed").agrees is False
-    rows = pd.DataFrame({"score": ["weak"] * 3, "missing": [0, 1, 0]})
-    assert structures.always_extra(rows, ["weak"]).agrees is True
-    assert structures.always_extra(rows.assign(missing=1), ["weak"]).agrees is False
-
-
 # --- all of them ---------------------------------------------------------------------------------
-
-
-def test_no_threshold_beats_the_likelihood_of_the_reports(quick):
-    """Five runs at a level: fewer links in error than Ma's scores have where noise is large."""
-    table = quick("ma-5.9").result.tables["means"]
-    errors = table.pivot_table(index="p", columns="score", values="errors")
-    found = errors.loc[0.2]
-    assert found[structures.OURS] < found.drop(structures.OURS).min()
-    assert found[structures.OURS] <= 0.2

@@ -24,9 +24,9 @@ from benchmarks.reproduce.data import (
     transactions,
 )
 from benchmarks.reproduce.engine import Setting
-from benchmarks.reproduce.ma import linear_runs, ma_7
+from benchmarks.reproduce.ma import linear_runs
 from pramana_core.domain import Domain, Variable
-from pramana_core.errors import MissingColumn, TableError
+from pramana_core.errors import TableError
 from tests.places import DATA
 
 pytestmark = pytest.mark.calibration
@@ -43,12 +43,6 @@ def test_cardinalities_are_the_papers():
     assert domain_of(data.ADULT).shape == (4, 3, 3, 3, 2, 3, 2, 3, 2, 3, 2)
     assert domain_of(data.CANCER).shape == (3, 2, 3, 2, 3, 2, 3, 2, 3, 2)
     assert (len(data.MUSHROOM), sum(domain_of(data.MUSHROOM).shape)) == (9, 23)
-
-
-def test_a_table_without_its_columns(tmp_path: Path):
-    pd.DataFrame({"class": ["e"]}).to_csv(tmp_path / "mushroom.csv", index=False)
-    with pytest.raises(MissingColumn, match="cap"):
-        data.mushroom(Setting(data=tmp_path))
 
 
 def test_lenses_need_each_combination_once(tmp_path: Path):
@@ -101,58 +95,7 @@ def test_items_say_which_category_a_record_has():
         assert has == {f"a={'xyz'[a]}", f"b={'xy'[b]}"}
 
 
-def itemset_means(errors: dict[float, tuple[float, float, float]]) -> pd.DataFrame:
-    return pd.DataFrame(
-        [(ma_7.REPEATEDLY, ma_7.POINT, p, *values) for p, values in errors.items()],
-        columns=["table", "decisions", "p", "support_error", "false_negatives", "false_positives"],
-    )
-
-
-@pytest.mark.parametrize(
-    ("at_high_p", "reasonable", "worst"),
-    [((9.0, 9.0, 50.0), True, True), ((9.0, 60.0, 50.0), True, False)],
-)
-def test_verdicts_on_itemsets(at_high_p, reasonable: bool, worst: bool):
-    means = itemset_means({0.35: (1.0, 9.0, 2.0), 0.45: at_high_p})
-    assert ma_7.reasonable(means).agrees is reasonable
-    assert ma_7.worst(means).agrees is worst
-
-
-# --- accuracy curves -----------------------------------------------------------------------------
-
-
-def accuracies(values: dict[float, list[float]], curve: str = "c") -> pd.DataFrame:
-    return pd.DataFrame(
-        [(curve, p, run, v) for p, series in values.items() for run, v in enumerate(series)],
-        columns=["curve", "p", "run", "accuracy"],
-    )
-
-
-def test_curves_by_hand():
-    means = linear_runs.summarized(
-        accuracies({0.0: [0.9], 0.1: [0.9, 0.88], 0.3: [0.8, 0.86, 0.89]})
-    )
-    assert linear_runs.at(means, "c", 0.3) == pytest.approx(0.85)
-    assert means["sd"].iloc[1] == pytest.approx(0.02 / np.sqrt(2))
-    assert linear_runs.spreads(means, "c").agrees
-    assert "not within 3 points" in linear_runs.within(means, "c", 0.3, 3).text
-    assert ": within 5 points" in linear_runs.within(means, "c", 0.3, 5).text
-    steady = linear_runs.summarized(accuracies({0.0: [0.9], 0.1: [0.5, 0.9], 0.3: [0.8, 0.8]}))
-    assert not linear_runs.spreads(steady, "c").agrees
-
-
 # --- the experiments -----------------------------------------------------------------------------
-
-
-@pytest.mark.public_data
-def test_no_false_positives_above_a_tenth_up_to_p_04(quick):
-    """Ma figure 7.5's setting, seed 1, one run: the share at p = 0.4 is about half of that."""
-    means = quick("ma-7.5").result.tables["means"]
-    repeated = means[(means["table"] == ma_7.REPEATEDLY) & (means["p"] <= 0.4)]
-    assert repeated["false_positives"].max() <= 10
-    controlled = repeated[repeated["decisions"] == ma_7.CONTROLLED]
-    assert controlled["false_discovery"].max() <= 5
-    assert controlled["power"].min() > 50
 
 
 @pytest.mark.public_data

@@ -11,7 +11,6 @@ import pytest
 
 import pramana as pm
 from pramana_core.errors import (
-    Forbidden,
     InputError,
     KeyFileError,
     NotFound,
@@ -79,12 +78,6 @@ def test_no_text_has_the_token(world, caplog):
         study.told()
     texts += ["".join(traceback.format_exception(raised.value))]
     assert not any(world.token.partition(".")[2] in text for text in texts)
-
-
-def test_an_owner_may_look_on_and_not_let_learn(world):
-    study = world.connect(token=world.owner("guest")).study(STUDY)
-    with pytest.raises(Forbidden):
-        study.run(pm.NaiveBayes("survived"), estimator="moment")
 
 
 def _down(request: httpx.Request) -> httpx.Response:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import pandas as pd
 import pytest
 
@@ -59,17 +57,6 @@ def test_itemsets_and_rules_are_those_that_fit_finds(world, together):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["tree", "network"])
-def test_a_job_that_was_made_before_has_the_same_model(world, name):
-    study = world.study()
-    made = study.run(LEARNERS[name]()).wait()
-    found = study.job(made.id).model
-    assert type(found) is type(made.model)
-    assert found.to_document()["document"] == made.model.to_document()["document"]
-    assert study.run(found).id == made.id
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("estimator", ["auto", "ml", "pooled"])
 def test_a_table_is_the_frame_that_estimate_has(world, together, estimator):
     asked = ["sex", "survived"]
@@ -100,27 +87,6 @@ def test_the_estimator_of_sampled_sets_is_chosen_as_estimate_does(start):
     assert here.estimator == "pooled"
     assert found._message.spec.estimator == "pooled"
     pd.testing.assert_frame_equal(found.model, here.table("sex"))
-
-
-@pytest.mark.slow
-def test_different_people_of_several_owners_are_learned_from_together(start):
-    people = pm.example("titanic")
-    domain = pm.Domain.of(sex=["female", "male"], survived=["no", "yes"])
-    plan = Plan(tuple(Block((v,), Symmetric.from_probability(2, 0.1)) for v in domain))
-    keys, world, parts = pm.Keys.for_experiments(3), start(), {}
-    for owner, some in {"north": people[:900], "south": people[900:]}.items():
-        parts[owner] = pm.randomize(some, plan, keys, record_id=some.index, study=STUDY)
-        world.publish(owner, parts[owner])
-    study = world.study()
-    assert study.alignment().state == "disjoint"
-    assert repr(study).endswith("no record is at every owner)")
-    found = study.run(pm.NaiveBayes("survived"), records="any").wait().model
-    here = pm.NaiveBayes("survived").fit(list(parts.values()))
-    assert found.to_document()["document"] == here.to_document()["document"]
-    assert found.n_records_ == 2201
-    # Here no person is at both. The study does not say so, and there what the owners tell adds up.
-    assert here.epsilon_ == pytest.approx(2 * math.log(9))
-    assert found.epsilon_ == pytest.approx(4 * math.log(9))
 
 
 @pytest.mark.slow

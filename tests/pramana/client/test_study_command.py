@@ -137,15 +137,6 @@ def test_a_file_that_is_there_is_kept_and_nothing_is_asked(call, tmp_path):
     assert (tmp_path / "model.json").read_text() == "mine"
 
 
-@pytest.mark.slow
-def test_what_is_not_there_is_said(call):
-    assert call("watch", "j-000000000000").code == 4
-    assert call("fetch", "m-000000000000").code == 4
-    wrong = call("run", "decision-tree", "--target", "survivedd", "--json")
-    assert wrong.code in (2, 4)
-    assert wrong.out == ""
-
-
 def test_the_way_is_a_file_or_the_environment_and_the_token_is_never_shown(call, monkeypatch):
     assert call("jobs").code == 0
     assert call.asked[-1][0] == URL

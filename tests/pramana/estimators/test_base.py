@@ -81,14 +81,6 @@ def test_several_sources_and_counts_are_learned_from():
     assert np.allclose(parts.predict_proba(frame), whole.predict_proba(frame), atol=1e-12)
 
 
-def test_a_fit_that_fails_leaves_what_was_learned():
-    model = pm.NaiveBayes("survived").fit(people(), clean())
-    before = model.to_json()
-    with pytest.raises(pm.PramanaError):
-        model.set_params(alpha=-1.0).fit(people(), clean())
-    assert model.set_params(alpha=1.0).to_json() == before
-
-
 @pytest.mark.parametrize("noisy", [False, True], ids=["true", "reports"])
 @pytest.mark.parametrize("name", CLASSIFIERS)
 def test_a_model_is_saved_and_read_without_loss(name: str, noisy: bool, tmp_path: Path):

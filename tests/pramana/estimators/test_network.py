@@ -12,10 +12,6 @@ from pramana_core.domain import Domain
 from pramana_core.errors import (
     InputError,
     MissingColumn,
-    NotFitted,
-    OptionError,
-    PramanaError,
-    UnknownVariable,
 )
 from pramana_core.learn.networks.structure import ParameterOptions, Scoring, Search
 
@@ -130,52 +126,6 @@ def test_a_saved_network_says_all_that_it_said(learned: pm.BayesNet, given: pm.B
     assert json.loads(learned.to_json())["learned_from"]["records"] == 4526
 
 
-@pytest.mark.parametrize(
-    "ask",
-    [
-        lambda net: net.network_,
-        lambda net: net.links_,
-        lambda net: net.edges_,
-        lambda net: net.to_frame(),
-        lambda net: net.to_bif(),
-        lambda net: net.to_pgmpy(),
-        lambda net: net.to_json(),
-        lambda net: net.predict({"sex": ["male"]}),
-        lambda net: net.score({"sex": ["male"]}),
-        lambda net: net.query("sex"),
-        lambda net: net.sample(3),
-    ],
-)
-def test_before_fit_there_is_nothing(ask):
-    with pytest.raises(NotFitted, match="BayesNet"):
-        ask(pm.BayesNet())
-
-
-@pytest.mark.parametrize(
-    ("options", "error"),
-    [
-        ({"structure": LINKS, "max_parents": 2}, OptionError),
-        ({"structure": LINKS, "order": ["sex"]}, OptionError),
-        ({"structure": [("sex", "age")]}, UnknownVariable),
-        ({"variables": ["age"]}, UnknownVariable),
-        ({"variables": "sex"}, OptionError),
-        ({"order": ["sex", "admitted"]}, OptionError),
-        ({"order": ["sex", "admitted", "department"], "search": "chow-liu"}, OptionError),
-        ({"scoring": "aic"}, OptionError),
-        ({"method": "bayes"}, OptionError),
-        ({"alpha": -1, "method": "map"}, OptionError),
-        ({"max_parents": 0}, OptionError),
-        ({"draws": -1}, OptionError),
-        ({"seed": "x"}, OptionError),
-    ],
-)
-def test_wrong_options_are_refused_by_fit(
-    options: dict[str, object], error: type[PramanaError], people: pd.DataFrame
-):
-    with pytest.raises(error):
-        pm.BayesNet(**options).fit(people, CLEAN)
-
-
 def test_json_of_other_origins(given: pm.BayesNet, tmp_path):
     from pramana_core.learn.common.documents import write_json
     from pramana_core.learn.networks.documents import network_json
@@ -190,16 +140,3 @@ def test_json_of_other_origins(given: pm.BayesNet, tmp_path):
     for text in ("{}", "nothing", "[]"):
         with pytest.raises(InputError):
             pm.BayesNet.from_json(text)
-
-
-def test_nodes_that_are_called_like_a_column_of_numbers():
-    people = {"count": ["x", "y", "y"], "probability": ["x", "x", "y"], "low": ["y", "y", "x"]}
-    domain = pm.Domain.of(**{name: ["x", "y"] for name in people})
-    net = pm.BayesNet([("probability", "count"), ("low", "count")])
-    net.fit(people, pm.Plan.unrandomized(domain))
-    columns = list(net.to_frame("count").columns)
-    assert columns[:3] == ["probability (variable)", "low (variable)", "value"]
-    assert len(columns) == len(set(columns))
-    asked = net.query("probability")
-    assert asked["probability (variable)"].tolist() == ["x", "y"]
-    assert asked["probability"].round(3).tolist() == [0.667, 0.333]

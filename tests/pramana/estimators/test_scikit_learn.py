@@ -17,49 +17,34 @@ from tests.pramana.estimators.aboard import CLASSIFIERS, clean, fitted, people
 
 LEARNS = "it fits an array of numbers and y; ours learn from reports of categories and their plan"
 
+ARRAYS = (
+    "check_classifier_data_not_an_array", "check_classifiers_classes",
+    "check_classifiers_one_label", "check_classifiers_train", "check_complex_data",
+    "check_dict_unchanged", "check_dont_overwrite_parameters", "check_dtype_object",
+    "check_estimators_dtypes", "check_estimators_fit_returns_self",
+    "check_estimators_overwrite_params", "check_estimators_pickle",
+    "check_f_contiguous_array_estimator", "check_fit1d", "check_fit2d_1feature",
+    "check_fit2d_1sample", "check_fit2d_predict1d", "check_fit_check_is_fitted",
+    "check_fit_idempotent", "check_fit_score_takes_y",
+    "check_methods_sample_order_invariance", "check_methods_subset_invariance",
+    "check_n_features_in", "check_n_features_in_after_fitting", "check_pipeline_consistency",
+    "check_positive_only_tag_during_fit", "check_readonly_memmap_input",
+    "check_supervised_y_2d",
+)  # fmt: skip
+
+WORDS = (
+    "check_classifiers_regression_target", "check_estimator_sparse_array",
+    "check_estimator_sparse_matrix", "check_estimator_sparse_tag",
+    "check_estimators_empty_data_messages", "check_supervised_y_no_nan",
+)  # fmt: skip
+
 DO_NOT_APPLY = {
     **dict.fromkeys(
-        (
-            "check_classifier_data_not_an_array",
-            "check_classifiers_classes",
-            "check_classifiers_one_label",
-            "check_classifiers_train",
-            "check_complex_data",
-            "check_dict_unchanged",
-            "check_dont_overwrite_parameters",
-            "check_dtype_object",
-            "check_estimators_dtypes",
-            "check_estimators_fit_returns_self",
-            "check_estimators_overwrite_params",
-            "check_estimators_pickle",
-            "check_f_contiguous_array_estimator",
-            "check_fit1d",
-            "check_fit2d_1feature",
-            "check_fit2d_1sample",
-            "check_fit2d_predict1d",
-            "check_fit_check_is_fitted",
-            "check_fit_idempotent",
-            "check_fit_score_takes_y",
-            "check_methods_sample_order_invariance",
-            "check_methods_subset_invariance",
-            "check_n_features_in",
-            "check_n_features_in_after_fitting",
-            "check_pipeline_consistency",
-            "check_positive_only_tag_during_fit",
-            "check_readonly_memmap_input",
-            "check_supervised_y_2d",
-        ),
+        ARRAYS,
         LEARNS,
     ),
     **dict.fromkeys(
-        (
-            "check_classifiers_regression_target",
-            "check_estimator_sparse_array",
-            "check_estimator_sparse_matrix",
-            "check_estimator_sparse_tag",
-            "check_estimators_empty_data_messages",
-            "check_supervised_y_no_nan",
-        ),
+        WORDS,
         "it wants a ValueError of scikit-learn's words about an array or y, which are refused as"
         " such",
     ),

@@ -175,13 +175,6 @@ def test_a_label_that_looks_like_a_script_is_text(name: str):
     assert "script" in " ".join(Checked(html).said)
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_before_fit_a_notebook_shows_the_call(name: str):
-    model = MODELS[name]()
-    said = "".join(Checked(model._repr_html_()).said)
-    assert said == repr(model)
-
-
 def test_what_has_no_bound_is_said_on_the_picture_of_reports():
     plan = pm.plan(reports().domain, p=0.1, public=["age"])
     told = pm.Reports.from_frame(people()[:20], plan)

@@ -9,7 +9,6 @@ import pramana as pm
 from pramana import exchange
 from pramana.exchange import load
 from pramana_core.domain import Domain, Variable
-from pramana_core.errors import InputError
 from pramana_core.learn.networks.network import BayesNet
 from pramana_core.learn.networks.structure import Structure
 
@@ -107,16 +106,3 @@ def test_structures_through_networkx(ours: pm.BayesNet, network: BayesNet):
     nodes, links = exchange.links_of_networkx(graph, "graph")
     assert set(nodes) == set(network.structure.nodes)
     assert set(links) == set(network.structure.links)
-
-
-def test_what_is_no_model_is_refused():
-    empty = load("pgmpy.models", "pgmpy").DiscreteBayesianNetwork([("a", "b")])
-    for wrong, method in (
-        (empty, pm.BayesNet.from_pgmpy),
-        ({"a": []}, pm.BayesNet.from_pgmpy),
-        ("no-such-file.bif", pm.BayesNet.from_bif),
-        ("network {", pm.BayesNet.from_bif),
-        (3, pm.BayesNet.from_bif),
-    ):
-        with pytest.raises(InputError):
-            method(wrong)

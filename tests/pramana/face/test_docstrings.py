@@ -108,18 +108,6 @@ def test_what_functions_return_is_explained_and_its_examples_run(
     _run(kind, name, tmp_path, monkeypatch)
 
 
-def test_a_wrong_example_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    def wrong() -> None:
-        """Return nothing.
-
-        >>> 1 + 1
-        3
-        """
-
-    with pytest.raises(pytest.fail.Exception, match="Expected"):
-        _run(wrong, "wrong", tmp_path, monkeypatch)
-
-
 def _run(thing: object, name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Run the examples of a thing and of its methods, each in an empty folder of its own."""
     import matplotlib.pyplot as plt

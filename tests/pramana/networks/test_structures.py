@@ -11,7 +11,7 @@ import pramana as pm
 from pramana.exchange import load
 from pramana.networks import scoring_of, structure_of
 from pramana_core.domain import Domain
-from pramana_core.errors import NotInstalled, OptionError, StructureError
+from pramana_core.errors import OptionError, StructureError
 from pramana_core.learn.common.documents import write_json
 from pramana_core.learn.networks.documents import network_json
 from pramana_core.learn.networks.network import BayesNet as Network
@@ -93,8 +93,3 @@ def test_scores_by_name_and_with_their_options():
     for wrong in ("aic", {"c_star": 2.0}, {"name": "bic", "penalty": 2.0}, None):
         with pytest.raises(OptionError):
             scoring_of(wrong)
-
-
-def test_what_is_not_installed_is_said_with_the_line_to_write():
-    with pytest.raises(NotInstalled, match="pip install no-such-library"):
-        load("no_such_library", "no-such-library")

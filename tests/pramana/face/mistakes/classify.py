@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+import pandas as pd
+
 import pramana as pm
 from pramana_core.errors import (
     EstimationError,
@@ -67,6 +69,7 @@ MISTAKES: Mistakes = {
     ],
     (TableError, "reports"): [lambda: pm.NaiveBayes("survived").fit(plan(), people())],
     (TableError, "frame"): [
+        lambda: pm.NaiveBayes("survived").fit(pd.get_dummies(people()).to_numpy(), plan()),
         lambda: fitted().predict(people().iloc[0]),
         lambda: fitted().predict(people().to_numpy()),
         lambda: fitted().score(
@@ -75,6 +78,8 @@ MISTAKES: Mistakes = {
     ],
     (TableError, "y"): [lambda: fitted().score(rest(), ["yes", "no"])],
     (MissingColumn, "frame"): [
+        lambda: fitted().predict(pd.get_dummies(rest())),
+        lambda: fitted().predict(people()["survived"]),
         lambda: pm.NaiveBayes("admitted").fit(pm.example("berkeley"), plan()),
         lambda: fitted("LinearClassifier").predict(rest().drop(columns="age")),
         lambda: fitted().predict({"fare": [7.25]}),
@@ -116,6 +121,7 @@ MISTAKES: Mistakes = {
     (OptionError, "max_depth"): [
         lambda: learn("DecisionTree", max_depth=-1),
         lambda: learn("DecisionTree", max_depth="4"),
+        lambda: learn("DecisionTree", max_depth=[2, 3]),
         lambda: fitted("DecisionTree").to_text(max_depth=-1),
     ],
     (OptionError, "prune"): [lambda: learn("DecisionTree", prune="no")],

@@ -50,6 +50,11 @@ def design(records: Any = 500, **of: Any) -> Call:
     return lambda: pm.design(DOMAIN, records, **of)
 
 
+def untyped(thing: Any) -> Any:
+    """Return a thing of which the type checker knows nothing, as a newcomer's are."""
+    return thing
+
+
 MISTAKES: Mistakes = {
     (OptionError, "name"): [lambda: pm.example("iris")],
     (OptionError, "columns"): [lambda: pm.domain(PEOPLE, LIST, columns=3)],
@@ -59,8 +64,12 @@ MISTAKES: Mistakes = {
     (OptionError, "epsilon"): [plan(epsilon=-1)],
     (OptionError, "public"): [plan(p=0.1, public=True)],
     (OptionError, "breach"): [design(breach=0.5)],
-    (OptionError, "records"): [design(records=PEOPLE, gamma=9)],
-    (OptionError, "learn"): [design(gamma=9, learn="forest")],
+    (OptionError, "records"): [design(records=500.5, gamma=19), design(records=PEOPLE, gamma=9)],
+    (OptionError, "learn"): [
+        design(gamma=9, learn="forest"),
+        design(gamma=9, learn=pm.NaiveBayes("sex")),
+        design(gamma=9, learn="naive-bayes", target="sex"),
+    ],
     (OptionError, "target"): [
         design(gamma=9, learn="classifier"),
         design(gamma=9, target="sex"),
@@ -111,8 +120,13 @@ MISTAKES: Mistakes = {
         listed({**LIST, "age": [[1], [2]]}),
     ],
     (DomainError, "domain"): [lambda: pm.plan(PEOPLE, p=0.1)],
+    (PlanError, "domain"): [lambda: untyped(pm.Plan).unrandomized(PEOPLE)],
     (DomainError, "member"): [lambda: pm.Variable("member", (0, 1))],
-    (DomainError, None): [lambda: pm.Domain(["age", "sex"])],
+    (DomainError, None): [
+        lambda: untyped(pm.Domain).of(["a", "b"]),
+        lambda: untyped(pm.Block)(("sex",), None),
+        lambda: pm.Domain(["age", "sex"]),
+    ],
     (MissingColumn, "sex"): [domain(PEOPLE[["age"]])],
     (MissingColumn, "name"): [lambda: pm.observed_categories(PEOPLE, ["name"])],
     (UnknownCategory, "sex"): [domain(PEOPLE.drop(columns="id").assign(sex=["f", "x", "y"]))],
@@ -133,6 +147,12 @@ MISTAKES: Mistakes = {
     (PlanError, "owner"): [lambda: pm.design(DOMAIN, 500, gamma=9).plan_of("a")],
     (UnknownVariable, "town"): [plan(p=0.1, public="town")],
     (ChannelError, None): [
+        plan({"sex": "symmetric"}, p=0.1),
+        lambda: pm.Dense.from_probabilities([[0.5, 0.5], [1.0]]),
+        lambda: untyped(pm.Grouped).from_probability([["a", "b"]], 0.1),
+        lambda: untyped(pm.Mixture).from_gamma("x", 19),
+        lambda: untyped(pm.CutAndPaste).from_probability(3, 1, 0.25),
+        lambda: untyped(pm.StructuralZeros)(4, 1, pm.Symmetric.from_probability(2, 0.1)),
         plan(p=0.1, channels={"sex": 0.1}),
         lambda: pm.Symmetric.from_gamma("2", 9),
     ],
@@ -146,4 +166,11 @@ MISTAKES: Mistakes = {
     (UnprotectedVariable, "sex"): [plan(p=0.1, channels={"sex": pm.Identity(2)})],
     (SingularChannel, "sex"): [plan(p=0.1, channels={"sex": {"kind": "symmetric", "p": 0.5}})],
     (NotStochastic, None): [lambda: pm.Symmetric.from_probability(2, 1.5)],
+    (NotStochastic, "row 0"): [
+        lambda: pm.Dense.from_probabilities([[0.5, 0.6], [0.5, 0.5]]),
+        lambda: untyped(pm.Dense)([[0.9, 0.1], [0.1, 0.9]]),
+    ],
+    (UnknownVariable, "fare"): [lambda: DOMAIN["fare"], lambda: DOMAIN.project(["fare"])],
+    (UnknownVariable, 0): [lambda: untyped(DOMAIN)[0]],
+    (OptionError, "rho_2"): [design(breach=(0.5, 0.05))],
 }

@@ -91,6 +91,8 @@ MISTAKES: Mistakes = {
     ],
     (OptionError, "variables"): [
         lambda: counts().table([]),
+        lambda: counts().table(["sex", "sex"]),
+        lambda: counts().project([]),
         lambda: pm.BayesNet(variables="sex").fit(FRAME, PLAN),
     ],
     (OptionError, "level"): [lambda: counts().table("sex", level=95)],
@@ -100,6 +102,10 @@ MISTAKES: Mistakes = {
     ],
     (OptionError, "max_parents"): [
         lambda: pm.BayesNet([("sex", "admitted")], max_parents=2).fit(FRAME, PLAN)
+    ],
+    (OptionError, "scoring"): [
+        lambda: pm.BayesNet(scoring={"name": "bdeu", "ess": 5}).fit(FRAME, PLAN),
+        lambda: pm.BayesNet(scoring=None).fit(FRAME, PLAN),
     ],
     (OptionError, "score"): [lambda: pm.BayesNet(scoring="bic-d").fit(FRAME, PLAN)],
     (OptionError, "of"): [lambda: net().query("sex", given={"sex": "male"})],

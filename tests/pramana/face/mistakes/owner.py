@@ -6,12 +6,14 @@ import pickle
 import tempfile
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 import pramana as pm
 from pramana_core.errors import (
     DomainError,
     DuplicateRecordId,
+    EmptyTable,
     InputError,
     KeyFileError,
     MissingColumn,
@@ -61,6 +63,8 @@ MISTAKES: Mistakes = {
         lambda: pm.randomize(FRAME, PLAN),
         randomized(keys="keys"),
         randomized(keys=42),
+        randomized(keys=pm.Keys),
+        randomized(keys=np.random.default_rng(1)),
         lambda: pm.Keys("keys", "here"),
         lambda: pickle.dumps(KEYS),
     ],
@@ -91,11 +95,13 @@ MISTAKES: Mistakes = {
         randomized(frame=FRAME[["a"]]),
         lambda: pm.Reports.from_frame(FRAME, PLANS["one-hot"]),
     ],
+    (EmptyTable, "frame"): [randomized(frame=FRAME[:0])],
     (DuplicateRecordId, "b"): [randomized(record_id="b")],
     (TableError, "record_id"): [
         randomized(record_id=range(5)),
         randomized(record_id=pd.Series(range(len(FRAME)), index=FRAME.index[::-1])),
         randomized(record_id=2.5),
+        randomized(record_id=len),
     ],
     (TableError, "reports 1"): [lambda: pm.join(FRAME, FRAME)],
     (UnknownCategory, "b"): [randomized(frame=FRAME.replace({"b": {"3": "4"}}))],
