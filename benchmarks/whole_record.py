@@ -64,7 +64,7 @@ NETWORKS = {
 
 LEARNERS = {
     "bayes-net": (),
-    "rules": ("--max-length", "3"),
+    "rules": ("--set", "max_length=3"),
     "tree": (),
     "linear": (),
     "classifier": (),
@@ -112,9 +112,9 @@ def _tables(
 CLASSIFYING = [
     command
     for learner, label, gammas, options in (
-        ("classifier", "naive Bayes", GAMMAS, ("--model", "naive-bayes")),
+        ("classifier", "naive Bayes", GAMMAS, ("--set", "model=naive-bayes")),
         ("tree", "tree", GAMMAS, ()),
-        ("classifier", "auto", (19,), ("--model", "auto")),
+        ("classifier", "auto", (19,), ("--set", "model=auto")),
         ("linear", "linear", (19,), ()),
     )
     for table, target in TARGETS.items()
@@ -125,17 +125,31 @@ SPREAD = [
     for table, target in TARGETS.items()
     for command in _tables(
         table, "naive Bayes over three owners", "classifier", (19,),
-        "--target", target, "--model", "naive-bayes", "--owners", "3",
+        "--target", target, "--set", "model=naive-bayes", "--owners", "3",
     )
 ]  # fmt: skip
 MINING = [
     *_tables(
-        "adult", "itemsets at 10 %", "rules", (19,), "--intervals", "8", "--min-support", "0.1"
+        "adult",
+        "itemsets at 10 %",
+        "rules",
+        (19,),
+        "--intervals",
+        "8",
+        "--set",
+        "minimum_support=0.1",
     ),
     *_tables(
-        "mushroom", "itemsets at 20 %", "rules", (19,), "--min-support", "0.2", "--max-length", "4"
+        "mushroom",
+        "itemsets at 20 %",
+        "rules",
+        (19,),
+        "--set",
+        "minimum_support=0.2",
+        "--set",
+        "max_length=4",
     ),
-    *_tables("census", "itemsets at 2 %", "rules", (19,), "--min-support", "0.02"),
+    *_tables("census", "itemsets at 2 %", "rules", (19,), "--set", "minimum_support=0.02"),
 ]
 LINKING = [
     command

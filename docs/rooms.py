@@ -35,9 +35,8 @@ TOTALS = ("<!-- totals: written by docs/rooms.py -->\n", "<!-- end of totals -->
 _LAYERS = """
 benchmarks.bench_peers benchmarks.plain_server
 core.alike core.csv_text
-miner_service.store.migrations.versions
 core.errors core.pictures core.progress core.spellings core.text_files core.ties
-miner_service.store.migrations pramana.checkout pramana.errors core.channels core.domain
+pramana.checkout pramana.errors core.channels core.domain
 core.cells core.full_disks core.kernels core.opening
 core.mixed
 core.discretize core.marginals core.mask.core core.plan core.terminal

@@ -34,8 +34,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import Session
 
 from miner_service.services import Services
-from miner_service.store.identity import IDENTITY_KEYS, require_one_store
-from miner_service.store.migrations import HEAD
+from miner_service.store.identity import MARKER, require_one_store
 from miner_service.store.releases import kind_of_release
 from miner_service.store.schema import (
     Base,
@@ -55,6 +54,7 @@ from miner_service.store.segments import (
     storing,
     sync_directory,
 )
+from miner_service.store.sql_database import HEAD
 from miner_service.store.sqlite import SqliteStore
 from pramana_core.audit import LONGEST
 from pramana_core.errors import Conflict, NotReady, OptionError, StorageFull, StoreCorrupt
@@ -96,7 +96,7 @@ def copy_rows(source: Session, target: Session) -> int:
 
 def _is_copied(table: Table) -> ColumnElement[bool]:
     if table.name == KeyRow.__tablename__:
-        return table.c.name.not_in(IDENTITY_KEYS)
+        return table.c.name != MARKER
     return true()
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -21,7 +20,6 @@ from miner_service.settings import Clock, Settings
 from miner_service.store import releases as release_rows
 from miner_service.store.database import ContentCache, Database, open_key
 from miner_service.store.objects import open_segments
-from miner_service.store.people import GroupedCommits
 from miner_service.store.schema import ReleaseRow
 from miner_service.store.segments import Segments, load_columns, load_keys
 from miner_service.store.sqlite import open_database
@@ -45,16 +43,12 @@ class Services:
     key: bytes = field(repr=False)
     aligner: Aligner = field(init=False)
     copies: Copies = field(init=False)
-    together: GroupedCommits = field(init=False)
     checking: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(2))
     """Held while a part is checked, which takes memory."""
-    compared: Future[None] = field(default_factory=Future)
-    """Done once the files were found to be those of the database, or not to be."""
     building: threading.Lock = field(default_factory=threading.Lock)
     """Held while parts become columns, which takes memory."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "together", GroupedCommits(self.database))
         load = self.segments.data_path
         object.__setattr__(self, "aligner", Aligner(lambda release: load_keys(load(release))))
         object.__setattr__(self, "copies", Copies(self.reports))
@@ -121,21 +115,17 @@ class Services:
         return prepared
 
 
-def open_services(settings: Settings, clock: Clock, *, upgrade: bool = True) -> Services:
+def open_services(settings: Settings, clock: Clock) -> Services:
     """Open the store that the settings name, making it if it is not there.
 
-    What an earlier version made is changed into what this one reads, if this process may `upgrade`
-    it: no other may be at work on it.
-
     Raises:
-        StoreCorrupt: what is there is not a miner's, or of a version that cannot be read.
-        Conflict: it is of an earlier version, and may not be upgraded.
+        StoreCorrupt: what is there is not a miner's, or of another version.
         NotReady, StorageFull: the database is away, or has no room.
         KeyFileError: other people may write in the data directory.
     """
     folder = settings.data_dir
     require_own_folder(folder)
-    database = open_database(settings, upgrade=upgrade)
+    database = open_database(settings)
     return Services(
         settings=settings,
         clock=clock,

@@ -9,7 +9,7 @@ Also here:
 * Where a miner keeps its rows and its files.
 * The cluster on which jobs are counted, where one is.
 * How long tokens are good for.
-* What the service bears of its clients: times, connections, rates, bodies in flight, and TLS.
+* What the service bears of its clients: connections, rates, bodies in flight, and TLS.
 * Reads the sections of the settings from a file: `miner.toml`.
 """
 
@@ -266,19 +266,16 @@ class TokenSettings:
         require_positive(self)
 
 
-# What the service bears of its clients: times, connections, rates, bodies in flight, and TLS.
+# What the service bears of its clients: connections, rates, bodies in flight, and TLS.
 
 
 @dataclass(frozen=True)
 class WebSettings:
-    """What the service bears of its clients; all times in seconds.
+    """What the service bears of its clients.
 
-    `header_seconds`: until the headers of a request are whole. `body_seconds`: without a byte
-    of a body. `body_rate`: bytes a second that a body must bring on average, after
-    `body_seconds`. `connections`, `connections_per_address`: open at once. `streams_per_token`:
-    of events that are followed at once. `bodies_per_token`, `body_bytes_per_token`: of parts on
-    their way at once. `requests_per_token`, `requests_per_address`: a second on average; a
-    burst may be ten times that.
+    `body_seconds`: without a byte of a body. `connections`: open at once. `streams_per_token`:
+    of events that are followed at once. `bodies_per_token`, `body_bytes_per_token`: on their way at
+    once. `requests_per_token`: a second on average; a burst may be ten times that.
     `certificate`, `private_key`: PEM files; the service speaks TLS if they are given.
     `client_authority`: PEM file; only clients with a certificate that it signed are let in.
     `public_url`: the address at which people reach the service, where it is another than that on
@@ -289,16 +286,12 @@ class WebSettings:
             or a certificate without a key; a public address that is none.
     """
 
-    header_seconds: float = 10.0
     body_seconds: float = 15.0
-    body_rate: int = 16 * 1024
     connections: int = 1000
-    connections_per_address: int = 200
     bodies_per_token: int = 4
     streams_per_token: int = 16
     body_bytes_per_token: int = 128 * MEBIBYTE
     requests_per_token: float = 200.0
-    requests_per_address: float = 400.0
     certificate: Path | None = None
     private_key: Path | None = None
     client_authority: Path | None = None

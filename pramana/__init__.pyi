@@ -2,7 +2,6 @@ from .client.connecting import connect as connect
 from .designing import Design as Design
 from .designing import design as design
 from .errors import AccessError as AccessError
-from .errors import AmbiguousRequest as AmbiguousRequest
 from .errors import BudgetExceeded as BudgetExceeded
 from .errors import ChangedSinceShown as ChangedSinceShown
 from .errors import ChannelError as ChannelError
@@ -79,9 +78,9 @@ from .estimators.rules import FrequentItemsets as FrequentItemsets
 from .estimators.tree import DecisionTree as DecisionTree
 from .frames.categories import domain as domain
 from .frames.categories import observed_categories as observed_categories
+from .frames.domains import Domain as Domain
+from .frames.domains import Variable as Variable
 from .frames.examples import example as example
-from .frames.tables import Domain as Domain
-from .frames.tables import Variable as Variable
 from .masking.masked_frame import MaskedFrame as MaskedFrame
 from .masking.masked_frame import combine_copies as combine_copies
 from .masking.masking import mask as mask
@@ -107,7 +106,6 @@ from .plans import OneHot as OneHot
 from .plans import Plan as Plan
 from .plans import RandomSymmetric as RandomSymmetric
 from .plans import Sampled as Sampled
-from .plans import StructuralZeros as StructuralZeros
 from .plans import Symmetric as Symmetric
 from .plans import Withheld as Withheld
 from .plans import plan as plan

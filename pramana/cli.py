@@ -14,7 +14,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from pramana.simulate.commands.cli import app as simulate
+from pramana.simulate.commands.cli import simulate
 from pramana.study_command import app as study
 from pramana_core.terminal import (
     application,
@@ -95,7 +95,7 @@ def reproduce(
         command.run_experiments(names, out, seed=seed, data=data, quick=quick, json=json)
 
 
-app.add_typer(simulate, name="simulate")
+app.command()(simulate)
 app.add_typer(study, name="study")
 
 compose = typer.Typer(help="The demonstration's steps around containers (docker-compose.yml).")
@@ -207,13 +207,8 @@ def _number(value: float | None) -> str:
 EXAMPLES = {
     "demo": "demo --seed 1",
     "study run": "study run bayes-classifier --target class --set model=naive-bayes --wait",
-    "simulate bayes-net": "simulate bayes-net --table adult.csv --gamma 19",
     "reproduce": "reproduce ma-3.1 --quick",
-    "simulate rules": "simulate rules --table adult.csv --gamma 19",
-    "simulate tree": "simulate tree --table adult.csv --target income --p 0.2",
-    "simulate linear": "simulate linear --table adult.csv --target income --p 0.2",
-    "simulate classifier": "simulate classifier --table adult.csv --target income --gamma 19",
-    "simulate model-sharing": "simulate model-sharing --table adult.csv --target income",
+    "simulate": "simulate tree --table adult.csv --target income --p 0.2",
     "study fetch": "study fetch m-35bca85286a7 --out classifier.json",
     "study predict": "study predict m-35bca85286a7 held-out.csv --record-id id",
     "study show": "study show --json",

@@ -56,12 +56,12 @@ class Design:
         Plan(age*sex: gamma-diagonal, record kept 0.667)
         >>> made
         Design for 500 records: gamma-diagonal, gamma 9 about the whole record
-          family           loss error kept gamma  estimator withheld
-        * gamma-diagonal  0.046  9.5%  91%     9     moment       0%
-          sampled-mixed   0.046  9.5%  91%     9     moment       0%
-          independent     0.117 16.7%  79%     9     moment       0%
-          cut-and-paste-2 0.157 20.4%  72%     9 log-linear       0%
-          mask            0.225 27.9%  62%     9     moment       0%
+          family           loss error kept gamma estimator withheld
+        * gamma-diagonal  0.046  9.5%  91%     9    moment       0%
+          sampled-mixed   0.046  9.5%  91%     9    moment       0%
+          independent     0.117 16.7%  79%     9    moment       0%
+          mask            0.225 27.9%  62%     9    moment       0%
+          cut-and-paste-2 0.267 32.0%  56%     9    moment       0%
         Not possible: random-gamma-diagonal, cut-and-paste-1, sampled-1.
     """
 
@@ -371,7 +371,7 @@ def _designed(needs: Requirements, wanted: Goal, records: object, family: object
         comparison = compare(problem, bar.stage)
     named = family if isinstance(family, str) else shown(family)
     chosen = comparison.best if named == AUTO else _named(comparison, named)
-    return Design(ComparedDesigns(comparison.problem, comparison, chosen, None, {}, None, ""))
+    return Design(ComparedDesigns(comparison.problem, comparison, chosen))
 
 
 def _gamma(gamma: object, epsilon: object, breach: object) -> float:

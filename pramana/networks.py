@@ -22,8 +22,7 @@ from pramana.reporting.files import names_of
 from pramana_core.alike import did_you_mean
 from pramana_core.errors import OptionError, StructureError, UnknownVariable
 from pramana_core.estimation.table_estimates import column_of
-from pramana_core.learn.networks.bayes_net import LearnedFamily
-from pramana_core.learn.networks.bif import read_bif, write_bif, write_dot
+from pramana_core.learn.networks.bif import read_bif, write_bif
 from pramana_core.learn.networks.network import BayesNet, log_likelihoods, posteriors, sample_chunks
 from pramana_core.learn.networks.structure import ParameterOptions, Scoring, Search, Structure
 from pramana_core.ties import first_largest_of_rows
@@ -100,13 +99,6 @@ def scoring_of(scoring: object) -> Scoring:
             )
     with one_sentence():
         return Scoring(**given)
-
-
-def without_errors(network: BayesNet, node: str, parents: tuple[str, ...]) -> LearnedFamily:
-    """Return a node's table as a family whose errors are unknown."""
-    table = network.tables[node]
-    unknown = np.full(table.shape, np.nan)
-    return LearnedFamily(node, parents, unknown, table, unknown, unknown, unknown, unknown)
 
 
 def _parents(given: StructureLike) -> dict[str, list[str]]:
@@ -197,21 +189,6 @@ class NetworkAnswers:
             InputError: the file cannot be written.
         """
         return written(write_bif(self.network_, name), path)
-
-    def to_dot(self, path: str | Path | None = None, *, name: str = "network") -> str | None:
-        """Write the structure in the language of Graphviz, with how sure each link is.
-
-        Args:
-            path: the file; without one the text is returned.
-            name: the graph's.
-
-        Raises:
-            NotFitted: nothing was learned.
-            InputError: the file cannot be written.
-        """
-        structure = self.network_.structure
-        confidence = {(k.parent, k.child): k.confidence for k in self.learned_links_}
-        return written(write_dot(structure, name, confidence), path)
 
     def to_networkx(self) -> Any:
         """Return the structure as a `networkx.DiGraph`.

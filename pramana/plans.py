@@ -24,7 +24,6 @@ from pramana_core.channels import (
     OneHot,
     RandomSymmetric,
     Sampled,
-    StructuralZeros,
     Symmetric,
     Transition,
     Withheld,
@@ -46,7 +45,6 @@ __all__ = [
     "Plan",
     "RandomSymmetric",
     "Sampled",
-    "StructuralZeros",
     "Symmetric",
     "Withheld",
 ]

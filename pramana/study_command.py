@@ -284,7 +284,7 @@ def fetch(
     form: Annotated[
         str,
         typer.Option(
-            help="json, the whole model; or, where its kind has it, document, page, svg, bif, dot,"
+            help="json, the whole model; or, where its kind has it, document, page, svg, bif,"
             " csv, itemsets.csv, rules.csv, text."
         ),
     ] = "json",

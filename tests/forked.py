@@ -139,6 +139,8 @@ def running() -> list[Forked]:
 
 def _run(args: list[str], streams: tuple[str, str], cwd: str, env: dict[str, str]) -> None:
     """Become a process as `python -m command` or `python -c script` would be one."""
+    # As a program it may start processes of its own, which a daemon of multiprocessing may not.
+    multiprocessing.current_process()._config["daemon"] = False  # type: ignore[attr-defined]
     # In the background a shell lets the tests, and what they start, ignore it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for stream, path in enumerate(streams, start=1):

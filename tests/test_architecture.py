@@ -56,14 +56,14 @@ LEARNERS = tuple(
 EFFECTS = {"httpx", "fastapi", "uvicorn", "sqlalchemy", "socket", "requests"}
 """No sockets and no SQL in `pramana_core`."""
 
-LAZY = {"matplotlib", "numba", "sklearn", "dask", "opendp"}
+LAZY = {"matplotlib", "numba", "sklearn", "dask"}
 """Heavy libraries are imported inside the function that needs them."""
 
 SAMPLERS = {
     "pramana_core.estimation.evidence",
+    "pramana_core.estimation.pooled_counts",
     "pramana_core.estimation.pooled_tables",
     "pramana_core.estimation.table_estimates",
-    "pramana_core.estimation.tables_modelled",
     "pramana_core.learn.common.documents",
     "pramana_core.learn.bayes_classifier.learning",
     "pramana_core.learn.linear.errors",
@@ -75,9 +75,11 @@ SAMPLERS = {
     "pramana_core.marginals.counts",
     "pramana_core.mask.catalogue",
     "pramana_core.model_sharing.global_models.combining",
-    "pramana_core.model_sharing.global_models.votes",
+    "pramana_core.model_sharing.global_models.pseudo_data",
     "pramana_core.model_sharing.generating",
-    "pramana_core.model_sharing.private",
+    "pramana_core.model_sharing.drawn_sizes",
+    "pramana_core.model_sharing.drawn_values",
+    "pramana_core.model_sharing.noise",
 }
 """What samples networks or resamples reports, all by a generator it is given (made of a seed in
 `pramana_core.learn.common.documents` alone)."""

@@ -12,7 +12,6 @@ import itertools
 import logging
 import signal
 import socket
-import ssl
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import CancelledError
@@ -41,7 +40,6 @@ from pramana_core.errors import (
 )
 from pramana_core.kernels.compiled import can_compile
 from pramana_core.marginals.passes import TICK_SECONDS, Pass, total
-from pramana_core.opening import require_private_key
 from pramana_core.progress import Tick
 
 if TYPE_CHECKING:
@@ -159,31 +157,6 @@ def installed_version() -> str | None:
         return version("pramana")
     except PackageNotFoundError:
         return None
-
-
-def require_certificates(settings: ClusterSettings) -> None:
-    """Check that the files by which a cluster is spoken to can be used.
-
-    Raises:
-        OptionError: they cannot be read, or do not fit together.
-        KeyFileError: people other than its owner may use the private key.
-    """
-    if settings.authority is None or settings.certificate is None:
-        return
-    try:
-        require_private_key(settings.private_key or settings.certificate)
-        context = ssl.create_default_context(cafile=settings.authority)
-        context.load_cert_chain(settings.certificate, settings.private_key, password=lambda: "")
-    except (OSError, ValueError) as error:
-        files = (settings.authority, settings.certificate, settings.private_key)
-        reason = getattr(error, "reason", None) or getattr(error, "strerror", None)
-        raise OptionError(
-            f"The files of the cluster's TLS ({', '.join(map(str, files))}) cannot be used:"
-            f" {reason or type(error).__name__}.",
-            where="certificate",
-            remedy="Give PEM files that this process may read under [cluster]: the authority of the"
-            " cluster, a certificate, and the private key of it without a passphrase.",
-        ) from error
 
 
 def require_dask() -> None:
@@ -371,10 +344,7 @@ class ClusterPlace:
 
     @contextmanager
     def _answering(self) -> Iterator[None]:
-        """Translate what Dask says; after that the scheduler is connected to anew.
-
-        What it says of a lost connection is any OSError; workers tell of their files by others.
-        """
+        """Translate what Dask says; after that the scheduler is connected to anew."""
         try:
             yield
         except (OSError, CancelledError) as error:

@@ -174,8 +174,7 @@ def _rows_of(part: slice, which: npt.NDArray[np.bool_]) -> tuple[Rows, int]:
 
 def _patterns(held: Sequence[KeyText]) -> npt.NDArray[np.intp]:
     """Return a number per record of all sources, one after the other: equal where they are at the
-    same sources, and below 2^16 or the number of records.
-    """
+    same sources, and below 2^16 or the number of records."""
     words = key_words(np.concatenate(held).view(f"V{KEY_BYTES}"))
     # Of runs that ascend a stable sort is a merge. The first halves nearly always decide.
     order = np.argsort(words[:, 0], kind="stable")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,7 +21,8 @@ from miner_service.cli.operations import (
     write_secret,
 )
 from miner_service.cli.study import study_commands
-from pramana_core.errors import Conflict, NotReady, OptionError
+from pramana_core.errors import Conflict, OptionError
+from pramana_core.opening import require_tls_files
 from pramana_core.terminal import application, console, run, with_examples
 
 if TYPE_CHECKING:
@@ -98,8 +98,8 @@ def serve_command(
 ) -> None:
     """Run the service until it is told to end (SIGTERM, Ctrl-C).
 
-    Without a certificate it speaks plain HTTP and listens on this machine only. Certificates are
-    read again when their files change.
+    Without a certificate it speaks plain HTTP and listens on this machine only. SIGHUP reads the
+    certificate again.
     """
     settings = settings_of(
         data,
@@ -178,7 +178,7 @@ def cluster_worker_command(
     import logging
 
     from miner_service.alignment.cluster import run_worker
-    from miner_service.jobs.bounds import bound_memory
+    from miner_service.jobs.process import bound_memory
     from pramana_core.kernels.counting import processors
 
     settings = settings_of(data, None, settings_file, said={"cluster": {"scheduler": scheduler}})
@@ -195,19 +195,15 @@ def cluster_worker_command(
 
 
 def _require_cluster(settings: Settings) -> None:
-    """Check that the cluster that is named can be used.
+    """Check that the cluster that is named can be used."""
+    from miner_service.alignment.cluster import require_dask
 
-    Raises:
-        NotInstalled: Dask is not installed.
-        OptionError, KeyFileError: the files of its TLS cannot be used.
-    """
-    from miner_service.alignment.cluster import require_certificates, require_dask
-
-    scheduler = settings.cluster.scheduler
+    cluster, scheduler = settings.cluster, settings.cluster.scheduler
     if scheduler is None:
         return
     require_dask()
-    require_certificates(settings.cluster)
+    if cluster.certificate is not None:
+        require_tls_files(cluster.certificate, cluster.private_key, cluster.authority)
     if scheduler.startswith("tcp:"):
         console(stderr=True).print(
             f"warning: the scheduler {scheduler} is reached without TLS. Every user and program"
@@ -222,15 +218,16 @@ def _serve(settings: Settings, admin_token_file: Path | None, ready_file: Path |
     """Listen and serve; `ready_file` is there while requests are taken."""
     from miner_service.cli.members import write_address
     from miner_service.http.app import create_app
-    from miner_service.http.protocol import open_tls
     from miner_service.http.server import bind, exclusive, serve, url_of, write_ready_file
-    from miner_service.jobs.crew import crew_of
+    from miner_service.jobs.supervisor import workers_of
 
     _require_cluster(settings)
-    tls = open_tls(settings.web)
+    web = settings.web
+    if web.certificate is not None:
+        require_tls_files(web.certificate, web.private_key, web.client_authority)
     with exclusive(settings.data_dir):
         sock = bind(settings)
-        url = url_of(sock, over_tls=tls is not None)
+        url = url_of(sock, over_tls=web.certificate is not None)
         if ready_file:
             ready_file.unlink(missing_ok=True)
         first_token(settings, admin_token_file)
@@ -242,7 +239,7 @@ def _serve(settings: Settings, admin_token_file: Path | None, ready_file: Path |
             _say(f"The miner is ready at {url}")
 
         try:
-            serve(create_app(settings, crew=crew_of), sock, settings.web, tls, announce=announce)
+            serve(create_app(settings, crew=workers_of), sock, web, announce=announce)
         finally:
             sock.close()
             if ready_file:
@@ -303,15 +300,12 @@ def monitor_token_command(
 
 
 def first_token(settings: Settings, file: Path | None) -> None:
-    """Issue the admin token at the first start, of database and files that are of one store.
-
-    A place of files that does not answer yet is looked at later: the service is not ready before.
-    """
+    """Issue the admin token at the first start, of database and files that are of one store."""
     from miner_service.store.identity import require_one_store
 
-    with opened(settings, upgrade=True) as services:
-        with suppress(NotReady):
-            require_one_store(services.database, services.segments, begin=True)
+    with opened(settings) as services:
+        services.segments.prepare()
+        require_one_store(services.database, services.segments, begin=True)
         if _has_token(services):
             _say("The admin token was issued at an earlier start (admin-token --rotate renews it).")
         else:

@@ -152,10 +152,7 @@ def gateway(
 def _issued(
     services: Services, study: str, holder: str, days: int | None, role: str | None = None
 ) -> Iterator[tuple[str, datetime | None]]:
-    """Issue a token, an analyst's if no `role` is given, and say until when it is good.
-
-    It is none if the block fails.
-    """
+    """Issue a token, an analyst's if no `role` is given, and say until when it is good."""
     from miner_service.store import people
     from miner_service.store.tokens import issue_token
 

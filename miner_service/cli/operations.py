@@ -87,15 +87,12 @@ def settings_of(
 
 
 @contextmanager
-def opened(settings: Settings, *, upgrade: bool = False) -> Iterator[Services]:
-    """Open the services on a miner's data, and close the database after use.
-
-    Only a process that is alone with them may `upgrade` what an earlier version made.
-    """
+def opened(settings: Settings) -> Iterator[Services]:
+    """Open the services on a miner's data, and close the database after use."""
     from miner_service.services import open_services
     from miner_service.settings import utc_now
 
-    services = open_services(settings, utc_now, upgrade=upgrade)
+    services = open_services(settings, utc_now)
     try:
         yield services
     finally:
@@ -219,7 +216,7 @@ def restore_command(
     wanted = settings_of(data, database, settings)
     with (
         exclusive(data),
-        opened(wanted, upgrade=True) as services,
+        opened(wanted) as services,
         progress_bar("Restoring") as bar,
     ):
         found = restore(services, folder, bar)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import cache
@@ -18,9 +17,9 @@ from starlette.types import ASGIApp
 from miner_service.http.access import problems
 from miner_service.http.access.access import require_ruled
 from miner_service.http.access.auditing import AuditMiddleware
-from miner_service.http.access.deps import Probes, StoreGuard, refuse_unknown_query
+from miner_service.http.access.deps import refuse_unknown_query
 from miner_service.http.access.figures import CountingMiddleware, Figures
-from miner_service.http.access.gate import AllEndpoints, Gate, SecurityHeaders
+from miner_service.http.access.gate import Gate, SecurityHeaders
 from miner_service.http.access.problems import ProtocolMiddleware
 from miner_service.http.access.shares import Pools
 from miner_service.http.endpoints import health, jobs, models, releases, results, studies
@@ -51,32 +50,23 @@ _COMMON = (401, 403, 404, 408, 413, 422, 429, 500, 503)
 def create_app(settings: Settings, *, clock: Clock = utc_now, crew: CrewMaker) -> FastAPI:
     """Build the application around its store; `crew` makes those who run its jobs."""
     services = open_services(settings, clock)
-    pools, probes = Pools(), Probes()
+    gate = Gate(services)
     app = _Miner(
         title="Pramana miner",
         version="1",
         description=DESCRIPTION,
-        lifespan=_lifespan(services, pools, crew(services)),
+        lifespan=_lifespan(services, gate.pools, crew(services)),
         middleware=[
             Middleware(ProtocolMiddleware),
-            Middleware(StoreGuard, services=services, probes=probes),
             Middleware(AuditMiddleware, audit=services.audit),
-            Middleware(
-                Gate,
-                services=services,
-                addresses=_addresses(),
-                direct={"put_part": releases.DirectParts()},
-                pools=pools,
-                now=time.monotonic,
-            ),
         ],
         routes=_routes(),
         redirect_slashes=False,
     )
     app.state.services = services
+    app.state.gate = gate
     app.state.figures = _figures(services)
     app.state.followed = FollowedJobs(services)
-    app.state.probes = probes
     problems.install(app)
     return app
 
@@ -85,10 +75,7 @@ class _Miner(FastAPI):
     """The application, whose every answer is counted and has the headers, whatever goes wrong."""
 
     def setup(self) -> None:
-        """Offer the document of the interface, which takes seconds to make: in a thread.
-
-        The pages of the usual viewers load scripts from elsewhere; the document is enough.
-        """
+        """Offer the document of the interface, which takes seconds to make: in a thread."""
         self.add_route("/openapi.json", self._document, name="openapi", include_in_schema=False)
 
     def _document(self, _request: Request) -> Response:
@@ -99,11 +86,6 @@ class _Miner(FastAPI):
         stack = super().build_middleware_stack()
         counted = CountingMiddleware(stack, figures=self.state.figures)
         return SecurityHeaders(Visitors(counted, services=self.state.services))
-
-
-@cache
-def _addresses() -> AllEndpoints:
-    return AllEndpoints.of(_routes())
 
 
 def _figures(services: Services) -> Figures | None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import fcntl
 import gc
 import json
-import math
+import logging
 import os
 import resource
 import signal
 import socket
+import ssl
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,12 +19,12 @@ from pathlib import Path
 import uvicorn
 from fastapi import FastAPI
 
-from miner_service.http.protocol import Tls, bounded_protocol
-from miner_service.intake.withdrawing import mismatch_of
 from miner_service.settings import Settings, WebSettings
 from miner_service.store.segments import storing
-from pramana_core.errors import Conflict, OptionError
-from pramana_core.opening import require_own_folder
+from pramana_core.errors import Conflict, KeyFileError, OptionError
+from pramana_core.opening import require_own_folder, require_tls_files
+
+log = logging.getLogger(__name__)
 
 _GRACE_SECONDS = 10
 _BACKLOG = 2048
@@ -77,17 +78,20 @@ def url_of(sock: socket.socket, *, over_tls: bool = False) -> str:
     return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
 
 
-def configured(app: FastAPI, web: WebSettings, tls: Tls | None) -> uvicorn.Config:
+def configured(app: FastAPI, web: WebSettings) -> uvicorn.Config:
     """Return how an application is served."""
     return uvicorn.Config(
         app,
-        http=bounded_protocol(web, tls),
+        http="httptools",
         ws="none",
-        timeout_keep_alive=math.ceil(web.header_seconds),
+        limit_concurrency=web.connections,
+        ssl_certfile=web.certificate,
+        ssl_keyfile=web.private_key,
+        ssl_ca_certs=None if web.client_authority is None else str(web.client_authority),
+        ssl_cert_reqs=ssl.CERT_NONE if web.client_authority is None else ssl.CERT_REQUIRED,
         log_level="warning",
         access_log=False,
         server_header=False,
-        # What a sender says of its address is not by what its requests are counted.
         proxy_headers=False,
         lifespan="on",
         timeout_graceful_shutdown=_GRACE_SECONDS,
@@ -95,32 +99,35 @@ def configured(app: FastAPI, web: WebSettings, tls: Tls | None) -> uvicorn.Confi
 
 
 def serve(
-    app: FastAPI,
-    sock: socket.socket,
-    web: WebSettings,
-    tls: Tls | None,
-    *,
-    announce: Callable[[], None],
+    app: FastAPI, sock: socket.socket, web: WebSettings, *, announce: Callable[[], None]
 ) -> None:
     """Serve until SIGTERM or SIGINT; `announce` is called once requests are taken.
 
-    SIGHUP reads the certificates again.
-
-    Raises:
-        StoreMismatch: the files, which may have been away at the start, are another store's.
+    SIGHUP reads the certificate again.
     """
+    config = configured(app, web)
     _allow_files(web.connections)
     # Threads that compute give way to the one that answers soon, not only every 5 ms.
     sys.setswitchinterval(0.0005)
     gc.freeze()  # what is loaded by now stays, and takes long to be looked through
-    signal.signal(signal.SIGHUP, lambda *_: None if tls is None else tls.reload())
+    signal.signal(signal.SIGHUP, lambda *_: reload_certificate(config, web))
     # uvicorn raises the signal that ended it once more when it is done. Asked to end and having
     # ended well, this process should exit with 0.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: None)
-    _Server(app, configured(app, web, tls), announce).run(sockets=[sock])
-    if (mismatch := mismatch_of(app.state.services)) is not None:
-        raise mismatch
+    _Server(app, config, announce).run(sockets=[sock])
+
+
+def reload_certificate(config: uvicorn.Config, web: WebSettings) -> None:
+    """Read the certificate anew, for connections to come, if it can be used."""
+    context = config.ssl
+    if web.certificate is None or context is None:
+        return
+    try:
+        require_tls_files(web.certificate, web.private_key, web.client_authority)
+        context.load_cert_chain(web.certificate, web.private_key)
+    except (OptionError, KeyFileError) as error:
+        log.warning("%s The certificate that was read before stays in use.", error.message)
 
 
 def _allow_files(connections: int) -> None:
@@ -153,11 +160,6 @@ class _Server(uvicorn.Server):
         await super().startup(sockets=sockets)
         if self.started:
             self._announce()
-
-    async def on_tick(self, counter: int) -> bool:
-        """Say whether to end: also where the files were found to be another store's."""
-        ending = await super().on_tick(counter)
-        return ending or mismatch_of(self._served.state.services) is not None
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Let those who follow a job go, so that nobody has to be cut off; then end as usual."""

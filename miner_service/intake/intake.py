@@ -170,10 +170,7 @@ def compared(services: Services, release: str) -> Repetitions:
 
 
 def _earlier(session: Session, row: ReleaseRow) -> list[tuple[ReleaseRow, Blocks]]:
-    """Return the sealed releases of a study that have blocks by the same draws, and the blocks.
-
-    An owner that joined again under another name draws by the same keys.
-    """
+    """Return the sealed releases of a study that have blocks by the same draws, and the blocks."""
     mine = drawn(row)
     if not mine:
         return []
@@ -330,11 +327,7 @@ def _commit_seal(
     repeated: Repetitions,
     found: Consistency,
 ) -> Release:
-    """Note that a release is sealed; `built` is None where it has no records.
-
-    Raises ReleaseNotOpen if it was withdrawn meanwhile: this process was without the database for
-    a while, and lost the release to another.
-    """
+    """Note that a release is sealed; `built` is None where it has no records."""
     # Seals commit one after the other: of any two releases the later one was compared.
     with services.database.write() as session:
         try:
@@ -405,10 +398,7 @@ def checked_content(limits: Limits, kind: ReleaseKind[Any, Any], message: Any) -
 
 
 def _subsets(channel: Any) -> int:
-    """Return the number of subsets from which a channel, or the parts of it, choose.
-
-    Each takes as long to read as a column, and there may be one for every pair of columns.
-    """
+    """Return the number of subsets from which a channel, or the parts of it, choose."""
     inner = getattr(channel, "channels", ())
     return len(getattr(channel, "choices", ())) + sum(map(_subsets, inner))
 

@@ -12,10 +12,8 @@ Also here:
 from __future__ import annotations
 
 from base64 import b64encode
-from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import datetime
-from hashlib import sha256
 from pathlib import Path
 
 import pyarrow as pa
@@ -36,7 +34,6 @@ from miner_service.store.releases import (
     linkages_of_joined,
 )
 from miner_service.store.schema import PartRow, ReleaseRow
-from miner_service.store.segments import storing
 from pramana_core.errors import (
     BudgetExceeded,
     LimitExceeded,
@@ -201,29 +198,10 @@ def expect_part(
     return expected
 
 
-def take_whole_part(
-    services: Services, expected: ExpectedPart, body: memoryview, digest_header: str | None
-) -> Future[bool]:
-    """Do as `take_part` with a part that came in memory."""
-    _require_bytes(expected, len(body), sha256(body).digest(), digest_header)
-    if expected.stored:
-        return _compared()
-    schema = _schema(services, expected)
-    with services.checking:
-        _require_valid(schema, expected, pa.py_buffer(body))
-    scratch = services.segments.scratch_path()
-    with storing(f"Part {expected.number}", scratch):
-        scratch.write_bytes(body)
-    return _keep(services, expected, scratch)
-
-
 def take_part(
     services: Services, expected: ExpectedPart, arrived: ReceivedPart, digest_header: str | None
-) -> Future[bool]:
-    """Check what came, store it durably and begin to acknowledge it.
-
-    Return what says, once the part is acknowledged, whether it is new. Of that and of this may be
-    raised:
+) -> bool:
+    """Check what came, store it durably and acknowledge it; say whether it is new.
 
     Raises:
         PartDigestMismatch: not the bytes that the header or the manifest announced.
@@ -236,11 +214,13 @@ def take_part(
     """
     _require_bytes(expected, arrived.size, arrived.sha256, digest_header)
     if expected.stored or arrived.scratch is None:
-        return _compared()
+        return False
     schema = _schema(services, expected)
     with services.checking, pa.memory_map(str(arrived.scratch)) as file:
         _require_valid(schema, expected, file.read_buffer())
-    return _keep(services, expected, arrived.scratch)
+    services.segments.put_part(expected.release, expected.number, arrived.scratch)
+    with services.database.write() as session:
+        return _acknowledge(services, session, expected, services.now())
 
 
 def receipt_of(expected: ExpectedPart) -> PartReceipt:
@@ -251,18 +231,6 @@ def receipt_of(expected: ExpectedPart) -> PartReceipt:
         sha256=expected.sha256,
         records=expected.records,
     )
-
-
-def _keep(services: Services, expected: ExpectedPart, scratch: Path) -> Future[bool]:
-    services.segments.put_part(expected.release, expected.number, scratch)
-    now = services.now()
-    return services.together.submit(lambda session: _acknowledge(services, session, expected, now))
-
-
-def _compared() -> Future[bool]:
-    known: Future[bool] = Future()
-    known.set_result(False)
-    return known
 
 
 def _require_bytes(
@@ -285,13 +253,7 @@ def _require_bytes(
 def _acknowledge(
     services: Services, session: Session, expected: ExpectedPart, now: datetime
 ) -> bool:
-    """Note that a part is on disk, or that it was before; say whether it is new.
-
-    If the release was sealed or withdrawn while the part was written, nobody else would remove it.
-
-    What was announced is held back by the budget only while its owner is in the study, so it is
-    asked again where nothing has left yet.
-    """
+    """Note that a part is on disk, or that it was before; say whether it is new."""
     release, number = expected.release, expected.number
     found = session.execute(_PART, {"release": release, "number": number}).first()
     if found is None:  # it was withdrawn, or its study was deleted
@@ -434,10 +396,7 @@ def _of(study: str, owner: str, *states: str) -> Subquery:
 
 
 def _parts(session: Session, study: str, owner: str, *states: str) -> tuple[int, int]:
-    """Return how many parts releases in some states announced, and the bytes that they may take.
-
-    The columns of numbers that came as JSON may be larger than their parts.
-    """
+    """Return how many parts releases in some states announced, and the bytes that they may take."""
     some, columns = _of(study, owner, *states), ReleaseRow.records * ReleaseRow.row_bytes
     parts = (
         select(func.count(PartRow.number).label("number"), func.sum(PartRow.bytes).label("bytes"))

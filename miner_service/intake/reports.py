@@ -175,7 +175,8 @@ def count(
         rows.count_batch(session, row, key=key, gateway=gateway, digest=digest, cells=counted)
         return True
 
-    new = services.together.submit(change).result()
+    with services.database.write() as session:
+        new = change(session)
     return BatchReceipt(study=study, batch=body.batch, records=len(cells)), new
 
 

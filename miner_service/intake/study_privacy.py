@@ -289,11 +289,7 @@ def told_of(row: ReleaseRow) -> list[BlockDisclosure]:
 def _of_single_records(
     session: Session, study: str
 ) -> Iterator[tuple[list[BlockDisclosure], bool]]:
-    """Yield what reports of single records tell, and whether any arrived.
-
-    It counts from the first batch on, before anything of it is released; a release of them tells
-    nothing more, for its draws are the same.
-    """
+    """Yield what reports of single records tell, and whether any arrived."""
     row = session.get(ReportPlanRow, study)
     if row is not None and (row.records or row.state == "open"):
         plan = report_plan_of(row)
@@ -466,8 +462,7 @@ def _excess(
                 f" {limit:.4g}, of which {max(limit - now.epsilon, 0.0):.4g} is left.",
                 where=where,
                 remedy="Randomize more strongly, or publish fewer columns: `owner-agent design"
-                " --left-in-study` designs for what is left. A private tree needs a smaller"
-                " epsilon.",
+                " --epsilon` designs for what is left. A private tree needs a smaller epsilon.",
             )
     return None
 
@@ -547,10 +542,7 @@ def _randomized(found: AnnouncedReleases) -> list[tuple[str, str]]:
 def _warnings(
     disclosure: StudyDisclosure, plan: StudyPlan | None, declared: PeopleDeclaration
 ) -> list[str]:
-    """Return where a record has lost more than an owner, or all that agreed, can see.
-
-    A study plan is advised where owners may have the same people: it is of use for them alone.
-    """
+    """Return where a record has lost more than an owner, or all that agreed, can see."""
     record = disclosure.record.determined
     each = {owner: extremes.determined for owner, extremes in disclosure.owners.items()}
     most = max(each.values(), default=NOTHING)

@@ -7,7 +7,6 @@ Also here:
 
 from __future__ import annotations
 
-from contextlib import suppress
 from datetime import datetime
 
 from sqlalchemy import delete, select
@@ -24,7 +23,7 @@ from miner_service.store.releases import (
     release_message,
 )
 from miner_service.store.schema import PartRow, ReleaseRow
-from pramana_core.errors import Conflict, NotReady, StoreMismatch
+from pramana_core.errors import Conflict
 from pramana_core.wire.releases import Release
 from pramana_core.wire.services import ProblemDetail, problem_of
 
@@ -102,37 +101,13 @@ def gone(row: ReleaseRow, how: str) -> ProblemDetail:
 def recover(services: Services) -> None:
     """Make the directories, and remove files left by an interruption that no release needs.
 
-    Where the store does not answer nothing is removed: readiness says so, and the next start does.
-
     Raises:
         StoreMismatch: the files are not this database's; nothing was removed.
+        NotReady: database or files do not answer.
     """
     services.segments.prepare()
-    with suppress(NotReady):
-        require_compared(services)
-        sweep(services)
-
-
-def require_compared(services: Services) -> None:
-    """Compare database and files once, when both answer: what is found then holds for good.
-
-    Raises:
-        StoreMismatch: the files are not this database's.
-        NotReady: one of them does not answer.
-    """
-    if not services.compared.done():
-        try:
-            require_one_store(services.database, services.segments, begin=True)
-        except StoreMismatch as error:
-            services.compared.set_exception(error)
-        else:
-            services.compared.set_result(None)
-    services.compared.result()
-
-
-def mismatch_of(services: Services) -> BaseException | None:
-    """Return why this service may never serve, if its files were found to be another store's."""
-    return services.compared.exception() if services.compared.done() else None
+    require_one_store(services.database, services.segments, begin=True)
+    sweep(services)
 
 
 def sweep(services: Services) -> list[str]:

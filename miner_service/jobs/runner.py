@@ -25,17 +25,18 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from starlette.concurrency import run_in_threadpool
 
-from miner_service.jobs.bounds import out_of_memory
 from miner_service.jobs.creating import told_to
 from miner_service.kinds import kind_of
 from miner_service.kinds.base import JobResult, PreparedJob
 from miner_service.services import Services, held
+from miner_service.settings import MEBIBYTE
 from miner_service.store.queue import FinishedModel, Lease, finish, leased, model_id, succeed
 from miner_service.store.releases import find_release, inconsistent
 from miner_service.store.schema import JobRow
 from pramana_core.errors import (
     Conflict,
     JobCancelled,
+    LimitExceeded,
     NotReady,
     PramanaError,
     StorageFull,
@@ -190,10 +191,7 @@ def work_once(services: Services, lease: Lease, learn: Learn, on_step: Progress)
 
 
 def _ended(services: Services, lease: Lease, end: Callable[[Session, JobRow], None]) -> bool:
-    """End a job that this run still has, and say whether it had it.
-
-    What took hours to compute is not thrown away because the store is away for a moment.
-    """
+    """End a job that this run still has, and say whether it had it."""
     pause, until = _FIRST_PAUSE, time.monotonic() + services.settings.jobs.lease_seconds
     while True:
         try:
@@ -221,7 +219,13 @@ def _made(message: ModelHead, kind: str) -> FinishedModel:
 
 def _fail(services: Services, lease: Lease, error: Exception) -> bool:
     if isinstance(error, MemoryError):
-        error = out_of_memory(services.settings.limits.job_bytes)
+        allowed = services.settings.limits.job_bytes / MEBIBYTE
+        error = LimitExceeded(
+            "The job asked for more memory than there is for it and was stopped;"
+            f" {allowed:.0f} MiB are allowed.",
+            where="job_bytes",
+            remedy="Ask for less: fewer variables, categories or parents.",
+        )
     if isinstance(error, PramanaError):
         document = problem_of(error)
     else:

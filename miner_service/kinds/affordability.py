@@ -89,12 +89,6 @@ def require_small(spec: BayesNetParametersSpec, layout: RecordLayout, limits: Li
                 remedy="Give the node fewer parents, or its variables fewer categories.",
             )
         estimated(spec).require_listable(cells, layout.table((node, *parents)))
-        if not estimated(spec).fits(layout.table((node, *parents))):
-            raise LimitExceeded(
-                f"A log-linear model of node {node!r} and its parents is too large to fit.",
-                where=node,
-                remedy="Give the node fewer parents, or ask for a lower order.",
-            )
 
 
 def require_table(
@@ -109,12 +103,6 @@ def require_table(
             remedy="Ask for fewer variables, or for variables of fewer categories.",
         )
     estimated(spec).require_listable(cells, layout.table(names))
-    if not estimated(spec).fits(layout.table(names)):
-        raise LimitExceeded(
-            f"A log-linear model of {list(names)} is too large to fit.",
-            where=where,
-            remedy="Ask for fewer variables, or for a lower order.",
-        )
 
 
 def require_affordable_search(
@@ -151,12 +139,6 @@ def require_affordable_search(
     # To exchange a parent for another is judged on a table that has both.
     both = most + 2 if search.refine else most + 1
     _require_tables(*largest_family(layout, nodes, both), limits)
-    if not estimated(spec).fits(layout.table(family)):
-        raise LimitExceeded(
-            f"A log-linear model over {list(family)} is too large to fit.",
-            where="search.max_parents",
-            remedy="Allow fewer parents, or ask for a lower order.",
-        )
 
 
 def by_pairs(spec: BayesNetStructureSpec, nodes: Sequence[str], layout: RecordLayout) -> bool:

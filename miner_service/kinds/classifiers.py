@@ -70,14 +70,7 @@ MessageT = TypeVar(
 
 
 class _ClassifierKind(CountsKind[SpecT, MessageT]):
-    """A kind of job that learns to tell a class.
-
-    Attributes:
-        learner: what learns.
-        called: how a refusal calls the model.
-        template: the page of a model.
-        on_page: its forms that the page has.
-    """
+    """A kind of job that learns to tell a class."""
 
     learner: ClassVar[ClassLearner[Any, Any]]
     called: ClassVar[str] = "classifier"
@@ -269,7 +262,8 @@ class LinearClassifierKind(_ClassifierKind[LinearClassifierSpec, LinearClassifie
                 where="features",
                 remedy='Choose fewer features, or the encoding "ordinal".',
             )
-        tabulated = domain.size <= CELLS and estimated(spec).told(variables, layout)
+        together = domain.size <= CELLS and estimated(spec).told(variables, layout)
+        tabulated = together if options.basis is None else options.basis == "cells"
         _require_few_classes(spec, domain, columns, tabulated=tabulated)
         columns_of(features, options)
         if tabulated:

@@ -17,7 +17,6 @@ from pramana_core.domain import Domain, Variable
 from pramana_core.errors import LimitExceeded
 from pramana_core.estimation.curvature import INFORMATION_CELLS
 from pramana_core.estimation.estimated import COUNT_ESTIMATORS
-from pramana_core.estimation.loglinear import affordable
 from pramana_core.plan import Block, Plan
 from pramana_core.wire.jobs import CountsSpec
 
@@ -178,11 +177,6 @@ class Estimated:
     own_cells: ClassVar[bool] = False
 
     @property
-    def combines(self) -> bool:
-        """Whether records that are reported differently can be explained together."""
-        return COUNT_ESTIMATORS[self.spec.estimator].combines
-
-    @property
     def by_pairs(self) -> bool:
         """Whether supports of itemsets are made of the tables of pairs."""
         return COUNT_ESTIMATORS[self.spec.estimator].makes_of_pairs(self.spec.order)
@@ -190,10 +184,6 @@ class Estimated:
     def told(self, names: Collection[str], layout: RecordLayout) -> bool:
         """Return whether the reports tell a table; see `Marginals.can_estimate`."""
         return any(plan.reports_together(names) for plan in layout.plans)
-
-    def fits(self, table: TableCells) -> bool:  # noqa: ARG002
-        """Return whether a model of some variables is small enough to be fitted."""
-        return True
 
     def require_listable(self, cells: int, table: TableCells) -> None:
         """Bound a table, of so many cells, whose errors are listed. Raises LimitExceeded."""
@@ -218,19 +208,6 @@ class MostLikely(Estimated):
                 remedy="Ask for smaller tables, of fewer variables or parents, or only for the"
                 " records that all owners report.",
             )
-
-
-class LogLinear(Estimated):
-    """Counts of a log-linear model."""
-
-    def told(self, names: Collection[str], layout: RecordLayout) -> bool:  # noqa: ARG002
-        """Return that the model tells every table."""
-        return True
-
-    def fits(self, table: TableCells) -> bool:
-        """Return whether the model of some variables is small enough to be fitted."""
-        order = min(self.spec.interacting, len(table.domain))
-        return affordable(table.domain.shape, order, table.reported)
 
 
 class Pooled(Estimated):
@@ -260,7 +237,6 @@ _BY_ESTIMATOR: Mapping[str, type[Estimated]] = {
     "moment": ByMoments,
     "sum": ByMoments,
     "ml": MostLikely,
-    "log-linear": LogLinear,
     "pooled": Pooled,
 }
 

@@ -29,7 +29,7 @@ from miner_service.settings import Limits
 from pramana_core.alike import did_you_mean
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import Conflict, LimitExceeded, OptionError, VariablesMissing
-from pramana_core.estimation.loglinear import LEAST_ORDER, default_order
+from pramana_core.estimation.pooled_laws import LEAST_ORDER, default_order
 from pramana_core.marginals.counts import Marginals
 from pramana_core.marginals.score_interval import LackOfFit, warnings_of
 from pramana_core.plan import Block, Plan
@@ -142,13 +142,7 @@ class CountsKind(JobKind[SpecT, CountsJob, MessageT]):
         return spec.model_copy(update={"order": prepared.order})
 
     def _affordable_order(self, spec: SpecT, extent: Extent, limits: Limits) -> int | None:
-        """Return the order given, or the highest default one that can be afforded.
-
-        None where it hangs on the table: of log-linear models, and of itemsets.
-
-        Raises:
-            LimitExceeded: the job cannot be afforded, with pairs alone where no order is given.
-        """
+        """Return the order given, or the highest default one that can be afforded."""
         order = spec.order if spec.models else spec.interacting
         if order is None and estimated(spec).settles_order and self.settles_order:
             for order in range(default_order(extent.layout.plans), LEAST_ORDER, -1):
@@ -237,12 +231,6 @@ def _require_combinable(
     spec: CountsSpec, variables: Sequence[str], groups: Sequence[Group], alignment: Alignment
 ) -> None:
     """Check that records reported differently can be explained together."""
-    if not estimated(spec).combines:
-        raise OptionError(
-            "A log-linear model needs records that are all reported in the same way.",
-            where="estimator",
-            remedy='Use the estimator "ml" or "pooled" with records "any".',
-        )
     for group in groups:
         _require_each_once(group, alignment)
     if estimated(spec).needs_all:

@@ -30,31 +30,23 @@ from miner_service.kinds.base import (
 from miner_service.settings import Limits
 from pramana_core.errors import Conflict, DomainError, LimitExceeded, OptionError, VariablesMissing
 from pramana_core.mixed import MixedTable, NumericColumn
-from pramana_core.model_sharing.attributes import units_warning
+from pramana_core.model_sharing.agreement import units_warning
 from pramana_core.progress import Progress
-from pramana_core.regression.documents import (
+from pramana_core.regression.documents import read_regression_json, regression_json
+from pramana_core.regression.learning import learn_regression
+from pramana_core.regression.model import RegressionModel, TreeForm
+from pramana_core.regression.pictures import effects_chart
+from pramana_core.regression.records import Feature, require_features
+from pramana_core.regression.terms import MOST_NUMBERS, MOST_TERMS, count_terms
+from pramana_core.regression.trees import require_installed
+from pramana_core.regression.words import (
     chance,
-    draw_curves,
-    draw_effects,
-    draw_fit,
     number,
-    read_regression_json,
-    regression_json,
     said_of_model,
     tree_lines,
     warnings,
     write_regression_csv,
     write_regression_text,
-)
-from pramana_core.regression.kernels_and_trees import require_installed
-from pramana_core.regression.learning import learn_regression
-from pramana_core.regression.model import RegressionModel, TreeForm
-from pramana_core.regression.terms import (
-    MOST_NUMBERS,
-    MOST_TERMS,
-    Feature,
-    count_terms,
-    require_features,
 )
 from pramana_core.wire.jobs import MaskingMessage, RecordsSpec, RegressionSpec
 from pramana_core.wire.models import ModelHead, RegressionMessage
@@ -275,14 +267,7 @@ def _require_whole(variables: Sequence[str], needed: Sequence[MaskedRelease]) ->
 
 
 def _units_warnings(table: MixedTable, releases: Sequence[MaskedRelease]) -> tuple[str, ...]:
-    """Return a warning for each number whose unit seems to differ between owners' records.
-
-    What is compared is where the middle 90 % of each owner's values lie.
-
-    Args:
-        table: the records of all releases, one release after the other.
-        releases: the releases.
-    """
+    """Return a warning for each number whose unit seems to differ between owners' records."""
     ends = np.cumsum([release.source.records for release in releases])[:-1]
     found = []
     for column in table.columns:
@@ -324,22 +309,19 @@ def _model(message: RegressionMessage) -> RegressionModel:
 
 
 def _draw(message: RegressionMessage) -> str:
-    return draw_effects(_model(message))
+    return effects_chart(_model(message)).svg()
 
 
 def _page(message: RegressionMessage) -> str:
     model = _model(message)
-    form = model.form
     return render(
         "regression.html.j2",
         message,
         regression=model,
         said=said_of_model(model),
-        effects=draw_effects(model),
-        curves=draw_curves(model) if isinstance(form, TreeForm) and model.curves else None,
-        fit=draw_fit(model),
+        effects=effects_chart(model).svg(),
         warnings=warnings(model),
-        tree="\n".join(tree_lines(form)) if isinstance(form, TreeForm) else None,
+        tree="\n".join(tree_lines(model.form)) if isinstance(model.form, TreeForm) else None,
         number=number,
         chance=chance,
     )
@@ -385,7 +367,7 @@ class RegressionKind(RecordsKind[RegressionSpec, RegressionMessage]):
         options = spec.options()
         features = _features(spec, extent)
         degree = options.degree if options.model == "polynomial" else 1
-        terms = count_terms(features, degree, interactions=options.interactions)
+        terms = count_terms(features, degree)
         if len(features) >= limits.search_variables or terms > MOST_TERMS:
             raise LimitExceeded(
                 f"The regression would have {terms} terms of {len(features)} features; {MOST_TERMS}"

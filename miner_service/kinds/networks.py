@@ -17,8 +17,8 @@ from miner_service.settings import Limits
 from pramana_core.domain import Domain
 from pramana_core.errors import OptionError
 from pramana_core.learn.networks.bayes_net import LearnedBayesNet, learn_parameters
-from pramana_core.learn.networks.bif import write_bif, write_dot
-from pramana_core.learn.networks.documents import NetworkDocument, link_json, read_network_json
+from pramana_core.learn.networks.bif import write_bif
+from pramana_core.learn.networks.documents import NetworkDocument, network_json, read_network_json
 from pramana_core.learn.networks.drawing import draw_structure
 from pramana_core.learn.networks.structure import Structure
 from pramana_core.learn.networks.structure_learning import LearnedLink, learn_structure
@@ -26,7 +26,7 @@ from pramana_core.marginals.counts import Marginals
 from pramana_core.progress import Progress, part_of
 from pramana_core.ties import descending
 from pramana_core.wire.jobs import BayesNetParametersSpec, BayesNetStructureSpec
-from pramana_core.wire.models import BayesNetMessage, LinkMessage, NodeMessage, ParameterMessage
+from pramana_core.wire.models import BayesNetMessage
 
 NetworkSpecT = TypeVar("NetworkSpecT", BayesNetParametersSpec, BayesNetStructureSpec)
 
@@ -51,32 +51,14 @@ def _parameters(
     return learn_parameters(marginals, structure, **asdict(spec.parameters()), on_node=on_step)
 
 
-def _content(network: LearnedBayesNet, links: Sequence[LearnedLink]) -> Content:
+def _content(learned: LearnedBayesNet, links: Sequence[LearnedLink]) -> Content:
     """Return what a model says of a network, and of every link what was found out of it."""
-    nothing = dict.fromkeys(("gain", "inflation", "confidence", "compelled"))
-    found = {(link.parent, link.child): link_json(link) for link in links}
-    return {
-        "nodes": [
-            NodeMessage(
-                name=node, categories=list(network.domain[node].categories), parents=list(parents)
-            )
-            for node, parents in network.structure.families
-        ],
-        "links": [
-            LinkMessage(**{"parent": parent, "child": child, **found.get((parent, child), nothing)})
-            for parent, child in network.structure.links
-        ],
-        "parameters": [ParameterMessage(**vars(one)) for one in network.parameters()],
-    }
+    document = network_json(learned.network(), links, learned.families)
+    return {name: part for name, part in document.items() if name != "kind"}
 
 
 def _write_bif(model: BayesNetMessage) -> str:
     return write_bif(document_of(model).network, model.study)
-
-
-def _write_dot(model: BayesNetMessage) -> str:
-    document = document_of(model)
-    return write_dot(document.network.structure, model.id, document.confidence)
 
 
 def _draw(model: BayesNetMessage) -> str:
@@ -151,7 +133,7 @@ class _NetworkKind(CountsKind[NetworkSpecT, BayesNetMessage]):
     """Bayesian networks."""
 
     message = BayesNetMessage
-    views: ClassVar = {"page": _page, "svg": _draw, "bif": _write_bif, "dot": _write_dot}
+    views: ClassVar = {"page": _page, "svg": _draw, "bif": _write_bif}
     network = staticmethod(document_of)
 
 

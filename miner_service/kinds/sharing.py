@@ -31,24 +31,17 @@ from pramana_core.errors import (
 from pramana_core.learn.common.documents import stream
 from pramana_core.mixed import MixedTable
 from pramana_core.model_sharing.attributes import CategoricalAttribute, TreeSchema
+from pramana_core.model_sharing.drawn_sizes import GenerationOptions
 from pramana_core.model_sharing.exchange.documents import LONGEST_TEXT, model_json, read_model_json
 from pramana_core.model_sharing.exchange.drawing import draw_model
 from pramana_core.model_sharing.exchange.text import write_model_text
-from pramana_core.model_sharing.generating import GenerationOptions, generate
+from pramana_core.model_sharing.generating import generate
 from pramana_core.model_sharing.global_models.combining import combine, pseudo_chunks
-from pramana_core.model_sharing.global_models.model import (
-    ForestModel,
-    GlobalModel,
-    TreeModel,
-    class_match,
-    path_match,
-)
-from pramana_core.model_sharing.global_models.votes import (
-    VotesModel,
-    common_schema,
-    in_schema,
-    together,
-)
+from pramana_core.model_sharing.global_models.common_schema import common_schema, in_schema
+from pramana_core.model_sharing.global_models.measures import class_match, path_match
+from pramana_core.model_sharing.global_models.model import GlobalModel, TreeModel
+from pramana_core.model_sharing.global_models.pseudo_data import together
+from pramana_core.model_sharing.global_models.votes import VotesModel
 from pramana_core.model_sharing.growing import require_installed
 from pramana_core.model_sharing.tree import Leaf, SharedTree
 from pramana_core.progress import Progress
@@ -68,8 +61,6 @@ MOST_DRAWN = 200_000
 
 COMPARED = 20_000
 """Of so many records at most it is counted how often a model and a tree agree."""
-
-_LEARNED_BY_SKLEARN = ("tree", "forest")
 
 
 @dataclass(frozen=True)
@@ -115,26 +106,21 @@ def _require_readable(document: Mapping[str, Any]) -> None:
         raise LimitExceeded(
             f"The model has {length:,} bytes of JSON; {LONGEST_TEXT:,} are allowed.",
             where="document",
-            remedy="Name fewer owners, or ask for fewer trees, or for smaller ones.",
+            remedy="Name fewer owners, or ask for a smaller tree.",
         )
 
 
 def _compared(
     spec: ModelSharingSpec, trees: Sequence[SharedTree], schema: TreeSchema
 ) -> MixedTable:
-    """Return the records by which a model and the trees are compared: no true ones are here.
-
-    Of pseudo-data, where there are too many, so many are drawn anew, shared out by the trees'
-    counts: the first of those learned from would be one owner's.
-    """
+    """Return the records by which a model and the trees are compared: no true ones are here."""
     options = spec.options()
     width = len(schema.names) + schema.classes
     records = max(1, min(COMPARED, MOST_CELLS // width))
     if options.draws:
-        asked = options.drawing
         counted = sum(tree.records for tree in trees)
-        if (counted * asked.scale if asked.records is None else asked.records) > records:
-            options = replace(options, generation=replace(asked, records=records))
+        if (options.pseudo_records or counted * options.scale) > records:
+            options = replace(options, pseudo_records=records, scale=1.0)
         return together(list(pseudo_chunks(trees, options, stream(options.seed))))
     evenly = GenerationOptions(method="basegen", records=records)
     return generate(SharedTree(schema, Leaf(0, 0, 0)), stream(options.seed), evenly)
@@ -181,8 +167,7 @@ def _draw(message: ModelSharingMessage) -> str:
     model = _model(message)
     if not _drawable(model):
         raise NotFound(
-            f"A model of {_leaves(model):,} leaves that count {model.schema.classes:,} classes each"
-            " is too large for a picture.",
+            "A model that is not made of trees has no picture, nor has one of very many leaves.",
             where="svg",
             remedy="Read its text or document.",
         )
@@ -190,15 +175,15 @@ def _draw(message: ModelSharingMessage) -> str:
 
 
 def _drawable(model: GlobalModel) -> bool:
-    """Whether a model is small enough for a picture."""
-    return _leaves(model) * model.schema.classes <= MOST_DRAWN
+    """Whether a model is made of trees that are small enough for a picture."""
+    return 0 < _leaves(model) * model.schema.classes <= MOST_DRAWN
 
 
 def _leaves(model: GlobalModel) -> int:
     """Return how many leaves the trees of a model have; 0 of one that is not made of trees."""
     if isinstance(model, TreeModel):
         return len(model.tree.leaves)
-    trees = model.trees if isinstance(model, ForestModel | VotesModel) else ()
+    trees = model.trees if isinstance(model, VotesModel) else ()
     return sum(len(tree.leaves) for tree in trees)
 
 
@@ -356,7 +341,7 @@ class ModelSharingKind(JobKind[ModelSharingSpec, ModelsJob, ModelSharingMessage]
 
     def check(self, spec: ModelSharingSpec) -> None:
         options = spec.options()
-        if options.draws and options.model in _LEARNED_BY_SKLEARN:
+        if options.draws and options.model == "tree":
             require_installed()
 
     def require_affordable(

@@ -51,11 +51,7 @@ def categories_of(variable: Variable) -> CategoriesMessage:
 
 
 def _write_csv(model: ContingencyTableMessage) -> str:
-    """Return a row per cell: a column per variable, then the numbers.
-
-    A variable that is called as one of these is followed by `(variable)`: see `column_of`. Where
-    counts are modelled a last column says whether they were made of smaller tables.
-    """
+    """Return a row per cell: a column per variable, then the numbers."""
     names = [variable.name for variable in model.variables]
     marked = (
         [bool(model.filled_in)] if isinstance(model.spec, CountsSpec) and model.spec.models else []

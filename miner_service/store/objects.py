@@ -390,12 +390,7 @@ class _NoSuchObject(Exception):
 
 @contextmanager
 def _answering(what: str = "It") -> Iterator[None]:
-    """Translate what the store's client says: no name of an object, no credential is in it.
-
-    Raises:
-        StorageFull: the store has no room.
-        NotReady: it does not answer, or refuses for another reason.
-    """
+    """Translate what the store's client says: no name of an object, no credential is in it."""
     try:
         yield
     except FileNotFoundError:

@@ -15,18 +15,17 @@ import re
 import secrets
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
-from typing import Any, Generic, TypeVar, cast
+from typing import Generic, TypeVar, cast
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from miner_service.store.database import Database
 from miner_service.store.schema import InvitationRow, OwnerRow, StudyPlanRow, StudyRow
-from pramana_core.errors import Conflict, NotFound, NotReady, PramanaError, StorageFull
+from pramana_core.errors import Conflict, NotFound
 from pramana_core.study_plan import StudyPlan
 from pramana_core.wire.base import People
 from pramana_core.wire.privacy import Owner, Study, StudyCreate
@@ -145,55 +144,6 @@ class Batcher(Generic[T]):
         with self._adding:
             gathered, self._waiting = self._waiting, []
         self._do(gathered)
-
-
-@dataclass(frozen=True)
-class _PendingChange:
-    change: Callable[[Session], Any]
-    future: Future[Any]
-
-
-class GroupedCommits:
-    """Changes that gather while others are committed, by one thread."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._gathering = Batcher("committing", self._commit)
-
-    def submit(self, change: Callable[[Session], T]) -> Future[T]:
-        """Ask for a change; return what has its value once it is committed.
-
-        What the change raises is raised, and the others are made all the same: it must have
-        written nothing before it raises a PramanaError. That the database is away or has no room
-        is raised to all; what else it says, only to the change that it is about.
-        """
-        future: Future[T] = Future()
-        future.set_running_or_notify_cancel()  # whoever waits may go away; the change is made
-        self._gathering.add(_PendingChange(change, future))
-        return future
-
-    def _commit(self, gathered: list[_PendingChange]) -> None:
-        made: list[tuple[Future[Any], Any]] = []
-        refused: list[tuple[Future[Any], PramanaError]] = []
-        try:
-            with self._database.write() as session:
-                for wanted in gathered:
-                    try:
-                        made.append((wanted.future, wanted.change(session)))
-                    except PramanaError as error:
-                        refused.append((wanted.future, error))
-        except BaseException as error:  # noqa: BLE001 whoever waits raises it
-            if len(gathered) > 1 and not isinstance(error, NotReady | StorageFull):
-                for wanted in gathered:
-                    self._commit([wanted])
-                return
-            for wanted in gathered:
-                wanted.future.set_exception(error)
-            return
-        for future, value in made:
-            future.set_result(value)
-        for future, reason in refused:
-            future.set_exception(reason)
 
 
 # Bearer tokens and invitation secrets: `<id>.<256 random bits>`.

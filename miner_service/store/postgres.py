@@ -11,7 +11,6 @@ Session locks and time-outs need sessions: a pooler in front must not share them
 from __future__ import annotations
 
 import hashlib
-import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -45,19 +44,6 @@ _POOL_SECONDS = 5
 _POLL_SECONDS = 0.05
 _OPENING = "the tables"
 _PURPOSE = "pramana/lock/1 "
-_WORD = r"(?:[^/@#?:%,\s]|%[0-9A-Fa-f]{2})"
-_HOST = rf"(?:\[[0-9A-Fa-f:.%]+\]|{_WORD}*)"
-_VALUE = r"[a-z_]{4,}=[^#&\s]*"
-_PARTS = {
-    "scheme": r"[a-z0-9+]+://",
-    "user and password": r"(?:[^/@#?\s]*@)?",
-    "host and port": rf"{_HOST}(?:,{_HOST})*(?::[0-9]+)?(?=/)",
-    "name of the database": rf"/{_WORD}+(?=\?|$)",
-    "options": rf"(?:\?(?:[^@#\s]*|{_VALUE}(?:&{_VALUE})*))?$",
-}
-"""The parts of an address without doubt, in their order. What a password's own characters make of
-one would be taken for a host, or a name, and told with the password in it."""
-
 _ON_THE_SERVER = {
     "statement_timeout": "30s",
     "lock_timeout": "30s",
@@ -80,11 +66,10 @@ class PostgresStore(SqlDatabase):
         OptionError: the address is not one of a PostgreSQL database.
         NotInstalled: its driver is not there.
         NotReady: it cannot be reached.
-        StoreCorrupt: it has other tables, or those of a version that cannot be upgraded.
-        Conflict: it has those of an earlier version, and this process may not `upgrade` them.
+        StoreCorrupt: it has other tables.
     """
 
-    def __init__(self, address: str, *, password: str | None = None, upgrade: bool = True) -> None:
+    def __init__(self, address: str, *, password: str | None = None) -> None:
         _require_driver()
         url = parse_address(address)
         if password is not None:
@@ -99,7 +84,7 @@ class PostgresStore(SqlDatabase):
         self._naming = _engine(url, poolclass=NullPool).execution_options(
             isolation_level="AUTOCOMMIT"
         )
-        self.make_tables(upgrade=upgrade)
+        self.make_tables()
 
     @contextmanager
     def opening(self) -> Iterator[None]:
@@ -133,18 +118,19 @@ class PostgresStore(SqlDatabase):
 
 def parse_address(address: str) -> URL:
     """Return the address of a PostgreSQL database as its driver wants it. Raises OptionError."""
-    doubtful = _doubtful(address)
     try:
         url = make_url(address)
     except (ArgumentError, ValueError):
-        doubtful = doubtful or "host and port"
-    else:
-        if url.drivername.partition("+")[0] not in SCHEMES:
-            doubtful = "scheme"
-    if doubtful is not None:
+        url = None
+    # An @ after the first is one of the password, which would be shown as a part of the host.
+    if (
+        url is None
+        or url.drivername.partition("+")[0] not in SCHEMES
+        or not url.database
+        or address.count("@") > 1
+    ):
         raise OptionError(
-            "The address of the database is not one of PostgreSQL, or cannot be read without doubt:"
-            f" look at its {doubtful}.",
+            "The address of the database is not one of PostgreSQL, or has an @ in its password.",
             where="database",
             remedy="Write it as postgresql://USER@HOST:PORT/NAME, and the password, which may have"
             " any character, into a file that PRAMANA_DATABASE_PASSWORD_FILE names (under [storage]"
@@ -154,17 +140,6 @@ def parse_address(address: str) -> URL:
     # None leaves what is there.
     host, name = (None if not text else unquote(text) for text in (url.host, url.database))
     return url.set(drivername=_DRIVER, host=host, database=name)
-
-
-def _doubtful(address: str) -> str | None:
-    """Return the first part of an address, if there is one, that cannot be read without doubt."""
-    place = 0
-    for name, form in _PARTS.items():
-        found = re.compile(form).match(address, place)
-        if found is None:
-            return name
-        place = found.end()
-    return None
 
 
 def read_password(file: Path) -> str:
@@ -214,8 +189,6 @@ def _require_driver() -> None:
 
 
 def _engine(url: URL, **options: Any) -> Engine:
-    from miner_service.store.sql_database import PatientConnection
-
     asked = str(url.query.get("options", ""))
     timeouts = " ".join(f"-c {name}={value}" for name, value in _ON_THE_SERVER.items())
     url = url.difference_update_query(["options"])
@@ -225,7 +198,7 @@ def _engine(url: URL, **options: Any) -> Engine:
         "tcp_user_timeout": 1000 * _CONNECT_SECONDS,
     }
     given = {name: value for name, value in defaults.items() if name not in url.query}
-    engine = create_engine(
+    return create_engine(
         url,
         # What the address asks for comes last, and is what holds.
         connect_args={"options": f"{timeouts} {asked}".strip(), **given},
@@ -234,17 +207,6 @@ def _engine(url: URL, **options: Any) -> Engine:
         pool_pre_ping=True,
         **options,
     )
-    event.listen(engine, "do_connect", _connect(PatientConnection))
-    event.listen(engine, "checkout", lambda connection, *_: connection.be_patient())
-    event.listen(engine, "checkin", lambda connection, _: connection and connection.be_quick())
-    return engine
-
-
-def _connect(kind: Any) -> Any:
-    def connect(_dialect: Any, _record: Any, arguments: Any, options: Any) -> Any:
-        return kind.connect(*arguments, **options)
-
-    return connect
 
 
 def _begin(connection: Connection) -> None:

@@ -22,7 +22,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import delete, exists, func, or_, select
+from sqlalchemy import delete, func, or_, select
 from sqlalchemy.orm import Session
 
 from miner_service.store.people import new_id, no_such
@@ -334,13 +334,6 @@ def claim_next(session: Session, holder: str, workers: int, now: datetime) -> Le
     """Begin the job whose turn it is, if one may begin."""
     row = next_job(session, workers)
     return lease_to(session, row, holder, now) if row is not None else None
-
-
-def jobs_may_come(session: Session) -> bool:
-    """Return whether there is a job to run, or a release that one could be created on."""
-    unfinished = exists().where(JobRow.state.in_(UNFINISHED))
-    sealed = exists().where(ReleaseRow.state == "sealed")
-    return bool(session.scalar(select(or_(unfinished, sealed))))
 
 
 def next_job(session: Session, workers: int) -> JobRow | None:

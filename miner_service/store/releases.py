@@ -258,12 +258,7 @@ def create_release(
 
 
 def _identity(session: Session, body: ReleaseCreate) -> str:
-    """Return what a release is called here: as its owner calls it, where that names its content.
-
-    An owner's agent takes the name from the digest, so that it is nobody else's; where another
-    study has the same release, or the name is another, it is a fresh identifier. So nobody can
-    take the identifier of what somebody else is to release.
-    """
+    """Return what a release is called here: as its owner calls it, where that names its content."""
     of_content = body.name == f"r-{body.digest[: 2 * ID_BYTES]}"
     return body.name if of_content and not release_exists(session, body.name) else new_id("r")
 

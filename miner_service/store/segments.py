@@ -340,10 +340,7 @@ class _Mapping(mmap.mmap):
 
 
 def _mapped(path: Path, names: Mapping[str, np.dtype[Any] | None]) -> dict[str, Values]:
-    """Return columns as arrays over one mapping of a file, of their own types where none is told.
-
-    The arrays keep the mapping alive.
-    """
+    """Return columns as arrays over one mapping of a file, which they keep alive."""
     try:
         with path.open("rb") as file:
             source = _Mapping(file.fileno(), 0, access=mmap.ACCESS_READ)
@@ -367,12 +364,7 @@ def _mapped(path: Path, names: Mapping[str, np.dtype[Any] | None]) -> dict[str, 
 
 
 class _Outline:
-    """An Arrow file of columns that are not there yet, as Arrow writes it.
-
-    Attributes:
-        framing: what is known already, and where it is in the file.
-        places: where the values of each column will be, in the columns' order.
-    """
+    """An Arrow file of columns that are not there yet, as Arrow writes it."""
 
     closed = False
 

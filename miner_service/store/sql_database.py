@@ -3,7 +3,6 @@
 Also here:
 
 * The tables that a database has when it is opened: none, those of this version, or others.
-* Connections to PostgreSQL that wait for an answer only so long, whatever the server does.
 * One lock per name, kept only while somebody holds it or waits for it.
 * What the failures of either database mean to whoever sent the request; neither a password nor a
   parameter is in what is raised.
@@ -13,22 +12,16 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-import time
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
-import psycopg
 from sqlalchemy import Column, Connection, Engine, MetaData, String, Table, inspect, select, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as NoFreeConnection
 from sqlalchemy.orm import Session
 
-from miner_service.store.migrations import HEAD, REVISIONS
-from miner_service.store.migrations.upgrading import upgrade_tables
 from miner_service.store.schema import Base
 from pramana_core.errors import (
-    Conflict,
     NotReady,
     OptionError,
     PramanaError,
@@ -130,23 +123,20 @@ def _away() -> NotReady:
 
 # The tables that a database has when it is opened: none, those of this version, or others.
 #
-# The revision is in `alembic_version`. A file of SQLite has it in `PRAGMA user_version`, too, where
-# it is read without opening a transaction.
+# The revision is in `alembic_version`, as Alembic has it. A file of SQLite has it in `PRAGMA
+# user_version`, too, where it is read without opening a transaction.
+
+HEAD = "9"
+"""The revision of this version's tables; no released miner had another."""
 
 REVISION = Table("alembic_version", MetaData(), Column("version_num", String(32), primary_key=True))
-"""The table in which Alembic keeps the revision of all others."""
-
-_EMPTY = ""
-_NOT_OURS = "0"
 
 
-def make_tables(writer: Engine, reader: Engine, place: str, *, upgrade: bool) -> None:
-    """Make the tables of this version out of what is there.
+def make_tables(writer: Engine, reader: Engine, place: str) -> None:
+    """Make the tables where there are none.
 
     Raises:
-        StoreCorrupt: what is there is not a miner's, or of a version that this one does not know.
-        Conflict: it is of an earlier version, and this process may not `upgrade` it.
-        NotInstalled: it is, and what upgrades it is not installed.
+        StoreCorrupt: what is there is not a miner's, or of another version.
         NotReady, StorageFull: the database is away, or has no room.
     """
     with answering():
@@ -158,127 +148,26 @@ def make_tables(writer: Engine, reader: Engine, place: str, *, upgrade: bool) ->
             found = revision_of(connection)
             if found == HEAD:
                 return
-            if found == _EMPTY:
-                Base.metadata.create_all(connection)
-                REVISION.create(connection)
-                connection.execute(REVISION.insert().values(version_num=HEAD))
-            else:
-                _require_known(found, place)
-                _require_allowed(found, place, upgrade=upgrade)
-                _upgrade(connection, found, place)
+            if found is not None:
+                raise StoreCorrupt(
+                    f"The database {place} has tables of schema {found or 'none'}; this miner reads"
+                    f" schema {HEAD}. They are unchanged.",
+                    where=place,
+                    remedy="Name a database that is empty or that this version of the miner made.",
+                )
+            Base.metadata.create_all(connection)
+            REVISION.create(connection)
+            connection.execute(REVISION.insert().values(version_num=HEAD))
             if connection.dialect.name == "sqlite":
                 connection.exec_driver_sql(f"PRAGMA user_version={HEAD}")
 
 
-def revision_of(connection: Connection) -> str:
-    """Return which revision the tables are of: nothing where there are none."""
+def revision_of(connection: Connection) -> str | None:
+    """Return which revision the tables are of: None without tables, "" for tables of others."""
     tables = inspect(connection).get_table_names()
-    if not tables:
-        return _EMPTY
     if REVISION.name in tables:
-        return connection.scalar(select(REVISION.c.version_num)) or _NOT_OURS
-    if connection.dialect.name == "sqlite":
-        return str(connection.exec_driver_sql("PRAGMA user_version").scalar_one())
-    return _NOT_OURS
-
-
-def _upgrade(connection: Connection, found: str, place: str) -> None:
-    try:
-        upgrade_tables(connection, found)
-    except ValueError as error:
-        raise StoreCorrupt(
-            f"The database {place} cannot be upgraded from schema {found}: a row of it is damaged."
-            " Its tables and rows are unchanged.",
-            where=place,
-            remedy="Restore a backup, and start again.",
-        ) from error
-
-
-def _require_known(found: str, place: str) -> None:
-    if found == _NOT_OURS:
-        raise StoreCorrupt(
-            f"The database {place} has tables, and they are not a miner's.",
-            where=place,
-            remedy="Name a database that is empty, or the one that the miner had.",
-        )
-    if found.isdecimal() and int(found) < int(REVISIONS[0]):
-        raise StoreCorrupt(
-            f"The database {place} has schema {found}, which no released miner had; this one reads"
-            f" schema {HEAD}. Its tables and rows are unchanged.",
-            where=place,
-            remedy="Name an empty database, or run the state of the software that made this one.",
-        )
-    if found not in REVISIONS:
-        raise StoreCorrupt(
-            f"The database {place} has schema {found}; this version of the miner reads schema"
-            f" {HEAD}.",
-            where=place,
-            remedy="It was made by a later version: run that one, or restore a backup made before"
-            " it was upgraded.",
-        )
-
-
-def _require_allowed(found: str, place: str, *, upgrade: bool) -> None:
-    if not upgrade:
-        raise Conflict(
-            f"The database {place} has schema {found} of an earlier version; this one reads schema"
-            f" {HEAD}.",
-            where=place,
-            remedy="Stop the services of the earlier version, make a backup, and start this one"
-            " with `miner-service serve`: it upgrades the tables.",
-        )
-
-
-# Connections to PostgreSQL that wait for an answer only so long, whatever the server does.
-#
-# The server's own time-outs end what it works at for too long. They do not help against a server,
-# or a disk or a network of it, that stands still: then it is this side that must give up.
-
-QUICK_SECONDS = 1.0
-"""For an answer to the question whether the server is there, which is asked before each use."""
-
-PATIENT_SECONDS = 35.0
-"""For any other: more than the server's own time-outs."""
-
-
-class PatientConnection(psycopg.Connection[Any]):
-    """A connection that is closed when an answer takes too long."""
-
-    _patience = QUICK_SECONDS
-
-    def be_patient(self) -> None:
-        """Wait for statements from now on."""
-        self._patience = PATIENT_SECONDS
-
-    def be_quick(self) -> None:
-        """Wait only for signs of life from now on."""
-        self._patience = QUICK_SECONDS
-
-    def wait(self, gen: Any, *arguments: Any, **options: Any) -> Any:
-        """Wait for an answer. Raises OperationalError when patience is at its end."""
-        try:
-            return super().wait(_until(gen, self._patience), *arguments, **options)
-        except _NoAnswer as error:
-            self.pgconn.finish()
-            raise psycopg.OperationalError("no answer within the time allowed") from error
-
-
-class _NoAnswer(Exception):
-    """There was no answer in time."""
-
-
-def _until(work: Any, seconds: float) -> Generator[Any, Any, Any]:
-    """Do what a generator of the driver does, which is woken every now and then, up to a time."""
-    end = time.monotonic() + seconds
-    try:
-        state = next(work)
-        while True:
-            ready = yield state
-            if not ready and time.monotonic() > end:
-                raise _NoAnswer
-            state = work.send(ready)
-    except StopIteration as stop:
-        return stop.value
+        return connection.scalar(select(REVISION.c.version_num)) or ""
+    return "" if tables else None
 
 
 # One lock per name, kept only while somebody holds it or waits for it.
@@ -321,11 +210,11 @@ class SqlDatabase:
         self._names = Locks()
         self._place = place
 
-    def make_tables(self, *, upgrade: bool) -> None:
-        """Make the tables of this version out of what is there. Raises as `tables.make_tables`."""
+    def make_tables(self) -> None:
+        """Make the tables where there are none. Raises as `make_tables`."""
         try:
             with self.opening():
-                make_tables(self._engine, self._reader, self.place, upgrade=upgrade)
+                make_tables(self._engine, self._reader, self.place)
         except NotReady as error:
             self.close()
             raise NotReady(

@@ -19,8 +19,7 @@ from sqlalchemy import Connection, create_engine, event
 
 from miner_service.settings import Settings
 from miner_service.store.database import Database
-from miner_service.store.migrations import HEAD
-from miner_service.store.sql_database import READ_ONLY, SqlDatabase, answering
+from miner_service.store.sql_database import HEAD, READ_ONLY, SqlDatabase, answering
 from pramana_core.opening import create_private, opening_alone
 
 _PRAGMAS = (
@@ -40,11 +39,10 @@ class SqliteStore(SqlDatabase):
     beside it write rows, and hold no names.
 
     Raises:
-        StoreCorrupt: the file has tables of a version that cannot be upgraded to this one.
-        Conflict: it has those of an earlier version, and this process may not `upgrade` them.
+        StoreCorrupt: the file has other tables.
     """
 
-    def __init__(self, path: Path, *, upgrade: bool = True) -> None:
+    def __init__(self, path: Path) -> None:
         _make_private(path)
         # Parameters stay out of error messages: some are hashes of secrets.
         engine = create_engine(
@@ -53,7 +51,7 @@ class SqliteStore(SqlDatabase):
         event.listen(engine, "connect", _prepare)
         event.listen(engine, "begin", _begin)
         super().__init__(engine, engine, str(path))
-        self.make_tables(upgrade=upgrade)
+        self.make_tables()
 
     def erase(self) -> bool:
         """Write the log into the file, where what is deleted is zeros, and empty the log."""
@@ -79,10 +77,7 @@ def is_current(path: Path) -> bool:
 
 
 def _make_private(path: Path) -> None:
-    """Make the file before anything is written, readable for its owner only.
-
-    SQLite gives the files beside it (-wal, -shm) the same mode.
-    """
+    """Make the file before anything is written, readable for its owner only."""
     create_private(path)
     for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
         if (file := path.with_name(name)).exists():
@@ -105,15 +100,13 @@ FILE = "miner.sqlite"
 """The name of the embedded database in the data directory."""
 
 
-def open_database(settings: Settings, *, upgrade: bool = True) -> Database:
+def open_database(settings: Settings) -> Database:
     """Open the database that the settings name, making its tables if they are not there.
 
-    Whoever makes it at the same time is waited for, however slow: what another process is making or
-    upgrading is there, whole, when this one looks.
+    Whoever makes it at the same time is waited for, however slow.
 
     Raises:
-        StoreCorrupt: what is there is not a miner's, or of a version that cannot be read.
-        Conflict: it is of an earlier version, and may not be upgraded.
+        StoreCorrupt: what is there is not a miner's, or of another version.
         NotReady, StorageFull: the database is away, or has no room.
         OptionError: the database's address or password cannot be read.
         NotInstalled: what is needed for it is not installed.
@@ -121,9 +114,9 @@ def open_database(settings: Settings, *, upgrade: bool = True) -> Database:
     if settings.storage.database is None:
         path = settings.data_dir / FILE
         with nullcontext() if is_current(path) else opening_alone(settings.data_dir):
-            return SqliteStore(path, upgrade=upgrade)
+            return SqliteStore(path)
     from miner_service.store.postgres import PostgresStore, read_password
 
     address, file = settings.storage.database, settings.storage.database_password_file
     password = None if file is None else read_password(file)
-    return PostgresStore(address, password=password, upgrade=upgrade)
+    return PostgresStore(address, password=password)

@@ -15,7 +15,6 @@ from owner_agent.cli.options import (
     JsonOption,
     RecordsOption,
     SiteOption,
-    environment_of,
     require_countable,
 )
 from pramana_core.terminal import console, print_json, progress_bar
@@ -23,7 +22,6 @@ from pramana_core.terminal import console, print_json, progress_bar
 if TYPE_CHECKING:
     from owner_agent.design.compared import ComparedDesigns
     from owner_agent.design.designing import DesignArguments
-    from owner_agent.state.environment import Environment
 
 
 @dataclass(frozen=True)
@@ -47,7 +45,6 @@ class LearningGoal(StrEnum):
 
 
 def design(
-    context: typer.Context,
     parts: Annotated[
         list[Path] | None,
         typer.Argument(
@@ -76,19 +73,8 @@ def design(
         int | None, typer.Option(help="The most variables that interact.")
     ] = None,
     records: RecordsOption = None,
-    left_in_study: Annotated[
-        bool,
-        typer.Option(
-            "--left-in-study",
-            help="Stay within what the study's budget leaves (asks the miner).",
-        ),
-    ] = False,
     target: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="The variable that a classifier or tree predicts; a number is the relative"
-            " standard error to reach, such as 0.05. May be given for both.",
-        ),
+        str | None, typer.Option(help="The variable that a classifier or tree predicts.")
     ] = None,
     family: Annotated[str | None, typer.Option(help="Choose this one instead of the best.")] = None,
     write: Annotated[
@@ -117,39 +103,16 @@ def design(
             where="spec",
             remedy="A design file names the variables itself, each with its owner.",
         )
-    wanted, error = _targets(target or [])
     kind = None if learn is None else learn.value
     asked = (gamma, epsilon, breach, kind, length, minimum_support, interactions, records)
-    wishes = DesignArguments(*asked, target=wanted)
-    study = environment_of(context) if left_in_study else None
+    wishes = DesignArguments(*asked, target=target)
     sources = Sources(tuple(parts or ()), spec, site)
-    _compare(sources, wishes, study, error, family, (write, write_study_plan), json=json)
-
-
-def _targets(given: list[str]) -> tuple[str | None, float | None]:
-    """Return the variable and the relative error that `--target` names. Raises OptionError."""
-    from pramana_core.errors import OptionError
-
-    names, errors = list[str](), list[float]()
-    for one in given:
-        try:
-            errors.append(float(one))
-        except ValueError:
-            names.append(one)
-    if len(names) > 1 or len(errors) > 1:
-        raise OptionError(
-            f"--target is given for two {'variables' if len(names) > 1 else 'errors'}.",
-            where="target",
-            remedy="Give one variable, one relative standard error, or one of both.",
-        )
-    return next(iter(names), None), next(iter(errors), None)
+    _compare(sources, wishes, family, (write, write_study_plan), json=json)
 
 
 def _compare(
     sources: Sources,
     wishes: DesignArguments,
-    study: Environment | None,
-    target: float | None,
     family: str | None,
     files: tuple[Path | None, Path | None],
     *,
@@ -157,13 +120,8 @@ def _compare(
 ) -> None:
     """Compare the designs for a need and say which is best.
 
-    What `wishes` ask for goes before the design file; `study` are the environment in which the
-    site's miner is asked what the study leaves, None where it is not asked. `files` are those to
-    write: what goes into the site file, and the study plan.
-
-    Raises:
-        InputError: the files are wrong, or nothing can meet what they ask.
-        Unauthenticated, Refused, Unreachable: the miner could not be asked.
+    What `wishes` ask for goes before the design file. `files` are those to write: what goes into
+    the site file, and the study plan. Raises InputError.
     """
     from owner_agent.cli.designs_shown import design_steps, show_design, show_design_written
     from owner_agent.design.compared import design_of_parts
@@ -175,7 +133,6 @@ def _compare(
         site_variables,
     )
     from owner_agent.design.designing import design, problem_of
-    from owner_agent.report.whole_study import left_in_study, left_json, show_left
     from owner_agent.site.site import load_site
     from owner_agent.table.table import read_table
 
@@ -191,17 +148,13 @@ def _compare(
     else:
         file = load_design(sources.spec)
         known, entries = {}, entries_of_file(file)
-    if study is not None:
-        sensitive = [v.name for v in file.variables if v.sensitive]
-        wishes = replace(wishes, left=left_in_study(load_site(sources.site), sensitive, study))
     problem = problem_of(wishes.over(file), known)
     with progress_bar() as bar:
-        made = design(problem, target, family, design_steps(bar))
+        made = design(problem, family, design_steps(bar))
     _write(made, files, entries)
     if json:
-        print_json({**made.as_dict(), **left_json(wishes.left)})
+        print_json(made.as_dict())
         return
-    show_left(console(), wishes.left)
     show_design(console(), made)
     show_design_written(console(), *files, made.study_plan)
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.box import SIMPLE_HEAD
@@ -11,7 +10,6 @@ from rich.console import Console
 from rich.table import Table
 
 from owner_agent.design.compared import NOTE, ComparedDesigns
-from owner_agent.design.designing import STRONGEST
 from pramana_core.design import Option
 from pramana_core.progress import StagedProgress
 from pramana_core.study_plan import StudyPlan
@@ -19,9 +17,6 @@ from pramana_core.terminal import Bar
 
 _LENGTHS, _FEWER, _WIDE = 5, 3, 100
 """How many table lengths a design shows, and where lines are not so wide; --json has all."""
-
-_MORE = 1.0005
-"""A bound that is not larger by this factor is no other one."""
 
 _HOPELESS = 10.0
 """A relative error above this is shown as such: the estimate says nothing."""
@@ -40,9 +35,6 @@ def show_design(console: Console, made: ComparedDesigns) -> None:
     table.add_column("family", overflow="fold")
     for heading in ("gamma", "estimator", "loss", *map(str, shown)):
         table.add_column(heading, justify="left" if heading == "estimator" else "right")
-    table.add_column("eff.", justify="right")
-    if made.target is not None:
-        table.add_column(f"N for {made.target:.3g}", justify="right")
     for option in made.able:
         style = "bold green" if option is made.chosen else None
         table.add_row(*_design_row(option, made, shown), style=style)
@@ -50,9 +42,7 @@ def show_design(console: Console, made: ComparedDesigns) -> None:
     console.print(
         "Families stand by their loss: 1 less the correlation to expect between associations as"
         " they are estimated and as they are. Columns 1, 2, ... are tables of so many variables;"
-        " gamma is that of the whole record;"
-        " eff., the efficiency, is the least error that any unbiased estimator could have, over"
-        " this one."
+        " gamma is that of the whole record."
         + (f" {goal.omitted:,} tables were left out of the prediction." * bool(goal.omitted)),
         style="dim",
     )
@@ -61,8 +51,6 @@ def show_design(console: Console, made: ComparedDesigns) -> None:
     for option in made.unable:
         console.print(f"{option.family}: {option.reason}", style="dim", markup=False)
     console.print(NOTE, style="dim")
-    _show_limit(console, made.chosen)
-    _show_strongest(console, made)
     for sentence in (made.warning, made.advice):
         if sentence:
             console.print(sentence, style="yellow", markup=False)
@@ -100,75 +88,14 @@ def _show_study_plan(console: Console, plan: StudyPlan) -> None:
 
 def _design_row(option: Option, made: ComparedDesigns, lengths: Sequence[int]) -> tuple[str, ...]:
     errors = option.prediction.by_length
-    row = [
+    return (
         ("* " if option is made.chosen else "  ") + option.family,
         f"{option.gamma:.4g}",
         option.estimator,
         f"{option.prediction.loss:.3f}",
         *(f">{100 * _HOPELESS:.0f}" if errors[k] > _HOPELESS else f"{100 * errors[k]:.3g}"
           for k in lengths),
-        _reached(option),
-    ]  # fmt: skip
-    if made.target is not None:
-        needed = made.needed[option.family]
-        row.append(f"{needed:,}" if needed < 10**9 else f"{needed:.1e}")
-    return tuple(row)
-
-
-def _reached(option: Option) -> str:
-    """Return the efficiency in percent, rounded down: 100 is nothing left to gain."""
-    efficiency = option.efficiency()
-    if efficiency is None:
-        return "-"
-    whole = math.floor(100 * efficiency + 1e-6)
-    return f"{whole} %" if whole else "<1 %"
-
-
-def _show_limit(console: Console, option: Option) -> None:
-    """Say how much of the chosen option's error is the randomization's and the sampling's."""
-    if option.bound.missing:
-        console.print(f"The limit is not known. {option.bound.missing}", style="dim", markup=False)
-        return
-    least, any_law = option.bound.score, option.bound_any.score
-    console.print(
-        f"{option.family}: error {_percent(option.prediction.score)} over all lengths; no unbiased"
-        f" estimator has less than {_percent(least)}.{_supposed(option, any_law > _MORE * least)}",
-        markup=False,
-    )
-
-
-def _supposed(option: Option, worth: bool) -> str:
-    """Say what is gained by supposing that no more variables interact than the goal says."""
-    if not worth:
-        return ""
-    any_law = option.bound_any
-    found = any_law.missing or f"{_percent(any_law.score)}."
-    return f" If any interaction may be: {found}"
-
-
-def _percent(error: float) -> str:
-    return f"{100 * error:.3g} %"
-
-
-def _show_strongest(console: Console, made: ComparedDesigns) -> None:
-    if made.unreached:
-        console.print(made.unreached, style="yellow", markup=False)
-    if made.strongest is None:
-        return
-    found = made.strongest
-    console.print(
-        f"{found.option.family} still reaches {made.target:.3g} with {found.share:.1%} of the"
-        f" epsilons: gamma {found.option.gamma:.4g} about the whole record"
-        f"{_replaced(found.replaced)}."
-    )
-
-
-def _replaced(p: Mapping[str, float]) -> str:
-    if not p:
-        return ""
-    low, high = min(p.values()), max(p.values())
-    spread = f"{low:.3f}" if high - low < 5e-4 else f"{low:.3f} to {high:.3f}"
-    return f", p = {spread} (the probability to replace what is reported)"
+    )  # fmt: skip
 
 
 def _described(option: Option) -> str:
@@ -213,12 +140,5 @@ def show_design_written(
 
 
 def design_steps(bar: Bar) -> StagedProgress:
-    """Return what a design tells a bar; how long its search takes is not known."""
-
-    def watch(family: str, done: int, total: int) -> None:
-        if family == STRONGEST:
-            bar.stage(f"finding the {family}", done, None)
-        else:
-            bar.stage(f"predicting {family}", done, total)
-
-    return watch
+    """Return what a design tells a bar."""
+    return lambda family, done, total: bar.stage(f"predicting {family}", done, total)

@@ -186,13 +186,8 @@ def init(
     """
     from owner_agent.site.public_part import PublicPart, place_of_part, require_no_part, write_part
     from owner_agent.site.site import load_site
-    from owner_agent.table.proposing import (
-        propose_site,
-        require_columns,
-        require_new,
-        site_text,
-        write_site,
-    )
+    from owner_agent.table.proposing import propose_site, require_columns
+    from owner_agent.table.site_text import require_new, site_text, write_site
 
     require_new(site)
     told_people = known_people(people)
@@ -306,7 +301,7 @@ def _study_of(
 ) -> tuple[str, dict[str, str] | None]:
     """Return the owner's name, and the section of the miner if it is known. Raises OptionError."""
     if invitation is not None:
-        from owner_agent.release.agreement import read_invitation
+        from owner_agent.release.joining import read_invitation
 
         invited = read_invitation(invitation)
         return owner or invited.owner, {

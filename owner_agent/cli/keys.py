@@ -42,33 +42,23 @@ def create(
 
 @app.command(name="import")
 def import_key(
-    context: typer.Context,
-    name: Annotated[KeyChoice, typer.Argument(help="Which secret.")],
-    file: Annotated[Path, typer.Argument(help="A file of 64 hexadecimal digits or base64.")],
-    yes: Annotated[
-        bool,
-        typer.Option("--yes", help="Yes, with a draw key by which what left is drawn anew."),
-    ] = False,
+    name: Annotated[KeyChoice, typer.Argument(help="Only `linkage` is shared.")],
+    file: Annotated[Path, typer.Argument(help="A file of 64 hexadecimal digits.")],
     site: SiteOption = SITE,
 ) -> None:
-    """Take a secret over from a file that only you may read."""
-    from owner_agent.release.memory import import_draw_key
+    """Take the linkage secret over from a file that only you may read."""
     from owner_agent.state.keys import read_key
 
-    store, secret = _store(site), read_key(file)
-    anew = False
-    if name is KeyChoice.draw:
-        anew = import_draw_key(store, secret, environment_of(context), anyway=yes)
-    else:
-        store.add("linkage", secret)
-    console().print(f"Stored {store.path(name.value)}.", markup=False, soft_wrap=True)
-    if anew:
-        console().print(
-            "The ledger does not know this key, which may have drawn elsewhere. So everything is"
-            " drawn in a new epoch from here on: what left before is not repeated, and the epsilons"
-            " of columns that left add.",
-            soft_wrap=True,
+    if name is not KeyChoice.linkage:
+        raise OptionError(
+            "A draw key is not imported: it may have drawn elsewhere.",
+            where="name",
+            remedy="Restore the state directory from your backup, or make a key with"
+            " `owner-agent keys create`.",
         )
+    store = _store(site)
+    store.add("linkage", read_key(file))
+    console().print(f"Stored {store.path('linkage')}.", markup=False, soft_wrap=True)
 
 
 @app.command()

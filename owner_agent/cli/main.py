@@ -42,7 +42,7 @@ EXAMPLES = {
     "plan": "plan --records 20000 --report approval.html",
     "publish": "publish --yes",
     "discretize": "discretize --column income --minimum-count 50 --granularity 5",
-    "design": "design --gamma 19 --learn pairs --target 0.05 --write plan.toml",
+    "design": "design --gamma 19 --learn pairs --write plan.toml",
     "ledger": "ledger --json",
     "mask": "mask --publish",
     "share-model": "share-model --report tree.html",
@@ -57,8 +57,6 @@ EXAMPLES = {
     "keys export": "keys export linkage linkage.key",
     "keys show": "keys show",
     "keys identity": "keys identity --certificate north.pem",
-    "token rotate": "token rotate",
-    "study-plan fetch": "study-plan fetch study-plan.json",
     "study-plan show": "study-plan show --miner",
 }
 """What `--help` shows of each command; that of the program shows the first."""
@@ -79,6 +77,5 @@ def build(environment: Environment) -> typer.Typer:
     for command in COMMANDS:
         app.command()(command)
     app.add_typer(keys.app, name="keys")
-    app.add_typer(study.token, name="token")
     app.add_typer(study.app, name="study-plan")
     return with_examples(app, "owner-agent", EXAMPLES)

@@ -17,7 +17,6 @@ from owner_agent.cli.options import (
     environment_of,
     require_countable,
 )
-from owner_agent.table.methods import Method
 from pramana_core.errors import OptionError, PramanaError, StoreCorrupt
 from pramana_core.terminal import console, print_json, progress_bar, report_error
 
@@ -42,14 +41,14 @@ def check(context: typer.Context, site: SiteOption = SITE, json: JsonOption = Fa
     opened = load_site(site)
     answer, lines, problems = _checked_plan(opened) if opened.file.variables else ({}, [], [])
     if opened.file.mask is not None:
-        from owner_agent.release.masked import check_masking
+        from owner_agent.release.masked_table import check_masking
 
         masked = check_masking(opened)
         answer["masking"] = masked.facts
         lines.append(masked.sentence)
         _add_new(problems, masked.problem)
     if opened.file.share_model is not None:
-        from owner_agent.release.tree import check_sharing
+        from owner_agent.release.tree_plan import check_sharing
 
         shared = check_sharing(opened)
         answer["model_sharing"] = shared.facts
@@ -221,35 +220,20 @@ def measured(
 
 
 def discretize(
-    column: Annotated[
-        list[str], typer.Option(help="The numeric column of the table; several are grouped as one.")
-    ],
-    method: Annotated[Method, typer.Option(help="How to choose the cuts.")] = Method.mgas,
-    minimum_count: Annotated[
-        int | None, typer.Option(help="The fewest records in a group.")
-    ] = None,
-    granularity: Annotated[
-        list[float] | None, typer.Option(help="The least width of a group; once for each column.")
-    ] = None,
-    groups: Annotated[int | None, typer.Option(help="The number of groups.")] = None,
-    low: Annotated[float | None, typer.Option(help="The lower end of the range.")] = None,
-    high: Annotated[float | None, typer.Option(help="The upper end of the range.")] = None,
+    column: Annotated[str, typer.Option(help="The numeric column of the table.")],
+    minimum_count: Annotated[int, typer.Option(help="The fewest records in a group.")],
+    granularity: Annotated[float, typer.Option(help="The least width of a group.")],
     grid: Annotated[
-        list[float] | None,
-        typer.Option(help="The step to which values are rounded first; once for each column."),
+        float | None, typer.Option(help="The step to which values are rounded first.")
     ] = None,
     site: SiteOption = SITE,
     json: JsonOption = False,
 ) -> None:
-    """Propose cuts for a numeric column, to put into the site file; nothing is sent.
-
-    Several columns are grouped together, as one variable.
-    """
+    """Propose cuts for a numeric column, to put into the site file; nothing is sent."""
     from owner_agent.site.site import load_site
-    from owner_agent.table.grouping import propose_each
+    from owner_agent.table.discretizing import propose
 
-    options = {"minimum_count": minimum_count, "groups": groups, "low": low, "high": high}
-    made = propose_each(load_site(site), column, method, options, granularity or [], grid or [])
+    made = propose(load_site(site), column, minimum_count, granularity, grid)
     if json:
         print_json(made.as_dict())
         return
@@ -267,7 +251,7 @@ def ledger(site: SiteOption = SITE, json: JsonOption = False) -> None:
         show_told,
         told_json,
     )
-    from owner_agent.peer.exact import recalled
+    from owner_agent.peer.exact import disclosures as all_disclosures
     from owner_agent.peer.session import all_kept
     from owner_agent.release.ledger import Ledger
     from owner_agent.report.whole_study import ledger_json
@@ -278,7 +262,7 @@ def ledger(site: SiteOption = SITE, json: JsonOption = False) -> None:
     # Whoever lost that file wants to know all the same what left.
     lost: StoreCorrupt | None = None
     try:
-        disclosures = recalled(opened.state)
+        disclosures = all_disclosures(opened.state)
     except StoreCorrupt as error:
         disclosures, lost = [], error
     if json:

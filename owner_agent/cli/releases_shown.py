@@ -14,7 +14,7 @@ from owner_agent.report.releases import LedgerSummary
 
 if TYPE_CHECKING:
     from owner_agent.release.ledger import Entry
-    from owner_agent.release.memory import NewEpoch
+    from owner_agent.release.new_epoch import NewEpoch
 
 
 def show_lines(console: Console, lines: Sequence[str]) -> None:

@@ -23,7 +23,7 @@ from pramana_core.progress import StagedProgress
 from pramana_core.terminal import Bar, at_terminal, console, print_json, progress_bar
 
 if TYPE_CHECKING:
-    from owner_agent.release.leaving import Leaving
+    from owner_agent.release.prepared import PreparedRelease
     from owner_agent.report.page import ReportView
     from owner_agent.report.releases import ReleaseReport
     from owner_agent.site.site import Site
@@ -72,19 +72,19 @@ def publish(
     First it shows the report of `plan`, on a page and in short, and asks; a script says --yes.
     Without a yes nothing leaves.
     """
-    from owner_agent.cli.reading import measured, report_page, show_report
+    from owner_agent.cli.reading import report_page, show_report
     from owner_agent.cli.releases_shown import show_lines
     from owner_agent.release.approval import Approval
-    from owner_agent.release.ledger import Ledger
+    from owner_agent.release.publish import PreparedRecords
     from owner_agent.release.publish import publish as publish_release
-    from owner_agent.release.randomized import PreparedRecords
-    from owner_agent.report.losses import losses_of
+    from owner_agent.report.losses import compare
     from owner_agent.report.page import show_warnings
     from owner_agent.report.plan_shown import found_wrong, outcome_lines, show_adopted
     from owner_agent.report.report import (
         others_apart,
         require_accepted,
         secrets_said,
+        site_report,
         warnings,
     )
     from owner_agent.report.whole_study import outlook_of, show_study_briefly, study_json
@@ -92,47 +92,62 @@ def publish(
     from owner_agent.site.site import load_site
 
     environment, opened = environment_of(context), load_site(site)
-    approval = None
-    if not yes:
-        approval = Approval.of(opened)
-        made = measured(opened, environment)
-        page = report_page(
-            made, opened, site, report, no_report=no_report or (json and report is None)
-        )
-        if not _confirmed(opened, page, lambda: show_report(made, opened, page), json=json):
-            return
-        exchange = None if made.corrected is None else made.corrected.large_exchange
-        if exchange is not None and not accept_new_people:
-            accept_new_people = typer.confirm(
-                f"{exchange} Are the new records people who were never reported before?"
-            )
-        opened = load_site(site)
+    approval = None if yes else Approval.of(opened)
     plan = planned(opened)
-    show_warnings(console(stderr=True), warnings(plan))
     forecast = outlook_of(opened, plan, environment)
-    if not json:
+    if yes:
+        show_warnings(console(stderr=True), warnings(plan))
+    if yes and not json:
         show_adopted(console(), plan.adopted)
         show_study_briefly(console(), forecast)
     require_accepted(opened, plan, environment, forecast)
     options = PublishOptions(part_records, accept_added_loss, corrections, accept_new_people)
+    secrets: list[str] = []
     with progress_bar(patience=0) as bar:
-        outcome = publish_release(
-            PreparedRecords, opened, environment, options, _on(bar), approval=approval
-        )
+
+        def show(now: PreparedRecords) -> PublishOptions | None:
+            if approval is None:
+                # A script hears of the larger loss here.
+                losses = compare(now.draws, now.entries, keys_known=True)
+                secrets.extend(secrets_said(now.one_secret, losses))
+                return None
+            made = site_report(opened, environment, now=now, study=forecast)
+            page = report_page(
+                made, opened, site, report, no_report=no_report or (json and report is None)
+            )
+            bar.end()
+            _require_yes(opened, page, lambda: show_report(made, opened, page), json=json)
+            agreed = accept_new_people
+            if now.large_exchange is not None and not agreed:
+                agreed = typer.confirm(
+                    f"{now.large_exchange} Are the new records people who were never reported"
+                    " before?"
+                )
+            approval.require(load_site(site))
+            return replace(options, accept_new_people=agreed)
+
+        try:
+            outcome = publish_release(PreparedRecords, opened, environment, options, _on(bar), show)
+        except _Declined:
+            return
     if json:
         print_json({**outcome.as_dict(), **study_json(forecast)})
     else:
         show_lines(console(), [*outcome_lines(outcome), *others_apart(opened)])
-    # Whoever was asked has read this before; a script hears of the larger loss here.
-    entries = Ledger(opened.state).entries() if yes else ()
-    draws = (draw for entry in entries if entry.name == outcome.name for draw in entry.draws)
-    one_secret = {draw.column: draw.same_as for draw in draws if draw.same_as}
-    secrets = secrets_said(one_secret, losses_of(opened, plan, one_secret)) if one_secret else []
     show_warnings(console(stderr=True), [*secrets, *found_wrong(outcome)])
 
 
-def _confirmed(site: Site, page: Path | None, show: Callable[[], object], *, json: bool) -> bool:
-    """Show what would leave, and ask. Raises OptionError where nobody can be asked."""
+class _Declined(Exception):
+    """Somebody said no: nothing is written down or sent."""
+
+
+def _require_yes(site: Site, page: Path | None, show: Callable[[], object], *, json: bool) -> None:
+    """Show what would leave, and ask.
+
+    Raises:
+        OptionError: nobody can be asked.
+        _Declined: the answer is no.
+    """
     if not at_terminal() or json:
         where = "" if page is None else f" What it would reveal is in {page}."
         raise OptionError(
@@ -141,10 +156,9 @@ def _confirmed(site: Site, page: Path | None, show: Callable[[], object], *, jso
             remedy="Run it at a terminal, which shows the report and asks; or say --yes.",
         )
     show()
-    if typer.confirm(f"Publish this to {site.miner.study} at {site.miner.url}?"):
-        return True
-    console().print("Nothing was sent.", markup=False)
-    return False
+    if not typer.confirm(f"Publish this to {site.miner.study} at {site.miner.url}?"):
+        console().print("Nothing was sent.", markup=False)
+        raise _Declined
 
 
 def mask(
@@ -197,7 +211,7 @@ def new_epoch(
     What is published from then on costs its whole epsilon once more, and nothing takes that back.
     """
     from owner_agent.cli.releases_shown import show_new_epoch
-    from owner_agent.release.memory import begin_new_epoch
+    from owner_agent.release.new_epoch import begin_new_epoch
     from owner_agent.report.whole_study import new_epoch_json
     from owner_agent.site.site import load_site
 
@@ -214,7 +228,7 @@ def withdraw(
     site: SiteOption = SITE,
 ) -> None:
     """Ask the miner to use a release no more; the ledger keeps it."""
-    from owner_agent.release.publish import withdraw as withdraw_release
+    from owner_agent.release.withdraw import withdraw as withdraw_release
     from owner_agent.site.site import load_site
 
     withdraw_release(load_site(site), release, environment_of(context))
@@ -243,13 +257,9 @@ class ReleaseOptions:
         return shown.place(site.state, self.report, [self.site, site.table])
 
 
-class _Declined(Exception):
-    """She said no: nothing is written down or sent."""
-
-
 def _release(
     context: typer.Context,
-    kind: type[Leaving],
+    kind: type[PreparedRelease],
     report_of: Callable[[Any, StagedProgress], ReleaseReport[Any]],
     shown: ReportView[Any],
     asked: ReleaseOptions,
@@ -281,14 +291,13 @@ def _release(
             if page is not None:
                 show_written(console(), page)
 
-        def show(now: Leaving) -> None:
+        def show(now: PreparedRelease) -> None:
             made.append(report_of(now, watch))
             if page is not None:
                 shown.write(made[0], opened.owner, page, partial(watch, "drawing"))
             if approval is not None:
                 bar.end()
-                if not _confirmed(opened, page, show_report, json=asked.json):
-                    raise _Declined
+                _require_yes(opened, page, show_report, json=asked.json)
                 approval.require(load_site(asked.site))
 
         if asked.publish:

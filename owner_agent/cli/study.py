@@ -2,8 +2,7 @@
 
 `join` goes from an invitation to a site that follows the study's plan; `serve` has the owner's
 pages.
-
-Below: `owner-agent study-plan`: the plan of the whole study, from the miner or from a file.
+`study-plan` reads the plan of the whole study, from the miner or from a file.
 """
 
 from __future__ import annotations
@@ -27,24 +26,6 @@ if TYPE_CHECKING:
     from owner_agent.state.keys import KeyName, KeyStore
     from pramana_core.wire.privacy import InvitationFile
 
-token = typer.Typer(help="Renew the token that the miner knows this site by.")
-
-
-@token.callback()
-def _token() -> None:
-    """Renew the token that the miner knows this site by."""
-
-
-@token.command()
-def rotate(context: typer.Context, site: SiteOption = SITE) -> None:
-    """Get a new token in place of the one there is, which ends."""
-    from owner_agent.release.agreement import rotate as rotate_token
-    from owner_agent.site.site import load_site
-
-    issued = rotate_token(load_site(site), environment_of(context))
-    until = "" if issued.expires is None else f", good until {issued.expires:%Y-%m-%d}"
-    console().print(f"Study {issued.study} has a new token of {issued.name}{until}.", markup=False)
-
 
 def serve(
     context: typer.Context,
@@ -66,36 +47,12 @@ def serve(
     serve_agent(site, environment_of(context), listen, add_pages)
 
 
-# `owner-agent study-plan`: the plan of the whole study, from the miner or from a file.
-
-app = typer.Typer(help="Fetch the plan of the whole study, and read what it says of this owner.")
-
-FILE = Path("study-plan.json")
+app = typer.Typer(help="Read what the plan of the whole study says of this owner.")
 
 
-@app.command()
-def fetch(
-    context: typer.Context,
-    file: Annotated[Path, typer.Argument(help="The new file.")] = FILE,
-    site: SiteOption = SITE,
-    json: JsonOption = False,
-) -> None:
-    """Write the plan that the miner holds the owners to into a file, and say what it says."""
-    from owner_agent.release.agreement import agreed_plan
-    from owner_agent.site.adopting import AdoptedPlan, write_study_plan
-    from owner_agent.site.site import load_site
-
-    opened = load_site(site)
-    adopted = AdoptedPlan(agreed_plan(opened, environment_of(context)), opened.owner)
-    write_study_plan(adopted.plan, file)
-    _show(adopted, json=json)
-    if not json:
-        console().print(
-            f"Wrote {file}. If you approve it, name it in the site file:\n\n"
-            f'[study_plan]\nfile = "{file}"\ndigest = "{adopted.plan.digest}"',
-            markup=False,
-            soft_wrap=True,
-        )
+@app.callback()
+def _study_plan() -> None:
+    """Read what the plan of the whole study says of this owner."""
 
 
 @app.command()
@@ -216,7 +173,7 @@ def join(
 
 
 def _invitation(argument: str) -> InvitationFile:
-    from owner_agent.release.agreement import read_invitation
+    from owner_agent.release.joining import read_invitation
 
     path = Path(argument)
     if not path.is_file():
@@ -257,7 +214,7 @@ def _miner_section(invitation: InvitationFile) -> dict[str, dict[str, str]]:
 
 def _accept(now: Joining, invitation: InvitationFile | None, secret_file: Path | None) -> None:
     """Take up the invitation, unless the site has joined before."""
-    from owner_agent.release.agreement import join as join_study
+    from owner_agent.release.joining import join as join_study
 
     study = now.site.miner.study
     if secret_file is None and _has_joined(now):
@@ -277,7 +234,7 @@ def _accept(now: Joining, invitation: InvitationFile | None, secret_file: Path |
 def _has_joined(now: Joining) -> bool:
     """Whether the miner takes the token that is here."""
     from owner_agent.release.client import Miner
-    from owner_agent.state.private_files import TokenStore
+    from owner_agent.state.tokens import TokenStore
 
     study = now.site.miner.study
     try:
@@ -313,7 +270,7 @@ def _make_keys(now: Joining, linkage: Path | None, new_linkage: Path | None) -> 
     """Make the draw key, and make or take over the linkage secret, where they are missing."""
     from owner_agent.release.client import Miner
     from owner_agent.state.keys import KeyStore, read_key
-    from owner_agent.state.private_files import TokenStore
+    from owner_agent.state.tokens import TokenStore
 
     store = KeyStore(now.site.state)
     if linkage is not None and new_linkage is not None:
@@ -393,7 +350,7 @@ def _plan(now: Joining) -> tuple[AdoptedPlan | None, bool]:
     from owner_agent.report.plan_shown import show_adopted
     from owner_agent.site.adopting import AdoptedPlan
     from owner_agent.site.planning import planned, without_protection
-    from owner_agent.state.private_files import TokenStore
+    from owner_agent.state.tokens import TokenStore
 
     study = now.site.miner.study
     with Miner.of(now.site, TokenStore(now.site.state).load(study), now.environment) as miner:

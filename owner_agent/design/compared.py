@@ -8,7 +8,7 @@ Also here:
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -31,39 +31,17 @@ from pramana_core.design import (
     useful,
 )
 from pramana_core.errors import OptionError, PramanaError
-from pramana_core.plan import Plan
 from pramana_core.privacy import PRIOR, Amplification
 from pramana_core.study_plan import StudyPlan
 
 
 @dataclass(frozen=True)
-class Strongest:
-    """The smallest share of all epsilons at which an option still reaches the target."""
-
-    share: float
-    option: Option
-
-    @property
-    def replaced(self) -> dict[str, float]:
-        """The probability p of replacing, by block or subset; empty where a channel has none."""
-        return {} if self.option.plan is None else replacing(self.option.plan)
-
-
-@dataclass(frozen=True)
 class ComparedDesigns:
-    """All options of a problem, the chosen one, and the answers to the reverse questions.
-
-    `needed` are the records for the target by family, where any number reaches it; `unreached`
-    says why there is no `strongest`.
-    """
+    """All options of a problem, and the chosen one."""
 
     problem: Problem
     comparison: Comparison
     chosen: Option
-    target: float | None
-    needed: Mapping[str, int]
-    strongest: Strongest | None
-    unreached: str
 
     @property
     def able(self) -> tuple[Option, ...]:
@@ -126,9 +104,6 @@ class ComparedDesigns:
             "options": [self._option(o) for o in self.comparison.options],
             "best": self.comparison.best.family,
             "chosen": self.chosen.family,
-            "target": self.target,
-            "strongest": None if self.strongest is None else self._strongest(self.strongest),
-            "unreached": self.unreached or None,
             "warning": self.warning or None,
             "useful": useful(self.chosen),
             "kept_of_moderate_association": self.chosen.prediction.kept,
@@ -148,19 +123,8 @@ class ComparedDesigns:
             "loss": made.prediction.loss if able else None,
             "error": made.prediction.score if able else None,
             "errors_by_length": {str(k): e for k, e in made.prediction.by_length.items()},
-            **_bounds(made),
-            "records_for_target": self.needed.get(made.family),
             "plan_digest": made.plan.digest if made.plan is not None else None,
             "reason": made.reason or None,
-        }
-
-    def _strongest(self, found: Strongest) -> dict[str, Any]:
-        return {
-            "family": found.option.family,
-            "share_of_epsilons": found.share,
-            "gamma": found.option.gamma,
-            "error": found.option.prediction.score,
-            "p": found.replaced,
         }
 
 
@@ -182,46 +146,12 @@ def _study(plan: StudyPlan) -> dict[str, Any]:
     }
 
 
-def _bounds(made: Option) -> dict[str, Any]:
-    """Return the limits of an option's reports, and how near its estimators come."""
-    bounds = {"": made.bound, "_any_interaction": made.bound_any}
-    return {
-        **{f"bound{of}": e.score if math.isfinite(e.score) else None for of, e in bounds.items()},
-        **{
-            f"bounds_by_length{of}": {str(k): error for k, error in e.by_length.items()}
-            for of, e in bounds.items()
-        },
-        "bound_reason": made.bound.missing or None,
-        "efficiency": made.efficiency(),
-        "efficiencies": {
-            "moment": made.efficiency(made.moments),
-            "log-linear": made.efficiency(made.model),
-            "pooled": made.efficiency(made.pooled),
-        },
-    }
-
-
 NOTE = (
     "Errors are predicted as if the variables were independent with the given distributions"
-    " (uniform where none is given) and, for the estimators log-linear and pooled, as if there were"
-    " no interaction above the order; these shrink what the reports do not show, which usually does"
+    " (uniform where none is given) and, for the estimator pooled, as if there were"
+    " no interaction above the order; it shrinks what the reports do not show, which usually does"
     " better than predicted."
 )
-
-
-def replacing(plan: Plan) -> dict[str, float]:
-    """Return the probability of replacing what is reported, by block or sampled subset.
-
-    Empty if a randomized block is not of a symmetric family, which alone have one such p.
-    """
-    found: dict[str, float | None] = {}
-    for block in plan.blocks:
-        for choice in block.channel.choices:
-            found["*".join(block.names[a] for a in choice.axes)] = choice.channel.replaced
-        if not (block.channel.choices or block.channel.is_identity):
-            found[block.name] = block.channel.replaced
-    known = {name: p for name, p in found.items() if p is not None}
-    return known if len(known) == len(found) else {}
 
 
 # One design of several owners' public parts, which must go together.

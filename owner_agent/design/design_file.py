@@ -9,14 +9,12 @@ Also here:
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Self, TypeVar
+from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from owner_agent.report.whole_study import RemainingBudget
 from owner_agent.site.mistakes import all_mistakes, toml
 from owner_agent.site.planning import planned, without_protection
 from owner_agent.site.protection import Number
@@ -39,9 +37,6 @@ from pramana_core.errors import OptionError
 from pramana_core.plan import Block
 from pramana_core.study_plan import StudyPlan
 from pramana_core.wire.base import MAX_CATEGORIES, MAX_RECORDS, Label, Name
-
-_NOTHING_LEFT = 1e-6
-"""Epsilons are logarithms of rounded numbers: of a budget that is used up a crumb can remain."""
 
 
 class _Section(BaseModel):
@@ -113,9 +108,6 @@ class VariableDemand(Demand):
         if self.minimum_k is not None:
             return gamma_of_minimum_k(size, self.minimum_k)
         return super().allowed
-
-
-SomeDemand = TypeVar("SomeDemand", bound=Demand)
 
 
 class DesignFile(_Section):
@@ -216,42 +208,6 @@ def of_site(site: Site) -> DesignFile:
             for v in site.file.variables
         )
     )
-
-
-def within(file: DesignFile, left: RemainingBudget) -> DesignFile:
-    """Return a design file whose demands stay within what a study's budget leaves.
-
-    A joint block counts with its whole epsilon for each of its columns, so what the tightest column
-    has left is the limit of all of them.
-
-    Raises:
-        OptionError: the study has no budget, or nothing is left of it; or a demand is invalid.
-    """
-    if left.record is None and left.column is None:
-        raise OptionError(
-            f"The study {left.study} has no budget.",
-            where="left-in-study",
-            remedy="Say yourself how much may be disclosed: --gamma, --epsilon or --breach.",
-        )
-    whole = _capped(file.whole_record, left.record, left)
-    variables = tuple(_capped(v, left.column, left) if v.sensitive else v for v in file.variables)
-    return file.model_copy(update={"whole_record": whole, "variables": variables})
-
-
-def _capped(demand: SomeDemand, most: float | None, left: RemainingBudget) -> SomeDemand:
-    if most is None:
-        return demand
-    if most < _NOTHING_LEFT:
-        raise OptionError(
-            f"Nothing is left of the budget of study {left.study}.",
-            where="left-in-study",
-            remedy="The same draws as before cost nothing: keep the channels that left already.",
-        )
-    allowed = demand.allowed
-    if allowed is not None and (allowed <= 1 or math.log(allowed) <= most):
-        return demand
-    nothing = dict.fromkeys(demand.given)
-    return demand.model_copy(update={**nothing, "epsilon": most})
 
 
 def _repeated(names: list[str]) -> set[str]:

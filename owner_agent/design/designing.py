@@ -8,9 +8,8 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from owner_agent.design.compared import ComparedDesigns, Strongest
-from owner_agent.design.design_file import DesignFile, within
-from owner_agent.report.whole_study import RemainingBudget
+from owner_agent.design.compared import ComparedDesigns
+from owner_agent.design.design_file import DesignFile
 from owner_agent.site.planning import raise_together
 from pramana_core.design import (
     Comparison,
@@ -19,9 +18,7 @@ from pramana_core.design import (
     Requirements,
     compare,
     goal,
-    records_needed,
     reference,
-    strongest_privacy,
 )
 from pramana_core.design.choose import unwatched
 from pramana_core.design.families import require_gamma
@@ -33,16 +30,10 @@ from pramana_core.progress import StagedProgress
 LENGTH = 3
 """The longest itemset, where nothing else is said."""
 
-STRONGEST = "strongest privacy"
-"""What progress calls the search for it."""
-
 
 @dataclass(frozen=True)
 class DesignArguments:
-    """What a command line says; it goes before what the design file says.
-
-    `left` is what the study leaves: no demand, neither here nor in the file, may go beyond it.
-    """
+    """What a command line says; it goes before what the design file says."""
 
     gamma: float | None = None
     epsilon: float | None = None
@@ -52,7 +43,6 @@ class DesignArguments:
     minimum_support: float | None = None
     interactions: int | None = None
     records: int | None = None
-    left: RemainingBudget | None = None
     target: str | None = None
 
     def over(self, file: DesignFile) -> DesignFile:
@@ -81,7 +71,7 @@ class DesignArguments:
             raise OptionError(
                 f"Learning {named} has no --target {self.target}.",
                 where="target",
-                remedy="Add --learn classifier or --learn tree, or give a relative error.",
+                remedy="Add --learn classifier or --learn tree.",
             )
         # What the file says for its own kind of learning is nothing to another kind.
         unused = {"length"} if "itemsets" not in learn else set[str]()
@@ -89,12 +79,11 @@ class DesignArguments:
         unused |= set() if aimed else {"target"}
         whole = {"whole_record": given} if given else {}
         try:
-            made = DesignFile.model_validate(
+            return DesignFile.model_validate(
                 file.model_dump(exclude_none=True, exclude=unused) | said | whole
             )
         except ValidationError as error:
             raise _bad_options(error) from None
-        return made if self.left is None else within(made, self.left)
 
 
 def _bad_options(error: ValidationError) -> OptionError:
@@ -204,37 +193,22 @@ def _limits(file: DesignFile, domain: Domain) -> tuple[float | None, dict[str, f
 
 
 def design(
-    problem: Problem,
-    target: float | None = None,
-    family: str | None = None,
-    progress: StagedProgress = unwatched,
+    problem: Problem, family: str | None = None, progress: StagedProgress = unwatched
 ) -> ComparedDesigns:
-    """Compare all families; choose the best, or `family`; answer the reverse questions.
+    """Compare all families; choose the best, or `family`.
 
     Args:
         problem: what is demanded and wanted.
-        target: a relative standard error to reach, or None.
         family: the option to choose.
         progress: called with (family, done, total).
 
     Raises:
-        OptionError: no family does what is asked, or `family` does not, there is no plan of that
-            name, or a bad target.
+        OptionError: no family does what is asked, or `family` does not, or there is none of that
+            name.
     """
     comparison = compare(problem, progress)
-    problem = comparison.problem
     chosen = comparison.best if family is None else _named(comparison, family)
-    able = [o for o in comparison.options if math.isfinite(o.prediction.score)]
-    needed, strongest, unreached = dict[str, int](), None, ""
-    if target is not None:
-        needed = {o.family: records_needed(o, problem, target) for o in able}
-        progress(STRONGEST, 0, 1)
-        try:
-            strongest = Strongest(*strongest_privacy(problem, chosen.family, target))
-        except OptionError as error:
-            unreached = str(error)
-        progress(STRONGEST, 1, 1)
-    return ComparedDesigns(problem, comparison, chosen, target, needed, strongest, unreached)
+    return ComparedDesigns(comparison.problem, comparison, chosen)
 
 
 def _named(comparison: Comparison, family: str) -> Option:

@@ -16,7 +16,7 @@ from owner_agent.report.releases import ColumnSpent, LedgerSummary
 from owner_agent.report.report import others_apart, site_report
 from owner_agent.site.planning import awaiting_plan, planned
 from owner_agent.site.site import Site
-from owner_agent.state.private_files import TokenStore
+from owner_agent.state.tokens import TokenStore
 from pramana_core.errors import PramanaError, Unauthenticated
 from pramana_core.pages.forms import FRAMED
 from pramana_core.pages.rendering import plan_words

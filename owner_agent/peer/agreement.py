@@ -11,12 +11,11 @@ from owner_agent.peer.exchange.catalogue import (
     task_of,
     variables_of,
 )
-from owner_agent.peer.exchange.incoming import announced_plan, check_package
+from owner_agent.peer.exchange.incoming import check_package
 from owner_agent.peer.exchange.outgoing import require_stated
 from owner_agent.peer.protocol.identity import PublicIdentity, pinned, statement_of
 from owner_agent.peer.protocol.messages import (
     Offer,
-    Package,
     Proposal,
     ResultAgreement,
     SessionFile,
@@ -25,10 +24,8 @@ from owner_agent.peer.protocol.messages import (
 )
 from owner_agent.peer.protocol.steps import owner_of, require_held
 from owner_agent.peer.session import Session
-from owner_agent.site.adopting import short
 from owner_agent.site.site import Site, load_site
 from pramana_core.errors import ConfigError, Forbidden, PeerDeviated
-from pramana_core.plan import Plan
 
 
 def consent(
@@ -36,7 +33,6 @@ def consent(
     known: Mapping[str, PublicIdentity],
     caller: str,
     proposal: Proposal,
-    study_plan: str | None,
     only: SessionFile | None = None,
 ) -> None:
     """Check a proposal against the site file, which is the custodian's decision.
@@ -46,13 +42,12 @@ def consent(
         known: the known peers' certificates.
         caller: who proposes.
         proposal: what is proposed.
-        study_plan: the digest of the study's plan that this owner follows.
         only: the only session that this owner takes part in.
 
     Raises:
         Forbidden: the caller is not the initiator, somebody is not known to this owner, this owner
-            is not asked, the study or its plan is another one, the session may last too long, or it
-            is not the `only` one.
+            is not asked, the study is another one, the session may last too long, or it is not the
+            `only` one.
         InputError: the task contradicts itself.
     """
     strangers = [n for n in proposal.participants if n not in known and n != site.owner]
@@ -87,50 +82,7 @@ def consent(
             where=site.owner,
             remedy=f"Give {site.owner} the session file, for `owner-agent peer --only`.",
         )
-    _require_plan(site, proposal, study_plan)
     task_of(proposal).check()
-
-
-def _require_plan(site: Site, proposal: Proposal, study_plan: str | None) -> None:
-    """Check that a session follows the study's plan as this owner does, and can.
-
-    What networks tell beside the columns is exact: it is in no epsilon, and in no plan's bound.
-    """
-    if proposal.study_plan != study_plan:
-        here = f"the study plan {short(study_plan)}" if study_plan else "no study plan"
-        asked = f"{short(proposal.study_plan)}" if proposal.study_plan else "none"
-        raise Forbidden(
-            f"{site.owner} follows {here}, and the session {asked}.",
-            where=site.owner,
-            remedy="Agree on one plan: compare its digest in everybody's `owner-agent study-plan"
-            " show`, and name it in [study_plan] of every site file.",
-        )
-    if study_plan and task_of(proposal).shared:
-        raise Forbidden(
-            f"A session of kind {proposal.task.kind!r} shares what is counted in true columns,"
-            " which no study plan bounds.",
-            where=site.owner,
-            remedy="Choose a kind whose result is the initiator's alone.",
-        )
-
-
-def _require_followed(mine: Session, owner: str, package: Package) -> None:
-    """Check that columns are a part of the study's plan, whole, or public; all follow it."""
-    study_plan = mine.holding.study_plan
-    if study_plan is None:
-        return
-    plan = announced_plan(owner, package)
-    asked = set(plan.domain.names)
-    if study_plan.reports(owner) and not asked & set(study_plan.block(owner).names):
-        # Columns beside the part may be all that is asked for.
-        plan = Plan((*plan.blocks, study_plan.block(owner)))
-    departures = list(study_plan.departures(owner, plan))
-    if departures:
-        raise PeerDeviated(
-            f"{owner} announces columns that do not follow the study plan"
-            f" {short(study_plan.digest)}: {'; '.join(departures)}.",
-            where=owner,
-        )
 
 
 def stated(
@@ -219,14 +171,12 @@ def agree_on_announcements(mine: Session, own: str) -> None:
 
     Raises:
         PeerDeviated: an owner heard something else, or announces something else than it
-            offered, other than the study's plan says, or at a cost that it does not state.
+            offered, or at a cost that it does not state.
     """
     for owner, announcement in mine.announcements.items():
         agreed = (mine.proposal.digest, mine.offers_digest)
         if (announcement.proposal, announcement.offers) != agreed:
             raise PeerDeviated(f"{owner} received other offers.", where=owner)
-        for announced in announcement.packages.values():
-            _require_followed(mine, owner, announced)
         names = entitled(mine.proposal, mine.holdings, owner, own)
         package = announcement.packages.get(own)
         if names and package is None:

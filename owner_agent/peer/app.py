@@ -22,25 +22,17 @@ from typing import Annotated, Any
 
 import uvicorn
 from fastapi import APIRouter, Depends, FastAPI, Request, Response
-from fastapi.concurrency import run_in_threadpool
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from owner_agent.http import add_handlers
 from owner_agent.peer.participant import Participant
-from owner_agent.peer.protocol.identity import Gate, restrict_to_peers
+from owner_agent.peer.protocol.identity import caller_of, restrict_to_peers
 from owner_agent.peer.protocol.messages import PeerMessage, read
 from owner_agent.peer.protocol.steps import MESSAGE_BYTES, PACKAGE_PART, STEPS, Step
 from owner_agent.state.environment import WaitingTimes
 from owner_agent.state.private_files import write_replacing
 from pramana_core.errors import LimitExceeded, OptionError, PeerUnreachable
 from pramana_core.wire.parts import PART_MEDIA_TYPE
-
-
-@dataclass(frozen=True)
-class RouteContext:
-    """What the routes need."""
-
-    participant: Participant
-    gate: Gate
 
 
 @dataclass(frozen=True)
@@ -62,7 +54,7 @@ def create_peer_app(participant: Participant) -> FastAPI:
         redoc_url=None,
         openapi_url=None,
     )
-    app.state.doors = RouteContext(participant, Gate.of(participant.known, participant.site.state))
+    app.state.participant = participant
     add_handlers(app)
     return app
 
@@ -84,45 +76,34 @@ def _router() -> APIRouter:
 
 
 async def _called(request: Request) -> AuthenticatedRequest:
-    doors: RouteContext = request.app.state.doors
-    name, around = doors.participant.name, doors.participant.environment
-    path = request.scope["raw_path"].decode("ascii")
-    announced = await run_in_threadpool(
-        doors.gate.announced, request.headers, name, request.method, path, around.now()
-    )
-    body = await _body(request, around.patience)
-    caller = await run_in_threadpool(doors.gate.let_in, announced, body, around.now())
-    return AuthenticatedRequest(
-        caller, request.path_params.get("session", ""), body, doors.participant
-    )
+    participant: Participant = request.app.state.participant
+    tls = request.scope.get("extensions", {}).get("tls", {})
+    caller = caller_of(next(iter(tls.get("client_cert_chain", ())), None), participant.known)
+    body = await _body(request, participant.environment.patience)
+    return AuthenticatedRequest(caller, request.path_params.get("session", ""), body, participant)
 
 
 async def _body(request: Request, patience: WaitingTimes) -> bytes:
-    """Read a body up to the length that was announced for it.
+    """Read a body.
 
     Raises:
-        LimitExceeded: it is longer than that, or than messages may be.
+        LimitExceeded: it is longer than messages may be.
         PeerUnreachable: it did not come in time.
     """
-    announced = request.headers.get("Content-Length", "0")
-    length = int(announced) if announced.isascii() and announced.isdigit() else 0
-    if length > MESSAGE_BYTES:
-        raise LimitExceeded(f"A message of more than {MESSAGE_BYTES} bytes is not read.")
     body = bytearray()
-    chunks = request.stream()
     try:
         async with asyncio.timeout(patience.work):
-            while True:
-                chunk = await asyncio.wait_for(anext(chunks), patience.quick)
+            async for chunk in request.stream():
                 body += chunk
-                if len(body) > length:
-                    raise LimitExceeded(f"The message is longer than the {length} bytes announced.")
-    except StopAsyncIteration:
-        return bytes(body)
+                if len(body) > MESSAGE_BYTES:
+                    raise LimitExceeded(
+                        f"A message of more than {MESSAGE_BYTES} bytes is not read."
+                    )
     except TimeoutError:
         raise PeerUnreachable(
             "The message did not come in time.", remedy="Send it again."
         ) from None
+    return bytes(body)
 
 
 CalledDependency = Annotated[AuthenticatedRequest, Depends(_called)]
@@ -148,13 +129,29 @@ def _package_part(called: CalledDependency, number: int) -> Response:
 # Serves an owner to its peers over TLS that only known owners get through.
 
 
+class _PeerProtocol(H11Protocol):
+    """HTTP that says, in ASGI's extension for TLS, under which certificate a caller came."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Take a connection, whose handshake is over."""
+        super().connection_made(transport)
+        der = transport.get_extra_info("ssl_object").getpeercert(binary_form=True)
+        tls = {"client_cert_chain": [ssl.DER_cert_to_PEM_cert(der)]}
+        served = self.app
+
+        async def identified(scope: Any, receive: Any, send: Any) -> None:
+            await served({**scope, "extensions": {"tls": tls}}, receive, send)
+
+        self.app = identified
+
+
 class PeerServer(uvicorn.Server):
     """The server of one owner; it says when it accepts calls, and ends sessions that are over."""
 
     def __init__(self, participant: Participant, ready_file: Path | None = None):
         config = uvicorn.Config(
             create_peer_app(participant),
-            http="h11",
+            http=_PeerProtocol,
             log_level="warning",
             ws="none",
             access_log=False,

@@ -13,11 +13,16 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from owner_agent.peer.exact import CountedColumns, counted_from, exact_tables
+from owner_agent.peer.exact import (
+    CountedColumns,
+    Disclosure,
+    counted_from,
+    exact_tables,
+    remember,
+)
 from owner_agent.peer.exchange.catalogue import (
     Findings,
     LocalRecords,
-    RecordDisclosure,
     entitled,
     task_of,
 )
@@ -31,20 +36,24 @@ from owner_agent.peer.exchange.outgoing import Consent
 from owner_agent.peer.protocol.messages import Package, Proposal
 from owner_agent.peer.protocol.steps import Peer
 from owner_agent.peer.session import Session, SessionResult, StagedFiles, keep, kept_of
-from owner_agent.release.composition import known_entries, population_of, refuse_conflicts
+from owner_agent.release.composition import refuse_conflicts
+from owner_agent.release.history import known_entries
 from owner_agent.release.ledger import Draw, Entry, EntryState, Ledger
-from owner_agent.release.outbox import PreparedRelease
+from owner_agent.release.outbox import StoredRelease
+from owner_agent.release.populations import population_of
 from owner_agent.state.environment import Environment
-from owner_agent.state.private_files import publishing_alone
+from owner_agent.state.lock import publishing_alone
 from pramana_core.errors import Conflict
-from pramana_core.estimation.estimated import EstimatedMarginals, Estimator
+from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.progress import Progress
 
 
 def learn(
     mine: Session, partners: Callable[[str], Peer], watch: Progress, now: datetime
-) -> Findings:
+) -> tuple[Findings, list[Disclosure]]:
     """Fetch, check and count the peers' columns, and run the task's learner.
+
+    Return with it what sharing the families would tell of true records.
 
     Raises:
         PeerUnreachable, PeerDeviated: a peer did not send what it announced.
@@ -58,16 +67,13 @@ def learn(
     counted = counted_from(holding, received)
     findings = _learned(mine, counted, watch)
     if not task_of(proposal).shared:
-        return findings
-    tables = exact_tables(holding, proposal, counted, findings.families, now)
-    return replace(findings, told=tables)
+        return findings, []
+    return findings, exact_tables(holding, proposal, counted, findings.families, now)
 
 
 def _learned(mine: Session, counted: CountedColumns, watch: Progress) -> Findings:
     proposal, holding = mine.proposal, mine.holding
-    # Of what is withheld the tables in which it is reported tell: those are pooled.
-    estimator: Estimator = "moment" if holding.study_plan is None else "pooled"
-    marginals = EstimatedMarginals(counted.reports, counted.plan, estimator=estimator)
+    marginals = EstimatedMarginals(counted.reports, counted.plan)
     return task_of(proposal).learn(marginals, holding.names, watch)
 
 
@@ -89,7 +95,7 @@ def _fetched(mine: Session, peer: Peer, sender: str, package: Package) -> Receiv
     def fetch(number: int) -> bytes:
         return peer.package_part(session, number, package.parts[number].bytes)
 
-    return receive(sender, package, fetch, mine.holding, mine.proposal)
+    return receive(sender, package, fetch, mine.holding)
 
 
 # The ledger's lines about sessions: written before anything of a session leaves this owner.
@@ -146,19 +152,19 @@ def enter_package(session: Session, peer: str, environment: Environment, consent
             earlier = [e for e in entries if e.release_id != session.proposal.session]
             refuse_conflicts(draws, earlier)
         _enter(ledger, replace(entry, draws=draws), environment.now())
-        if isinstance(made.bodies, PreparedRelease):
+        if isinstance(made.bodies, StoredRelease):
             made.bodies.mark_leaving()
 
 
-def enter_told(session: Session, disclosure: RecordDisclosure, environment: Environment) -> None:
+def enter_told(session: Session, tables: list[Disclosure], environment: Environment) -> None:
     """Write down what this owner's families tell, with nobody else publishing meanwhile.
 
     Raises:
-        PramanaError: it may not be told; what `RecordDisclosure.enter` raises.
+        OtherGroupings: it may not be told.
         Conflict: another publication did not end.
     """
     with _publishing(session.holding.site.state, environment):
-        disclosure.enter(session.holding, session.proposal, environment.now())
+        remember(session.holding, tables)
 
 
 def _enter(ledger: Ledger, entry: Entry, now: datetime) -> None:

@@ -59,7 +59,6 @@ from owner_agent.peer.protocol.messages import (
     Statements,
     Status,
     digest_of,
-    followed,
 )
 from owner_agent.peer.protocol.steps import Answer, Request, Step
 from owner_agent.peer.session import (
@@ -73,10 +72,9 @@ from owner_agent.peer.session import (
     remember_peers,
     require_remembered,
 )
-from owner_agent.release.composition import known_entries
+from owner_agent.release.history import known_entries, not_known_by_miner
 from owner_agent.release.ledger import Ledger
-from owner_agent.release.left import not_known_by_miner
-from owner_agent.state.private_files import publishing_alone
+from owner_agent.state.lock import publishing_alone
 from pramana_core.errors import Conflict, Forbidden, NotFound, OtherGroupings, PramanaError
 from pramana_core.privacy import StudyDisclosure
 from pramana_core.progress import unwatched
@@ -149,9 +147,7 @@ class Participant(Member):
         """
         with self.own_affairs():
             require_unchanged(self.path, self.site, self.known)
-        with self.own_affairs():
-            plan = followed(self.site)
-        consent(self.site, self.known, caller, proposal, plan, self.only)
+        consent(self.site, self.known, caller, proposal, self.only)
         if self.leads is not None and self.leads != proposal:
             raise self._busy()
         if not self._taken.acquire(blocking=False):
@@ -176,7 +172,7 @@ class Participant(Member):
             require_remembered(self.site.state, self.name, mine.offers)
         # Before anybody's columns are known, other groupings are this owner's own changes.
         with self.own_store(OtherGroupings):
-            require_tellable_before(mine.holding, mine.proposal, self.environment.now())
+            require_tellable_before(mine.holding, mine.proposal)
         with self.own_affairs(), publishing_alone(self.site.state):
             mine.outgoing = dict(self._outgoing(mine))
         made = Announcement(
@@ -203,7 +199,7 @@ class Participant(Member):
 
     def told(self, mine: Session) -> StudyDisclosure:
         """Return what the columns that all announced tell of a record."""
-        return session_told(mine.announcements, mine.holding.study_plan)
+        return session_told(mine.announcements)
 
     def begin(self, mine: Session) -> Status:
         """Start to fetch and to learn, in a thread of its own."""
@@ -350,14 +346,14 @@ class Participant(Member):
 
         try:
             with self.own_store():
-                findings = learn(mine, self.partners, watch, self.environment.now())
+                findings, tables = learn(mine, self.partners, watch, self.environment.now())
             records = len(mine.holding.keys)
             with mine.lock:
                 mine.require_phase("learning")
-                if findings.told is not None:
+                if task_of(mine.proposal).shared:
                     part = part_of(mine.proposal, findings, records)
                     with self.own_store():
-                        enter_told(mine, findings.told, self.environment)
+                        enter_told(mine, tables, self.environment)
                     mark_session(mine, "sending", self.environment.now())
                     families = families_of(part.families)
                     keep(self.site.state, SessionResult(proposal=mine.proposal, families=families))

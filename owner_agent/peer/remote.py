@@ -20,13 +20,11 @@ from owner_agent.peer.exchange.outgoing import Consent
 from owner_agent.peer.member import Tell
 from owner_agent.peer.participant import Participant
 from owner_agent.peer.protocol.identity import (
-    Call,
     PeerIdentity,
     PublicIdentity,
     client_context,
     load_identity,
     pinned,
-    signed_headers,
 )
 from owner_agent.peer.protocol.messages import read
 from owner_agent.peer.protocol.steps import (
@@ -42,15 +40,14 @@ from owner_agent.peer.session import all_kept, error_of, staged_in
 from owner_agent.site.planning import planned
 from owner_agent.site.site import KnownPeer, Site, load_site
 from owner_agent.state.environment import Environment
-from pramana_core.errors import PeerDeviated, PeerUnreachable
+from pramana_core.errors import ConfigError, PeerDeviated, PeerUnreachable
 from pramana_core.wire.services import PROBLEM_MEDIA_TYPE, read_problem
 
 _PAUSE = 0.3
-_NONCE_BYTES = 16
 
 
 class RemotePartner:
-    """An owner at an address, called with this owner's signature. Close it, or use it in `with`.
+    """An owner at an address, called under this owner's certificate. Close it, or use `with`.
 
     Args:
         peer: the owner, as the site file knows it.
@@ -67,7 +64,6 @@ class RemotePartner:
         environment: Environment,
     ):
         self._peer = peer
-        self._identity = identity
         self._environment = environment
         self.ends: float | None = None
         self._client = httpx.Client(
@@ -106,22 +102,23 @@ class RemotePartner:
     ) -> Answer:
         """Let the owner do a step; return what it answers."""
         body = b"" if message is None else message.model_dump_json().encode()
-        call = Call(self.name, step.method, step.path.format(session=session), body)
-        return read(
-            step.answer, self._send(call, MESSAGE_BYTES, repeatable=step.repeatable), self.name
+        request = self._client.build_request(
+            step.method, step.path.format(session=session), content=body
         )
+        answer = self._send(request, MESSAGE_BYTES, repeatable=step.repeatable)
+        return read(step.answer, answer, self.name)
 
     def package_part(self, session: str, number: int, limit: int) -> bytes:
         """Return one part of what the owner has for this one."""
         path = PACKAGE_PART.format(session=session, number=number)
-        return self._send(Call(self.name, "GET", path, b""), limit, repeatable=True)
+        return self._send(self._client.build_request("GET", path), limit, repeatable=True)
 
-    def _send(self, call: Call, limit: int, *, repeatable: bool) -> bytes:
-        """Send until it has surely arrived, or as often as the environment allow."""
+    def _send(self, request: httpx.Request, limit: int, *, repeatable: bool) -> bytes:
+        """Send until it has surely arrived, or as often as the environment allows."""
         attempts = self._environment.attempts
         for attempt in range(1, attempts + 1):
             try:
-                return self._once(call, limit, quick=repeatable)
+                return self._once(request, limit, quick=repeatable)
             except httpx.TransportError as error:
                 # What has not arrived may be sent again; who is slow is not waited for twice.
                 again = repeatable or isinstance(error, httpx.ConnectError)
@@ -130,22 +127,17 @@ class RemotePartner:
             self._environment.sleep(_PAUSE * attempt)
         raise AssertionError("the loop above returns or raises")
 
-    def _once(self, call: Call, limit: int, *, quick: bool) -> bytes:
+    def _once(self, request: httpx.Request, limit: int, *, quick: bool) -> bytes:
         """Send once; whatever trickles in, the call is over when its time is."""
-        now, nonce = self._environment.now(), self._environment.random_bytes(_NONCE_BYTES)
-        headers = signed_headers(self._identity, call, now, nonce)
-        patience = self._environment.patience
+        now, patience = self._environment.now(), self._environment.patience
         seconds = patience.work
         if self.ends is not None:
             seconds = max(patience.least, min(seconds, self.ends - now.timestamp()))
         given_up = threading.Event()
-        timeout = httpx.Timeout(
+        request.extensions["timeout"] = httpx.Timeout(
             min(patience.quick, seconds) if quick else seconds,
             connect=min(patience.connect, seconds),
-        )
-        request = self._client.build_request(
-            call.method, call.path, content=call.body, headers=headers, timeout=timeout
-        )
+        ).as_dict()
         answer = started(lambda: self._exchange(request, limit, given_up))
         try:
             return answer.result(seconds)
@@ -224,6 +216,12 @@ def opened(
         KeyFileError: there is no identity, or it is unsafe.
     """
     site = load_site(path)
+    if site.file.study_plan is not None:
+        raise ConfigError(
+            "Sessions of peers follow no study plan: no sum of theirs counts its coin.",
+            where="study_plan",
+            remedy="Learn by the miner of the study, or use a site file without [study_plan].",
+        )
     planned(site)
     _finish_written(site)
     identity, known = load_identity(site), pinned(site)

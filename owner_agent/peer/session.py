@@ -44,11 +44,10 @@ from owner_agent.peer.protocol.messages import (
 from owner_agent.peer.protocol.steps import Holdings
 from owner_agent.release.ledger import Ledger
 from owner_agent.site.site import Site
+from owner_agent.state.ledger_file import WAYS_OUT, state_directory
 from owner_agent.state.private_files import (
     DIRECTORY_MODE,
-    WAYS_OUT,
     private_directory,
-    state_directory,
     sync_directory,
     write_durably,
     write_replacing,

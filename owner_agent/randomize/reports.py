@@ -1,105 +1,24 @@
-"""Reports of whole columns, and those that a study's coin chooses.
-
-Also here:
-
-* An owner's part of a study plan: chosen by the coin of all owners, drawn by its own key.
-"""
+"""Reports of whole columns, by keyed draws."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
-from types import MappingProxyType
 from typing import TypeAlias
 
 import numpy as np
 
-from owner_agent.randomize.draws import BlockKey, coins
-from owner_agent.randomize.sampling import (
-    ChoiceSampler,
-    Coin,
-    impossible_records,
-    sampler,
-    together,
-    true_cells,
-)
+from owner_agent.randomize.choices import together
+from owner_agent.randomize.coordinated import PartKey
+from owner_agent.randomize.draws import BlockKey
+from owner_agent.randomize.sampling import sampler, true_cells
 from owner_agent.state.keys import Secrets
 from pramana_core.channels import Coordinated
-from pramana_core.errors import TableError
 from pramana_core.kernels.counting import processors
 from pramana_core.marginals.counts import Codes
 from pramana_core.plan import Block, Plan
 from pramana_core.wire.parts import Column, Pseudonyms, code_dtype, key_order, records_digest
-
-# An owner's part of a study plan: chosen by the coin of all owners, drawn by its own key.
-#
-# Which of a record's variables are reported follows the study's coin (`draws.coins`). What is
-# reported of them are draws of the owner's own key, keyed on the pseudonym and on what is true of
-# the
-# record in the variables of the chosen set, and in no others: a report repeats for as long as what
-# it
-# reports is true, whatever is corrected beside it; and the others' true values are not even read.
-
-
-def apart_from_coin(
-    block: Block, secrets: Secrets, study: str, keys: Pseudonyms, reports: Mapping[str, Codes]
-) -> int:
-    """Return of how many records another owner reports another set than the coin says.
-
-    Args:
-        block: its block; one that is no part of a study plan has no coin to part from.
-        secrets: this owner's secrets, for the linkage secret that all owners share.
-        study: the study the reports are for.
-        keys: N pseudonyms.
-        reports: N reported codes by variable.
-    """
-    if not isinstance(block.channel, Coordinated):
-        return 0
-    choices = block.channel.choices
-    chosen = Coin(block.channel).choices(coins(secrets, study, block.channel.coin, keys))
-    wrong = np.zeros(len(keys), dtype=np.bool_)
-    for axis, variable in enumerate(block.variables):
-        # The last stands for records of which nothing is reported.
-        reported = np.array([*(axis in choice.axes for choice in choices), False])
-        wrong |= reported[chosen] != (reports[variable.name] != variable.size)
-    return int(np.count_nonzero(wrong))
-
-
-class PartKey:
-    """What draws the reports of an owner's part of a study plan, for some records at a time.
-
-    Args:
-        block: the part.
-        channel: its channel.
-        secrets: the owner's secrets.
-        study: the study the release is for.
-        epoch: how often all records of the block were drawn anew. The coin is the same in every
-            epoch, so that a record is never reported in a second set.
-    """
-
-    def __init__(
-        self, block: Block, channel: Coordinated, secrets: Secrets, study: str, epoch: int = 0
-    ):
-        self._coins = partial(coins, secrets, study, channel.coin)
-        self._coin = Coin(channel)
-        self._key = BlockKey(secrets, study, block, epoch)
-        self._sampler = ChoiceSampler(channel.choices, channel.sizes, sampler)
-        self._names = block.names
-
-    def reports(self, keys: Pseudonyms, columns: Mapping[str, Codes]) -> list[Codes]:
-        """Return N reported codes of each variable.
-
-        Args:
-            keys: N pseudonyms.
-            columns: true codes by variable, in the order of `keys`.
-        """
-        chosen = self._coin.choices(self._coins(keys))
-        true = [columns[name] for name in self._names]
-        words = self._key.words(keys, self._sampler.cells(true, chosen))
-        return self._sampler(true, chosen, words)
-
 
 _Drawing: TypeAlias = Callable[[Pseudonyms, Mapping[str, Codes]], list[Codes]]
 
@@ -141,7 +60,7 @@ class Randomizer:
         plan: what to do.
         secrets: the owner's secrets.
         study: the study the release is for.
-        epochs: by a block's name, the epoch in which it is drawn anew; never, if it is not there.
+        epoch: the epoch in which everything is drawn.
         threads: how many draw at once; None for as many as there are processors.
     """
 
@@ -150,7 +69,7 @@ class Randomizer:
         plan: Plan,
         secrets: Secrets,
         study: str,
-        epochs: Mapping[str, int] = MappingProxyType({}),
+        epoch: int = 0,
         threads: int | None = None,
     ):
         self.plan = plan
@@ -163,9 +82,7 @@ class Randomizer:
                 if block.channel.choices
             ]
         )
-        self._blocks = [
-            _drawing(block, secrets, study, epochs.get(block.name, 0)) for block in plan.blocks
-        ]
+        self._blocks = [_drawing(block, secrets, study, epoch) for block in plan.blocks]
 
     def reports(self, keys: Pseudonyms, columns: Mapping[str, Codes]) -> dict[str, Codes]:
         """Return the reports of records, N codes of each variable, in the order of `keys`.
@@ -173,13 +90,9 @@ class Randomizer:
         Args:
             keys: N pseudonyms.
             columns: N true codes by variable; those of the plan are all there.
-
-        Raises:
-            TableError: a record has a combination of categories that the plan calls impossible.
         """
         made: dict[str, Codes] = {}
         for block in self.plan.blocks:
-            _require_possible(block, columns)
             for name, size in zip(block.names, block.reported_shape, strict=True):
                 made[name] = np.empty(len(keys), dtype=code_dtype(size))
 
@@ -227,7 +140,7 @@ def randomize(
     study: str,
     keys: Pseudonyms,
     columns: Mapping[str, Codes],
-    epochs: Mapping[str, int] = MappingProxyType({}),
+    epoch: int = 0,
 ) -> Randomized:
     """Randomize records under a plan by keyed draws.
 
@@ -237,22 +150,9 @@ def randomize(
         study: the study the release is for.
         keys: pseudonyms, in any order, none repeated.
         columns: true codes by variable, in the order of `keys`.
-        epochs: by a block's name, the epoch in which it is drawn anew; never, if it is not there.
+        epoch: the epoch in which everything is drawn.
 
     Raises:
         DuplicateRecordId: a pseudonym occurs twice.
-        TableError: a record has a combination of categories that the plan calls impossible.
     """
-    return Randomizer(plan, secrets, study, epochs).randomized(keys, columns)
-
-
-def _require_possible(block: Block, columns: Mapping[str, Codes]) -> None:
-    """Refuse impossible truths: their rows of the matrix would report them as they are."""
-    records = np.count_nonzero(impossible_records(block, columns))
-    if records:
-        raise TableError(
-            f"{records} records have a combination of {block.name!r} that its channel calls"
-            " impossible.",
-            where=block.name,
-            remedy="Correct those records, or take the combination off the impossible ones.",
-        )
+    return Randomizer(plan, secrets, study, epoch).randomized(keys, columns)

@@ -1,35 +1,20 @@
-"""What must agree with the miner before publishing: the study's plan, and the linkage secret.
-
-Also here:
-
-* Joining a study: an invitation becomes a token, and a token the next one.
-"""
+"""What must agree with the miner before publishing: the study's plan, and the linkage secret."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from contextlib import suppress
-from http import HTTPStatus
-from pathlib import Path
-
-from pydantic import ValidationError
 
 from owner_agent.release.client import Miner
 from owner_agent.site.adopting import FETCH, AdoptedPlan, short
 from owner_agent.site.site import Site
 from owner_agent.state.environment import Environment
-from owner_agent.state.keys import KeyStore, RetryKey
-from owner_agent.state.private_files import TokenStore, noted
+from owner_agent.state.keys import KeyStore
+from owner_agent.state.tokens import TokenStore
 from pramana_core.errors import (
-    ConfigError,
     NotFound,
-    OptionError,
-    Refused,
     StudyPlanNotFollowed,
-    TransportError,
 )
 from pramana_core.study_plan import StudyPlan
-from pramana_core.wire.privacy import InvitationAccept, InvitationFile, TokenIssued
 
 
 def agreed_plan(site: Site, environment: Environment) -> StudyPlan:
@@ -129,98 +114,3 @@ def require_beside(columns: Collection[str], miner: Miner, study: str, section: 
             remedy=f"Leave these columns out of [{section}]: what the study's plan states of them"
             " must stay true.",
         )
-
-
-# Joining a study: an invitation becomes a token, and a token the next one.
-#
-# A token is on disk before it is used, and what is asked can be asked again: an agent that is
-# killed at any step gets its token by the same command.
-
-_NOTHING_TO_GET = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT})
-"""The miner knows no such invitation, or gave its answer to somebody else."""
-
-
-def read_invitation(path: Path) -> InvitationFile:
-    """Read the file of an invitation. Raises OptionError, without a word of what is in it."""
-    try:
-        return InvitationFile.model_validate_json(path.read_bytes())
-    except OSError as error:
-        raise OptionError(
-            f"The invitation {path} cannot be read: {error.strerror}.", where="invitation"
-        ) from None
-    except ValidationError:
-        raise OptionError(
-            f"{path} is no invitation.",
-            where="invitation",
-            remedy="It is the file that `miner-service study create --owners` or `study invite`"
-            " wrote; a bare secret is taken by `owner-agent join --secret-file FILE`.",
-        ) from None
-
-
-def join(site: Site, secret: str, environment: Environment) -> TokenIssued:
-    """Accept an invitation at the site's miner and store the token.
-
-    A secret that somebody finds later is worth nothing: the answer is only for this state
-    directory, which keeps the request's key until the token is on disk.
-
-    Raises:
-        OptionError: the text is not an invitation secret.
-        ConfigError: the invitation was for another owner or study than the site file says; its
-            token is stored all the same, as it is given only once.
-        Refused: the miner knows no such invitation, or it is used up or expired.
-        Unreachable: the miner did not answer.
-    """
-    try:
-        InvitationAccept(secret=secret)
-    except ValueError:
-        raise OptionError(
-            "That is not an invitation secret: it must have 16 to 256 characters.",
-            where="secret",
-            remedy="Paste the whole secret of the invitation.",
-        ) from None
-    # Before the invitation is used up: the token must have a safe place to go.
-    with noted(site.state, environment.now(), "join", miner=site.miner.url, study=site.miner.study):
-        key = RetryKey(site.state, secret)
-        try:
-            with Miner.of(site, None, environment) as miner:
-                issued = miner.accept(secret, key.kept(environment.random_bytes))
-        except Refused as refused:
-            if refused.status in _NOTHING_TO_GET:
-                key.forget()
-            raise
-        TokenStore(site.state).save(_study_of(issued), issued.token)
-        key.forget()
-    if (issued.study, issued.name) != (site.miner.study, site.owner):
-        raise ConfigError(
-            f"The invitation was for owner {issued.name!r} in study {issued.study!r}; the site"
-            f" file says {site.owner!r} in {site.miner.study!r}. The token was stored.",
-            where="miner.study" if issued.study != site.miner.study else "owner",
-            remedy="Correct the site file.",
-        )
-    return issued
-
-
-def rotate(site: Site, environment: Environment) -> TokenIssued:
-    """Replace the token of the site's study by a new one, and use it, which ends the old one.
-
-    Raises:
-        Unauthenticated: the site has not joined the study.
-        Refused: the miner does not take the token.
-        Unreachable: the miner did not answer; the same command goes on from there.
-    """
-    tokens, study = TokenStore(site.state), site.miner.study
-    with noted(site.state, environment.now(), "rotate_token", miner=site.miner.url, study=study):
-        with Miner.of(site, tokens.load(study), environment) as miner:
-            issued = miner.rotate_token()
-        tokens.save(study, issued.token)
-    # The new token is used once, which ends the old one.
-    with Miner.of(site, issued.token, environment) as miner, suppress(TransportError):
-        miner.study(study)
-    return issued
-
-
-def _study_of(issued: TokenIssued) -> str:
-    """Return the study of an owner's token, which has one. Raises TransportError."""
-    if issued.study is None:
-        raise TransportError("The miner issued a token of no study to an owner.")
-    return issued.study

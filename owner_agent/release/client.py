@@ -2,19 +2,14 @@
 
 A request that did not get through is tried again, more slowly each time. All calls may be repeated
 without harm, because the miner treats a repetition as the same request.
-
-Also here:
-
-* Requests to a miner: tried again where they did not get through, and read as messages.
 """
 
 from __future__ import annotations
 
+import secrets
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Any, Self, TypeVar
 from urllib.parse import quote
@@ -23,7 +18,8 @@ import httpx
 from pydantic import BaseModel, ValidationError
 
 from owner_agent.site.site import Site
-from owner_agent.state.environment import Environment, TlsFiles
+from owner_agent.state.environment import Environment
+from owner_agent.state.tls_files import TlsFiles
 from pramana_core.errors import NotFound, PramanaError, ProtocolUnsupported, Refused, Unreachable
 from pramana_core.study_plan import StudyPlan
 from pramana_core.wire.base import Page
@@ -52,10 +48,6 @@ from pramana_core.wire.services import (
     read_problem,
 )
 from pramana_core.wire.study_plans import StudyPlanView
-
-# Requests to a miner: tried again where they did not get through, and read as messages.
-#
-# Every foreign error becomes one of ours here. What is asked, and by whom, is for the callers.
 
 FIRST_DELAY = 0.5
 LONGEST_DELAY = 8.0
@@ -212,28 +204,11 @@ class Calls:
 
 
 def requested_delay(headers: Mapping[str, str]) -> float | None:
-    """Return for how many seconds an answer asks to wait, within reason; None if it does not.
-
-    It names a number of seconds or a date; a date counts from the one of the answer, so that the
-    two clocks need not agree.
-    """
+    """Return for how many seconds an answer asks to wait, within reason; None if it does not."""
     text = headers.get("Retry-After", "")
     if text.isascii() and text.isdigit():
         return min(float(text), LONGEST_REQUESTED_DELAY)
-    until = _date(text)
-    if until is None:
-        return None
-    answered = _date(headers.get("Date", "")) or datetime.now(UTC)
-    return min(max(0.0, (until - answered).total_seconds()), LONGEST_REQUESTED_DELAY)
-
-
-def _date(text: str) -> datetime | None:
-    """Return a date as HTTP writes it; None if the text is not a date."""
-    try:
-        found = parsedate_to_datetime(text)
-    except (ValueError, OverflowError):
-        return None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+    return None
 
 
 class Miner:
@@ -287,21 +262,13 @@ class Miner:
         """The miner's address."""
         return self._calls.url
 
-    def accept(self, secret: str, key: str) -> TokenIssued:
-        """Take up an invitation, or get the token again that it was taken up for.
-
-        The invitation works once. Where the answer was lost, the same request under the same `key`
-        is answered again; whoever has the secret alone gets nothing, so the key must be random.
-        """
+    def accept(self, secret: str) -> TokenIssued:
+        """Take up an invitation, which works once; tried again it is the same request."""
         body = InvitationAccept(secret=secret).model_dump(mode="json")
-        headers = {IDEMPOTENCY_HEADER: key}
+        headers = {IDEMPOTENCY_HEADER: secrets.token_hex(32)}
         return self._calls.call(
             TokenIssued, "POST", "/v1/invitations/accept", json=body, headers=headers
         )
-
-    def rotate_token(self) -> TokenIssued:
-        """Get the token that takes the place of this one, which is good until that is used."""
-        return self._calls.call(TokenIssued, "POST", "/v1/tokens/rotate")
 
     def create_release(self, study: str, manifest: ReleaseCreate) -> Release:
         """Announce a release, or find the one announced before with the same manifest."""

@@ -2,232 +2,26 @@
 
 Of two differing reports of one record everybody would know that its value changed, whatever the
 channel. So a record never gets two by one draw: it keeps its first report, and one epsilon bounds
-what is learned of all its values. Or the custodian begins a new epoch (see `memory`), in which all
-records are drawn anew, independently, and epsilons add for everybody.
-
-Also here:
-
-* The memory of releases that left without being remembered, from their folders in the outbox.
-* Reports that are sorted by pseudonym and do not fit into memory: sorted runs on disk, merged.
+what is learned of all its values. Or the custodian begins a new epoch (see `new_epoch`), in which
+all records are drawn anew, independently, and epsilons add for everybody.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from owner_agent.randomize.draws import draw_id
-from owner_agent.randomize.reports import Randomized, SortedReports, randomize
-from owner_agent.release.composition import require_reported
+from owner_agent.randomize.reports import SortedReports
 from owner_agent.release.ledger import Entry, Ledger
 from owner_agent.release.memory import Memory, load_memory, save_memory
-from owner_agent.release.outbox import OUTBOX, PreparedRelease, reopen
-from owner_agent.site.corrections import CorrectionChoice
 from owner_agent.state.keys import Secrets
-from owner_agent.state.scratch import ScratchFile, filled_file
-from pramana_core.errors import (
-    DuplicateRecordId,
-    KeyFileError,
-    PramanaError,
-    RecordsCorrected,
-    RecordsExchanged,
-    StorageFull,
-    StoreCorrupt,
-)
-from pramana_core.marginals.counts import Codes
+from pramana_core.errors import RecordsCorrected, RecordsExchanged, StoreCorrupt
 from pramana_core.plan import Block, Plan
-from pramana_core.progress import Progress
-from pramana_core.wire.base import KEY_BYTES
-from pramana_core.wire.parts import (
-    Column,
-    Pseudonyms,
-    RecordSchema,
-    code_dtype,
-    decode_part,
-    key_order,
-)
-
-# Reports that are sorted by pseudonym and do not fit into memory: sorted runs on disk, merged.
-#
-# Only pseudonyms and reports are written, in private files without a name, so that a crash leaves
-# nothing of them. Pseudonyms are MACs, spread evenly: runs are merged range by range of
-# pseudonyms,
-# each range with what all runs have in it.
-
-
-_RANGE_BITS = 12
-"""Where each of so many ranges of pseudonyms begins in a run is known."""
-
-
-class ScratchReports:
-    """The reports of N records in a file without a name, put there piece by piece."""
-
-    def __init__(self, file: ScratchFile, plan: Plan, records: int):
-        """Take the next place in a file; nothing is written yet."""
-        sizes = plan.reported_sizes.items()
-        self.keys = file.column(f"V{KEY_BYTES}", records)
-        self.columns = {name: file.column(code_dtype(size), records) for name, size in sizes}
-        self._plan = plan
-        self._filled = 0
-
-    def append(self, keys: Pseudonyms, columns: Mapping[str, Codes]) -> int:
-        """Put records after the last, and return how many there are. Raises StorageFull."""
-        rows = slice(self._filled, self._filled + len(keys))
-        self.keys[rows] = keys
-        for name, codes in columns.items():
-            self.columns[name][rows] = codes
-        self._filled = rows.stop
-        return self._filled
-
-    @property
-    def reports(self) -> SortedReports:
-        """What was put there, of which every pseudonym was above the one before."""
-        return SortedReports(self._plan, self.keys, self.columns)
-
-
-class SortedRuns:
-    """Runs of reports, each sorted by pseudonym; of a table that is wrong, of pseudonyms alone."""
-
-    def __init__(self, folder: Path, plan: Plan):
-        """Begin; `folder` is where the files lie."""
-        self._folder = folder
-        self._plan = plan
-        self._file = ScratchFile(folder)
-        self._runs: list[ScratchReports] = []
-        self._bounds: list[npt.NDArray[np.uint32]] = []
-
-    def __len__(self) -> int:
-        """Return how many records there are."""
-        return sum(len(run.keys) for run in self._runs)
-
-    def add(self, keys: Pseudonyms, columns: Mapping[str, Codes]) -> None:
-        """Add a run. Raises StorageFull.
-
-        Args:
-            keys: pseudonyms, ascending; some may be repeated.
-            columns: the reports; none, from the run on with which something was wrong.
-        """
-        high = keys.view(">u2")[:: KEY_BYTES // 2] >> (16 - _RANGE_BITS)
-        bounds = np.searchsorted(high, np.arange((1 << _RANGE_BITS) + 1))
-        self._bounds.append(bounds.astype(np.uint32))
-        run = ScratchReports(self._file, self._plan, len(keys))
-        run.append(keys, columns)
-        self._runs.append(run)
-
-    def merged(self, rows: int, progress: Progress) -> SortedReports:
-        """Return all reports in one piece.
-
-        Args:
-            rows: about so many are in memory.
-            progress: told how many records are merged.
-
-        Raises:
-            DuplicateRecordId: a pseudonym is there more than once; `repeated` has which.
-            StorageFull: there is no room.
-        """
-        whole = ScratchReports(ScratchFile(self._folder), self._plan, len(self))
-        for places in self._ranges(rows):
-            keys = np.concatenate([run.keys[inside] for run, inside in places])
-            order = key_order(keys)
-            columns = {
-                name: np.concatenate([run.columns[name][inside] for run, inside in places])[order]
-                for name in whole.columns
-            }
-            progress(whole.append(keys[order], columns), len(self))
-        return whole.reports
-
-    def repeated(self, rows: int) -> Pseudonyms:
-        """Return the pseudonyms that are there more than once, ascending; `rows` as in `merged`."""
-        found = [np.empty(0, dtype=f"S{KEY_BYTES}")]
-        for places in self._ranges(rows):
-            keys = np.concatenate([run.keys[inside] for run, inside in places])
-            try:
-                key_order(keys)
-            except DuplicateRecordId:
-                ordered = np.sort(keys.view(f"S{KEY_BYTES}"))
-                found.append(np.unique(ordered[1:][ordered[1:] == ordered[:-1]]))
-        return np.concatenate(found).view(f"V{KEY_BYTES}")
-
-    def _ranges(self, rows: int) -> Iterator[list[tuple[ScratchReports, slice]]]:
-        """Yield the runs with the rows they have in a range of pseudonyms, range by range."""
-        ends = np.asarray(np.sum(self._bounds, axis=0, dtype=np.int64))[1:]
-        first = 0
-        while first < len(ends):
-            before = ends[first - 1] if first else 0
-            last = max(first + 1, int(np.searchsorted(ends, before + rows, side="right")))
-            if ends[last - 1] > before:
-                yield [
-                    (run, slice(int(bounds[first]), int(bounds[last])))
-                    for run, bounds in zip(self._runs, self._bounds, strict=True)
-                ]
-            first = last
-
-
-# The memory of releases that left without being remembered, from their folders in the outbox.
-#
-# Releases that a restored backup does not have yet are known in this way.
-
-
-def rebuilt(
-    memory: Memory, state: Path, missing: Sequence[Entry], secrets: Secrets, study: str
-) -> Memory:
-    """Return a memory with those of some releases, oldest first, that the outbox still has.
-
-    A release that is not there whole, as it left, is passed over.
-
-    Raises:
-        StorageFull, KeyFileError: as `scratch_file`; nothing is known then of what is there.
-    """
-    for entry in missing:
-        try:
-            prepared = reopen(state / OUTBOX, entry.name)
-            made = None if prepared is None else _read(state, prepared)
-        except (StorageFull, KeyFileError):  # Not the release is damaged.
-            raise
-        except (PramanaError, ValueError):  # Parts may hold more records than are told, or fewer.
-            continue
-        if made is not None and made.digest == entry.content:
-            memory = _added(memory, state, made, entry, secrets, study)
-    return memory
-
-
-def _read(state: Path, prepared: PreparedRelease) -> SortedReports:
-    plan = prepared.manifest.content.to_plan()
-    schema = RecordSchema.of(plan)
-    scratch = ScratchReports(ScratchFile(state), plan, prepared.manifest.records)
-    filled = 0
-    for number in range(len(prepared.manifest.parts)):
-        filled = scratch.append(*decode_part(schema, prepared.part(number)))
-    if filled != prepared.manifest.records:
-        raise ValueError(f"{filled} records are there, not {prepared.manifest.records}")
-    return scratch.reports
-
-
-def _added(
-    memory: Memory, state: Path, made: SortedReports, entry: Entry, secrets: Secrets, study: str
-) -> Memory:
-    draws = {draw.variable: draw for draw in entry.draws}
-    reports = {}
-    for block in made.plan.blocks:
-        draw = draws[block.names[0]]
-        if not draw.randomized:
-            continue
-        # The margin of a joint draw, sent to a peer, is not the whole of what was drawn.
-        if draw.draw_id != draw_id(secrets, study, block, draw.epoch):
-            return memory
-        reports[draw.draw_id] = {name: made.columns[name] for name in block.names}
-
-    def write(to: IO[bytes]) -> None:
-        memory.write(to, made.keys, reports, entry.content, replacing=True)
-
-    return Memory(filled_file(state, write))
-
+from pramana_core.wire.parts import Column, locate
 
 CHOICES = (
     "Choose what happens to them: `--corrections keep` leaves every record the report it was given"
@@ -236,49 +30,18 @@ CHOICES = (
     " their epsilon for everybody."
 )
 
-Content = Callable[[SortedReports], str]
-"""Returns the digest under which the ledger would have reports."""
 
-
-class Records(Protocol):
-    """An owner's records in a study, wherever they are."""
-
-    @property
-    def secrets(self) -> Secrets:
-        """The owner's secrets."""
-
-    @property
-    def study(self) -> str:
-        """The study."""
-
-    def drawn(self, plan: Plan, epochs: Mapping[str, int]) -> SortedReports:
-        """Return the records' reports by their own draws, sorted by pseudonym.
-
-        The columns are the caller's, who may change them.
-
-        Args:
-            plan: what is done to which variables.
-            epochs: by a block's name, the epoch in which it is drawn anew.
-        """
-
-
-@dataclass(frozen=True, eq=False)
-class OwnRecords:
-    """Records in memory: N pseudonyms, and N true codes of each variable."""
-
-    secrets: Secrets
-    study: str
-    keys: Pseudonyms
-    columns: dict[str, Codes]
-
-    def drawn(self, plan: Plan, epochs: Mapping[str, int]) -> Randomized:
-        """Return their reports, in memory as well."""
-        return randomize(plan, self.secrets, self.study, self.keys, self.columns, epochs)
+def is_drawn(block: Block) -> bool:
+    """Whether a record's report of a block is random."""
+    return not (block.channel.is_identity or block.channel.withheld)
 
 
 @dataclass(frozen=True, eq=False)
 class ReleaseHistory:
-    """What left before: the ledger's entries, and what is remembered of the study's reports."""
+    """What left before: the ledger's entries, and what is remembered of the study's reports.
+
+    `beginning` is the epoch in which everything is drawn.
+    """
 
     state: Path
     entries: tuple[Entry, ...]
@@ -287,69 +50,55 @@ class ReleaseHistory:
     beginning: int = 0
 
     @classmethod
-    def of(
-        cls, state: Path, entries: Sequence[Entry], secrets: Secrets, study: str
-    ) -> ReleaseHistory:
-        """Read the memory of a study, and add from the outbox what it lacks.
-
-        Raises:
-            StoreCorrupt: the memory cannot be read.
-            StorageFull, KeyFileError: what it lacks cannot be put beside it.
-            HistoryLost: it holds releases that the ledger does not.
-        """
-        memory, ledger = load_memory(state, study), Ledger(state)
-        require_reported(study, memory.releases, entries)
+    def of(cls, state: Path, entries: Sequence[Entry], study: str) -> ReleaseHistory:
+        """Read the memory of a study. Raises StoreCorrupt: it cannot be read."""
         left = tuple(entry for entry in entries if entry.left)
-        missing = [
-            e
-            for e in left
-            if e.study == study and e.follows_plan and e.content not in memory.releases
-        ]
-        memory = rebuilt(memory, state, missing, secrets, study)
-        return cls(state, left, memory, study, ledger.beginning)
+        return cls(state, left, load_memory(state, study), study, Ledger(state).beginning)
 
-    def epoch(self, records: Records, block: Block) -> int:
-        """Return the epoch of a block's newest draws that left."""
-        return newest_epoch(self.entries, records.secrets, records.study, block, self.beginning)
+    def identities(self, plan: Plan, secrets: Secrets) -> dict[str, str]:
+        """Return the identity of the draws of each block, by its name."""
+        return {b.name: draw_id(secrets, self.study, b, self.beginning) for b in plan.blocks}
 
     @property
-    def last_of_memory(self) -> Entry | None:
+    def last(self) -> Entry | None:
         """The last release to the study, if the memory has it."""
-        released = (e for e in self.entries if e.study == self.study and e.follows_plan and e.draws)
-        last = next(reversed([*released]), None)
+        released = [e for e in self.entries if e.study == self.study and e.follows_plan and e.draws]
+        last = released[-1] if released else None
         return None if last is None or last.content not in self.memory.releases else last
 
-    def forgotten(self, identity: str, content: str = "") -> list[str]:
-        """Return the releases made by a draw of which the memory does not have the reports.
-
-        Args:
-            identity: the draw's.
-            content: that of the reports at hand; a release of exactly these is not forgotten.
-        """
-        return [
+    def require_remembered(self, identities: Mapping[str, str]) -> None:
+        """Check that it is known what all releases by some draws reported. Raises StoreCorrupt."""
+        draws = set(identities.values())
+        names = [
             entry.name
             for entry in self.entries
             if entry.content not in self.memory.releases
-            and entry.content != content
-            and any(draw.draw_id == identity for draw in entry.draws)
+            and any(draw.draw_id in draws for draw in entry.draws)
         ]
+        if names:
+            raise StoreCorrupt(
+                f"Releases {', '.join(sorted(names))} left this site, and it is not remembered what"
+                " each record was reported as: records corrected since could not be found.",
+                where="reported",
+                remedy="Restore the folder `reported` of the state directory from your backup."
+                " Without it `owner-agent new-epoch --yes` has all records drawn anew, and adds"
+                " their epsilon for everybody.",
+            )
 
 
 @dataclass(frozen=True)
 class Correction:
-    """A block of which some records were reported before and would be reported differently now.
+    """A block of which some records were reported before.
 
     Attributes:
         block: the block's name.
         reported: how many of the records were reported by the same draw before.
         differing: how many of those would get another report, because their values changed.
-        forgotten: names of earlier releases that the memory does not have.
     """
 
     block: str
     reported: int
     differing: int
-    forgotten: tuple[str, ...] = ()
 
 
 EXCHANGED_SHARE, EXCHANGED_FEWEST = 0.02, 5
@@ -412,14 +161,12 @@ class CorrectedRelease:
     Attributes:
         randomized: the reports.
         identities: the identity of each block's draws, by the block's name.
-        epochs: the epoch of the draws of each block that is drawn, by the block's name.
         corrections: what was found of blocks with records that were reported before.
         exchange: how the records differ from those of the last release, if that is known.
     """
 
     randomized: SortedReports
-    identities: dict[str, str]
-    epochs: dict[str, int]
+    identities: Mapping[str, str]
     corrections: tuple[Correction, ...] = ()
     exchange: Exchange | None = None
 
@@ -431,12 +178,25 @@ class CorrectedRelease:
     @property
     def reports(self) -> dict[str, dict[str, Column]]:
         """The codes of each variable that is drawn, by the identity of its block's draws."""
-        columns = self.randomized.columns
+        made = self.randomized
         return {
-            self.identities[block.name]: {name: columns[name] for name in block.names}
-            for block in self.randomized.plan.blocks
+            self.identities[block.name]: {name: made.columns[name] for name in block.names}
+            for block in made.plan.blocks
             if is_drawn(block)
         }
+
+    def require_chosen(self, choice: str | None) -> None:
+        """Check that it is chosen what happens to corrected records. Raises RecordsCorrected."""
+        changed = [c for c in self.corrections if c.differing]
+        if choice is not None or not changed:
+            return
+        listed = ", ".join(f"{c.block!r} {c.differing:,} of {c.reported:,}" for c in changed)
+        raise RecordsCorrected(
+            f"Records that were reported before would be reported differently now ({listed}): their"
+            " values were corrected, and whoever compares the two reports would know whose.",
+            where=", ".join(c.block for c in changed),
+            remedy=CHOICES,
+        )
 
     def remember(self, past: ReleaseHistory, content: str) -> None:
         """Write down, durably and before anything of them leaves, what these reports are.
@@ -449,150 +209,47 @@ class CorrectedRelease:
             Conflict: records were reported differently by the same draws meanwhile.
             StateError: it cannot be written.
         """
-        if content not in past.memory.releases:
-            keys = self.randomized.keys
-            save_memory(past.state, past.study, past.memory, keys, self.reports, content)
+        if content in past.memory.releases:
+            return
+        keys = self.randomized.keys
+        save_memory(past.state, past.study, past.memory, keys, self.reports, content)
 
 
-def newest_epoch(
-    entries: Iterable[Entry], secrets: Secrets, study: str, block: Block, beginning: int
-) -> int:
-    """Return the epoch of a block's newest draws that left.
-
-    Args:
-        entries: the ledger's, oldest first.
-        secrets: the owner's secrets.
-        study: the study.
-        block: the block.
-        beginning: the epoch from which on everything is drawn: what left before is not repeated.
-    """
-    left = [d for e in entries if e.left and e.beginning == beginning for d in e.draws]
-    ids = {epoch: draw_id(secrets, study, block, epoch) for epoch in {d.epoch for d in left}}
-    found = [draw.epoch for draw in left if draw.draw_id == ids[draw.epoch]]
-    return found[-1] if found else beginning
-
-
-def is_drawn(block: Block) -> bool:
-    """Whether a record's report of a block is random."""
-    return not (block.channel.is_identity or block.channel.withheld)
-
-
-def settle(
-    plan: Plan,
-    records: Records,
-    past: ReleaseHistory,
-    choice: CorrectionChoice | None,
-    content: Content = lambda made: made.digest,
+def overlay_reported(
+    made: SortedReports, identities: Mapping[str, str], past: ReleaseHistory
 ) -> CorrectedRelease:
-    """Return the reports of records as they may leave, given what left before.
+    """Put the reports that records were given before in the place of those drawn now.
 
     Args:
-        plan: the plan.
-        records: the records as they are now.
+        made: the reports as they are drawn now; their columns are changed in place.
+        identities: the identity of each block's draws, by the block's name.
         past: what left before.
-        choice: what to do where reports would differ; None refuses.
-        content: the digest under which the ledger would have the reports.
 
     Raises:
-        RecordsCorrected: reports would differ, and nothing was chosen.
-        StoreCorrupt: it is not remembered what earlier releases reported.
+        StoreCorrupt: it is not remembered what earlier releases by these draws reported.
     """
-    found = examine(plan, records, past, content)
-    _refuse_forgotten(found.corrections)
-    if choice is None:
-        _refuse_differing(found.corrections)
-    return found
-
-
-def examine(
-    plan: Plan,
-    records: Records,
-    past: ReleaseHistory,
-    content: Content = lambda made: made.digest,
-) -> CorrectedRelease:
-    """Return reports in which every record keeps the one it had, and where that is another.
-
-    Args:
-        plan: the plan.
-        records: the records as they are now.
-        past: what left before.
-        content: the digest under which the ledger would have the reports.
-    """
-    drawn = [block for block in plan.blocks if is_drawn(block)]
-    epochs = {block.name: past.epoch(records, block) for block in drawn}
-    made = records.drawn(plan, epochs)
-    identities = {
-        b.name: draw_id(records.secrets, records.study, b, epochs.get(b.name, 0))
-        for b in plan.blocks
-    }
-    of_drawn = {block.name: identities[block.name] for block in drawn}
-    # The digest is of all reports: it is made only where it can matter, and before any is replaced.
-    suspected = any(past.forgotten(identity) for identity in of_drawn.values())
-    as_drawn = content(made) if suspected else ""
-    reported, differing, known = _keep_reported(made, drawn, of_drawn, past.memory)
-    corrections = [
-        Correction(name, reported[name], differing[name], forgotten)
-        for name, identity in of_drawn.items()
-        for forgotten in [tuple(past.forgotten(identity, as_drawn))]
-        if reported[name] or forgotten
-    ]
-    last, exchange = past.last_of_memory, None
+    drawn = {block.name: block.names for block in made.plan.blocks if is_drawn(block)}
+    past.require_remembered({name: identities[name] for name in drawn})
+    known_blocks = [name for name in drawn if identities[name] in past.memory.draws]
+    reported, differing, known = dict.fromkeys(drawn, 0), dict.fromkeys(drawn, 0), 0
+    for held, rows in past.memory.beside(made.keys) if past.memory.releases else ():
+        keys = made.keys[rows]
+        known += int(locate(keys, held.keys)[1].sum())
+        for block in known_blocks:
+            differs = np.zeros(len(keys), dtype=np.bool_)
+            there = differs
+            for name in drawn[block]:
+                there, before = held.reported(identities[block], name, keys)
+                codes = made.columns[name][rows].copy()
+                others = codes[there] != before
+                if others.any():
+                    codes[there] = before
+                    made.columns[name][rows] = codes
+                    differs[np.flatnonzero(there)[others]] = True
+            reported[block] += int(there.sum())
+            differing[block] += int(differs.sum())
+    corrections = tuple(Correction(b, reported[b], differing[b]) for b in drawn if reported[b])
+    last, exchange = past.last, None
     if last is not None and drawn:
         exchange = Exchange(last.records, max(0, last.records - known), len(made.keys) - known)
-    return CorrectedRelease(made, identities, epochs, tuple(corrections), exchange)
-
-
-def _keep_reported(
-    made: SortedReports, blocks: Sequence[Block], identities: Mapping[str, str], memory: Memory
-) -> tuple[Counter[str], Counter[str], int]:
-    """Put reports that are remembered in the place of others, range by range.
-
-    Returns:
-        by the name of a block, how many records were reported before, and how many would differ;
-        and how many records are remembered at all.
-    """
-    reported, differing, records = Counter[str](), Counter[str](), 0
-    known_blocks = [block for block in blocks if identities[block.name] in memory.draws]
-    for held, rows in memory.beside(made.keys) if memory.releases else ():
-        remembered = held.of(made.keys[rows])
-        records += int(remembered.there.sum())
-        for block in known_blocks:
-            known, before = remembered.by(identities[block.name])
-            differs = np.zeros(int(known.sum()), dtype=np.bool_)
-            reported[block.name] += len(differs)
-            for name in block.names:
-                codes = made.columns[name][rows].copy()
-                others = codes[known] != before[name]
-                if others.any():
-                    codes[known] = before[name]
-                    made.columns[name][rows] = codes
-                    differs |= others
-            differing[block.name] += int(differs.sum())
-    return reported, differing, records
-
-
-def _refuse_differing(corrections: Sequence[Correction]) -> None:
-    changed = [c for c in corrections if c.differing]
-    if not changed:
-        return
-    listed = ", ".join(f"{c.block!r} {c.differing:,} of {c.reported:,}" for c in changed)
-    raise RecordsCorrected(
-        f"Records that were reported before would be reported differently now ({listed}): their"
-        " values were corrected, and whoever compares the two reports would know whose.",
-        where=", ".join(c.block for c in changed),
-        remedy=CHOICES,
-    )
-
-
-def _refuse_forgotten(corrections: Sequence[Correction]) -> None:
-    names = sorted({name for c in corrections for name in c.forgotten})
-    if not names:
-        return
-    raise StoreCorrupt(
-        f"Releases {', '.join(names)} left this site, and it is not remembered what each record"
-        " was reported as: records corrected since could not be found.",
-        where="reported",
-        remedy="Restore the folder `reported` of the state directory from your backup (or the"
-        " releases' folders in the outbox). Without them `owner-agent new-epoch --yes` has all"
-        " records drawn anew, and adds their epsilon for everybody.",
-    )
+    return CorrectedRelease(made, identities, corrections, exchange)

@@ -8,11 +8,12 @@ from datetime import datetime
 
 from owner_agent.release.agreement import require_agreed, require_beside, require_one_secret
 from owner_agent.release.client import Miner
+from owner_agent.release.history import require_known
 from owner_agent.release.ledger import Entry, EntryState, Ledger
-from owner_agent.release.left import require_known
-from owner_agent.release.outbox import PreparedRelease, ahead
+from owner_agent.release.outbox import StoredRelease
+from owner_agent.release.overlap import ahead
 from owner_agent.site.adopting import AdoptedPlan
-from owner_agent.state.private_files import WAYS_OUT
+from owner_agent.state.ledger_file import WAYS_OUT
 from pramana_core.errors import (
     HistoryLost,
     Refused,
@@ -35,7 +36,7 @@ class Delivery:
     def __init__(
         self,
         miner: Miner,
-        prepared: PreparedRelease,
+        prepared: StoredRelease,
         entry: Entry,
         ledger: Ledger,
         now: Callable[[], datetime],

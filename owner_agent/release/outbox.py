@@ -1,25 +1,20 @@
-"""The outbox: releases lie here, parts and manifest, from before the first byte leaves.
-
-Also here:
-
-* Work in stages that overlap: each stage is an iterator, and works at the next item meanwhile.
-"""
+"""The outbox: releases lie here, parts and manifest, from before the first byte leaves."""
 
 from __future__ import annotations
 
 import hashlib
 import secrets
 import shutil
-from collections.abc import Generator, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from owner_agent.randomize.reports import SortedReports
+from owner_agent.release.overlap import ahead
 from owner_agent.state.private_files import private_directory, sync_directory, write_durably
 from pramana_core.errors import LimitExceeded, OptionError, PramanaError, StoreCorrupt
 from pramana_core.full_disks import storing
@@ -28,26 +23,6 @@ from pramana_core.wire.channels import PlanMessage
 from pramana_core.wire.parts import Column, encode_part, parts_of
 from pramana_core.wire.release_kinds import KINDS, RANDOMIZED, ReleaseKindName
 from pramana_core.wire.releases import PartManifest, ReleaseCreate, release_digest
-
-# Work in stages that overlap: each stage is an iterator, and works at the next item meanwhile.
-
-
-Item = TypeVar("Item")
-
-
-def ahead(items: Iterator[Item]) -> Generator[Item]:
-    """Yield items, each of which is made in a thread while the one before it is used.
-
-    In memory are one item that is used and one that is made. An error in an item is raised where
-    that would have come; whoever stops early waits for the item that is being made.
-    """
-    end = object()
-    with ThreadPoolExecutor(1) as pool:
-        coming = pool.submit(next, items, end)
-        while (item := coming.result()) is not end:
-            coming = pool.submit(next, items, end)
-            yield item  # type: ignore[misc]
-
 
 OUTBOX = "outbox"
 """The folder's name in a state directory."""
@@ -59,7 +34,7 @@ _UNFINISHED = ".unfinished-"
 
 
 @dataclass(frozen=True)
-class PreparedRelease:
+class StoredRelease:
     """A complete release in the outbox."""
 
     folder: Path
@@ -125,7 +100,7 @@ class Outgoing:
         return KINDS[self.kind].read(self.message)
 
 
-def prepare(outbox: Path, records: Outgoing, per_part: int) -> PreparedRelease:
+def prepare(outbox: Path, records: Outgoing, per_part: int) -> StoredRelease:
     """Write a release to the outbox, or find it there.
 
     The name is derived from the content, so the same content is always the same folder.
@@ -154,7 +129,7 @@ def prepare(outbox: Path, records: Outgoing, per_part: int) -> PreparedRelease:
         raise
 
 
-def _prepared(outbox: Path, temporary: Path, records: Outgoing, per_part: int) -> PreparedRelease:
+def _prepared(outbox: Path, temporary: Path, records: Outgoing, per_part: int) -> StoredRelease:
     """Write a release to a folder, and give it its name, unless that folder is there."""
     content = records.content
     parts = []
@@ -174,10 +149,10 @@ def _prepared(outbox: Path, temporary: Path, records: Outgoing, per_part: int) -
         sync_directory(temporary)
         temporary.rename(folder)
         sync_directory(outbox)
-    return PreparedRelease(folder, manifest)
+    return StoredRelease(folder, manifest)
 
 
-def reopen(outbox: Path, name: str) -> PreparedRelease | None:
+def reopen(outbox: Path, name: str) -> StoredRelease | None:
     """Return a release that was prepared before, or None if it is not there.
 
     Raises:
@@ -192,7 +167,7 @@ def reopen(outbox: Path, name: str) -> PreparedRelease | None:
         content = manifest.release_kind.read(manifest.content)
         digest = release_digest(content.digest, manifest.parts)
         if (manifest.name, manifest.digest) == (name, digest):
-            return PreparedRelease(folder, manifest)
+            return StoredRelease(folder, manifest)
     except (OSError, ValueError, PramanaError):
         pass  # All of these mean the one thing that is said below.
     raise _corrupt(path, folder)
@@ -256,7 +231,7 @@ def _bodies(records: Outgoing, content: Any, per_part: int) -> Iterator[tuple[Pa
         yield entry, body
 
 
-def _found(folder: Path, manifest: ReleaseCreate) -> PreparedRelease:
+def _found(folder: Path, manifest: ReleaseCreate) -> StoredRelease:
     """Return what was prepared before: the same release, and it stays as it was written.
 
     A session with peers prepares the same bytes, and names neither draws nor linkage. Raises

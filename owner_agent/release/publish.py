@@ -1,41 +1,329 @@
-"""Publishing: made, written down, sent, sealed; each step safe to repeat after any crash.
+"""The way of a record from the owner's table to the miner, in thirteen steps.
 
-The order is the promise: the release is whole in the outbox and its cost is in the ledger before
-the first record leaves. What left before is not made another time: publishing again finds the same
-bytes under the same name and sends only what the miner does not have.
+`PreparedRecords` reads the table, encodes it, gives records their pseudonyms, draws, sorts, puts
+what was reported before in its place, and says what that costs. `publish` shows what would leave,
+binds it to the yes, writes it into the outbox and the ledger, announces it, and sends and seals it.
+
+The order is the promise: a release is whole in the outbox and its cost is in the ledger before the
+first record leaves, and each step is safe to repeat after any crash. What left before is not made
+another time: publishing again finds the same bytes under the same name and sends only what the
+miner does not have. The table is read once, chunk by chunk and never held whole, and drawn once:
+what was shown is what is sent.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from owner_agent.randomize.draws import pseudonyms
+from owner_agent.randomize.record_ids import normalized_ids
+from owner_agent.randomize.reports import Randomizer, SortedReports
 from owner_agent.release.approval import Approval
 from owner_agent.release.client import Miner
+from owner_agent.release.composition import joined, left_draws, planned_draws
+from owner_agent.release.corrections import (
+    CorrectedRelease,
+    Exchange,
+    ReleaseHistory,
+    overlay_reported,
+)
 from owner_agent.release.delivery import Delivery, withdrawn
-from owner_agent.release.leaving import Leaving
-from owner_agent.release.ledger import Entry, Ledger
+from owner_agent.release.history import known_entries
+from owner_agent.release.ledger import Draw, Entry, Ledger
 from owner_agent.release.options import PublishOptions
-from owner_agent.release.outbox import OUTBOX, discard, prepare, reopen
+from owner_agent.release.outbox import OUTBOX, DrawIdentities, Outgoing, discard, prepare, reopen
+from owner_agent.release.overlap import ahead
+from owner_agent.release.populations import population_of
+from owner_agent.release.prepared import PreparedRelease
+from owner_agent.release.sorting import SortedRuns
+from owner_agent.site.planning import PlannedSite, planned, raise_together
 from owner_agent.site.site import Site
 from owner_agent.state.environment import Environment
-from owner_agent.state.private_files import TokenStore, publishing_alone
-from pramana_core.alike import did_you_mean
-from pramana_core.errors import NotFound, NotReady
+from owner_agent.state.keys import KeyStore, Secrets, linkage_fingerprint
+from owner_agent.state.lock import publishing_alone
+from owner_agent.state.tokens import TokenStore
+from owner_agent.table.encode import (
+    FoundRows,
+    TableEncoder,
+    id_problems,
+    needed_columns,
+    table_changed,
+)
+from owner_agent.table.table import CHUNK_ROWS, TextTable, read_chunks
+from pramana_core.errors import DuplicateRecordId, PramanaError
+from pramana_core.marginals.counts import Codes
+from pramana_core.plan import Plan
 from pramana_core.progress import StagedProgress
+from pramana_core.wire.base import KEY_BYTES
+from pramana_core.wire.parts import Pseudonyms, locate
+from pramana_core.wire.release_kinds import RANDOMIZED
 from pramana_core.wire.releases import Consistency, Release, RepeatedReports
 
-Made = TypeVar("Made", bound=Leaving)
+Made = TypeVar("Made", bound=PreparedRelease)
+
+
+@dataclass(frozen=True, eq=False)
+class _Chunk:
+    """Some records of the table, in its order.
+
+    `wrong` says whether anything was wrong with the table so far; their codes may be anything then.
+    """
+
+    ids: pa.Array
+    columns: dict[str, Codes]
+    wrong: bool
+    read: tuple[int, int]
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnTable:
+    """A table's reports sorted by pseudonym.
+
+    `one_secret` has for a column the other randomized ones that tell its values.
+    """
+
+    reports: SortedReports
+    one_secret: Mapping[str, tuple[str, ...]]
+
+
+def draw_table(
+    site: Site,
+    study: str,
+    plan: PlannedSite,
+    secrets: Secrets,
+    epoch: int,
+    watch: StagedProgress,
+    rows: int = CHUNK_ROWS,
+) -> DrawnTable:
+    """Do the first five steps: read a site's table once, and return its reports, drawn and sorted.
+
+    Reading, pseudonyms and draws of three chunks go on at once. What is wrong with the table is
+    told once, when all of it was read; nothing leaves then.
+
+    Args:
+        site: the site.
+        study: the study that the pseudonyms are for.
+        plan: the site's plan.
+        secrets: the owner's secrets.
+        epoch: the epoch in which everything is drawn.
+        watch: told of the progress.
+        rows: so many are read at a time.
+
+    Raises:
+        TableError: the table cannot be read, record ids are missing or repeated, cells are
+            wrong, or it changes meanwhile.
+        UnknownCategory: a cell holds no category of its variable.
+        UnprotectedVariable: a column would leave as it is and gives another away.
+        StorageFull: there is no room for the reports.
+    """
+    encoder, missing = TableEncoder(site, plan), FoundRows()
+    chunks = read_chunks(site.table, needed_columns(site), rows=rows)
+    encoded = ahead(_encoded(chunks, site.file.record_id, encoder, missing))
+    named = ahead(_named(encoded, secrets, study))
+    runs = SortedRuns(site.state, plan.plan)
+    wrong = _draw(named, Randomizer(plan.plan, secrets, study, epoch), runs, watch)
+    if not wrong:
+        raise_together(encoder.given_away())
+        with suppress(DuplicateRecordId):  # Which they are is told with all else that is wrong.
+            reports = runs.merged(rows, partial(watch, "sorting"))
+            return DrawnTable(reports, encoder.one_secret())
+    repeated = partial(pseudonyms, secrets, study)
+    raise_together(_id_problems(site, repeated, runs, missing, rows) + encoder.problems())
+    raise table_changed()
+
+
+def _encoded(
+    chunks: Iterator[TextTable], id_column: str, encoder: TableEncoder, missing: FoundRows
+) -> Iterator[_Chunk]:
+    """Encode the table, and note what is wrong with it."""
+    start = 0
+    for text in chunks:
+        ids = normalized_ids(text.columns[id_column])
+        missing.add(pc.equal(ids, "").to_numpy(zero_copy_only=False), start)
+        start += text.rows
+        codes = encoder.add(text)
+        yield _Chunk(ids, codes, bool(missing) or not encoder.well, text.read)
+
+
+def _named(
+    chunks: Generator[_Chunk], secrets: Secrets, study: str
+) -> Iterator[tuple[_Chunk, Pseudonyms]]:
+    """Give the records their pseudonyms."""
+    with closing(chunks):
+        for chunk in chunks:
+            ids: list[str] = chunk.ids.to_pylist()
+            yield chunk, pseudonyms(secrets, study, ids)
+
+
+def _draw(
+    named: Generator[tuple[_Chunk, Pseudonyms]],
+    randomizer: Randomizer,
+    runs: SortedRuns,
+    watch: StagedProgress,
+) -> bool:
+    """Draw the reports, chunk by chunk; return whether anything is wrong with the table."""
+    wrong = False
+    with closing(named):
+        for chunk, keys in named:
+            made: Mapping[str, Codes] = {}
+            ordered = keys
+            if not (wrong := wrong or chunk.wrong):
+                try:
+                    reports = randomizer.randomized(keys, chunk.columns)
+                    ordered, made = reports.keys, reports.columns
+                except DuplicateRecordId:
+                    wrong = True
+            if wrong:
+                ordered = np.sort(keys.view(f"S{KEY_BYTES}")).view(f"V{KEY_BYTES}")
+            runs.add(ordered, made)
+            watch("randomizing", *chunk.read)
+    return wrong
+
+
+def _id_problems(
+    site: Site,
+    named: Callable[[Sequence[str]], Pseudonyms],
+    runs: SortedRuns,
+    missing: FoundRows,
+    rows: int,
+) -> list[PramanaError]:
+    """Return what is wrong with the record ids; rows of repeated ones are looked up again."""
+    column, duplicates, start = site.file.record_id, FoundRows(), 0
+    # Rows without an id are no duplicates: they are told of as what they are.
+    repeated = runs.repeated(rows)
+    repeated = repeated[repeated != named([""])]
+    if len(repeated):
+        for text in read_chunks(site.table, [column], rows=rows):
+            _, there = locate(named(text.columns[column].to_pylist()), repeated)
+            duplicates.add(there, start)
+            start += text.rows
+    return id_problems(column, missing, len(repeated), duplicates)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class PreparedRecords(PreparedRelease):
+    """A table randomized under its plan; `past` is what left before, `linkage` names the secret."""
+
+    kind = RANDOMIZED
+    command = "owner-agent publish"
+
+    plan: PlannedSite
+    corrected: CorrectedRelease
+    past: ReleaseHistory
+    linkage: str
+    one_secret: Mapping[str, tuple[str, ...]]
+
+    @classmethod
+    def of(
+        cls,
+        site: Site,
+        watch: StagedProgress,
+        _options: PublishOptions = PublishOptions(),  # noqa: B008 - frozen
+        _environment: Environment = Environment(),  # noqa: B008 - frozen
+        /,
+    ) -> Self:
+        """Randomize a site's table; what was reported before is reported again.
+
+        Raises:
+            HistoryLost: what left before is not remembered.
+        """
+        plan, study = planned(site), site.miner.study
+        secrets = KeyStore(site.state).load()
+        entries = known_entries(site.state)
+        past = ReleaseHistory.of(site.state, entries, study)
+        table = draw_table(site, study, plan, secrets, past.beginning, watch)
+        # 6: overlay what was reported.
+        corrected = overlay_reported(table.reports, past.identities(plan.plan, secrets), past)
+        # 7: cost.
+        keys = corrected.randomized.keys
+        among = partial(population_of, keys, entries=entries)
+        draws = planned_draws(plan.plan.blocks, plan.columns, corrected.identities, among)
+        return cls(
+            identity=corrected.randomized.digest,
+            draws=joined(draws, table.one_secret),
+            entries=entries,
+            records=len(keys),
+            keys=keys,
+            beginning=past.beginning,
+            stale=corrected.kept,
+            plan=plan,
+            corrected=corrected,
+            past=past,
+            linkage=linkage_fingerprint(secrets.linkage, study),
+            one_secret=table.one_secret,
+        )
+
+    def outgoing(self) -> Outgoing:
+        """Return the reports, and what is said of their draws."""
+        draws = draws_for_miner(self.plan.plan, self.draws)
+        return Outgoing.of(self.corrected.randomized, self.linkage, draws)
+
+    def require_allowed(self, options: PublishOptions) -> None:
+        """Check as for all, and that it is chosen what happens to corrected records.
+
+        Raises:
+            PlanConflict: as for all.
+            RecordsCorrected: records would be reported differently and nothing is chosen.
+        """
+        self.corrected.require_chosen(options.corrections)
+        super().require_allowed(options)
+
+    @property
+    def large_exchange(self) -> Exchange | None:
+        """How records differ from those of the last release, where that needs a yes of its own."""
+        counted_once = {old.identity for old in left_draws(self.entries)}
+        repeated = any(draw.randomized and draw.identity in counted_once for draw in self.draws)
+        exchange = self.corrected.exchange
+        return exchange if exchange is not None and exchange.is_large and repeated else None
+
+    def require_same_people(self, options: PublishOptions) -> None:
+        """Check that no people are taken for others, whose losses do not count."""
+        if self.large_exchange is not None and not options.accept_new_people:
+            self.large_exchange.require_small("--accept-new-people")
+
+    def before_announcing(self, delivery: Delivery) -> None:
+        """Check that the miner has the plan that this owner adopted, and remember the reports."""
+        delivery.require_agreed(self.plan.adopted)
+        # The manifest holds digests of the reports: who guesses them could check the guess.
+        self.corrected.remember(self.past, self.identity)
+
+
+def draws_for_miner(plan: Plan, draws: Sequence[Draw]) -> DrawIdentities:
+    """Return what tells the miner which draws these are: two opaque identities per block, in order.
+
+    Those of the draws are equal in two releases exactly if every record's draw is the same, so that
+    the second adds nothing to what the study tells. The population is part of them: the same people
+    under other record ids have other draws. Which population it is the ledger knows, so an agent
+    that lost its ledger tells others. The keyed ones hang on the key, the block and the epoch
+    alone: records of two releases that have them in common can be compared.
+    """
+    by_variable = {draw.variable: draw for draw in draws}
+    firsts = [by_variable[block.names[0]] for block in plan.blocks]
+    return DrawIdentities(
+        tuple(_digest(b"pramana/told/1", *draw.identity) for draw in firsts),
+        tuple(_digest(b"pramana/told-keyed/1", draw.draw_id) for draw in firsts),
+    )
+
+
+def _digest(about: bytes, *parts: str) -> str:
+    return hashlib.sha256(about + b"\x00" + "\x00".join(parts).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
 class PublishOutcome:
     """A sealed release; `already` if nothing had to be sent.
 
-    What was made of the table is as `Leaving` has it.
+    What was made of the table is as `PreparedRelease` has it.
 
     Attributes:
         asked: false where the miner could not be asked whether it still has a release that it
@@ -75,7 +363,7 @@ def publish(
     environment: Environment,
     options: PublishOptions,
     watch: StagedProgress = lambda _stage, _done, _total: None,
-    show: Callable[[Made], object] = lambda _now: None,
+    show: Callable[[Made], PublishOptions | None] = lambda _now: None,
     approval: Approval | None = None,
 ) -> PublishOutcome:
     """Publish what a site releases of a kind, or continue where an earlier attempt ended.
@@ -86,7 +374,8 @@ def publish(
         environment: how the miner is reached.
         options: the size of parts, and what is chosen where privacy would be lost.
         watch: told of the progress.
-        show: called with what is about to leave, before it is in the outbox or sent.
+        show: shows what is about to leave, before it is in the outbox or sent; it returns the
+            options that were chosen by it, if any.
         approval: what somebody said yes to; None where nobody was shown anything before.
 
     Raises:
@@ -106,6 +395,7 @@ def publish(
         Refused: the miner said no.
         Unreachable: the miner did not answer; the release is safe in the outbox.
     """
+    options = replace(options, corrections=options.corrections or site.file.corrections)
     with publishing_alone(site.state):
         token = TokenStore(site.state).load(site.miner.study)
         if approval is not None:
@@ -114,32 +404,42 @@ def publish(
         if approval is not None:  # Meanwhile its table was read.
             approval.require(site)
         now.require_allowed(options)
-        show(now)
+        # 8: show; 9: approve.
+        options = show(now) or options
+        now.require_same_people(options)
         ledger, outbox = Ledger(site.state), site.state / OUTBOX
         entry = ledger.find_content(site.miner.url, site.miner.study, now.identity)
         if entry is not None and entry.state == "withdrawn":
             raise withdrawn(entry, f"on {entry.changed:%Y-%m-%d}")
-        prepared = None if entry is None else reopen(outbox, entry.name)
-        if prepared is None and entry is not None and entry.state == "sealed":
+        # 10: outbox; 11: ledger.
+        stored = None if entry is None else reopen(outbox, entry.name)
+        if stored is None and entry is not None and entry.state == "sealed":
             return _outcome(now, entry, str(entry.release_id), None, already=True)
-        if prepared is None:
+        if stored is None:
             ledger.begin()
-            prepared = prepare(outbox, now.outgoing(), options.part_records)
-        entry = upsert_entry(ledger, now.entry(site, prepared.manifest, environment.now()), outbox)
+            stored = prepare(outbox, now.outgoing(), options.part_records)
+        entry = upsert_entry(ledger, now.entry(site, stored.manifest, environment.now()), outbox)
         with Miner.of(site, token, environment) as miner:
-            delivery = Delivery(miner, prepared, entry, ledger, environment.now, now.command)
-            # A miner that is not there hears of nothing, and nothing is written down for it.
-            delivery.require_known()
-            now.before_announcing(delivery)
-            release = delivery.announce()
-            already = release.state == entry.state == "sealed" and release.id == entry.release_id
-            if not already:
-                release = delivery.complete(release, partial(watch, "parts"))
+            delivery = Delivery(miner, stored, entry, ledger, environment.now, now.command)
+            release, already = _send(now, delivery, entry, watch)
             return _outcome(now, entry, release.id, release, already=already)
 
 
+def _send(
+    now: PreparedRelease, delivery: Delivery, entry: Entry, watch: StagedProgress
+) -> tuple[Release, bool]:
+    """Do the last two steps, announce and send; return whether the miner had it all."""
+    # A miner that is not there hears of nothing, and nothing is written down for it.
+    delivery.require_known()
+    now.before_announcing(delivery)
+    release = delivery.announce()
+    if release.state == entry.state == "sealed" and release.id == entry.release_id:
+        return release, True
+    return delivery.complete(release, partial(watch, "parts")), False
+
+
 def _outcome(
-    now: Leaving, entry: Entry, release_id: str, release: Release | None, *, already: bool
+    now: PreparedRelease, entry: Entry, release_id: str, release: Release | None, *, already: bool
 ) -> PublishOutcome:
     return PublishOutcome(
         kind=now.kind,
@@ -157,38 +457,6 @@ def _outcome(
         consistency=None if release is None else release.consistency,
         repeated=() if release is None else tuple(release.repeated or ()),
     )
-
-
-def withdraw(site: Site, name: str, environment: Environment) -> Entry:
-    """Ask the miner to use a release no more; what left stays in the ledger.
-
-    Raises:
-        NotFound: the ledger has no such release in the site's study.
-        NotReady: the release never left.
-        Refused: the miner said no.
-        Unreachable: the miner did not answer.
-    """
-    with publishing_alone(site.state):
-        ledger = Ledger(site.state)
-        entry = ledger.find(site.miner.url, site.miner.study, name)
-        if entry is None:
-            made = [e.name for e in ledger.entries() if e.study == site.miner.study]
-            raise NotFound(
-                f"No release {name!r} was made for study {site.miner.study!r} at"
-                f" {site.miner.url}{did_you_mean([name], made)}.",
-                where=name,
-                remedy="`owner-agent ledger` lists them.",
-            )
-        if entry.release_id is None:
-            raise NotReady(
-                f"The miner never confirmed release {name!r}; there is nothing to withdraw.",
-                where=name,
-            )
-        token = TokenStore(site.state).load(site.miner.study)
-        with Miner.of(site, token, environment) as miner:
-            miner.withdraw(entry.release_id)
-            ledger.mark(entry, "withdrawn", environment.now())
-        return entry
 
 
 def upsert_entry(ledger: Ledger, new: Entry, outbox: Path) -> Entry:

@@ -45,7 +45,6 @@ def draw_reports(
 
     Raises:
         PlanError: the plan is a part of a study plan, whose coin nobody here has.
-        TableError: a record has a combination of categories that the plan calls impossible.
     """
     if any(isinstance(block.channel, Coordinated) for block in plan.blocks):
         raise PlanError(

@@ -1,9 +1,4 @@
-"""A shared tree as a release: the table it is learned from, what is made of it, and what leaves.
-
-Also here:
-
-* What a tree is learned from and how, settled before any is grown; no message quotes a cell.
-"""
+"""A shared tree as a release: grown or drawn, cut back to what is required, and what leaves."""
 
 from __future__ import annotations
 
@@ -11,38 +6,23 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Self
 
-import numpy as np
-import numpy.typing as npt
 from pydantic import ValidationError
 
-from owner_agent.randomize.noise import keyed_digest
-from owner_agent.release.composition import known_entries, left_draws, losses
-from owner_agent.release.leaving import Leaving, TableCheck, drawn_by
-from owner_agent.release.ledger import Draw, Form
+from owner_agent.release.composition import left_draws, losses
+from owner_agent.release.history import known_entries
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.outbox import Outgoing
+from owner_agent.release.prepared import PreparedRelease, secrets_for
+from owner_agent.release.tree_plan import SECTION, TreePlan, choose
 from owner_agent.site.site import Site
-from owner_agent.site.tree_section import (
-    AttributeSection,
-    PrivateSection,
-    ShareModelSection,
-    TargetSection,
-)
 from owner_agent.state.environment import Environment
 from owner_agent.state.keys import KeyStore
-from owner_agent.state.private_files import private_directory, state_directory, write_new
-from owner_agent.table.mixed import (
-    ReadColumn,
-    content_of,
-    read_categories,
-    read_numbers,
-    read_records,
-)
-from owner_agent.table.table import TextTable
+from owner_agent.state.ledger_file import state_directory
+from owner_agent.state.private_files import private_directory, write_new
 from pramana_core.errors import (
     BudgetExceeded,
     ConfigError,
@@ -51,191 +31,14 @@ from pramana_core.errors import (
     RequirementUnmet,
     StoreCorrupt,
 )
-from pramana_core.mixed import MixedTable
-from pramana_core.model_sharing.attributes import Taxonomy, TreeSchema, schema_of
 from pramana_core.model_sharing.exchange.documents import read_tree_json, write_tree_json
-from pramana_core.model_sharing.exchange.text import protection_words, read_words
+from pramana_core.model_sharing.exchange.protection import protection_words, read_words
 from pramana_core.model_sharing.growing import GrowthOptions, grow_tree
 from pramana_core.model_sharing.pruning import Pruned, PruningOptions, prune
 from pramana_core.model_sharing.requirements import released_form
 from pramana_core.model_sharing.tree import SharedTree
 from pramana_core.progress import StagedProgress
 from pramana_core.wire.release_kinds import KINDS, SHARED_TREE, SharedTreeMessage
-
-# What a tree is learned from and how, settled before any is grown; no message quotes a cell.
-#
-# It has an identity that follows from the draw key, all values and all options: the same table
-# shared
-# again is the same tree, in whatever study, and of a private tree the same draw.
-
-
-SECTION = "share_model"
-
-
-@dataclass(frozen=True, eq=False)
-class TreeColumns:
-    """The attributes and, last, the class of n records, sorted by their ids.
-
-    `dropped` records had empty cells.
-    """
-
-    record_ids: list[str]
-    table: MixedTable
-    dropped: int
-
-    @property
-    def rows(self) -> int:
-        """How many records the table has, with those that had empty cells."""
-        return self.table.records + self.dropped
-
-
-def read_tree_columns(site: Site) -> TreeColumns:
-    """Read what a tree is learned from, whatever the order of the table's rows.
-
-    Raises:
-        ConfigError: the site shares no tree.
-        TableError: the table cannot be read, record ids are missing or repeated, or cells are
-            empty (unless records with empty cells are dropped) or no numbers.
-        UnknownCategory: cells hold none of the categories listed.
-    """
-    section = site.share_model
-    asked: list[AttributeSection | TargetSection] = [*section.attributes, section.target]
-    read = read_records(
-        site,
-        {one.column: partial(_column, asked=one) for one in asked},
-        drop=section.missing == "drop",
-        section=SECTION,
-        used="an attribute or the class",
-    )
-    ids = read.record_ids
-    order = np.array(sorted(range(len(ids)), key=ids.__getitem__), dtype=np.intp)
-    table = MixedTable(read.columns, len(ids)).rows(order)
-    return TreeColumns([ids[place] for place in order], table, read.dropped)
-
-
-def _column(text: TextTable, asked: AttributeSection | TargetSection) -> ReadColumn:
-    name = asked.column
-    if asked.categories is not None:
-        return read_categories(text, name, asked.categories, asked.missing, SECTION)
-    remedy = (
-        "Correct those cells; an attribute of categories needs a list of them:"
-        f' {{ column = "{name}", categories = [...] }}.'
-    )
-    return read_numbers(text, name, "an attribute read", remedy)
-
-
-FORM = "tree/1"
-"""Changed with every change that gives the same table another tree."""
-
-
-@dataclass(frozen=True, eq=False)
-class TreePlan:
-    """A table with the tree that is asked of it, before it is grown.
-
-    Attributes:
-        columns: the records, sorted by their ids, their numbers as they are.
-        schema: what the tree is about.
-        attributes: the attributes of the records as the schema has them: numbers beyond a range
-            are the nearest end of it.
-        classes: their classes.
-        section: how the tree is made.
-        openly: columns that are no secret here: other releases hold them as they are.
-        identity: what is learned from and how, 64 digits.
-    """
-
-    columns: TreeColumns
-    schema: TreeSchema
-    attributes: MixedTable
-    classes: npt.NDArray[np.intp]
-    section: ShareModelSection
-    openly: frozenset[str]
-    identity: str
-
-    @property
-    def records(self) -> int:
-        """How many records the tree is learned from."""
-        return self.columns.table.records
-
-    @property
-    def private(self) -> PrivateSection | None:
-        """How a private tree is made, if it is one."""
-        return self.section.private
-
-    @property
-    def draws(self) -> tuple[Draw, ...]:
-        """What the ledger writes of each column.
-
-        All that the tree was learned from is written down: that no split asks for a column tells
-        of it too, and a private tree's epsilon pays for looking at it.
-        """
-        epsilon = float("inf") if self.private is None else self.private.epsilon
-        forms = Form.TREE, Form.OPEN_TREE
-        return tuple(
-            Draw(name, name, self.identity, epsilon, forms[name in self.openly])
-            for name in self.columns.table.names
-        )
-
-
-def choose(site: Site, draw_key: bytes) -> TreePlan:
-    """Read a site's table and settle what tree is learned from it.
-
-    Raises:
-        ConfigError: the site shares no tree.
-        InputError: the table is wrong, or does not fit what is declared of it.
-    """
-    section = site.share_model
-    columns = read_tree_columns(site)
-    schema, attributes, classes = schema_of(
-        columns.table,
-        section.target.column,
-        ranges={
-            a.column: (a.low, a.high)
-            for a in section.attributes
-            if a.low is not None and a.high is not None
-        },
-        taxonomies=_taxonomies(section),
-        whole=[a.column for a in section.attributes if a.whole],
-    )
-    how = section.model_dump_json(exclude={"missing": True, "private": {"max_epsilon"}})
-    identity = keyed_digest(draw_key, FORM.encode(), how.encode(), *_content(columns))
-    return TreePlan(columns, schema, attributes, classes, section, _openly(site), identity)
-
-
-def _taxonomies(section: ShareModelSection) -> dict[str, Taxonomy]:
-    found = {attribute.column: attribute.groups for attribute in section.attributes}
-    return {name: groups for name, groups in found.items() if groups is not None}
-
-
-def _openly(site: Site) -> frozenset[str]:
-    """Return the columns that a site tells as they are in other releases."""
-    public = [source for v in site.file.variables if not v.sensitive for source in v.sources]
-    names = () if site.file.mask is None else site.file.mask.told
-    return frozenset(public) | frozenset(names)
-
-
-def _content(columns: TreeColumns) -> list[bytes]:
-    """Return all that a tree is learned from, and whose records these are."""
-    return [json.dumps(columns.record_ids).encode(), *content_of(columns.table.columns)]
-
-
-def check_sharing(site: Site) -> TableCheck:
-    """Read what a site's tree is learned from. Raises ConfigError if it shares none."""
-    section = site.share_model
-    *attributes, target = section.columns
-    private = section.private is not None
-
-    def read() -> tuple[int, int]:
-        columns = read_tree_columns(site)
-        return columns.table.records, columns.dropped
-
-    return TableCheck.of(
-        read,
-        {"target": target, "attributes": attributes, "private": private},
-        f"{'a private tree' if private else 'a tree'} of {target} would be learned from"
-        f" {', '.join(attributes)}; `owner-agent share-model` shows it.",
-        f"No tree of {target} can be learned yet.",
-    )
-
 
 FOLDER = "private-trees"
 """In the state directory."""
@@ -253,7 +56,6 @@ def private_tree(chosen: TreePlan, state: Path, watch: StagedProgress) -> SavedD
     """Return the private tree of a table: the one that was drawn before, or a new one, kept.
 
     Raises:
-        NotInstalled: nothing that draws the noise is installed.
         StoreCorrupt: what was kept cannot be read.
     """
     folder = private_directory(state_directory(state) / FOLDER)
@@ -273,12 +75,13 @@ def private_tree(chosen: TreePlan, state: Path, watch: StagedProgress) -> SavedD
 
 
 def _draw(chosen: TreePlan) -> SharedTree:
-    from owner_agent.randomize.noise import TreeNoise
-    from pramana_core.model_sharing.private import PrivateOptions, depth_for, grow_private_tree
+    from owner_agent.randomize.exact_noise import ExactNoise
+    from pramana_core.model_sharing.private import depth_for, grow_private_tree
+    from pramana_core.model_sharing.private_options import PrivateOptions
 
     asked = chosen.section.private
     assert asked is not None  # noqa: S101 - only private trees are drawn
-    noise = TreeNoise()
+    noise = ExactNoise()
     usual = PrivateOptions()
     # How many records have no empty cell is no public figure; how many there are is.
     for_counts = asked.epsilon * (1 - usual.splits)
@@ -369,7 +172,6 @@ def make(chosen: TreePlan, state: Path, watch: StagedProgress) -> GrownTree:
     """Return the tree of a table as it would leave.
 
     Raises:
-        NotInstalled: what grows trees, or draws the noise of private ones, is not installed.
         RequirementUnmet: no tree of this table meets what is required.
         StoreCorrupt: a private tree that was drawn before cannot be read.
     """
@@ -378,7 +180,6 @@ def make(chosen: TreePlan, state: Path, watch: StagedProgress) -> GrownTree:
         drawn = private_tree(chosen, state, watch)
         return GrownTree(chosen, drawn.tree, others=drawn.others)
     growth = GrowthOptions(
-        criterion=section.growth.criterion,
         max_depth=section.growth.max_depth,
         min_leaf=section.growth.min_leaf,
     )
@@ -394,7 +195,7 @@ def make(chosen: TreePlan, state: Path, watch: StagedProgress) -> GrownTree:
             tree = grow_tree(*learned, requirement=required.required)
     else:
         how = section.pruning
-        options = PruningOptions(how.merge, how.counts, how.least_gain)
+        options = PruningOptions(how.merge, how.counts)
         with _told_in_words_of_the_file():
             pruned = prune(grown, required.required, options)
         tree = pruned.tree
@@ -422,7 +223,7 @@ _CRUMB = 1e-9
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class PreparedTree(Leaving):
+class PreparedTree(PreparedRelease):
     """A tree as it would leave: `made` is the tree, and how it came about."""
 
     kind = SHARED_TREE
@@ -436,22 +237,21 @@ class PreparedTree(Leaving):
         cls,
         site: Site,
         watch: StagedProgress,
-        options: PublishOptions | None = None,
-        environment: Environment | None = None,
+        options: PublishOptions = PublishOptions(),  # noqa: B008 - frozen
+        environment: Environment = Environment(),  # noqa: B008 - frozen
         /,
     ) -> Self:
         """Learn the tree that a site would share.
 
         Raises:
             RequirementUnmet: no tree meets what is required.
-            NotInstalled: what grows or draws trees is not installed.
         """
         entries = known_entries(site.state)
         store = KeyStore(site.state)
         # A private tree that is shown is the one that leaves: it is drawn by the site's own key.
         keyless = site.share_model.private is None and not store.path("draw").exists()
-        if keyless and options is not None and options.preview:
-            draw_key = drawn_by(site, entries, options, environment).draw
+        if keyless and options.preview:
+            draw_key = secrets_for(site, entries, options, environment).draw
         else:
             draw_key = store.load_draw()
         chosen = choose(site, draw_key)

@@ -7,7 +7,7 @@ values were corrected since they were reported, block by block, and nothing of t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from owner_agent.release.composition import spent
@@ -16,16 +16,15 @@ from owner_agent.release.corrections import (
     Correction,
     Exchange,
     ReleaseHistory,
-    examine,
+    overlay_reported,
 )
 from owner_agent.release.ledger import Entry, Ledger
-from owner_agent.release.randomized import TableRecords
+from owner_agent.release.publish import DrawnTable, PreparedRecords, draw_table
 from owner_agent.report.losses import finite
 from owner_agent.site.corrections import CorrectionChoice
 from owner_agent.site.planning import PlannedSite
 from owner_agent.site.site import Site
 from owner_agent.state.keys import KeyStore
-from owner_agent.table.table import CHUNK_ROWS
 from pramana_core.errors import InputError, KeyFileError, StorageFull
 from pramana_core.privacy import epsilon
 from pramana_core.progress import Progress
@@ -45,7 +44,7 @@ class BlockCorrections:
     @property
     def waits(self) -> bool:
         """Whether publish asks what happens to records of the block."""
-        return bool(self.correction.differing or self.correction.forgotten)
+        return self.correction.differing > 0
 
     def as_dict(self) -> dict[str, Any]:
         """Return JSON; an infinite epsilon is null."""
@@ -53,7 +52,6 @@ class BlockCorrections:
             "block": self.correction.block,
             "reported_before": self.correction.reported,
             "would_differ": self.correction.differing,
-            "not_remembered": list(self.correction.forgotten),
             "epsilon_if_kept": finite(self.epsilon_kept),
             "epsilon_if_anew": finite(self.epsilon_anew),
         }
@@ -63,13 +61,15 @@ class BlockCorrections:
 class Corrected:
     """What was found of records that left before; `reason` says why nothing could be.
 
-    `exchanges` has of each study how its records differ from those of the last release.
+    `exchanges` has of each study how its records differ from those of the last release; `table`
+    what was drawn to find out.
     """
 
     choice: CorrectionChoice | None
     blocks: tuple[BlockCorrections, ...] = ()
     reason: str | None = None
     exchanges: tuple[Exchange, ...] = ()
+    table: DrawnTable | None = field(default=None, repr=False)
 
     @property
     def waits(self) -> bool:
@@ -81,23 +81,12 @@ class Corrected:
         """The exchange that needs a yes of its own, if there is one."""
         return next((one for one in self.exchanges if one.is_large), None)
 
-    @property
-    def may_keep(self) -> bool:
-        """Whether records can keep their reports: whether these are all remembered."""
-        return not any(block.correction.forgotten for block in self.blocks)
-
     def found(self) -> tuple[str, ...]:
         """Say in sentences what was found, where the choice is offered beside them."""
         said = [str(one) for one in self.exchanges]
         for block in self.blocks:
             one = block.correction
-            if one.forgotten:
-                named = ", ".join(one.forgotten)
-                said.append(
-                    f"{one.block}: what {named} reported is not remembered, so that all its records"
-                    " must be drawn anew."
-                )
-            elif one.differing:
+            if one.differing:
                 said.append(f"{_counted(one)} would be reported differently.")
         return tuple(said)
 
@@ -137,15 +126,32 @@ def corrected_of(site: Site, plan: PlannedSite, watch: Progress) -> Corrected | 
     affected = [study for study in studies if any(e.study == study and e.draws for e in entries)]
     if not affected:
         return None
-    choice = site.file.corrections
     try:
         compared = [_compared(site, study, plan, entries, watch) for study in affected]
     except (InputError, KeyFileError, StorageFull) as error:
-        return Corrected(choice, reason=error.message)
+        return Corrected(site.file.corrections, reason=error.message)
+    return _described(site, plan, entries, [one for one, _ in compared], compared[0][1])
+
+
+def corrected_in(now: PreparedRecords, site: Site) -> Corrected | None:
+    """Return the same of records that are about to leave; None where nothing has left."""
+    entries = tuple(entry for entry in now.entries if entry.left)
+    if not any(entry.study == now.past.study and entry.draws for entry in entries):
+        return None
+    return _described(site, now.plan, entries, [now.corrected], None)
+
+
+def _described(
+    site: Site,
+    plan: PlannedSite,
+    entries: Sequence[Entry],
+    compared: Sequence[CorrectedRelease],
+    table: DrawnTable | None,
+) -> Corrected:
     before = spent(entries)
     blocks = {block.name: block for block in plan.plan.blocks}
     return Corrected(
-        choice,
+        site.file.corrections,
         tuple(
             BlockCorrections(correction, kept, kept + epsilon(blocks[correction.block].channel))
             for one in compared
@@ -155,21 +161,22 @@ def corrected_of(site: Site, plan: PlannedSite, watch: Progress) -> Corrected | 
             )
         ),
         exchanges=tuple(one.exchange for one in compared if one.exchange is not None),
+        table=table,
     )
 
 
 def _compared(
     site: Site, study: str, plan: PlannedSite, entries: Sequence[Entry], watch: Progress
-) -> CorrectedRelease:
+) -> tuple[CorrectedRelease, DrawnTable]:
     """Compare the table with what left in one study."""
     secrets = KeyStore(site.state).load()
 
     def told(_stage: str, done: int, total: int, /) -> None:
         watch(done, total)
 
-    records = TableRecords(site, study, plan, secrets, told, CHUNK_ROWS)
-    past = ReleaseHistory.of(site.state, entries, secrets, study)
-    return examine(plan.plan, records, past)
+    past = ReleaseHistory.of(site.state, entries, study)
+    drawn = draw_table(site, study, plan, secrets, past.beginning, told)
+    return overlay_reported(drawn.reports, past.identities(plan.plan, secrets), past), drawn
 
 
 def _counted(one: Correction) -> str:
@@ -178,11 +185,6 @@ def _counted(one: Correction) -> str:
 
 def _line(found: BlockCorrections, choice: CorrectionChoice | None) -> str | None:
     one = found.correction
-    if one.forgotten:
-        return (
-            f"{one.block}: what {', '.join(one.forgotten)} reported is not remembered; publish"
-            " refuses it before a new epoch (`owner-agent new-epoch --yes`)."
-        )
     if not one.differing:
         return None
     counted = _counted(one)

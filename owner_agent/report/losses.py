@@ -24,7 +24,6 @@ from owner_agent.release.composition import (
     planned_draws,
     spent,
 )
-from owner_agent.release.corrections import is_drawn, newest_epoch
 from owner_agent.release.ledger import Draw, Entry, Ledger
 from owner_agent.report.thresholds import BELIEF, POSTERIOR, THRESHOLD
 from owner_agent.site.planning import PlannedSite
@@ -47,7 +46,7 @@ from pramana_core.privacy import (
     upward_breach,
     worst_posterior,
 )
-from pramana_core.privacy.structures_by_kind import entropy
+from pramana_core.privacy.structures import entropy
 
 # What a channel reveals, as data: bounds for every prior, and beliefs under one.
 
@@ -345,12 +344,7 @@ def known_draws(site: Site, plan: PlannedSite) -> tuple[Draw, ...] | None:
     beginning = Ledger(site.state).beginning
     newest = {d.draw_id: d.population for entry in entries for d in entry.draws}
     study = site.miner.study
-
-    def epoch(block: Block) -> int:
-        drawn = is_drawn(block)
-        return newest_epoch(entries, secrets, study, block, beginning) if drawn else 0
-
-    identities = {b.name: draw_id(secrets, study, b, epoch(b)) for b in plan.plan.blocks}
+    identities = {b.name: draw_id(secrets, study, b, beginning) for b in plan.plan.blocks}
     return planned_draws(
         plan.plan.blocks,
         plan.columns,

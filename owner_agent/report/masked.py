@@ -1,10 +1,4 @@
-"""The report of a masked table before it leaves, and how it is shown.
-
-Also here:
-
-* How the report of a masked table is shown: with true values as pictures, on the page alone.
-* Pictures of relationships, true and masked: for the owner's eyes alone.
-"""
+"""The report of a masked table before it leaves, and how it is shown."""
 
 from __future__ import annotations
 
@@ -19,19 +13,16 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from owner_agent.release.masked import LETTERS, PreparedMask, protection
+from owner_agent.release.masked import PreparedMask
+from owner_agent.release.masked_table import LETTERS, protection
 from owner_agent.report.page import ReportView, measured
 from owner_agent.report.releases import ReleaseReport, printing
-from pramana_core.mask.core.inputs import Caution, Gravity, below_zero, gravest_first, gravity_of
-from pramana_core.mask.core.masked import Influence
+from pramana_core.mask.core.cautions import Caution, Gravity, below_zero, gravest_first, gravity_of
+from pramana_core.mask.core.influence import Influence
 from pramana_core.mask.measures import Measure, Measures, measure_all
-from pramana_core.mask.pictures import explained, relationships_chart
-from pramana_core.mixed import NumericColumn, numeric_table
+from pramana_core.mask.pictures import pairs_to_show, relationships_chart
+from pramana_core.mixed import numeric_table
 from pramana_core.progress import Progress, StagedProgress, unwatched
-from pramana_core.ties import descending
-
-LINES_ONLY = "-lines-only"
-"""Ends the names of measures that call a curve over what is told a gain from what is masked."""
 
 FIRST = 5
 """How many of the records that are disclosed most are shown, named or not."""
@@ -171,13 +162,7 @@ class MaskReport(ReleaseReport[PreparedMask]):
     @property
     def judged(self) -> Sequence[Measure]:
         """The measures of what is given away, alarms first."""
-        rows = [row for row in self.of("security") if not row.name.endswith(LINES_ONLY)]
-        return sorted(rows, key=lambda row: not row.alarm)
-
-    @property
-    def curves_shown(self) -> Sequence[Measure]:
-        """What straight lines alone would say: large wherever a curve is released on purpose."""
-        return [row for row in self.of("security") if row.name.endswith(LINES_ONLY)]
+        return sorted(self.of("security"), key=lambda row: not row.alarm)
 
     @property
     def verdict(self) -> str:
@@ -251,11 +236,6 @@ def _plain(value: Any) -> Any:
     return value
 
 
-# How the report of a masked table is shown: with true values as pictures, on the page alone.
-
-
-# Pictures of relationships, true and masked: for the owner's eyes alone.
-
 MOST_PICTURES, PER_ROW = 8, 4
 """So many relationships are drawn, those first that tell most of a confidential column, and so many
 of them beside each other."""
@@ -281,14 +261,7 @@ def relationship_pictures(
     told, true = made.chosen.table.told, made.chosen.table.confidential
     masked = numeric_table(true.names, made.copies[0].matrix)
     versions = [("original", told.beside(true)), ("masked", told.beside(masked))]
-    pairs = [
-        (across, up)
-        for place, up in enumerate(true.columns)
-        if isinstance(up, NumericColumn)
-        for across in (*told.columns, *true.columns[:place])
-    ]
-    order = descending([explained(up.values, across) for across, up in pairs], scale=1.0)
-    chosen = [(pairs[place][0].name, pairs[place][1].name) for place in order[:MOST_PICTURES]]
+    chosen = pairs_to_show(told, true, MOST_PICTURES)
     rows = [chosen[start : start + PER_ROW] for start in range(0, len(chosen), PER_ROW)]
     pictures = []
     for done, row in enumerate(rows):
@@ -306,7 +279,6 @@ def _drawn(report: MaskReport, tick: Progress) -> dict[str, Any]:
         "alarms": report.measures.alarms,
         "utility": report.of("utility"),
         "security": report.judged,
-        "curves": report.curves_shown,
         "evidence": _evidence(report),
         "cautions": _cautions(report),
         "named": report.named,

@@ -17,13 +17,13 @@ from typing import Any, Generic, TypeVar
 from rich.console import Console
 
 from owner_agent.release.composition import Unbounded, left_draws, renamed, spent
-from owner_agent.release.leaving import Leaving
 from owner_agent.release.ledger import PEER, Entry
+from owner_agent.release.prepared import PreparedRelease
 from owner_agent.report.losses import ColumnLoss, Losses, compare, draw_text, loss_text
 from owner_agent.report.page import show_warnings
 from pramana_core.wire.release_kinds import SHARED_TREE
 
-Made = TypeVar("Made", bound=Leaving)
+Made = TypeVar("Made", bound=PreparedRelease)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

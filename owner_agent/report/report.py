@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from owner_agent.release.agreement import require_agreed_by
+from owner_agent.release.publish import PreparedRecords
 from owner_agent.report.accuracy import record_counts
 from owner_agent.report.contents import (
     BlockReport,
@@ -25,7 +26,7 @@ from owner_agent.report.contents import (
     range_of,
     variable_report,
 )
-from owner_agent.report.corrected import Corrected, corrected_of
+from owner_agent.report.corrected import Corrected, corrected_in, corrected_of
 from owner_agent.report.losses import Bounds, Losses, losses_of, number
 from owner_agent.report.thresholds import ALARMING, BELIEF, POSTERIOR, THRESHOLD
 from owner_agent.report.whole_study import StudyForecast, outlook_of, study_json
@@ -274,6 +275,8 @@ def site_report(
     environment: Environment,
     records: int | None = None,
     watch: StagedProgress = lambda _stage, _done, _total: None,
+    now: PreparedRecords | None = None,
+    study: StudyForecast | str | None = None,
 ) -> PlanReport:
     """Return what publishing would reveal.
 
@@ -282,6 +285,8 @@ def site_report(
         environment: how the miner is reached, which says what the whole study tells.
         records: N; without it those of the table, which are then compared with what left before.
         watch: told of the progress, by the names of `STAGES`.
+        now: the records as they would leave, where they are made already.
+        study: what the miner says of them, where it was asked already.
 
     Raises:
         InputError: the site file or the table is wrong.
@@ -290,11 +295,17 @@ def site_report(
     plan = planned(site)
     corrected: Corrected | None = None
     one_secret: Mapping[str, Sequence[str]] = {}
-    if records is None:
+    if now is not None:
+        records, one_secret, corrected = now.records, now.one_secret, corrected_in(now, site)
+    elif records is None:
         corrected = corrected_of(site, plan, partial(watch, "corrected"))
-        records, one_secret = survey(site, plan)
+        if corrected is not None and corrected.table is not None:
+            records = len(corrected.table.reports.keys)
+            one_secret = corrected.table.one_secret
+        else:
+            records, one_secret = survey(site, plan)
     losses = losses_of(site, plan, one_secret)
-    outlook = outlook_of(site, plan, environment)
+    outlook = study if now is not None else outlook_of(site, plan, environment)
     made = report(plan, records, losses, corrected, outlook, partial(watch, "measuring"))
     return replace(made, warnings=(*made.warnings, *secrets_said(one_secret, losses)))
 

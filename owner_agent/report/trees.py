@@ -22,7 +22,8 @@ from owner_agent.report.releases import ReleaseReport, printing
 from pramana_core.mixed import NumericColumn
 from pramana_core.model_sharing.attributes import NumericAttribute
 from pramana_core.model_sharing.exchange.drawing import draw_pruning, draw_shared_tree
-from pramana_core.model_sharing.exchange.text import UNPROTECTED, write_shared_tree_text
+from pramana_core.model_sharing.exchange.protection import UNPROTECTED
+from pramana_core.model_sharing.exchange.text import write_shared_tree_text
 from pramana_core.model_sharing.tree import SharedTree
 from pramana_core.privacy import Amplification
 from pramana_core.progress import Progress, StagedProgress

@@ -21,10 +21,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from owner_agent.release.composition import Unbounded, left_draws, spent
+from owner_agent.release.history import asked_briefly
 from owner_agent.release.ledger import Entry, Form
-from owner_agent.release.left import asked_briefly
-from owner_agent.release.memory import NewEpoch
-from owner_agent.release.randomized import told_draws
+from owner_agent.release.new_epoch import NewEpoch
+from owner_agent.release.publish import draws_for_miner
 from owner_agent.report.losses import finite, known_draws, number
 from owner_agent.report.thresholds import ALARMING
 from owner_agent.site.planning import PlannedSite
@@ -116,18 +116,6 @@ class StudyForecast:
         }
 
 
-@dataclass(frozen=True)
-class RemainingBudget:
-    """What a study's budget leaves, in epsilons; None: no limit.
-
-    `column` is the least that any of some columns has left.
-    """
-
-    study: str
-    record: float | None
-    column: float | None
-
-
 def outlook_of(
     site: Site, plan: PlannedSite, environment: Environment
 ) -> StudyForecast | str | None:
@@ -146,7 +134,7 @@ def outlook_of(
     draws = known_draws(site, plan)
     question = PrivacyQuestion(
         plan=PlanMessage.from_plan(plan.plan),
-        draws=None if draws is None else told_draws(plan.plan, draws).draws,
+        draws=None if draws is None else draws_for_miner(plan.plan, draws).draws,
         linkage=None
         if draws is None
         else KeyStore(site.state).linkage_fingerprint(site.miner.study),
@@ -194,23 +182,6 @@ def people_told(site: Site, environment: Environment) -> PeopleStatement | str |
             return replace(statement, refused=check.difference)
     except PramanaError as error:
         return error.message
-
-
-def left_in_study(
-    site: Site, variables: Sequence[str], environment: Environment
-) -> RemainingBudget:
-    """Ask the miner what the study's budget leaves for a record, and for these columns.
-
-    Raises:
-        Unauthenticated: the site has not joined the study.
-        Refused, Unreachable: the miner said no, or nothing.
-    """
-    with asked_briefly(site, environment) as miner:
-        disclosure = miner.privacy(site.miner.study)
-    limit = disclosure.budget.max_epsilon_column
-    left = disclosure.budget.left_for_columns
-    column = None if limit is None else min([limit, *(left.get(n, limit) for n in variables)])
-    return RemainingBudget(disclosure.study, disclosure.budget.left_for_record, column)
 
 
 def _both(
@@ -291,25 +262,6 @@ def show_people(console: Console, people: PeopleStatement | str | None) -> None:
     elif people is not None:
         said = f"What the study says of its owners' people is not known: {people}"
         console.print(said, style="yellow", markup=False, soft_wrap=True)
-
-
-def show_left(console: Console, left: RemainingBudget | None) -> None:
-    """Print within what a study's budget leaves a plan was designed."""
-    if left is None:
-        return
-    limits = {"a record": left.record, "a column": left.column}
-    parts = [f"{number(most)} of {what}" for what, most in limits.items() if most is not None]
-    console.print(
-        f"Designed within what is left in study {left.study}: epsilon {' and '.join(parts)}.",
-        markup=False,
-    )
-
-
-def left_json(left: RemainingBudget | None) -> dict[str, Any]:
-    """Return what a study's budget leaves, where it was asked for."""
-    if left is None:
-        return {}
-    return {"left_in_study": {"study": left.study, "record": left.record, "column": left.column}}
 
 
 def lines(forecast: StudyForecast) -> Iterator[tuple[str, LossChange]]:

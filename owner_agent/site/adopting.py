@@ -41,7 +41,7 @@ class StudyPlanSection(BaseModel):
     digest: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")] | None = None
 
 
-FETCH = "Fetch the study's plan with `owner-agent study-plan fetch`."
+FETCH = "`owner-agent join` fetches the study's plan."
 _LISTED = 4
 
 

@@ -42,7 +42,6 @@ from pramana_core.channels import (
     OneHot,
     RandomSymmetric,
     Sampled,
-    StructuralZeros,
     Transition,
     most_accurate,
 )
@@ -300,36 +299,6 @@ class GroupedSpec(Replacing):
             )
 
 
-class StructuralZerosSpec(Replacing):
-    """A symmetric channel over the combinations that can occur; the `impossible` never appear."""
-
-    kind: Literal["structural-zeros"]
-    impossible: Annotated[tuple[str, ...], Field(min_length=1)]
-
-    def transition(self, variables: tuple[Variable, ...]) -> Transition:
-        """Return the channel over the variables.
-
-        Raises:
-            UnknownCategory: an impossible combination is not one of the variables'.
-            ChannelError: one is named twice, fewer than two are left, or stars in categories make
-                names ambiguous.
-        """
-        size = Domain(variables).size
-        require_listable(size)
-        codes = labels(variables)
-        require_known(list(self.impossible), codes, "impossible combinations")
-        impossible = tuple(sorted({codes[c] for c in self.impossible}))
-        possible = size - len(impossible)
-        if len(impossible) < len(self.impossible) or possible < 2:
-            raise ChannelError(
-                f"{len(self.impossible)} impossible combinations are named, {len(impossible)} of"
-                f" them different, which leaves {possible} possible ones.",
-                where="impossible",
-                remedy="Name each impossible combination once, and leave two or more possible.",
-            )
-        return StructuralZeros(size, impossible, self.symmetric(possible))
-
-
 class MaskSpec(ChannelSpec):
     """The MASK channel of one variable: each of its categories is an item that may be flipped.
 
@@ -382,7 +351,6 @@ AnyChannel = Annotated[
     | TernarySpec
     | MatrixSpec
     | GroupedSpec
-    | StructuralZerosSpec
     | MaskSpec
     | CutAndPasteSpec
     | SampledSpec,

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
-from owner_agent.state.environment import TlsFiles
+from owner_agent.state.tls_files import TlsFiles
 from pramana_core.alike import did_you_mean
 from pramana_core.errors import OptionError
 from pramana_core.wire.base import Label, Name

@@ -172,8 +172,8 @@ def categories_of(section: VariableSection, folder: Path) -> tuple[str, ...]:
     Raises:
         ConfigError: categories with spaces around them, or a file that cannot be read.
     """
-    if section.cuts is not None or section.centres is not None:
-        labels = interval_labels(section.cuts) if section.cuts else section.groups().labels
+    if section.cuts is not None:
+        labels = interval_labels(section.cuts)
         return (*labels, section.missing) if section.missing is not None else labels
     categories = section.categories or _public_list(section, folder)
     clean = [unicodedata.normalize("NFC", category.strip()) for category in categories]

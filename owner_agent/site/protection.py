@@ -28,7 +28,6 @@ from pramana_core.channels import (
     Coordinated,
     Grouped,
     Identity,
-    StructuralZeros,
     Symmetric,
     UnitTransition,
 )
@@ -145,8 +144,6 @@ def _values(block: Block, name: str) -> Codes:
 def _proven(channel: UnitTransition, values: Codes) -> Units:
     """Return the chance, over 2^32, that the report of each truth proves something about it.
 
-    Impossible truths have none.
-
     Args:
         channel: K x L.
         values: what is or is not proven about each of the K truths.
@@ -165,14 +162,6 @@ def _(channel: Grouped, values: Codes) -> Units:
         if part is not None:
             inside = list(group)
             proven[inside] = _proven(part, values[inside])
-    return proven
-
-
-@_proven.register
-def _(channel: StructuralZeros, values: Codes) -> Units:
-    proven = np.zeros(len(values), dtype=np.int64)
-    possible = list(channel.possible)
-    proven[possible] = _proven(channel.channel, values[possible])
     return proven
 
 

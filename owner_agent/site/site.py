@@ -29,10 +29,9 @@ from owner_agent.site.mask_section import MaskSection, MinerSection, masking_mis
 from owner_agent.site.mistakes import Inconsistent, all_mistakes
 from owner_agent.site.protection import Number
 from owner_agent.site.tree_section import ShareModelSection, sharing_mistakes
-from owner_agent.state.environment import TlsFiles
+from owner_agent.state.tls_files import TlsFiles
 from pramana_core.alike import did_you_mean
-from pramana_core.discretize import CentredGroups
-from pramana_core.errors import ConfigError, OptionError
+from pramana_core.errors import ConfigError
 from pramana_core.text_files import read_text
 from pramana_core.wire.base import KEY_COLUMN, Label, Name
 
@@ -56,9 +55,6 @@ class VariableSection(_Section):
     categories: tuple[Label, ...] | None = None
     categories_from: str | None = None
     cuts: tuple[Number, ...] | None = None
-    columns: Annotated[tuple[ColumnName, ...], Field(min_length=2)] | None = None
-    centres: Annotated[tuple[tuple[Number, ...], ...], Field(min_length=2)] | None = None
-    units: tuple[Number, ...] | None = None
     representatives: tuple[Number, ...] | None = None
     missing: Label | None = None
     sensitive: bool
@@ -67,21 +63,16 @@ class VariableSection(_Section):
 
     @property
     def source(self) -> str:
-        """The column it is read from; of several their names together."""
-        return " + ".join(self.sources)
-
-    @property
-    def sources(self) -> tuple[str, ...]:
-        """The table's columns the variable is read from."""
-        return self.columns or (self.column or self.name,)
+        """The column it is read from."""
+        return self.column or self.name
 
     @model_validator(mode="after")
     def _one_source_of_categories(self) -> Self:
-        sources = ("categories", "categories_from", "cuts", "centres")
+        sources = ("categories", "categories_from", "cuts")
         if sum(getattr(self, name) is not None for name in sources) != 1:
             raise ValueError(
-                "give exactly one of categories, categories_from, cuts and centres; categories are"
-                " never learned from the data"
+                "give exactly one of categories, categories_from and cuts; categories are never"
+                " learned from the data"
             )
         if self.reveals and (self.sensitive or self.channel is not None):
             raise ValueError("reveals is for variables that leave as they are")
@@ -91,26 +82,6 @@ class VariableSection(_Section):
         if cuts is not None and (not cuts or any(b <= a for a, b in itertools.pairwise(cuts))):
             raise ValueError("cuts must be one or more numbers, each larger than the one before")
         return self
-
-    @model_validator(mode="after")
-    def _columns_together(self) -> Self:
-        given = {getattr(self, n) is not None for n in ("columns", "centres", "units")}
-        if len(given) > 1:
-            raise ValueError("columns, centres and units are given together or not at all")
-        if self.columns is not None:
-            if self.column is not None or self.representatives is not None:
-                raise ValueError("several columns go without column and without representatives")
-            if len(self.units or ()) != len(self.columns):
-                raise ValueError(f"{len(self.columns)} columns need {len(self.columns)} units")
-            try:
-                self.groups()
-            except OptionError as error:
-                raise ValueError(error.message) from None
-        return self
-
-    def groups(self) -> CentredGroups:
-        """Return the groups of a variable of several columns."""
-        return CentredGroups(self.centres or (), self.units or ())
 
     @model_validator(mode="after")
     def _a_number_for_each_category(self) -> Self:
@@ -159,7 +130,7 @@ class PeerSection(_Section):
     """Learning without a miner: who may take part, in which study, and what may leave.
 
     `smallest_count` is the fewest records that a cell of a shared family's table may have.
-    `groupings` is by how many groupings of records its columns may be told exactly in all.
+    `groupings` is how many tables of its columns may be told exactly in a study.
     `longest_seconds` is how long a session may last at most, whoever begins it.
     """
 
@@ -213,7 +184,7 @@ class SiteFile(_Section):
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         mistakes = [*_column_mistakes(self), *_block_mistakes(self)]
-        read = {source: v.sensitive for v in self.variables for source in v.sources}
+        read = {v.source: v.sensitive for v in self.variables}
         mask, share = self.mask, self.share_model
         if mask is not None:
             mistakes += masking_mistakes(mask, self.record_id, read)
@@ -389,7 +360,7 @@ def _hidden_mistakes(content: dict[str, Any], error: ValidationError) -> tuple[s
 
 def _column_mistakes(site: SiteFile) -> list[str]:
     names = [v.name for v in site.variables]
-    sources = [source for v in site.variables for source in v.sources]
+    sources = [v.source for v in site.variables]
     mistakes = [f"two variables are called {n!r}" for n in _repeated(names)]
     # Two draws of one sensitive value would each leave: their losses add, unseen by the plan.
     mistakes += [

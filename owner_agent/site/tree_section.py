@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -14,11 +14,7 @@ from owner_agent.site.mask_section import (
     require_listed_once,
 )
 from pramana_core.errors import PramanaError
-from pramana_core.model_sharing.attributes import (
-    CategoricalAttribute,
-    NumericAttribute,
-    Taxonomy,
-)
+from pramana_core.model_sharing.attributes import CategoricalAttribute, NumericAttribute
 from pramana_core.model_sharing.requirements import Requirement
 from pramana_core.wire.base import Label
 
@@ -43,15 +39,14 @@ class TargetSection(Section):
 class AttributeSection(ColumnSection):
     """An attribute that a tree may ask for: of the numbers of a range, or of categories.
 
-    A name alone is a column of numbers without a declared range. `taxonomy` has groups by name,
-    each of categories or of further groups; `missing` is the category of empty cells.
+    A name alone is a column of numbers without a declared range; `missing` is the category of empty
+    cells.
     """
 
     low: Finite | None = None
     high: Finite | None = None
     whole: bool = False
     categories: Categories | None = None
-    taxonomy: dict[str, Any] | None = None
     missing: Label | None = None
 
     @property
@@ -59,23 +54,15 @@ class AttributeSection(ColumnSection):
         """Whether what values it may take is said here, and not looked up in the table."""
         return self.categories is not None or self.low is not None
 
-    @property
-    def groups(self) -> Taxonomy | None:
-        """Its taxonomy, in the order of its categories. Raises DomainError, LimitExceeded."""
-        if self.taxonomy is None or self.categories is None:
-            return None
-        return Taxonomy.of(self.categories, self.taxonomy)
-
     @model_validator(mode="after")
     def _of_one_type(self) -> Self:
         numbers = self.low is not None or self.high is not None or self.whole
         if (self.low is None) != (self.high is None):
             raise ValueError(f"the range of column {self.column!r} needs low and high")
         if self.categories is None:
-            if self.missing is not None or self.taxonomy is not None:
+            if self.missing is not None:
                 raise ValueError(
-                    f"column {self.column!r} lists no categories, so it has neither missing nor a"
-                    " taxonomy"
+                    f"column {self.column!r} lists no categories, so it has no missing"
                 )
         elif numbers:
             raise ValueError(f"column {self.column!r} has categories, so it has no range")
@@ -87,7 +74,7 @@ class AttributeSection(ColumnSection):
     def _possible(self) -> Self:
         try:
             if self.categories is not None:
-                CategoricalAttribute(self.column, self.categories, self.groups)
+                CategoricalAttribute(self.column, self.categories)
             elif self.low is not None and self.high is not None:
                 NumericAttribute(self.column, self.low, self.high, self.whole)
         except PramanaError as error:
@@ -129,20 +116,17 @@ class RequirementSection(Section):
 class PruningSection(Section):
     """How a tree is cut back: which siblings are merged, and by which counts of classes.
 
-    `merge` is "all" siblings, those of one "taxonomy" group, or the "fewest" that meet the
-    requirement; `counts` are "exact", or "propagated" upwards from hits and misses alone. Each path
-    must win `least_gain` hits, or is cut too.
+    `merge` is "all" siblings, or the "fewest" that meet the requirement; `counts` are "exact", or
+    "propagated" upwards from hits and misses alone.
     """
 
-    merge: Literal["all", "taxonomy", "fewest"] = "all"
+    merge: Literal["all", "fewest"] = "all"
     counts: Literal["exact", "propagated"] = "exact"
-    least_gain: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
 
 
 class GrowthSection(Section):
     """How the local tree is grown before it is cut back."""
 
-    criterion: Literal["entropy", "gini"] = "entropy"
     max_depth: Annotated[int, Field(ge=1, le=100, strict=True)] | None = None
     min_leaf: Annotated[int, Field(ge=1, strict=True)] = 1
 
@@ -235,7 +219,7 @@ class ShareModelSection(Section):
         if self.requirement is not None:
             raise ValueError("a private tree is bounded by its epsilon; take the requirement out")
         if "growth" in self.model_fields_set:
-            raise ValueError("a private tree is not grown by criterion; private.depth limits it")
+            raise ValueError("a private tree is not grown so; private.depth limits it")
         if "tell" in self.model_fields_set:
             raise ValueError("a private tree tells noised counts of all classes; take tell out")
         if open_ended := [a.column for a in self.attributes if not a.declared]:

@@ -1,9 +1,4 @@
-"""Where an agent runs: clock, randomness, paths, and how it trusts a miner's certificate.
-
-Also here:
-
-* The files that secure connections to a miner: whom to believe, and what shows who this is.
-"""
+"""Where an agent runs: clock, randomness, transport, and how long it waits."""
 
 from __future__ import annotations
 
@@ -12,15 +7,9 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from owner_agent.state.private_files import refuse_if_open_to_others
-from pramana_core.errors import ConfigError
-
 if TYPE_CHECKING:
-    import ssl
-
     import httpx
 
 
@@ -77,69 +66,3 @@ class Environment:
     attempts: int = 5
     lock_attempts: int = 20
     patience: WaitingTimes = WaitingTimes()
-
-
-# The files that secure connections to a miner: whom to believe, and what shows who this is.
-
-
-@dataclass(frozen=True)
-class TlsFiles:
-    """Certificate files in PEM.
-
-    Attributes:
-        ca_file: the authorities that a miner's certificate must come from; None takes those that
-            are known everywhere.
-        client_certificate: what this side shows to a miner that asks for one.
-        client_key: the key to it, in a file that nobody else may read; None if it is in the same
-            file.
-    """
-
-    ca_file: Path | None = None
-    client_certificate: Path | None = None
-    client_key: Path | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse a key without a certificate. Raises ConfigError."""
-        if self.client_key is not None and self.client_certificate is None:
-            raise ConfigError(
-                "A client_key was given without its client_certificate.",
-                where="client_certificate",
-                remedy="Name the file of the certificate, too.",
-            )
-
-    def verify(self) -> ssl.SSLContext | bool:
-        """Return what a connection is checked with, as httpx takes it.
-
-        Raises:
-            ConfigError: a file cannot be read, or is not what it should be.
-            KeyFileError: others may read the key.
-        """
-        if self == TlsFiles():
-            return True
-        context = self._believing()
-        if self.client_certificate is not None:
-            key = self.client_key or self.client_certificate
-            try:
-                refuse_if_open_to_others(key, f"chmod 600 {key}")
-                context.load_cert_chain(self.client_certificate, key)
-            except OSError:
-                raise _unusable("client_certificate", self.client_certificate) from None
-        return context
-
-    def _believing(self) -> ssl.SSLContext:
-        import ssl
-
-        try:
-            return ssl.create_default_context(cafile=self.ca_file)
-        except OSError:
-            raise _unusable("ca_file", self.ca_file) from None
-
-
-def _unusable(name: str, path: Path | None) -> ConfigError:
-    # What OpenSSL says of it is for those who know OpenSSL.
-    return ConfigError(
-        f"The {name} {path} cannot be read as certificates"
-        f"{' with their key' if name == 'client_certificate' else ''}.",
-        where=name,
-        remedy="Give files in PEM, as whoever issued the certificate made them.",
-    )

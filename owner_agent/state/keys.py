@@ -2,33 +2,23 @@
 
 `draw` decides every random draw and never leaves the site. `linkage` is shared by all owners of a
 study and by nobody else; it turns record ids into pseudonyms that match between owners.
-
-Also here:
-
-* The keys of requests that may have to be sent again, kept for as long as the answer is missing.
 """
 
 from __future__ import annotations
 
-import base64
-import binascii
 import hashlib
 import hmac
 import re
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, NoReturn, Self
+from typing import Literal, NoReturn
 
+from owner_agent.state.ledger_file import know_draw_key, knows_draw_key, state_directory
 from owner_agent.state.private_files import (
-    know_draw_key,
-    knows_draw_key,
     private_directory,
     read_secret,
     refuse_if_open_to_others,
-    state_directory,
-    sync_directory,
     write_new,
 )
 from pramana_core.errors import KeyFileError
@@ -60,12 +50,6 @@ class Secrets:
                 "The draw key and the linkage secret are the same bytes.",
                 remedy="Other owners know the linkage secret; make a draw key of your own.",
             )
-
-    def __copy__(self) -> Self:
-        return self
-
-    def __deepcopy__(self, memo: object) -> Self:
-        return self
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise KeyFileError(
@@ -221,36 +205,21 @@ class KeyStore:
 
 
 def read_key(path: Path) -> bytes:
-    """Read a secret from a text file of 64 hexadecimal digits, or of base64.
+    """Read a secret from a text file of 64 hexadecimal digits.
 
     Raises:
         KeyFileError: absent, readable by others, not such a text, or weak.
     """
-    try:
-        refuse_if_open_to_others(path, f"chmod 600 {path}")
-        text = path.read_text(encoding="ascii").strip()
-    except (OSError, UnicodeDecodeError):
-        raise KeyFileError(
-            f"The key file {path} cannot be read as text.", where=str(path)
-        ) from None
-    secret = _decode(text)
-    if secret is None or len(secret) != KEY_LENGTH:
+    text = read_secret(path)
+    if not re.fullmatch(r"[0-9A-Fa-f]{64}", text):
         raise KeyFileError(
             f"The key file {path} does not hold {KEY_LENGTH} bytes.",
             where=str(path),
-            remedy="It must hold 64 hexadecimal digits, or 32 bytes in base64.",
+            remedy="It must hold 64 hexadecimal digits.",
         )
+    secret = bytes.fromhex(text)
     _refuse_weak(secret, f"The key in {path}")
     return secret
-
-
-def _decode(text: str) -> bytes | None:
-    if re.fullmatch(r"[0-9A-Fa-f]{64}", text):
-        return bytes.fromhex(text)
-    try:
-        return base64.b64decode(text, validate=True)
-    except binascii.Error:
-        return None
 
 
 def _refuse_weak(secret: bytes, what: str) -> None:
@@ -270,50 +239,3 @@ def _how_to_get(missing: list[KeyName]) -> str:
         " or, as the first of them, `owner-agent keys create --linkage`.",
     }
     return " ".join(remedies[name] for name in missing)
-
-
-# The keys of requests that may have to be sent again, kept for as long as the answer is missing.
-#
-# Whoever has such a key and what was sent is given the answer, so it is random and in a private
-# file. It is on disk before the request is sent: an agent that is killed meanwhile asks with the
-# same one.
-
-_BYTES = 32
-
-
-@dataclass(frozen=True)
-class RetryKey:
-    """The key of one request in a state directory; `request` is what tells it from others.
-
-    The file's name is a digest of `request`, which may be a secret.
-    """
-
-    state: Path
-    request: str
-
-    @property
-    def path(self) -> Path:
-        """The file that the key is kept in."""
-        digest = hashlib.sha256(b"pramana/retry/1\x00" + self.request.encode()).hexdigest()
-        return self.state / "retries" / f"{digest[:32]}.key"
-
-    def kept(self, random_bytes: Callable[[int], bytes]) -> str:
-        """Return the key, made and on disk if there is none yet.
-
-        Args:
-            random_bytes: draws so many.
-
-        Raises:
-            KeyFileError: others may read it.
-            StorageFull: there is no room for it.
-        """
-        state_directory(self.state)
-        private_directory(self.path.parent)
-        with suppress(FileExistsError):
-            write_new(self.path, random_bytes(_BYTES).hex().encode())
-        return read_secret(self.path)
-
-    def forget(self) -> None:
-        """Remove the key: the answer is on disk."""
-        self.path.unlink(missing_ok=True)
-        sync_directory(self.path.parent)

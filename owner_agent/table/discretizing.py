@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import textwrap
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,30 +14,16 @@ import pyarrow.compute as pc
 
 from owner_agent.site.site import Site
 from owner_agent.table.encode import numbers, rows_text
-from owner_agent.table.methods import Method
 from owner_agent.table.table import read_table
-from pramana_core.discretize import Discretization, equal_frequency, equal_width, mgas
-from pramana_core.discretize.binnings import Floats
+from pramana_core.discretize import Discretization, mgas
+from pramana_core.discretize.grid import Floats
 from pramana_core.errors import OptionError, TableError
 from pramana_core.terminal import MAX_WIDTH
 
 Missing = npt.NDArray[np.bool_]
 
-OPTIONS: dict[Method, tuple[frozenset[str], frozenset[str]]] = {
-    Method.mgas: (frozenset({"minimum_count", "granularity"}), frozenset({"grid"})),
-    Method.equal_width: (frozenset({"groups", "low", "high"}), frozenset()),
-    Method.equal_frequency: (frozenset({"groups", "minimum_count", "grid"}), frozenset()),
-}
-"""The options each method needs, and those it may have."""
-
 FEWEST_RECORDS = 5
 """No group may hold fewer: what is computed from one or two records is about those people."""
-
-_FUNCTIONS: dict[Method, Callable[..., Discretization]] = {
-    Method.mgas: mgas,
-    Method.equal_width: equal_width,
-    Method.equal_frequency: equal_frequency,
-}
 
 
 @dataclass(frozen=True)
@@ -48,7 +33,6 @@ class ProposedCuts:
     column: str
     records: int
     missing: int
-    method: Method
     found: Discretization
 
     @property
@@ -58,15 +42,21 @@ class ProposedCuts:
         Where cells are missing there are no representatives: the variable needs a category for
         them, which has no number.
         """
-        lines = toml_array("cuts", self.found.cuts)
+        lines = _toml_array("cuts", self.found.cuts)
         if not self.missing:
-            lines += toml_array("representatives", self.found.representatives)
+            lines += _toml_array("representatives", self.found.representatives)
         return tuple(lines)
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What the figures rest on, one statement each."""
-        notes = [_RESTS[self.method].format(records=self.records)]
+        rests_on = (
+            f"The cuts rest on all {self.records:,} records with a number, rounded to the grid;"
+            " each representative is the mean of its own group's, rounded to the grid as well."
+            " They are computed from the column and become public with the plan: a cut tells, to"
+            " the grid, about the two records beside it."
+        )
+        notes = [rests_on]
         if self.missing:
             notes.append(
                 f"{self.missing} cells are empty and were left out. The variable needs a category"
@@ -103,92 +93,61 @@ class ProposedCuts:
             for label, count in zip(self.found.labels, self.found.counts, strict=True)
         )
         prose = [head, f"Records in each group, for your eyes only: {counts}.", *self.notes]
-        broken = itertools.chain.from_iterable(map(wrapped, prose))
+        broken = itertools.chain.from_iterable(map(_wrapped, prose))
         ending = (
             "Nothing was written or sent. To use it, put these lines into the variable's entry:"
         )
         return [*broken, ending, "", *self.toml]
 
 
-_ON_THE_COLUMN = (
-    "The cuts rest on all {records:,} records with a number, rounded to the grid; each"
-    " representative is the mean of its own group's, rounded to the grid as well. They are computed"
-    " from the column and become public with the plan: a cut tells, to the grid, about the two"
-    " records beside it."
-)
-_RESTS = {
-    Method.mgas: _ON_THE_COLUMN,
-    Method.equal_frequency: _ON_THE_COLUMN,
-    Method.equal_width: (
-        "Cuts and representatives rest on no record, only on the range you gave; the {records:,}"
-        " records with a number were counted."
-    ),
-}
-
-
 def propose(
-    site: Site, column: str, method: Method, options: Mapping[str, float | None]
+    site: Site, column: str, minimum_count: int, granularity: float, grid: float | None = None
 ) -> ProposedCuts:
-    """Cut a column of a site's table; `options` are named as in `OPTIONS`, absent ones None.
+    """Cut a column of a site's table by MGAS (Ma 2.3).
 
     Cells that are empty, or hold what the site file calls missing in this column, are left out.
 
+    Args:
+        site: the site.
+        column: a numeric column of its table.
+        minimum_count: the fewest records in a group.
+        granularity: the least width of a group.
+        grid: the step to which values are rounded first; None for the default.
+
     Raises:
-        OptionError: an option that the method needs is absent, one is given that it does not
-            use, groups might hold fewer than `FEWEST_RECORDS` records, the column is the record
-            id, or no cuts meet the requirements.
+        OptionError: groups might hold fewer than `FEWEST_RECORDS` records, the column is the
+            record id, or no cuts meet the requirements.
         TableError: the table cannot be read, or cells are neither empty nor finite numbers; rows
             are named and no value is.
     """
-    given = _checked(method, options)
-    require_variable(site, column)
-    values, missing = numbers_of(site, column)
+    if minimum_count < FEWEST_RECORDS:
+        raise OptionError(
+            f"Groups of {minimum_count} records are too small to be shown; they need at least"
+            f" {FEWEST_RECORDS}.",
+            where="minimum_count",
+            remedy=f"Give --minimum-count {FEWEST_RECORDS} or more; 50 is a usual choice.",
+        )
+    if column == site.file.record_id:
+        raise OptionError(
+            f"Column {column!r} is the record id and cannot be a variable.", where="column"
+        )
+    values, missing = _numbers_of(site, column)
     values = values[~missing]
-    found = _FUNCTIONS[method](values, **given)
+    found = mgas(values, minimum_count=minimum_count, granularity=granularity, grid=grid)
     if not found.cuts:
         raise OptionError(
             f"All records of column {column!r} fall into one group; a variable needs two.",
             where="column",
             remedy="Require fewer records in a group, or a smaller granularity.",
         )
-    return ProposedCuts(column, len(values), int(missing.sum()), method, found)
+    return ProposedCuts(column, len(values), int(missing.sum()), found)
 
 
-def require_variable(site: Site, column: str) -> None:
-    """Check that a column may be a variable. Raises OptionError."""
-    if column == site.file.record_id:
-        raise OptionError(
-            f"Column {column!r} is the record id and cannot be a variable.", where="column"
-        )
-
-
-def _checked(method: Method, options: Mapping[str, float | None]) -> dict[str, float]:
-    needed, allowed = OPTIONS[method]
-    given = {name: value for name, value in options.items() if value is not None}
-    absent, unused = needed - given.keys(), given.keys() - needed - allowed
-    for names, says in ((absent, "needs"), (unused, "does not use")):
-        if names:
-            listed = ", ".join(f"--{name.replace('_', '-')}" for name in sorted(names))
-            raise OptionError(f"Method {method.value} {says} {listed}.", where=min(names))
-    require_fewest(given.get("minimum_count", FEWEST_RECORDS))
-    return given
-
-
-def require_fewest(records: float) -> None:
-    """Check how many records a group may have at least. Raises OptionError."""
-    if records < FEWEST_RECORDS:
-        raise OptionError(
-            f"Groups of {records} records are too small to be shown; they need at least"
-            f" {FEWEST_RECORDS}.",
-            where="minimum_count",
-            remedy=f"Give --minimum-count {FEWEST_RECORDS} or more; 50 is a usual choice.",
-        )
-
-
-def numbers_of(site: Site, column: str) -> tuple[Floats, Missing]:
+def _numbers_of(site: Site, column: str) -> tuple[Floats, Missing]:
     """Return the numbers of a column, and which cells hold none."""
     text = read_table(site.table, [column]).columns[column]
-    labels = pa.array(["", *missing_labels(site, column)])
+    called = [v.missing for v in site.file.variables if v.missing and column == v.source]
+    labels = pa.array(["", *called])
     missing = pc.is_in(text, value_set=labels).to_numpy(zero_copy_only=False)
     values = numbers(text)
     wrong = ~np.isfinite(values) & ~missing
@@ -203,20 +162,15 @@ def numbers_of(site: Site, column: str) -> tuple[Floats, Missing]:
     return values, missing
 
 
-def missing_labels(site: Site, column: str) -> list[str]:
-    """Return what the site file calls a missing cell of a column, beside an empty one."""
-    return [v.missing for v in site.file.variables if column in v.sources and v.missing]
-
-
-def toml_array(name: str, numbers: tuple[float, ...]) -> list[str]:
+def _toml_array(name: str, numbers: tuple[float, ...]) -> list[str]:
     """Write an array of TOML, over several lines where one is too long."""
     listed = ", ".join(repr(number) for number in numbers)
     line = f"{name} = [{listed}]"
     if len(line) <= MAX_WIDTH:
         return [line]
-    return [f"{name} = [", *(f"    {line}" for line in wrapped(listed, MAX_WIDTH - 4)), "]"]
+    return [f"{name} = [", *(f"    {line}" for line in _wrapped(listed, MAX_WIDTH - 4)), "]"]
 
 
-def wrapped(text: str, width: int = MAX_WIDTH) -> list[str]:
+def _wrapped(text: str, width: int = MAX_WIDTH) -> list[str]:
     """Break text at spaces only: a hyphen may be a sign or inside a label."""
     return textwrap.wrap(text, width, break_on_hyphens=False, break_long_words=False)

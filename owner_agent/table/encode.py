@@ -6,7 +6,7 @@ A table may come whole or chunk by chunk: what is wrong with it is told once, as
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,7 +16,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from owner_agent.randomize.record_ids import normalized_ids
-from owner_agent.randomize.sampling import impossible_records
 from owner_agent.site.planning import PlannedSite, raise_together
 from owner_agent.site.site import Site, VariableSection
 from owner_agent.table.table import TextTable, read_chunks, read_table
@@ -31,7 +30,6 @@ from pramana_core.errors import (
     UnprotectedVariable,
 )
 from pramana_core.marginals.counts import Codes
-from pramana_core.plan import Block
 from pramana_core.spellings import LabelReader
 from pramana_core.wire.parts import code_dtype
 
@@ -119,22 +117,14 @@ class Inspection:
 def inspect(site: Site, plan: PlannedSite) -> Inspection:
     """Read a site's table and encode it, collecting every problem of its content.
 
-    For the owner's own eyes: rows are named that hold a combination called impossible, and where
-    only one is, that tells what they hold.
-
     Raises:
         TableError: the table cannot be read at all, has no rows, or lacks columns.
     """
-    return _inspected(site, plan, lambda rows: rows.text)
-
-
-def _inspected(site: Site, plan: PlannedSite, tell: Callable[[FoundRows], str]) -> Inspection:
-    """Inspect a table, with `tell` to say which records hold an impossible combination."""
     table = read_table(site.table, needed_columns(site))
     encoder = TableEncoder(site, plan)
     columns = encoder.add(table)
     ids = table.columns[site.file.record_id]
-    problems = record_id_problems(ids, site.file.record_id) + encoder.problems(tell)
+    problems = record_id_problems(ids, site.file.record_id) + encoder.problems()
     usable = {name: codes for name, codes in columns.items() if encoder.is_readable(name)}
     return Inspection(
         table.rows,
@@ -160,18 +150,17 @@ def survey(site: Site, plan: PlannedSite) -> tuple[int, dict[str, tuple[str, ...
 
 def needed_columns(site: Site) -> list[str]:
     """Return the columns of its table that a site's variables and record ids are read from."""
-    return [site.file.record_id, *(name for v in site.file.variables for name in v.sources)]
+    return [site.file.record_id, *(v.source for v in site.file.variables)]
 
 
 def encode(site: Site, plan: PlannedSite) -> Encoded:
-    """Read and encode a site's table; of impossible records only the number is reported.
+    """Read and encode a site's table.
 
     Raises:
-        TableError: the table cannot be read, record ids are missing or repeated,
-            or a record has a combination of categories that its block calls impossible.
+        TableError: the table cannot be read, or record ids are missing or repeated.
         UnknownCategory: a cell holds no category of its variable.
     """
-    found = _inspected(site, plan, records_text)
+    found = inspect(site, plan)
     raise_together(list(found.problems))
     return found.encoded
 
@@ -187,7 +176,6 @@ class TableEncoder:
         self._readers = [
             ColumnReader(section, plan.variables[section.name]) for section in site.file.variables
         ]
-        self._impossible = {block.names: FoundRows() for block in plan.plan.blocks}
         self._read = 0
         open_ = {n for b in plan.plan.blocks if b.channel.is_identity for n in b.names}
         hidden = {v.name for v in site.file.variables if v.sensitive or v.name not in open_}
@@ -199,10 +187,6 @@ class TableEncoder:
         """Return the codes of the next rows by variable."""
         start, self._read = self._read, self._read + chunk.rows
         columns = {reader.name: reader.codes(chunk, start) for reader in self._readers}
-        for block in self._plan.plan.blocks:
-            if all(map(self.is_readable, block.names)):
-                wrong = impossible_records(block, columns)
-                self._impossible[block.names].add(wrong, start)
         if all(reader.problem is None for reader in self._readers):
             done, size = chunk.read
             # A file may be read a few blocks ahead of its rows.
@@ -213,18 +197,9 @@ class TableEncoder:
         """Return whether nothing is wrong with what a variable was read from so far."""
         return not any(r.problem is not None for r in self._readers if r.name == variable)
 
-    def problems(self, tell: Callable[[FoundRows], str]) -> list[PramanaError]:
-        """Return what is wrong with the columns, and then with combinations of them.
-
-        Args:
-            tell: says which records hold a combination that is impossible.
-        """
-        problems = [reader.problem for reader in self._readers if reader.problem is not None]
-        for block in self._plan.plan.blocks:
-            wrong = self._impossible[block.names]
-            if wrong and all(map(self.is_readable, block.names)):
-                problems.append(_impossible_combination(self._plan, block, tell(wrong)))
-        return problems
+    def problems(self) -> list[PramanaError]:
+        """Return what is wrong with the columns."""
+        return [reader.problem for reader in self._readers if reader.problem is not None]
 
     def given_away(self) -> list[PramanaError]:
         """Return an error for each column that would leave as it is and gives a hidden one away."""
@@ -256,23 +231,7 @@ class TableEncoder:
     @property
     def well(self) -> bool:
         """Whether nothing is wrong so far."""
-        return not self.problems(lambda found: found.records_text)
-
-
-def records_text(found: FoundRows) -> str:
-    """Say how many records, for a message that others may read."""
-    return found.records_text
-
-
-def _impossible_combination(plan: PlannedSite, block: Block, words: str) -> TableError:
-    sources = ", ".join(repr(plan.columns[name]) for name in block.names)
-    return TableError(
-        f"A combination of {sources} that the channel of {block.name!r} calls impossible is found"
-        f" in {words}.",
-        where=block.name,
-        remedy="Correct those cells (owner-agent check names the rows), or take the combination off"
-        " the impossible ones.",
-    )
+        return not self.problems()
 
 
 def record_id_problems(ids: pa.Array, column: str) -> list[PramanaError]:
@@ -353,52 +312,42 @@ class ColumnReader:
         self._section = section
         self._variable = variable
         self._reader = LabelReader(variable.categories)
-        self._empty = {name: FoundRows() for name in section.sources}
-        self._no_number = {name: FoundRows() for name in section.sources}
-        self._unknown = FoundRows()
+        self._empty, self._no_number, self._unknown = FoundRows(), FoundRows(), FoundRows()
 
     def codes(self, chunk: TextTable, start: int = 0) -> Codes:
         """Return the codes of a chunk that begins after `start` rows."""
         section = self._section
-        texts = [chunk.columns[name] for name in section.sources]
-        empty = [pc.equal(text, "").to_numpy(zero_copy_only=False) for text in texts]
+        text = chunk.columns[section.source]
+        empty = pc.equal(text, "").to_numpy(zero_copy_only=False)
         if section.missing is None:
-            for name, cells in zip(section.sources, empty, strict=True):
-                self._empty[name].add(cells, start)
-        codes: npt.NDArray[np.integer]
-        if section.cuts is not None:
-            codes = self._intervals(texts[0], empty[0], start)
-        elif section.centres is not None:
-            codes = self._nearest(texts, empty, start)
-        else:
-            codes = self._labels(texts[0], empty[0], start)
+            self._empty.add(empty, start)
+        coded = self._labels if section.cuts is None else self._intervals
+        codes: npt.NDArray[np.integer] = coded(text, empty, start)
         return codes.astype(code_dtype(self._variable.size))
 
     @property
     def problem(self) -> PramanaError | None:
         """What is wrong with the columns; of several things the one to be mended first."""
-        section = self._section
-        for name, rows in self._empty.items():
-            if rows:
-                return TableError(
-                    f"Column {name!r} of variable {section.name!r} is empty in {rows.text}.",
-                    where=name,
-                    remedy='Say which category an empty cell is with missing = "...".',
-                )
-        for name, rows in self._no_number.items():
-            if rows:
-                used = "grouped by its numbers" if section.centres else "cut into intervals"
-                return TableError(
-                    f"Column {name!r} of variable {section.name!r} is {used} but holds no finite"
-                    f" number in {rows.text}{self._shown(rows)}.",
-                    where=name,
-                    remedy="Correct those cells, or list the variable's categories.",
-                )
+        section, where = self._section, self._section.source
+        column = f"Column {where!r} of variable {section.name!r}"
+        if self._empty:
+            return TableError(
+                f"{column} is empty in {self._empty.text}.",
+                where=where,
+                remedy='Say which category an empty cell is with missing = "...".',
+            )
+        if self._no_number:
+            return TableError(
+                f"{column} is cut into intervals but holds no finite number in"
+                f" {self._no_number.text}{self._shown(self._no_number)}.",
+                where=where,
+                remedy="Correct those cells, or list the variable's categories.",
+            )
         if self._unknown:
             return UnknownCategory(
-                f"Column {section.source!r} holds values that are not categories of variable"
-                f" {section.name!r} in {self._unknown.text}{self._shown(self._unknown)}.",
-                where=section.source,
+                f"{column} holds values that are not its categories in {self._unknown.text}"
+                f"{self._shown(self._unknown)}.",
+                where=where,
                 remedy="Correct those cells, or add the category to the site file.",
             )
         return None
@@ -416,37 +365,17 @@ class ColumnReader:
     def _intervals(self, text: pa.Array, empty: Mask, start: int) -> npt.NDArray[np.int64]:
         """Return the interval of each number, closed on the left; missing cells come last."""
         cuts = self._section.cuts or ()
-        values, missing = self._numbers(self._section.source, text, empty, start)
-        codes = np.searchsorted(np.array(cuts), values, side="right").astype(np.int64)
-        codes[missing] = len(cuts) + 1
-        return codes
-
-    def _nearest(
-        self, texts: Sequence[pa.Array], empty: Sequence[Mask], start: int
-    ) -> npt.NDArray[np.int64]:
-        """Return the group of each row's numbers; rows that miss one come last."""
-        groups = self._section.groups()
-        columns = [
-            self._numbers(name, text, cells, start)
-            for text, cells, name in zip(texts, empty, self._section.sources, strict=True)
-        ]
-        codes = groups.codes(np.column_stack([values for values, _ in columns]))
-        codes[np.any([missing for _, missing in columns], axis=0)] = groups.size
-        return codes
-
-    def _numbers(
-        self, column: str, text: pa.Array, empty: Mask, start: int
-    ) -> tuple[npt.NDArray[np.float64], Mask]:
-        """Return the numbers of a column, 0 where there are none, and where cells are missing."""
         missing = empty.copy()
         if self._section.missing is not None:
             missing |= pc.equal(text, self._section.missing).to_numpy(zero_copy_only=False)
         values = numbers(text)
         values[missing] = 0.0
         wrong = ~np.isfinite(values)
-        self._no_number[column].add(wrong, start, text)
+        self._no_number.add(wrong, start, text)
         values[wrong] = 0.0
-        return values, missing
+        codes = np.searchsorted(np.array(cuts), values, side="right").astype(np.int64)
+        codes[missing] = len(cuts) + 1
+        return codes
 
 
 def numbers(text: pa.Array) -> npt.NDArray[np.float64]:

@@ -60,7 +60,7 @@ class InputSource:
     def columns(self, name: str) -> tuple[str, ...]:
         """Return the table's columns of a variable."""
         section = (self.sections or {}).get(name)
-        return (name,) if section is None else section.sources
+        return (name,) if section is None else (section.source,)
 
 
 def _read(source: InputSource, inputs: Domain, *, missing: bool) -> TextTable:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from owner_agent.release.client import Calls, RetryPolicy
-from owner_agent.state.environment import TlsFiles
 from owner_agent.state.private_files import refuse_if_open_to_others
+from owner_agent.state.tls_files import TlsFiles
 from pramana.client.line import MinerConnection, study_path
 from pramana.client.study import Study
 from pramana.frames.sentences import options_told

@@ -24,8 +24,8 @@ from pramana.estimators.saved import LearnedFrom
 from pramana.frames.codes import masked_by
 from pramana.frames.sentences import joined
 from pramana.frames.tables import shown
-from pramana.model_sharing.columns import source_of as trees_source
 from pramana.model_sharing.combined_trees import CombinedTrees
+from pramana.model_sharing.combined_trees import source_of as trees_source
 from pramana.reporting.estimating import EstimatorName
 from pramana.reporting.sources import choose
 from pramana_core.alike import did_you_mean
@@ -166,7 +166,7 @@ class Study:
         Args:
             model: its id, as `models()` lists it.
             form: `json`, the whole model; or, where its kind has it, `document` (what predicts),
-                `page`, `svg`, `bif`, `dot`, `csv`, `itemsets.csv`, `rules.csv` or `text`.
+                `page`, `svg`, `bif`, `csv`, `itemsets.csv`, `rules.csv` or `text`.
 
         Returns:
             the bytes of a file.
@@ -212,7 +212,7 @@ class Study:
                 of a record is missing there, which must have nothing to do with its value). None
                 takes `any` in a study of different people, else `identical`.
             estimator: how counts are estimated, as in `pm.estimate`.
-            order: the most variables that interact, for `log-linear` and `pooled`; None follows
+            order: the most variables that interact, for `pooled`; None follows
                 the records, as in `pm.estimate`.
 
         Returns:

@@ -12,10 +12,10 @@ from pramana.estimators.base import estimator
 from pramana.estimators.classifiers import Classifier
 from pramana.frames.tables import Frame, shown
 from pramana_core.errors import OptionError
-from pramana_core.learn.common.options import Counts, Encoding, Keep, LinearOptions, Loss
+from pramana_core.learn.common.options import Basis, Encoding, Keep, LinearOptions, Loss
 from pramana_core.learn.learners import LINEAR
-from pramana_core.learn.linear.model import Accuracy, Plane, weights_chart
 from pramana_core.learn.linear.model import LinearClassifier as Planes
+from pramana_core.learn.linear.model import Plane, weights_chart
 from pramana_core.pictures.plots import Picture
 
 if TYPE_CHECKING:
@@ -38,11 +38,11 @@ class LinearClassifier(Classifier[Planes]):
             loss; not for the perceptron.
         encoding: `indicator`, or `ordinal`: one column of the categories' numbers 1 .. K.
         numeric: the number that stands for each category, by variable, in the domain's order.
-        counts: fit to `raw` counts, or to `expected` ones, which are never negative; None takes
-            the raw ones where these have a solution.
+        basis: fit to the counts of all `cells` of features and class, with errors, or to records
+            drawn from a `network` that is learned of the reports, without; None takes the cells
+            where reports tell them together.
         steps: the most updates of the perceptron for each plane.
-        sample: how many records are drawn from a learned network and fitted to, where the
-            variables have too many cells together.
+        sample: how many records are drawn from the network.
         keep: which of the perceptron's weights are kept: `fewest-wrong` or `longest-run`.
         seed: of the perceptron's draws and of those records; nothing else is random.
 
@@ -51,7 +51,6 @@ class LinearClassifier(Classifier[Planes]):
         intercept_: (planes,).
         coef_error_: the standard errors of `coef_` against the population.
         feature_names_out_: the columns' names, (columns,).
-        accuracy_: the share of new records classified right, with its interval; None if unknown.
 
     Examples:
         >>> import pramana as pm
@@ -79,7 +78,7 @@ class LinearClassifier(Classifier[Planes]):
     l2: float = LinearOptions.l2
     encoding: Encoding = LinearOptions.encoding
     numeric: Mapping[str, Sequence[float]] | None = None
-    counts: Counts | None = LinearOptions.counts
+    basis: Basis | None = LinearOptions.basis
     steps: int = LinearOptions.steps
     sample: int = LinearOptions.sample
     keep: Keep = LinearOptions.keep
@@ -117,17 +116,6 @@ class LinearClassifier(Classifier[Planes]):
     def feature_names_out_(self) -> npt.NDArray[Any]:
         """The columns' names, such as `sex=male`, (columns,)."""
         return np.array([column.name for column in self._fitted.columns], dtype=object)
-
-    @property
-    def accuracy_(self) -> Accuracy | None:
-        """The share of new records classified right, estimated from the reports themselves.
-
-        It has an `estimate`, which may be outside [0, 1], and the ends of its 95 % interval, `low`
-        and `high`. That the weights were fitted to these reports is taken off. None where the
-        reports do not tell it: where none tell all features and the class together, and of the
-        perceptron and `expected` counts.
-        """
-        return self._fitted.accuracy
 
     def decision_function(self, frame: Frame) -> npt.NDArray[np.float64]:
         """Return the linear functions of each row.

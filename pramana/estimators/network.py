@@ -18,7 +18,6 @@ from pramana.networks import (
     StructureLike,
     scoring_of,
     structure_of,
-    without_errors,
 )
 from pramana.reporting.estimating import EstimatedCounts
 from pramana.reporting.files import names_of
@@ -26,7 +25,12 @@ from pramana_core.errors import OptionError, StructureError, UnknownVariable
 from pramana_core.estimation.table_estimates import column_of
 from pramana_core.learn.common.options import Seed, require_limit
 from pramana_core.learn.networks.bayes_net import LearnedBayesNet, learn_parameters
-from pramana_core.learn.networks.documents import NetworkDocument, network_json, network_of_json
+from pramana_core.learn.networks.documents import (
+    NetworkDocument,
+    network_json,
+    network_of_json,
+    without_errors,
+)
 from pramana_core.learn.networks.drawing import draw_structure
 from pramana_core.learn.networks.network import BayesNet as Network
 from pramana_core.learn.networks.structure import (
@@ -358,9 +362,7 @@ class BayesNet(NetworkAnswers, Estimator):
         return answered
 
     def _document(self) -> dict[str, Any]:
-        known = not np.isnan(self.model_.families[0].estimate).all()
-        families = self.model_.families if known else ()
-        return network_json(self.network_, self.learned_links_, families)
+        return network_json(self.network_, self.learned_links_, self.model_.families)
 
     def _take(self, document: Mapping[str, Any]) -> None:
         self._set_model(network_of_json(dict(document)))

@@ -22,19 +22,18 @@ from pramana_core.mixed import MixedTable
 from pramana_core.pictures.plots import Picture
 from pramana_core.plan import Plan
 from pramana_core.progress import Progress
-from pramana_core.regression.documents import (
+from pramana_core.regression.documents import read_regression_json, regression_json
+from pramana_core.regression.learning import learn_regression
+from pramana_core.regression.model import RegressionModel
+from pramana_core.regression.options import ModelName, RegressionOptions
+from pramana_core.regression.words import (
     diagnostic_rows,
     effects_chart,
     facts,
-    read_regression_json,
-    regression_json,
     rows_of,
     warnings,
     write_regression_text,
 )
-from pramana_core.regression.learning import learn_regression
-from pramana_core.regression.model import RegressionModel
-from pramana_core.regression.options import ModelName, RegressionOptions
 from pramana_core.terminal import progress_bar
 
 if TYPE_CHECKING:
@@ -56,7 +55,6 @@ class Regression(Estimator):
         features: the columns that explain it; by default all others.
         model: `linear`; `polynomial`; `kernel`, for a relationship of any smooth shape; or `tree`.
         degree: the highest power of a numeric column, of `polynomial`; 2 to 6.
-        interactions: whether `polynomial` also has products of columns, of up to `degree` factors.
         max_depth: the most questions on a path of a `tree`.
         min_leaf: the fewest records in a leaf of a `tree`.
         confidence: of all intervals.
@@ -94,7 +92,6 @@ class Regression(Estimator):
     _: KW_ONLY
     model: ModelName = RegressionOptions.model
     degree: int = RegressionOptions.degree
-    interactions: bool = RegressionOptions.interactions
     max_depth: int = RegressionOptions.max_depth
     min_leaf: int = RegressionOptions.min_leaf
     confidence: float = RegressionOptions.confidence
@@ -231,10 +228,7 @@ class Regression(Estimator):
     def diagnostics_(self) -> pd.DataFrame:
         """The diagnostics, a row for each copy.
 
-        Columns: `r2`, `adjusted_r2`, `residual_sd`, `aic`; `normality` and `even`, the p-values of
-        Jarque and Bera's test and of Breusch and Pagan's (Koenker's form); `largest_leverage`,
-        `largest_distance` (Cook's), `influential` (distances above 4 / n), `condition`. They are of
-        masked residuals, where the records are masked.
+        Columns: `r2`, `adjusted_r2`, `residual_sd`, `aic`.
         """
         import pandas as pd
 
@@ -254,7 +248,7 @@ class Regression(Estimator):
         Of least squares a row for each coefficient: `term`; `estimate`, in its own unit; `se`, its
         standard error against the population, and `se_robust`, the same for errors of any
         variances (HC3); `t`, its degrees of `freedom`, `p`; `low` and `high`, the ends of its
-        interval by `se`; and `inflation`, the variance inflation factor. Of a tree a row for each
+        interval by `se`. Of a tree a row for each
         node; of a kernel regression a row for each point of its curves.
 
         Raises:

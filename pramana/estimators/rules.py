@@ -70,7 +70,6 @@ class FrequentItemsets(Estimator):
         false_discovery: the rate that `controlled` decisions keep.
         against: the errors of intervals and verdicts: given these `records`, or against the
             `population` they were drawn from.
-        consistent: whether supports are also made consistent with each other.
         variables: whose categories are items; None for all.
         present: the one category that is an item, of the variables that have it: say `"yes"`.
         items: the categories that are items, by variable: `{"sex": ["female"]}`.
@@ -79,7 +78,7 @@ class FrequentItemsets(Estimator):
         itemsets_: the frequent ones as mlxtend has them, `support` (a share) and `itemsets`
             (frozensets of `variable=category`), then `support_se`, `support_low`, `support_high`
             (the error and the interval that `against` asks for), `se_records`, `se_population`
-            (both errors), `verdict`, `p_value` and `consistent`.
+            (both errors), `verdict` and `p_value`.
         model_: all that was examined.
 
     Examples:
@@ -104,7 +103,6 @@ class FrequentItemsets(Estimator):
     confidence: float = RuleOptions.confidence
     false_discovery: float = RuleOptions.false_discovery
     against: Against = RuleOptions.against
-    consistent: bool = RuleOptions.consistent
     variables: Sequence[str] | None = None
     present: str | None = None
     items: Mapping[str, Sequence[str]] | None = None
@@ -188,7 +186,6 @@ class AssociationRules(FrequentItemsets):
         confidence: of intervals and verdicts.
         false_discovery: the rate that `controlled` decisions keep.
         against: the errors, given these `records` or against their `population`.
-        consistent: whether supports of itemsets are also made consistent.
         variables: whose categories are items; None for all.
         present: the one category that is an item, of the variables that have it.
         items: the categories that are items, by variable.

@@ -1,10 +1,4 @@
-"""A domain from a table: what its columns hold, or a public list of categories.
-
-Also here:
-
-* The randomness that people pass: none, a seed, or a generator of numpy's.
-* Columns that tell whose record it is.
-"""
+"""A domain from a table: what its columns hold, or a public list of categories."""
 
 from __future__ import annotations
 
@@ -19,16 +13,15 @@ from pydantic import ValidationError
 
 from owner_agent.site.mistakes import mistake, own_mistakes
 from owner_agent.site.planning import categories_of
-from owner_agent.site.site import VariableSection, read_toml
+from owner_agent.site.site import VariableSection
 from pramana.frames.codes import EMPTY, distinct_texts, encode
 from pramana.frames.sentences import one_sentence, options_told, quoted
 from pramana.frames.tables import Frame, as_frame, names_of, require_columns, shown
 from pramana_core.alike import did_you_mean
 from pramana_core.cells import series_cells, text_of
 from pramana_core.domain import Domain, Variable
-from pramana_core.errors import ConfigError, DomainError, OptionError, TableError
+from pramana_core.errors import DomainError, OptionError, TableError
 from pramana_core.learn.prediction import interval_cuts
-from pramana_core.text_files import read_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -156,33 +149,10 @@ def _as_listed(variable: Variable, intervals: int | None) -> list[str] | dict[st
     return listed
 
 
-# The randomness that people pass: none, a seed, or a generator of numpy's.
+Categories: TypeAlias = Variable | Sequence[object] | Mapping[str, Any]
+"""A list of labels, `{"cuts": [...]}`, or a `Variable`."""
 
-Rng = Any
-"""None for fresh randomness, a seed, or a generator of numpy's."""
-
-
-def generator_of(rng: Rng) -> np.random.Generator:
-    """Return a generator: fresh, of a seed, or the one passed. Raises OptionError."""
-    import numpy as np
-
-    if isinstance(rng, np.random.Generator):
-        return rng
-    whole = isinstance(rng, int | np.integer) and not isinstance(rng, bool)
-    if rng is not None and not (whole and rng >= 0):
-        raise OptionError(
-            f"rng must be None, a seed of 0 or more, or a numpy Generator, not {shown(rng)}.",
-            where="rng",
-        )
-    return np.random.default_rng(rng)
-
-
-DECLARED = "declared"
-
-Categories: TypeAlias = Variable | Sequence[object] | Mapping[str, Any] | str
-"""A list of labels, `{"cuts": [...]}`, a `Variable`, or `declared`."""
-
-_KEYS = ("categories", "categories_from", "cuts", "representatives", "missing")
+_KEYS = ("categories", "cuts", "representatives", "missing")
 """The keys of a site file's variables that say what its categories are."""
 
 _INTERVALS = '{"cuts": [...]}'
@@ -193,7 +163,7 @@ _EXAMPLE = '{"age": {"cuts": [30, 45]}, "sex": ["f", "m"]}'
 @options_told
 def domain(
     frame: Frame,
-    categories: Mapping[str, Categories] | Domain | str | Path | None = None,
+    categories: Mapping[str, Categories] | Domain | None = None,
     *,
     columns: Sequence[str] | None = None,
 ) -> Domain:
@@ -208,10 +178,8 @@ def domain(
         categories: by column, a list of labels in the order of their codes, as `["f", "m"]`; where
             numbers are cut into intervals closed on the left, `{"cuts": [30, 45]}`, of which
             `"representatives"` may give the number that stands for each, and `"missing"` the label
-            of cells without one; a `Variable`; or `"declared"`, the categories of a pandas
-            categorical column, where these were declared and not read off the data. Or the path of
-            a TOML or JSON file of the same, or a `Domain`. A category called `(empty)` takes empty
-            cells, one called `(other)` whatever no other category takes.
+            of cells without one; or a `Variable`. Or a `Domain`. A category called `(empty)` takes
+            empty cells, one called `(other)` whatever no other category takes.
         columns: which columns, in this order; if None all of them, less those that
             `pm.observed_categories` could make nothing of.
 
@@ -220,7 +188,6 @@ def domain(
 
     Raises:
         DomainError: there is no list, it leaves out a column, or it is not valid.
-        ConfigError: a file that cannot be read.
         MissingColumn: a column that is not there.
         UnknownCategory: a cell holds what the list does not have; the message names the value and
             the column, since it appears only on the machine that holds the table.
@@ -234,7 +201,7 @@ def domain(
         (('age', 'sex'), ('<30', '30-45', '>=45'))
     """
     table = as_frame(frame, "frame")
-    given, folder = _listed(categories, table)
+    given = _listed(categories, table)
     if columns is None:
         unusable = categories.left_out if isinstance(categories, ObservedCategories) else {}
         names = [name for name in table.columns if name not in unusable]
@@ -242,7 +209,7 @@ def domain(
         names = names_of(columns, "columns")
     _require_named(table, names, given, "categories" if columns is None else "columns")
     with one_sentence():
-        made = Domain(tuple(_variable(name, given[name], table[name], folder) for name in names))
+        made = Domain(tuple(_variable(name, given[name]) for name in names))
     encode(table, made, "frame")
     return made
 
@@ -266,14 +233,11 @@ def _require_named(
 
 
 def _listed(
-    categories: Mapping[str, Categories] | Domain | str | Path | None, table: pd.DataFrame
-) -> tuple[Mapping[str, Categories], Path]:
-    """Return the categories by column, and the folder that lists in files are looked for in."""
-    if isinstance(categories, str | Path):
-        path = Path(categories)
-        return _read(path), path.parent
+    categories: Mapping[str, Categories] | Domain | None, table: pd.DataFrame
+) -> Mapping[str, Categories]:
+    """Return the categories by column."""
     if isinstance(categories, Domain):
-        return {v.name: v for v in categories}, Path()
+        return {v.name: v for v in categories}
     if categories is None:
         columns = list(table.columns)
         more = ", ..." if len(columns) > 2 else ""
@@ -286,11 +250,10 @@ def _listed(
         )
     if not isinstance(categories, Mapping):
         raise DomainError(
-            f"categories must be a dict such as {_EXAMPLE}, or the path of a TOML or JSON file of"
-            f" the same, not {shown(categories)}.",
+            f"categories must be a dict such as {_EXAMPLE}, not {shown(categories)}.",
             where="categories",
         )
-    return {str(name): given for name, given in categories.items()}, Path()
+    return {str(name): given for name, given in categories.items()}
 
 
 def _template(table: pd.DataFrame, names: Sequence[str]) -> str:
@@ -304,34 +267,7 @@ def _template(table: pd.DataFrame, names: Sequence[str]) -> str:
     return ", ".join(f"{json.dumps(name, ensure_ascii=False)}: {wanted(name)}" for name in names)
 
 
-def _read(path: Path) -> dict[str, Any]:
-    with one_sentence():
-        if path.suffix == ".toml":
-            return read_toml(path, "categories", f"Write {_EXAMPLE} in its place.")
-        if path.suffix != ".json":
-            raise ConfigError(
-                "categories must be a dict, or the path of a file that ends in .toml or .json, not"
-                f" {str(path)!r}.",
-                where="categories",
-            )
-        try:
-            content = json.loads(read_text(path))
-        except OSError as error:
-            raise ConfigError(
-                f"The categories file {path} cannot be read: {error.strerror}.", where=str(path)
-            ) from None
-        except ValueError as error:
-            raise ConfigError(
-                f"The categories file {path} is not JSON: {error}.", where=str(path)
-            ) from None
-        if not isinstance(content, dict):
-            raise ConfigError(
-                f"The categories file {path} must hold an object, {_EXAMPLE}.", where=str(path)
-            )
-        return content
-
-
-def _variable(name: str, given: Categories, column: pd.Series, folder: Path) -> Variable:
+def _variable(name: str, given: Categories) -> Variable:
     if isinstance(given, Variable):
         if given.name != name:
             raise DomainError(
@@ -340,7 +276,7 @@ def _variable(name: str, given: Categories, column: pd.Series, folder: Path) -> 
                 where=name,
             )
         return given
-    keys = given if isinstance(given, Mapping) else {"categories": _own_list(name, given, column)}
+    keys = given if isinstance(given, Mapping) else {"categories": given}
     unknown = [key for key in keys if key not in _KEYS]
     if unknown:
         raise DomainError(
@@ -369,24 +305,7 @@ def _variable(name: str, given: Categories, column: pd.Series, folder: Path) -> 
         raise DomainError(
             f"categories of {name!r} are not right: {said.rstrip('.')}.", where=name
         ) from None
-    return Variable(name, categories_of(section, folder), section.representatives)
-
-
-def _own_list(name: str, given: object, column: pd.Series) -> object:
-    """Return what is given as a list, or the column's own where it is asked for."""
-    import pandas as pd
-
-    if isinstance(given, pd.CategoricalDtype):
-        return given.categories
-    if not isinstance(given, str) or given != DECLARED:
-        return given
-    if not isinstance(column.dtype, pd.CategoricalDtype):
-        raise DomainError(
-            f"categories of {name!r} are to be those declared, and the column is {column.dtype},"
-            " which declares none; list them.",
-            where=name,
-        )
-    return column.dtype.categories
+    return Variable(name, categories_of(section, Path()), section.representatives)
 
 
 def _labels(name: str, given: object) -> list[str]:
@@ -418,47 +337,3 @@ def _labels(name: str, given: object) -> list[str]:
             where=name,
         )
     return [text_of(value, f"categories of {name!r}") for value in values]
-
-
-# Columns that tell whose record it is.
-
-LEAST = 20
-"""Of fewer records distinct values are no sign of an id."""
-
-NEARLY_ALL = 0.9
-"""Text of which so large a share of the records has a value of its own identifies them."""
-
-
-def require_no_id(column: pd.Series, name: str, argument: str) -> None:
-    """Refuse a column that tells whose record it is.
-
-    Args:
-        column: the column, n rows without empty cells.
-        name: what it is called.
-        argument: the parameter that names the columns which may be used instead.
-
-    Raises:
-        TableError: it numbers the records, or has a text of its own for nearly each.
-    """
-    import pandas as pd
-
-    kind = pd.api.types
-    records, distinct = len(column), int(column.nunique())
-    if records < LEAST:
-        return
-    words = not kind.is_numeric_dtype(column.dtype) and not kind.is_datetime64_any_dtype(
-        column.dtype
-    )
-    many = distinct >= NEARLY_ALL * records
-    numbered = (
-        distinct == records
-        and kind.is_integer_dtype(column.dtype)
-        and int(column.max()) - int(column.min()) == records - 1
-    )
-    if (words and many) or numbered:
-        which = "numbers the records" if numbered else "has nearly as many values as records"
-        raise TableError(
-            f"Column {name!r} {which}, so that it identifies people and cannot be told; leave it"
-            f" out, or name the columns that may be released with {argument}=[...].",
-            where=name,
-        )

@@ -1,9 +1,4 @@
-"""Any table a person may hold, as a pandas frame: frames, series, dicts, polars, Arrow.
-
-Also here:
-
-* What describes a table's columns, and the errors, under the names that people import.
-"""
+"""Any table a person may hold, as a pandas frame: frames, series, dicts, polars, Arrow."""
 
 from __future__ import annotations
 
@@ -16,7 +11,6 @@ import numpy as np
 
 from pramana.frames.sentences import quoted
 from pramana_core.alike import did_you_mean
-from pramana_core.domain import Domain, Variable
 from pramana_core.errors import (
     EmptyTable,
     MissingColumn,
@@ -201,8 +195,3 @@ def _cells(column: Any) -> Any:
     if hasattr(column, "__arrow_c_stream__") and hasattr(column, "to_pandas"):
         return column.to_pandas()
     return list(column) if isinstance(column, tuple | range) else column
-
-
-# What describes a table's columns, and the errors, under the names that people import.
-
-__all__ = ["Domain", "Variable"]

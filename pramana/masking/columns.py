@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pramana.frames.categories import require_no_id
+from pramana.frames.identifying import require_no_id
 from pramana.frames.sentences import one_sentence, quoted
 from pramana.frames.tables import Frame, as_frame, names_of, require_columns, shown
 from pramana_core.alike import did_you_mean
@@ -24,8 +24,9 @@ from pramana_core.mixed import MixedTable, read_mixed
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pramana_core.mask.core.inputs import Caution
-    from pramana_core.mask.core.masked import Bounds, Method
+    from pramana_core.mask.core.bounds import Bounds
+    from pramana_core.mask.core.cautions import Caution
+    from pramana_core.mask.core.masked import Method
     from pramana_core.mixed import Floats
 
 
@@ -216,7 +217,7 @@ def bounds_of(given: object, table: pd.DataFrame, confidential: Sequence[str]) -
         OptionError: they are of no confidential column, are no pair of a lower and an upper one, or
             true values lie beyond them.
     """
-    from pramana_core.mask.core.masked import require_within
+    from pramana_core.mask.core.bounds import require_within
 
     if given is None:
         return {}
@@ -264,8 +265,8 @@ def bound_cautions(
 
     Args: as of `cut_cautions`.
     """
-    from pramana_core.mask.core.inputs import Caution, below_zero
-    from pramana_core.mask.core.masked import cut_cautions
+    from pramana_core.mask.core.bounds import cut_cautions
+    from pramana_core.mask.core.cautions import Caution, below_zero
 
     found = list(cut_cautions(names, bounds, true, masked))
     for name, fact in below_zero(names, true, masked):

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from pramana_core.mask.core.masked import Influence
+    from pramana_core.mask.core.influence import Influence
     from pramana_core.mask.recommending import Recommendation
     from pramana_core.pictures.plots import Chart
 
@@ -238,7 +238,7 @@ class MaskedFrame:
         )
 
     def _repr_html_(self) -> str:
-        from pramana_core.mask.core.inputs import gravity_of
+        from pramana_core.mask.core.cautions import gravity_of
 
         facts = [("records", f"{len(self):,}"), ("method", self.method)]
         facts += [("copies", str(len(self.copies)))] if len(self.copies) > 1 else []
@@ -254,7 +254,7 @@ class MaskedFrame:
 
 def _counted(warnings: Sequence[str]) -> str:
     """Return how many warnings there are, and how many of them are grave."""
-    from pramana_core.mask.core.inputs import Gravity, gravity_of
+    from pramana_core.mask.core.cautions import Gravity, gravity_of
 
     grave = sum(gravity_of(words) == Gravity.GRAVE for words in warnings)
     many = f"{len(warnings)} warning{'' if len(warnings) == 1 else 's'}"
@@ -286,7 +286,7 @@ def _write(contents: MaskedFrame, path: str | Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from pramana_core.mask.core.inputs import gravity_of
+    from pramana_core.mask.core.cautions import gravity_of
 
     described = _Described.model_validate(
         {
@@ -362,7 +362,7 @@ def _read(path: str | Path) -> MaskedFrame:
 
 def _cautions(described: _Described) -> Iterator[str]:
     """Yield the warnings, with their gravity where it is known."""
-    from pramana_core.mask.core.inputs import Caution, Gravity
+    from pramana_core.mask.core.cautions import Caution, Gravity
 
     for place, words in enumerate(described.warnings):
         known = described.gravities[place : place + 1]

@@ -19,7 +19,7 @@ from pramana_core.mixed import MixedTable, read_mixed
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pramana_core.mask.core.masked import Influence
+    from pramana_core.mask.core.influence import Influence
     from pramana_core.mask.measures import Measures
     from pramana_core.mask.recommending import Recommendation
 

@@ -1,47 +1,35 @@
-"""What several owners' trees say together, as an estimator.
-
-Also here:
-
-* `pm.combine_trees`: several owners' trees in, one model out.
-"""
+"""`pm.combine_trees`: several owners' trees in, one model out, as an estimator."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Self
 
+from pydantic import Field, ValidationError
+
 from pramana.estimators.base import Estimator
-from pramana.frames.categories import Rng, generator_of
+from pramana.estimators.saved import LearnedFrom, plain
+from pramana.frames.randomness import Rng, generator_of
 from pramana.frames.sentences import one_sentence, options_told, warn_caller
 from pramana.frames.tables import shown
-from pramana.model_sharing.columns import (
-    ClassTeller,
-    SavedTrees,
-    combine_options,
-    contents_of,
-    records_frame,
-    source_of,
-)
+from pramana.model_sharing.classifying import ClassTeller
+from pramana.model_sharing.messages import contents_of
 from pramana.reporting.estimating import EstimatedCounts
 from pramana.showing import card
 from pramana.showing import plain_text as plain_html
 from pramana_core.errors import InputError, OptionError, TableError
-from pramana_core.learn.common.documents import write_json
+from pramana_core.learn.common.documents import DocumentPart, faults, write_json
+from pramana_core.mixed import CategoricalColumn, MixedTable
+from pramana_core.model_sharing.combine_options import CombineOptions, GlobalName, Method
 from pramana_core.model_sharing.exchange.documents import model_json, read_model_json
 from pramana_core.model_sharing.exchange.drawing import draw_model
 from pramana_core.model_sharing.exchange.text import write_model_text
-from pramana_core.model_sharing.generating import Absent, GenerationOptions, Misses, Numeric, Spread
-from pramana_core.model_sharing.global_models.combining import (
-    CombinedModel,
-    CombineOptions,
-    Method,
-    combine,
-    pseudo_chunks,
-)
-from pramana_core.model_sharing.global_models.learning import GlobalName, GlobalOptions
-from pramana_core.model_sharing.global_models.model import GlobalModel
-from pramana_core.model_sharing.global_models.votes import Labels, VoteOptions, Weights, together
+from pramana_core.model_sharing.global_models.combining import CombinedModel, combine, pseudo_chunks
+from pramana_core.model_sharing.global_models.model import GlobalModel, TreeModel
+from pramana_core.model_sharing.global_models.pseudo_data import together
+from pramana_core.model_sharing.global_models.votes import VotesModel
 from pramana_core.model_sharing.tree import SharedTree
 from pramana_core.pictures.svg import Layout
 from pramana_core.privacy.amplification import Amplification
@@ -52,6 +40,33 @@ from pramana_core.wire.release_kinds import SharedTreeMessage
 if TYPE_CHECKING:
     import pandas as pd
     from sklearn.utils import Tags
+
+
+_LARGEST = 700.0
+"""Beyond it the amplification is no floating-point number."""
+
+
+def source_of(records: int, epsilon: float, method: str) -> LearnedFrom:
+    """Return what trees were learned from: different people's records, each bounded by epsilon."""
+    gamma = math.exp(epsilon) if epsilon < _LARGEST else math.inf
+    return LearnedFrom(records, (), gamma, epsilon, method)
+
+
+class SavedTrees(DocumentPart):
+    """What is saved of combined trees: the model, and what it was made of."""
+
+    model: dict[str, Any]
+    trees: int = Field(ge=1)
+    pseudo_records: int = Field(ge=0)
+    notes: list[str]
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> SavedTrees:
+        """Read what was saved. Raises InputError."""
+        try:
+            return cls.model_validate(dict(document))
+        except ValidationError as error:
+            raise InputError(f"The document holds no combined trees: {faults(error)}.") from None
 
 
 class CombinedTrees(ClassTeller, Estimator):
@@ -66,33 +81,12 @@ class CombinedTrees(ClassTeller, Estimator):
         method: `labelled` draws pseudo-records from the paths of each tree, has the votes of all
             trees label them and learns `model` from them; `pgen` does not label them anew
             (Sharkey et al. 2008); `basegen` draws them evenly, labelled each by one of the trees;
-            `votes` adds up the class shares of the trees' leaves; `product` is one tree that says
-            the same.
-        model: what is learned from pseudo-records: `tree`, `naive-bayes`, `forest`, `conjunctive`.
+            `votes` adds up the class shares of the trees' leaves.
+        model: what is learned from pseudo-records: `tree`, `naive-bayes`, `conjunctive`.
         pseudo_records: how many are drawn in all; None for as many as the trees count.
         scale: what the trees' counts are multiplied by, where no number is given.
-        numeric: which number an interval gives: one drawn evenly (`uniform`), its `middle`, its
-            upper `end`, or one by the tree's own estimate of its distribution (`marginal`); None
-            for `marginal` if `labelled`, else `uniform`.
-        absent: which value an attribute takes that a path does not ask for: `uniform` or
-            `marginal`; None as for `numeric`.
-        misses: which classes misses take where leaves tell hits alone: `uniform` (also None) or
-            `marginal`.
-        spread: whether values are drawn `independent`ly, or more `even`ly than by chance; None
-            for `even` if `labelled`, else `independent`.
-        labels: of `labelled`, the `likeliest` class or one `drawn` by its probability.
-        weights: how a leaf counts in votes: as in every tree (`equal`), or by the `records` of the
-            whole tree or of the leaf (`leaves`).
-        smoothing: how many records, spread evenly over the classes, are added to each leaf.
-        product_leaves: the most leaves of a `product`.
         max_depth: the most questions on a path of a learned tree; None for any.
-        min_leaf: the fewest pseudo-records of its leaves.
-        confidence: what a learned `tree` is cut back by where its splits tell no more than chance
-            (C4.5's pruning): the smaller, the more is cut; None for not at all.
-        trees: how many trees a `forest` has.
-        most_leaves: the most leaves of each of them.
-        alpha: what `naive-bayes` adds to each count.
-        held_out: the share of the pseudo-records that a `conjunctive` rule is pruned by.
+        min_leaf: the fewest pseudo-records of its leaves, or of a side of a rule.
         seed: decides all that is drawn.
 
     Attributes:
@@ -129,23 +123,10 @@ class CombinedTrees(ClassTeller, Estimator):
         owners: Sequence[str] | None = None,
         method: Method = CombineOptions.method,
         model: GlobalName = CombineOptions.model,
-        pseudo_records: int | None = GenerationOptions.records,
-        scale: float = GenerationOptions.scale,
-        numeric: Numeric | None = None,
-        absent: Absent | None = None,
-        misses: Misses | None = None,
-        spread: Spread | None = None,
-        labels: Labels = CombineOptions.labels,
-        weights: Weights = VoteOptions.weights,
-        smoothing: float = VoteOptions.smoothing,
-        product_leaves: int = CombineOptions.most_leaves,
-        max_depth: int | None = GlobalOptions.max_depth,
-        min_leaf: int = GlobalOptions.min_leaf,
-        confidence: float | None = GlobalOptions.confidence,
-        trees: int = GlobalOptions.trees,
-        most_leaves: int = GlobalOptions.most_leaves,
-        alpha: float = GlobalOptions.alpha,
-        held_out: float = GlobalOptions.held_out,
+        pseudo_records: int | None = CombineOptions.pseudo_records,
+        scale: float = CombineOptions.scale,
+        max_depth: int | None = CombineOptions.max_depth,
+        min_leaf: int = CombineOptions.min_leaf,
         seed: int = CombineOptions.seed,
     ):
         self.target = target
@@ -154,21 +135,8 @@ class CombinedTrees(ClassTeller, Estimator):
         self.model = model
         self.pseudo_records = pseudo_records
         self.scale = scale
-        self.numeric = numeric
-        self.absent = absent
-        self.misses = misses
-        self.spread = spread
-        self.labels = labels
-        self.weights = weights
-        self.smoothing = smoothing
-        self.product_leaves = product_leaves
         self.max_depth = max_depth
         self.min_leaf = min_leaf
-        self.confidence = confidence
-        self.trees = trees
-        self.most_leaves = most_leaves
-        self.alpha = alpha
-        self.held_out = held_out
         self.seed = seed
 
     def fit(self, messages: Any, y: None = None) -> Self:  # type: ignore[override]
@@ -190,7 +158,7 @@ class CombinedTrees(ClassTeller, Estimator):
             DomainError: owners code the class or an attribute differently.
             LimitExceeded: trees are too large, or more would be drawn than is sensible.
             OptionError: an option is out of its range.
-            NotInstalled: a tree or a forest is to be learned, and scikit-learn is not installed.
+            NotInstalled: a tree is to be learned, and scikit-learn is not installed.
 
         Examples:
             >>> import pramana as pm
@@ -243,7 +211,7 @@ class CombinedTrees(ClassTeller, Estimator):
                 where="pseudo_data",
             )
         table = together(list(pseudo_chunks(trees, self._options())))
-        return records_frame(table)
+        return _records_frame(table)
 
     def to_text(self) -> str:
         """Return the model as text. Raises NotFitted."""
@@ -266,7 +234,8 @@ class CombinedTrees(ClassTeller, Estimator):
                 f"target must be the name of a class or None, not {shown(self.target)}.",
                 where="target",
             )
-        return combine_options(self.get_params())
+        given = self.get_params()
+        return CombineOptions(**{f.name: plain(given[f.name]) for f in fields(CombineOptions)})
 
     def _combined(self, made: CombinedModel, contents: list[SharedTreeMessage]) -> None:
         self.model_ = made.model
@@ -322,14 +291,18 @@ class CombinedTrees(ClassTeller, Estimator):
         return f"{self.method} of {trees} that count {self.n_records_:,} records; {bound}"
 
     def _picture(self) -> Layout:
-        return draw_model(self._fitted)
+        with one_sentence():
+            return draw_model(self._fitted)
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows."""
         if not self.__sklearn_is_fitted__():
             return plain_html(repr(self))
         heading = f"{type(self).__name__}({self._options_told()})"
-        return card(heading, self._learned_from() + self._facts(), self._picture().svg())
+        facts = self._learned_from() + self._facts()
+        if isinstance(self._fitted, TreeModel | VotesModel):
+            return card(heading, facts, self._picture().svg())
+        return card(heading, facts) + plain_html(self.to_text())
 
     def _facts(self) -> list[tuple[str, str]]:
         return [("note", words) for words in self.notes_]
@@ -347,7 +320,18 @@ class CombinedTrees(ClassTeller, Estimator):
         )
 
 
-# `pm.combine_trees`: several owners' trees in, one model out.
+def _records_frame(table: MixedTable) -> pd.DataFrame:
+    """Return records as a frame with categorical columns."""
+    import pandas as pd
+
+    columns: dict[str, Any] = {}
+    for column in table.columns:
+        if isinstance(column, CategoricalColumn):
+            labels: Any = list(column.categories)
+            columns[column.name] = pd.Categorical.from_codes(column.codes, labels)
+        else:
+            columns[column.name] = column.values
+    return pd.DataFrame(columns)
 
 
 @options_told
@@ -365,8 +349,8 @@ def combine_trees(
         messages: a list of what `pm.share_tree` made, of messages as dicts or as JSON text, or of
             paths to files of them.
         method: `labelled`, `pgen` and `basegen` learn from pseudo-records drawn from the trees;
-            `votes` and `product` are the trees themselves (see `pm.CombinedTrees`).
-        model: what is learned from pseudo-records: `tree`, `naive-bayes`, `forest`, `conjunctive`.
+            `votes` are the trees themselves (see `pm.CombinedTrees`).
+        model: what is learned from pseudo-records: `tree`, `naive-bayes`, `conjunctive`.
         rng: of the pseudo-records: None for fresh randomness, a seed, or a generator.
         options: those of `pm.CombinedTrees`, such as `scale=5`.
 
@@ -379,7 +363,7 @@ def combine_trees(
         ModelError: a message is no tree or breaks its promise, or trees do not fit together.
         LimitExceeded: trees are too large, or more would be drawn than is sensible.
         OptionError: an unknown option, or one out of its range.
-        NotInstalled: a tree or a forest is to be learned, and scikit-learn is not installed.
+        NotInstalled: a tree is to be learned, and scikit-learn is not installed.
 
     Examples:
         >>> import pramana as pm

@@ -1,10 +1,4 @@
-"""`pm.share_tree`: a frame in, a tree that may leave out.
-
-Also here:
-
-* What is required of every path, as people write it.
-* Differentially private trees: what must be declared, and whose noise they have.
-"""
+"""`pm.share_tree`: a frame in, a tree that may leave out."""
 
 from __future__ import annotations
 
@@ -14,46 +8,27 @@ from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from owner_agent.randomize.noise import TreeNoise
+from owner_agent.randomize.exact_noise import ExactNoise
 from pramana.estimators.saved import plain
-from pramana.frames.categories import Rng, generator_of
+from pramana.frames.randomness import Rng, generator_of
 from pramana.frames.sentences import listed, one_sentence, options_told, quoted
 from pramana.frames.tables import Frame, shown
-from pramana.model_sharing.columns import (
-    ClassTeller,
-    read_message,
-    training_columns,
-    undeclared,
-    written,
-)
+from pramana.model_sharing.classifying import ClassTeller
+from pramana.model_sharing.columns import training_columns, undeclared
+from pramana.model_sharing.messages import read_message, written
 from pramana.reporting.files import write_whole
 from pramana.showing import card, plotted
 from pramana_core.errors import OptionError
 from pramana_core.learn.common.options import require_limit
-from pramana_core.model_sharing.attributes import TreeSchema
 from pramana_core.model_sharing.exchange.drawing import draw_pruning, draw_shared_tree
-from pramana_core.model_sharing.exchange.text import (
-    conditions_words,
-    protection_words,
-    read_words,
-    write_shared_tree_text,
-)
+from pramana_core.model_sharing.exchange.protection import protection_words, read_words
+from pramana_core.model_sharing.exchange.text import conditions_words, write_shared_tree_text
 from pramana_core.model_sharing.growing import GrowthOptions, grow_tree
-from pramana_core.model_sharing.private import (
-    GeneratorNoise,
-    Noise,
-    grow_private_tree,
-    require_epsilon,
-)
+from pramana_core.model_sharing.noise import GeneratorNoise, Noise
+from pramana_core.model_sharing.private import grow_private_tree
+from pramana_core.model_sharing.private_options import require_epsilon
 from pramana_core.model_sharing.pruning import Pruned, PruningOptions, prune
-from pramana_core.model_sharing.requirements import (
-    Requirement,
-    Tell,
-    measures_words,
-    parse_requirement,
-    released_form,
-    tree_measures,
-)
+from pramana_core.model_sharing.requirements import Requirement, Tell, released_form
 from pramana_core.model_sharing.tree import SharedTree
 from pramana_core.pictures.svg import Layout
 from pramana_core.privacy.amplification import Amplification
@@ -64,7 +39,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-__all__ = ["NOT_GIVEN", "NotGiven", "Requirement", "requirement_of"]
+__all__ = ["Requirement"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -185,7 +160,7 @@ class SharedModel(ClassTeller):
         return plotted(self._picture(), ax)
 
     def _picture(self) -> Layout:
-        if self.pruned is not None and self.pruned.steps:
+        if self._was_cut:
             return draw_pruning(self.before, self.tree)
         return draw_shared_tree(self.tree)
 
@@ -250,9 +225,13 @@ class SharedModel(ClassTeller):
         schema, leaves = self.tree.schema, len(self.tree.leaves)
         paths = "1 path" if leaves == 1 else f"{leaves:,} paths"
         promised = self._promised()
-        cut = self.pruned is not None and bool(self.pruned.steps)
+        cut = self._was_cut
         was = f"; pruned from {len(self.before.leaves):,}" if cut else ""
         return f"{schema.target.name} by {listed(schema.names)}: {paths}, {promised}{was}"
+
+    @property
+    def _was_cut(self) -> bool:
+        return self.pruned is not None and self.pruned.records_moved > 0
 
     def _promised(self) -> str:
         if self.pruned is not None:
@@ -269,8 +248,6 @@ class SharedModel(ClassTeller):
             ("paths", f"{len(self.tree.leaves):,}"),
             ("promised", self._promised()),
         ]
-        if self.content.epsilon is None:
-            facts.append(("met", measures_words(tree_measures(self.tree))))
         if (cut := self.pruned) is not None:
             words = (
                 f"{cut.leaves_before:,} paths to {cut.leaves_after:,}; {cut.records_moved:,.0f}"
@@ -279,7 +256,7 @@ class SharedModel(ClassTeller):
                 f" {cut.accuracy_after:.1%} after"
             )
             facts.append(("given up", words))
-        if self.pruned is not None and self.pruned.steps:
+        if self._was_cut:
             facts.append(("picture", "the tree before above, what may leave below: keep it"))
         facts += [("know", words) for words in self.protection]
         with one_sentence():
@@ -288,12 +265,9 @@ class SharedModel(ClassTeller):
             )
 
 
-# What is required of every path, as people write it.
-
-
 _WANTED = (
     "requirement must be pm.Requirement(k=5), pm.Requirement(c=10, l=3), a number k, or None, which"
-    " prunes nothing"
+    " requires nothing"
 )
 
 
@@ -307,62 +281,25 @@ class NotGiven:
 NOT_GIVEN = NotGiven()
 
 
-def requirement_of(given: Any, *, private: bool = False) -> Requirement | None:
-    """Return a requirement: itself, its fields as a mapping, k, or words.
-
-    Args:
-        given: the requirement; None requires nothing.
-        private: whether the tree has an epsilon, so that it need not be written that nothing is.
-
-    Raises:
-        OptionError: it is no requirement, or is not given.
-    """
+def _requirement_of(given: Any, *, private: bool) -> Requirement | None:
+    """Return a requirement: itself, or k. Raises OptionError."""
     if given is None or isinstance(given, Requirement):
         return given
     if private and isinstance(given, NotGiven):
         return None
     if isinstance(given, NotGiven):
         raise OptionError(f"{_WANTED}; there is no default.", where="requirement")
-    if isinstance(given, Mapping):
-        unknown = [name for name in given if name not in ("k", "c", "l", "exact")]
-        if unknown:
-            raise OptionError(
-                f"requirement has no {unknown[0]!r}; it has k, c, l and exact.", where="requirement"
-            )
-        with one_sentence("requirement"):
-            return Requirement(**{name: plain(value) for name, value in given.items()})
     number = plain(given)
     if isinstance(number, int) and not isinstance(number, bool):
         with one_sentence("requirement"):
             return Requirement(k=number)
-    if isinstance(given, str):
-        if "=" not in given:
-            raise OptionError(f"{_WANTED}, not {shown(given)}.", where="requirement")
-        with one_sentence():
-            return parse_requirement(given)
     raise OptionError(f"{_WANTED}, not {shown(given)}.", where="requirement")
 
 
-# Differentially private trees: what must be declared, and whose noise they have.
-
-
-def private_model(
+def _private_model(
     frame: Frame, columns: tuple[Any, ...], asked: Requirement | None, epsilon: Any, rng: Rng
 ) -> SharedModel:
-    """Return a private tree.
-
-    Args:
-        frame: the true records.
-        columns: the target, the features, and what is declared: ranges, categories, taxonomies.
-        asked: the requirement, which must be none.
-        epsilon: the bound.
-        rng: the randomness.
-
-    Raises:
-        OptionError: a requirement beside an epsilon, an epsilon out of its range, or columns that
-            are not declared.
-        NotInstalled: there is no randomness given, and OpenDP is not installed.
-    """
+    """Return a private tree. Raises OptionError, NotInstalled: OpenDP is not."""
     if asked is not None:
         raise OptionError(
             "requirement must be None where there is an epsilon: it bounds every record, whatever a"
@@ -377,12 +314,15 @@ def private_model(
     with one_sentence():
         require_epsilon(float(epsilon))
         noise = noise_of(rng)
-    target, features, ranges, categories, taxonomies = columns
+    target, features, ranges, categories = columns
     # Whether all values are whole numbers is not told: one record may decide it.
-    schema, table, classes = training_columns(
-        frame, target, features, ranges, categories, taxonomies, whole=()
-    )
-    _require_declared(schema, ranges or {}, categories or {})
+    schema, table, classes = training_columns(frame, target, features, ranges, categories, whole=())
+    if open_ones := undeclared(schema, ranges, categories):
+        raise OptionError(
+            f"epsilon needs ranges and categories to declare {quoted(open_ones)}: what is read from"
+            " the records is not private.",
+            where="categories",
+        )
     with one_sentence(), progress_bar("growing a tree"):
         made = grow_private_tree(schema, table, classes, float(epsilon), noise)
     words = protection_words(None, schema.classes, made.epsilon)
@@ -391,41 +331,28 @@ def private_model(
 
 
 def noise_of(rng: Rng) -> Noise:
-    """Return what draws noise: OpenDP for releases, or for experiments the generator passed.
+    """Return what draws noise: exact noise for releases, or for experiments the generator passed.
 
     Raises:
-        NotInstalled: nothing is passed, and OpenDP is not installed.
         OptionError: it is no seed and no generator.
     """
     if rng is None:
-        return TreeNoise()
+        return ExactNoise()
     return GeneratorNoise(generator_of(rng))
-
-
-def _require_declared(schema: TreeSchema, ranges: Any, categories: Any) -> None:
-    if open_ones := undeclared(schema, ranges, categories):
-        raise OptionError(
-            f"epsilon needs ranges and categories to declare {quoted(open_ones)}: what is read from"
-            " the records is not private.",
-            where="categories",
-        )
 
 
 @options_told
 def share_tree(
     frame: Frame,
     target: str,
-    requirement: Requirement | Mapping[str, Any] | int | str | None = NOT_GIVEN,  # type: ignore[assignment]
+    requirement: Requirement | int | None = NOT_GIVEN,  # type: ignore[assignment]
     *,
     features: str | Sequence[str] | None = None,
     ranges: Mapping[str, tuple[float, float]] | None = None,
     categories: Mapping[str, Sequence[str]] | None = None,
-    taxonomies: Mapping[str, Any] | None = None,
     by: Literal["growing", "pruning"] = "growing",
-    merge: Literal["all", "taxonomy", "fewest"] | None = None,
-    least_gain: float | None = None,
+    merge: Literal["all", "fewest"] | None = None,
     tell: Literal["hits", "distribution"] = "hits",
-    criterion: Literal["entropy", "gini"] = "entropy",
     max_depth: int | None = None,
     min_leaf: int = 1,
     epsilon: float | None = None,
@@ -451,25 +378,19 @@ def share_tree(
             outward from inner values, never a person's extreme.
         categories: all labels of columns, by name; of others those that occur, which tells that
             somebody has them.
-        taxonomies: which categories belong together, by column: nested dicts of lists, or for each
-            category a list of its ancestors, the nearest first; for `merge="taxonomy"`.
         by: `growing` makes only splits whose parts all meet the requirement; `pruning` grows the
             tree as far as it goes and cuts it back, as in the paper, which often leaves less, and
             of (c, l) often nothing.
         merge: by pruning, what a path that does not meet it is merged with: `all` its siblings (by
-            default), those of one `taxonomy` group, or the `fewest` that suffice.
-        least_gain: by pruning, how many records more each path of a split must tell rightly than
-            the split's paths would as one, or they are made one; with (c, l) try 3. None cuts
-            nothing for this, as in the paper.
+            default), or the `fewest` that suffice.
         tell: what leaves tell: `hits` and misses, as in the paper, or the `distribution` of all
             classes, which is more useful, and tells which classes a path has not.
-        criterion: what a split lowers.
         max_depth: the most questions on a path; None for any.
         min_leaf: the fewest records of a leaf before pruning.
         epsilon: with it the tree is differentially private, splits and counts, for the replacement
             of one record by any other; ranges and categories must then be declared. The
             requirement must be left out, or None.
-        rng: of a private tree: None has OpenDP draw the noise, exactly and from the operating
+        rng: of a private tree: None has the noise drawn exactly and from the operating
             system's randomness, as a release needs it. A seed or a numpy Generator is for
             experiments: whoever knows its state can take the noise away. The owner's agent
             (`owner-agent share-model`) also keeps account of what was spent.
@@ -483,7 +404,6 @@ def share_tree(
         OptionError: an option is out of its range, or no requirement is written.
         DomainError, UnknownCategory: what is declared cannot be, or a record does not fit it.
         RequirementUnmet: nothing but the root would be left; it says what could be asked.
-        NotInstalled: a private tree is asked for without rng, and OpenDP is not installed.
 
     Examples:
         >>> import pramana as pm
@@ -497,34 +417,23 @@ def share_tree(
         >>> round(shared.score(people), 3)
         0.783
     """
-    growth = _growth(criterion, plain(max_depth), plain(min_leaf))
-    asked = requirement_of(requirement, private=epsilon is not None)
+    growth = _growth(plain(max_depth), plain(min_leaf))
+    asked = _requirement_of(requirement, private=epsilon is not None)
     if epsilon is not None:
-        options = {"by": by, "merge": merge, "least_gain": least_gain, "tell": tell}
-        growing = {"criterion": criterion, "max_depth": max_depth, "min_leaf": min_leaf}
-        _require_default({**options, **growing})
-        columns = (target, features, ranges, categories, taxonomies)
-        return private_model(frame, columns, asked, epsilon, rng)
+        _require_default(by=by, merge=merge, tell=tell, max_depth=max_depth, min_leaf=min_leaf)
+        columns = (target, features, ranges, categories)
+        return _private_model(frame, columns, asked, epsilon, rng)
     require_limit(by, Literal["growing", "pruning"], "by")
+    require_limit(tell, Tell, "tell")
     with one_sentence():
-        pruning = PruningOptions(
-            merge="all" if merge is None else merge, least_gain=plain(least_gain)
-        )
+        pruning = PruningOptions("all" if merge is None else merge)
     if by == "growing" and merge is not None:
         raise OptionError(
             "merge is for by='pruning': nothing is merged where a tree is grown.", where="merge"
         )
-    if least_gain is not None and (by == "growing" or asked is None):
-        raise OptionError(
-            "least_gain is for by='pruning' with a requirement: else nothing is cut back.",
-            where="least_gain",
-        )
     if rng is not None:
         raise OptionError("rng is for private trees, which have an epsilon.", where="rng")
-    require_limit(tell, Tell, "tell")
-    schema, table, classes = training_columns(
-        frame, target, features, ranges, categories, taxonomies
-    )
+    schema, table, classes = training_columns(frame, target, features, ranges, categories)
     with one_sentence(), progress_bar("growing a tree"):
         learned = (schema, table, classes, growth)
         tree, pruned = _learned(learned, asked, pruning if by == "pruning" else None)
@@ -556,7 +465,7 @@ def _learned(
     return pruned.tree, pruned
 
 
-def _require_default(given: Mapping[str, object]) -> None:
+def _require_default(**given: object) -> None:
     """Refuse options that a private tree does not have. Raises OptionError."""
     parameters = signature(share_tree).parameters
     for name, value in given.items():
@@ -569,10 +478,10 @@ def _require_default(given: Mapping[str, object]) -> None:
             )
 
 
-def _growth(criterion: Any, max_depth: Any, min_leaf: Any) -> GrowthOptions:
+def _growth(max_depth: Any, min_leaf: Any) -> GrowthOptions:
     for name, value in (("max_depth", max_depth), ("min_leaf", min_leaf)):
         whole = isinstance(value, int) and not isinstance(value, bool)
         if not whole and not (name == "max_depth" and value is None):
             raise OptionError(f"{name} must be a whole number, not {shown(value)}.", where=name)
     with one_sentence():
-        return GrowthOptions(criterion=criterion, max_depth=max_depth, min_leaf=min_leaf)
+        return GrowthOptions(max_depth, min_leaf)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from owner_agent.release.composition import same_people
+from owner_agent.release.populations import same_people
 from pramana.frames.sentences import options_told
 from pramana.frames.tables import shown
 from pramana.reporting.reports import NO_BOUND, Reports, require_yes_or_no, required_prior

@@ -14,7 +14,6 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import pyarrow as pa
 from pydantic import ValidationError
 
 from owner_agent.randomize.draws import draw_id, pseudonyms
@@ -53,7 +52,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 RecordId: TypeAlias = Any
-"""A column's name (or the index's), several columns' names, or the ids themselves."""
+"""A column's name (or the index's), or the ids themselves."""
 
 
 def record_ids(table: pd.DataFrame, record_id: RecordId) -> list[str]:
@@ -77,35 +76,14 @@ def record_ids(table: pd.DataFrame, record_id: RecordId) -> list[str]:
             " themselves, such as frame.index.",
             where="record_id",
         )
-    named = _named(table, record_id)
-    if named is None:
-        name, ids = "record_id", series_cells(_given(table, record_id), "record_id")
-    elif len(named) == 1:
-        name, ids = next(iter(named)), series_cells(next(iter(named.values())), "record_id")
-    else:
-        name, ids = (
-            ", ".join(named),
-            _joined({n: series_cells(c, "record_id") for n, c in named.items()}),
-        )
-    _require_usable(ids, name)
+    named = isinstance(record_id, str | int)
+    name = str(record_id) if named else "record_id"
+    ids = series_cells(_column(table, name) if named else _given(table, record_id), "record_id")
+    with one_sentence("record_id"):
+        for problem in record_id_problems(ids, name):
+            raise problem
     found: list[str] = ids.to_pylist()
     return found
-
-
-def _named(table: pd.DataFrame, record_id: RecordId) -> dict[str, Any] | None:
-    """Return the columns that were named; None where the ids themselves were given."""
-    if isinstance(record_id, str | int):
-        return {str(record_id): _column(table, str(record_id))}
-    if not isinstance(record_id, list | tuple) or not record_id:
-        return None
-    known = {*table.columns, *table.index.names}
-    names = [name for name in record_id if isinstance(name, str) and name in known]
-    if len(names) == len(record_id):
-        return {name: _column(table, name) for name in names}
-    if names:
-        absent = next(name for name in record_id if name not in names)
-        _column(table, str(absent))
-    return None
 
 
 def _column(table: pd.DataFrame, name: str) -> Any:
@@ -126,8 +104,7 @@ def _given(table: pd.DataFrame, record_id: RecordId) -> Any:
     scalar = isinstance(record_id, str | bytes | dict) or not isinstance(record_id, Iterable)
     if scalar or getattr(record_id, "ndim", 1) != 1 or isinstance(record_id, pd.MultiIndex):
         raise TableError(
-            "record_id must be a column's name, several names, or one id for each row, not"
-            f" {shown(record_id)}.",
+            f"record_id must be a column's name, or one id for each row, not {shown(record_id)}.",
             where="record_id",
         )
     values = record_id if hasattr(record_id, "__len__") else list(record_id)
@@ -145,21 +122,6 @@ def _given(table: pd.DataFrame, record_id: RecordId) -> Any:
             where="record_id",
         )
     return values
-
-
-def _joined(columns: dict[str, pa.Array]) -> pa.Array:
-    for name, column in columns.items():
-        _require_usable(column, name, repeated=True)
-    rows = zip(*(column.to_pylist() for column in columns.values()), strict=True)
-    # As a JSON list, or ("1", "23") and ("12", "3") would be one id.
-    return pa.array([json.dumps(row, ensure_ascii=False) for row in rows], type=pa.string())
-
-
-def _require_usable(ids: pa.Array, name: str, *, repeated: bool = False) -> None:
-    for problem in record_id_problems(ids, name):
-        if isinstance(problem, MissingRecordId) or not repeated:
-            with one_sentence("record_id"):
-                raise problem
 
 
 _STUDY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -188,11 +150,11 @@ def randomize(
             others are left alone.
         plan: how each variable is randomized; public ones are reported as they are.
         keys: the owner's keys.
-        record_id: what identifies a record: the name of a column or of the index; a list of such
-            names; or n ids, as an index, an array, a list, or a series with the frame's index. Ids
+        record_id: what identifies a record: the name of a column or of the index; or n ids, as an
+            index, an array, a list, or a series with the frame's index. Ids
             are text in Unicode NFKC, without spaces around it and marks of format. The number 7 and
             the text "7" are one id, and so is 7.0, since tables with missing cells turn whole
-            numbers to that. Several columns are one id as a JSON list of texts.
+            numbers to that.
         study: the study the reports are for: letters, digits and `. _ -`, at most 64. From the
             reports of two studies nobody can tell which records are the same.
         reveals: public columns that may be reported although they give randomized ones away.

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from pramana_core.estimation.estimated import Estimator
 
-EstimatorName = Literal["auto", "moment", "sum", "ml", "log-linear", "pooled"]
+EstimatorName = Literal["auto", "moment", "sum", "ml", "pooled"]
 
 _EACH = ["variable", "category"]
 """What names a row of the tables of one variable each."""
@@ -53,7 +53,7 @@ class EstimatedCounts:
         sources: the reports and their plans.
         marginals: what learners ask.
         estimator: the one that was chosen.
-        order: the most variables that interact, for `log-linear` and `pooled`; None where it
+        order: the most variables that interact, for `pooled`; None where it
             follows the records.
 
     Examples:
@@ -116,11 +116,10 @@ class EstimatedCounts:
             as a column below, such as `low`, as `low (variable)`); `count`, the raw
             estimate, which may be negative by moments; `low` and `high`, the interval against the
             population; `se_records`, the standard error given these records; `se_population`, that
-            against the population they were drawn from. Where counts are modelled, by `log-linear`
-            and often by `pooled`, only the error against the population is known, and stands in
-            both places. Counts that are modelled have a last column, `filled_in`: whether they were
-            made of smaller tables, because no record reports all the variables or more of them may
-            not interact.
+            against the population they were drawn from. Where `pooled` fills counts in, only the
+            error against the population is known, and stands in both places. Pooled counts have a
+            last column, `filled_in`: whether they were made of smaller tables, because no record
+            reports all the variables or more of them may not interact.
 
         Warns:
             UserWarning: the reports contradict a model of this table (`lack_of_fit`).
@@ -364,12 +363,12 @@ def estimate(
             sources, draws from one population, those with less noise count more; `sum` lets every
             record count alike, for owners whose people differ. `ml`: the most
             likely counts (Ma 2.4.2), which also explains sources that do not report every variable
-            and channels that have no inverse. `log-linear` (of one source) and `pooled`:
+            and channels that have no inverse. `pooled`:
             interactions of at most `order` variables, which fills in what no record reports
             together. `auto` takes `pooled` where each record reports some of its variables only;
             `ml` where some of several sources withhold or lack a variable, or a channel has no
             inverse; and otherwise `moment`. A design's `estimator` is what `auto` takes.
-        order: the most variables that interact, for `log-linear` and `pooled`. By default a
+        order: the most variables that interact, for `pooled`. By default a
             table of three to eight variables that records report together has all their
             interactions; others are filled in, and the frame of a table says so.
 

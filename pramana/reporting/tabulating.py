@@ -19,8 +19,8 @@ from pramana.frames.sentences import listed, one_sentence, warn_caller
 from pramana_core.domain import Variable
 from pramana_core.errors import OptionError
 from pramana_core.estimation.plausibility import examine
+from pramana_core.estimation.pooled_counts import PooledTable
 from pramana_core.estimation.table_estimates import column_of
-from pramana_core.estimation.tables_modelled import ModelledTable, PooledTable
 from pramana_core.learn.common.documents import project_to_simplex
 from pramana_core.learn.common.options import InnerShare, require_limit
 from pramana_core.marginals.counts import LEVEL, Codes
@@ -67,7 +67,7 @@ def tabulated(
         numbers = frame.columns[len(names) : len(names) + len(_COUNTED) + projected]
         frame[numbers] = frame[numbers] / marginals.records
         frame = frame.rename(columns={"count": "share"})
-    if isinstance(found, ModelledTable | PooledTable):
+    if isinstance(found, PooledTable):
         frame["filled_in"] = found.filled_in
     return frame
 

@@ -1,42 +1,28 @@
 """What is simulated: how many owners, what they release, and what the miner makes of it.
 
 Commands show these options in their help: so nothing heavy is loaded here, and names that
-`pramana_core.model_sharing` has in modules that count are written again; a test compares them.
+`pramana_core.model_sharing` has in modules that count are written again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, cast
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal, cast
 
 from annotated_types import Ge, Le, Lt
 
-from pramana_core.errors import OptionError, RequirementUnmet
-from pramana_core.learn.common.options import NotNegative, Positive, require_limits
+from pramana_core.errors import OptionError
+from pramana_core.learn.common.options import Positive, require_limits
+from pramana_core.model_sharing.combine_options import CombineOptions, GlobalName
+from pramana_core.model_sharing.combine_options import Method as Combining
 
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    from pramana_core.mixed import MixedTable
-    from pramana_core.model_sharing.attributes import TreeSchema
-    from pramana_core.model_sharing.generating import GenerationOptions
-    from pramana_core.model_sharing.requirements import Requirement
-
-Method = Literal["pgen", "basegen", "labelled", "votes", "product", "ldiversity", "pooled", "local"]
+Method = Literal["pgen", "basegen", "labelled", "votes", "pooled", "local"]
 By = Literal["pruning", "growing"]
-Merge = Literal["all", "taxonomy", "fewest"]
+Merge = Literal["all", "fewest"]
 Counts = Literal["exact", "propagated"]
 Tell = Literal["hits", "distribution"]
-Global = Literal["tree", "naive-bayes", "forest", "conjunctive"]
-Numeric = Literal["uniform", "middle", "end", "marginal"]
-Absent = Literal["uniform", "marginal"]
-Misses = Literal["uniform", "marginal"]
-Spread = Literal["independent", "even"]
-Weights = Literal["equal", "records", "leaves"]
 
-COMBINING = ("pgen", "basegen", "labelled", "votes", "product")
+COMBINING = ("pgen", "basegen", "labelled", "votes")
 """The methods by which a miner combines owners' trees."""
 
 TELLING = {"pgen": "hits", "basegen": "hits"}
@@ -50,28 +36,18 @@ class SimulationOptions:
     Attributes:
         owners: how many there are; the training records are divided among them at random.
         method: what the miner learns from: pseudo-data by the paths (`pgen`) or labelled by each
-            tree (`basegen`) or by the votes of all (`labelled`); the trees themselves (`votes`,
-            `product`); records made l-diverse (`ldiversity`); or, to compare with, all records
-            (`pooled`), and each owner's own tree (`local`).
+            tree (`basegen`) or by the votes of all (`labelled`); the trees themselves (`votes`);
+            or, to compare with, all records (`pooled`), and each owner's own tree (`local`).
         model: the global model.
         requirement: what every path of a released tree must meet; None prunes nothing.
         by: whether trees are grown freely and then pruned, as in the paper, or split only where
             all parts can meet the requirement.
         merge: which siblings are merged when one does not meet it.
-        least_gain: how many hits each path must win when trees are pruned (`PruningOptions`).
         counts: how a merged node's counts are found: exactly, or by the paper's equation 1.
         tell: whether leaves tell hits and misses, or the counts of all classes; None for what
             the method is for.
         scale: pseudo-records for each record that the trees count.
         epsilon: with it trees are differentially private, and the requirement is not asked.
-        numeric: which number an interval gives; None of this or of the three below as the
-            `method` has it (`generation_for`): evenly for the paper's.
-        absent: where values of attributes that are not on a path are drawn from.
-        misses: which classes misses take where leaves tell hits alone.
-        spread: whether values are drawn independently, or more evenly.
-        weights: how trees are weighed in votes.
-        taxonomies: of attributes, for `merge="taxonomy"` and for publishing.
-        publisher: who publishes records l-diverse; None searches the hierarchies (`FullDomain`).
         folds: into how many parts the records are divided; each is held out once.
         runs: how often all of it is repeated with other folds.
         seed: decides folds, owners and pseudo-data.
@@ -82,22 +58,14 @@ class SimulationOptions:
 
     owners: Annotated[int, Ge(1), Le(1000)] = 5
     method: Method = "pgen"
-    model: Global = "tree"
+    model: GlobalName = "tree"
     requirement: Any = None
     by: By = "pruning"
     merge: Merge = "all"
-    least_gain: NotNegative | None = None
     counts: Counts = "exact"
     tell: Tell | None = None
     scale: Annotated[float, Ge(0.01), Le(100)] = 1.0
     epsilon: Positive | None = None
-    numeric: Numeric | None = None
-    absent: Absent | None = None
-    misses: Misses | None = None
-    spread: Spread | None = None
-    weights: Weights = "equal"
-    taxonomies: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    publisher: Any = field(default=None, hash=False)
     folds: Annotated[int, Ge(2), Le(100)] = 10
     runs: Annotated[int, Ge(1), Le(1000)] = 1
     seed: Annotated[int, Ge(0), Lt(2**63)] = 1
@@ -110,17 +78,8 @@ class SimulationOptions:
                 where="by",
                 remedy="Give k, or c and l.",
             )
-        if self.least_gain is not None:
-            from pramana_core.model_sharing.pruning import PruningOptions
-
-            PruningOptions(least_gain=self.least_gain)
-            if self.by == "growing" or self.requirement is None:
-                raise OptionError(
-                    "least_gain is for trees that are pruned until they meet a requirement.",
-                    where="least_gain",
-                )
         if self.epsilon is not None:
-            from pramana_core.model_sharing.private import require_epsilon
+            from pramana_core.model_sharing.private_options import require_epsilon
 
             require_epsilon(self.epsilon)
         if self.epsilon is not None and self.requirement is not None:
@@ -128,10 +87,6 @@ class SimulationOptions:
                 "A private tree is bounded by its epsilon and not pruned by a requirement.",
                 where="epsilon",
                 remedy="Give either epsilon, or k, c and l.",
-            )
-        if self.method == "ldiversity" and (self.requirement is None or not self.requirement.l):
-            raise OptionError(
-                "Records are made l-diverse for a given c and l.", where="l", remedy="Give both."
             )
 
     @property
@@ -142,24 +97,13 @@ class SimulationOptions:
         return "hits" if TELLING.get(self.method) == "hits" else "distribution"
 
     @property
-    def judged(self) -> Requirement | None:
-        """The requirement as it decides: who publishes records has the counts of all classes."""
-        asked: Requirement | None = self.requirement
-        return replace(asked, exact=True) if asked and self.method == "ldiversity" else asked
-
-    @property
-    def generation(self) -> GenerationOptions:
-        """How pseudo-data are drawn, where they are."""
-        from pramana_core.model_sharing.global_models.combining import Method as Combining
-        from pramana_core.model_sharing.global_models.combining import generation_for
-
-        return generation_for(
-            cast("Combining", self.method),
-            scale=self.scale,
-            numeric=self.numeric,
-            absent=self.absent,
-            misses=self.misses,
-            spread=self.spread,
+    def combining(self) -> CombineOptions:
+        """How the miner combines trees, where it does."""
+        method, drawn = cast("Combining", self.method), self.method != "votes"
+        return CombineOptions(
+            method,
+            self.model if drawn else CombineOptions.model,
+            scale=self.scale if drawn else CombineOptions.scale,
         )
 
     def with_(self, **changed: Any) -> SimulationOptions:
@@ -168,7 +112,7 @@ class SimulationOptions:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the JSON form."""
-        asked, drawn = self.judged, self.generation
+        asked = self.requirement
         return {
             "owners": self.owners,
             "method": self.method,
@@ -179,72 +123,11 @@ class SimulationOptions:
             "exact": None if asked is None else asked.exact,
             "by": self.by,
             "merge": self.merge,
-            "least_gain": self.least_gain,
-            "taxonomies": sorted(self.taxonomies),
             "counts": self.counts,
             "tell": self.told,
             "scale": self.scale,
             "epsilon": self.epsilon,
-            "numeric": drawn.numeric,
-            "absent": drawn.absent,
-            "misses": drawn.misses,
-            "spread": drawn.spread,
-            "weights": self.weights,
-            "publisher": None if self.publisher is None else self.publisher.name,
             "folds": self.folds,
             "runs": self.runs,
             "seed": self.seed,
         }
-
-
-Levels = dict[str, int]
-
-
-class Publisher(Protocol):
-    """Says at which level each attribute of a table is published."""
-
-    @property
-    def name(self) -> str:
-        """What it is called."""
-
-    def publish(
-        self,
-        schema: TreeSchema,
-        table: MixedTable,
-        classes: npt.NDArray[np.intp],
-        requirements: Sequence[Requirement],
-    ) -> list[Levels | None]:
-        """Return for each requirement the levels by attribute, or None: nothing can be published.
-
-        Args:
-            schema: the class and the attributes, with their taxonomies.
-            table: the attributes of n records.
-            classes: their class codes, n.
-            requirements: what every group of records that look alike must meet.
-        """
-
-
-@dataclass(frozen=True)
-class FullDomain:
-    """Our own search for the generalization of most hits (`best_levels`)."""
-
-    name: str = "full-domain"
-
-    def publish(
-        self,
-        schema: TreeSchema,
-        table: MixedTable,
-        classes: npt.NDArray[np.intp],
-        requirements: Sequence[Requirement],
-    ) -> list[Levels | None]:
-        """See `Publisher`."""
-        from pramana_core.model_sharing.requirements import Cells, best_levels, hierarchies_of
-
-        cells = Cells.of(hierarchies_of(schema), schema.read(table), classes, schema.classes)
-        found: list[Levels | None] = []
-        for requirement in requirements:
-            try:
-                found.append(best_levels(cells, requirement).levels)
-            except RequirementUnmet:
-                found.append(None)
-        return found

@@ -1,54 +1,32 @@
-"""Sharing simulated fold by fold: accuracy, class match and path match (section 4).
-
-Also here:
-
-* What each method makes of a fold: the owners' part, and the miner's.
-* What the cells of an experiment share: folds, owners' records, their trees, global basis models.
-* What a method makes of a fold, whichever method it is.
-* Records published l-diverse instead of trees: the baseline of Sharkey's section 4.2.
-"""
+"""Sharing simulated fold by fold: accuracy, class match and path match (section 4)."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from pramana.simulate.model_sharing_options import COMBINING, FullDomain, SimulationOptions
-from pramana.simulate.model_sharing_tables import SharingTable, learn_published
+from pramana.simulate.model_sharing_options import COMBINING, SimulationOptions
+from pramana.simulate.model_sharing_tables import SharingTable
 from pramana.simulate.study import Series, spread
-from pramana_core.alike import did_you_mean
 from pramana_core.errors import OptionError, RequirementUnmet
 from pramana_core.learn.common.documents import stream
 from pramana_core.mixed import MixedTable
-from pramana_core.model_sharing.attributes import TreeSchema, schema_of
-from pramana_core.model_sharing.global_models.combining import CombineOptions, combine
-from pramana_core.model_sharing.global_models.combining import Method as Combining
+from pramana_core.model_sharing.attributes import TreeSchema
+from pramana_core.model_sharing.global_models.combining import combine
 from pramana_core.model_sharing.global_models.learning import GlobalOptions, learn_global
-from pramana_core.model_sharing.global_models.model import (
-    GlobalModel,
-    TreeModel,
-    accuracy,
-    class_match,
-    path_match,
-)
-from pramana_core.model_sharing.global_models.votes import VoteOptions
+from pramana_core.model_sharing.global_models.measures import accuracy, class_match, path_match
+from pramana_core.model_sharing.global_models.model import GlobalModel, TreeModel
 from pramana_core.model_sharing.growing import GrowthOptions, grow_tree
 from pramana_core.model_sharing.pruning import PruningOptions, prune
 from pramana_core.model_sharing.requirements import Requirement, released_form
+from pramana_core.model_sharing.table_schema import schema_of
 from pramana_core.model_sharing.tree import SharedTree
 from pramana_core.progress import OnShare
-
-# What each method makes of a fold: the owners' part, and the miner's.
-
-# What the cells of an experiment share: folds, owners' records, their trees, global basis models.
-#
-# All of it is a function of the seed, the run and the fold (and of the owners, where there are
-# some), so that a cell finds what another one made, and gives the same numbers if nothing was kept.
 
 Rows = npt.NDArray[np.intp]
 
@@ -77,19 +55,21 @@ class Fold:
 class PreparedTable:
     """A table, and what was made of it for the cells of an experiment.
 
+    All of it is a function of the seed, the run and the fold, and of the owners where there are
+    some: a cell finds what another made, and gives the same numbers if nothing was kept.
+
     Raises:
         TableError: the table has no class or no attribute.
     """
 
     table: SharingTable
-    taxonomies: Any = None
     schema: TreeSchema = field(init=False)
     attributes: MixedTable = field(init=False)
     codes: Rows = field(init=False)
     _made: dict[tuple[Any, ...], Any] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        found = schema_of(self.table.records, self.table.target, taxonomies=self.taxonomies)
+        found = schema_of(self.table.records, self.table.target)
         self.schema, self.attributes, self.codes = found
 
     def folds(self, options: SimulationOptions) -> list[Fold]:
@@ -159,9 +139,6 @@ def owner_stream(fold: Fold, options: SimulationOptions, owner: int) -> np.rando
     return stream(options.seed, fold.run, _TREES, fold.number, options.owners, owner)
 
 
-# What a method makes of a fold, whichever method it is.
-
-
 @dataclass(frozen=True)
 class FoldModels:
     """What a method makes of a fold.
@@ -180,41 +157,6 @@ class FoldModels:
 
 
 Way = Callable[[PreparedTable, Fold, SimulationOptions], FoldModels]
-
-
-# Records published l-diverse instead of trees: the baseline of Sharkey's section 4.2.
-
-
-def ldiversity(kept: PreparedTable, fold: Fold, options: SimulationOptions) -> FoldModels:
-    """Return the model of the published training records; of none where nothing is published.
-
-    All training records are at one publisher, whatever the number of owners (section 4.2).
-
-    Raises:
-        OptionError: nothing is required.
-    """
-    asked = options.judged
-    if asked is None:
-        raise OptionError("Records are made l-diverse for a given c and l.", where="l")
-    publisher = options.publisher or FullDomain()
-    table, codes = kept.attributes.rows(fold.train), kept.codes[fold.train]
-    (levels,) = publisher.publish(kept.schema, table, codes, [asked])
-    if levels is None:
-        return FoldModels((), refused=options.owners)
-    learning = GlobalOptions(seed=options.seed)
-    model = learn_published(kept.schema, table, codes, levels, options.model, learning)
-    return FoldModels((model,), pseudo_records=table.records)
-
-
-def way_of(method: str) -> Way:
-    """Return what makes a model of a fold. Raises OptionError for a method that is not there."""
-    if method not in WAYS:
-        raise OptionError(
-            f"method must be one of {', '.join(WAYS)}, not"
-            f" {method!r}{did_you_mean([method], WAYS)}.",
-            where="method",
-        )
-    return WAYS[method]
 
 
 def pooled(kept: PreparedTable, fold: Fold, options: SimulationOptions) -> FoldModels:
@@ -237,14 +179,7 @@ def shared(kept: PreparedTable, fold: Fold, options: SimulationOptions) -> FoldM
     trees = [tree for tree in found if tree is not None]
     if not trees:
         return FoldModels((), refused=len(found))
-    asked = CombineOptions(
-        method=cast("Combining", options.method),
-        model=options.model,
-        learning=GlobalOptions(seed=options.seed),
-        generation=options.generation,
-        votes=VoteOptions(weights=options.weights),
-    )
-    combined = combine(trees, asked, miner_stream(fold, options))
+    combined = combine(trees, options.combining, miner_stream(fold, options))
     return FoldModels(
         (combined.model,),
         refused=len(found) - len(trees),
@@ -265,7 +200,7 @@ def released(
     if options.requirement is None:
         return released_form(tree, options.told)
     try:
-        asked = PruningOptions(options.merge, options.counts, options.least_gain)
+        asked = PruningOptions(options.merge, options.counts)
         return released_form(prune(tree, options.requirement, asked).tree, options.told)
     except RequirementUnmet:
         return None
@@ -275,7 +210,8 @@ def private(
     kept: PreparedTable, fold: Fold, options: SimulationOptions, owner: int, epsilon: float
 ) -> SharedTree:
     """Return the differentially private tree that an owner releases."""
-    from pramana_core.model_sharing.private import GeneratorNoise, grow_private_tree
+    from pramana_core.model_sharing.noise import GeneratorNoise
+    from pramana_core.model_sharing.private import grow_private_tree
 
     rows = kept.owners(fold, options)[owner]
     made = grow_private_tree(
@@ -296,7 +232,6 @@ WAYS: Mapping[str, Way] = {
     "pooled": pooled,
     "local": local,
     **dict.fromkeys(COMBINING, shared),
-    "ldiversity": ldiversity,
 }
 """Every method; who adds one adds its name to `Method`, too."""
 
@@ -382,7 +317,7 @@ def simulate(
     options: SimulationOptions,
     on_step: OnShare = lambda _share: None,
     kept: PreparedTable | None = None,
-    clock: Callable[[], float] = time.perf_counter,
+    way: Way | None = None,
 ) -> Simulation:
     """Simulate sharing on a table.
 
@@ -391,21 +326,20 @@ def simulate(
         options: what is simulated.
         on_step: told the share of the folds that is done.
         kept: what other cells on the same table made; many cells are faster with one.
-        clock: seconds.
+        way: what is made of a fold, in place of the method of the options.
 
     Raises:
         OptionError: there are too few records for so many folds and owners.
-        LimitExceeded: a product of trees is too large.
         NotInstalled: scikit-learn is not installed.
     """
-    held = kept or PreparedTable(table, dict(options.taxonomies) or None)
+    held, way = kept or PreparedTable(table), way or WAYS[options.method]
     folds = held.folds(options)
     rows = []
     on_step(0.0)
     for done, fold in enumerate(folds, 1):
-        began = clock()
-        made = way_of(options.method)(held, fold, options)
-        rows.append(_measured(held, fold, options, made, clock() - began))
+        began = time.perf_counter()
+        made = way(held, fold, options)
+        rows.append(_measured(held, fold, options, made, time.perf_counter() - began))
         on_step(done / len(folds))
     return Simulation(table, options, tuple(rows))
 

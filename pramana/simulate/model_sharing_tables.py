@@ -1,41 +1,17 @@
-"""Tables for a simulation of shared trees, and models of tables that were published.
-
-Numbers stay numbers, and incomplete records go; what is learned of generalized records is asked
-about records as they are.
-
-Also here:
-
-* Taxonomies in a TOML file: which categories of a table's columns belong together.
-"""
+"""Tables for a simulation of shared trees: numbers stay numbers, and incomplete records go."""
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING
 
 from pramana.simulate.tables import read_cells
-from pramana_core.errors import EmptyTable, MissingColumn, OptionError, PramanaError, TableError
-from pramana_core.mixed import CategoricalColumn, Floats, MixedTable, read_mixed
-from pramana_core.model_sharing.attributes import TreeSchema
-from pramana_core.model_sharing.global_models.learning import (
-    GlobalName,
-    GlobalOptions,
-    learn_global,
-)
-from pramana_core.model_sharing.global_models.model import GlobalModel
-from pramana_core.model_sharing.requirements import Hierarchy, generalized, hierarchies_of
-from pramana_core.text_files import read_text
+from pramana_core.errors import EmptyTable, MissingColumn, TableError
+from pramana_core.mixed import MixedTable, read_mixed
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from pramana_core.model_sharing.attributes import Groups, Taxonomy
 
 MISSING = ("", "?")
 """Cells that say that nothing is known."""
@@ -127,163 +103,3 @@ def _require_classes(column: pd.Series[str], name: str) -> None:
             where="--target",
             remedy="Name a column of few categories, or put its numbers into groups before.",
         )
-
-
-# Taxonomies in a TOML file: which categories of a table's columns belong together.
-
-_OPTION = "--taxonomies"
-
-
-def read_taxonomies(path: Path, table: str) -> dict[str, Groups]:
-    """Return the groups of a table's categories, by column.
-
-    The file has a section `[TABLE.COLUMN]` for each column, with the lists of its groups' members
-    by the name of the group; a group of groups is a section of its own, `[TABLE.COLUMN.GROUP]`.
-
-    Args:
-        path: the file.
-        table: what the table is called in it.
-
-    Raises:
-        OptionError: it cannot be read, is no TOML, has no section of the table, or a group is
-            neither a list of categories nor one of groups.
-    """
-    try:
-        content = tomllib.loads(read_text(path))
-    except OSError:
-        raise OptionError(f"{path} cannot be read.", where=_OPTION) from None
-    except ValueError as error:
-        raise OptionError(f"{path} is no TOML file: {error}.", where=_OPTION) from None
-    found = content.get(table)
-    if not isinstance(found, dict) or not found:
-        raise OptionError(
-            f"{path} has no sections of the table {table!r}, such as [{table}.COLUMN].",
-            where=_OPTION,
-        )
-    for column, groups in found.items():
-        if not isinstance(groups, dict) or not _are_groups(groups):
-            raise OptionError(
-                f"{path} must have lists of categories by group for {table}.{column}, such as"
-                ' warm = ["red", "yellow"].',
-                where=_OPTION,
-            )
-    return found
-
-
-def taxonomies_for(table: SharingTable, path: Path, name: str) -> dict[str, Taxonomy]:
-    """Return the taxonomies of a table's columns, checked against their categories.
-
-    Args:
-        table: the records.
-        path: the file.
-        name: what the table is called in it.
-
-    Raises:
-        OptionError: as `read_taxonomies`; or a section is of no column, of the class or of numbers,
-            or its groups do not part the column's categories.
-    """
-    from pramana_core.model_sharing.attributes import Taxonomy
-
-    found = {}
-    for column, groups in read_taxonomies(path, name).items():
-        if column not in table.records.names or column == table.target:
-            raise OptionError(
-                f"{path} has a section [{name}.{column}], which is no column to tell"
-                f" {table.target!r} from.",
-                where=_OPTION,
-            )
-        known = table.records[column]
-        if not isinstance(known, CategoricalColumn):
-            raise OptionError(
-                f"{path} has a section [{name}.{column}], a column of numbers, which has no"
-                " taxonomy.",
-                where=_OPTION,
-            )
-        try:
-            found[column] = Taxonomy.of(known.categories, groups)
-        except PramanaError as error:
-            raise OptionError(
-                f"[{name}.{column}] of {path} must have each category of the column in one group,"
-                f" and no other: {error.message}",
-                where=_OPTION,
-            ) from None
-    return found
-
-
-def called(path: Path) -> str:
-    """Return what a table is called in a file of taxonomies: its file's name, no ending."""
-    return Path(path.name.removesuffix(".gz")).stem
-
-
-def _are_groups(groups: Mapping[str, Any]) -> bool:
-    return bool(groups) and all(
-        _are_groups(members)
-        if isinstance(members, dict)
-        else isinstance(members, list) and all(isinstance(one, str) for one in members)
-        for members in groups.values()
-    )
-
-
-@dataclass(frozen=True)
-class PublishedModel:
-    """A model of a published table.
-
-    Its attributes have generalized values, so that records it is asked about are generalized to
-    the same levels first: which these are is public. The paper does not say how its test records
-    are classified by such a model; without this they would have values that it has never seen.
-
-    Attributes:
-        schema: of the records as they are.
-        hierarchies: of the attributes.
-        levels: at which each is published.
-        model: learned from the published table.
-    """
-
-    schema: TreeSchema
-    hierarchies: tuple[Hierarchy, ...]
-    levels: Mapping[str, int]
-    model: GlobalModel
-
-    @property
-    def kind(self) -> str:
-        """Which model it is."""
-        return self.model.kind
-
-    def predict(self, table: MixedTable) -> npt.NDArray[np.intp]:
-        """Return the class code of each of n records."""
-        return self.model.predict(self._at_levels(table))
-
-    def probabilities(self, table: MixedTable) -> Floats:
-        """Return the probability of each class of n records: n x classes."""
-        return self.model.probabilities(self._at_levels(table))
-
-    def _at_levels(self, table: MixedTable) -> MixedTable:
-        return generalized(self.schema, self.hierarchies, self.levels, table)[1]
-
-
-def learn_published(
-    schema: TreeSchema,
-    table: MixedTable,
-    classes: npt.NDArray[np.intp],
-    levels: Mapping[str, int],
-    model: GlobalName = "tree",
-    options: GlobalOptions | None = None,
-) -> PublishedModel:
-    """Return the model of records published at some levels.
-
-    Args:
-        schema: the class and the attributes, with their taxonomies.
-        table: the attributes of n records.
-        classes: their class codes, n.
-        levels: of each attribute, by name.
-        model: its kind.
-        options: how it is learned.
-
-    Raises:
-        MissingColumn, TableError, UnknownCategory: see `TreeSchema.read`.
-        NotInstalled: the learner needs what is not installed.
-    """
-    hierarchies = hierarchies_of(schema)
-    public, records = generalized(schema, hierarchies, levels, table)
-    learned = learn_global(public, records, classes, model, options)
-    return PublishedModel(schema, hierarchies, levels, learned)

@@ -1,10 +1,4 @@
-"""What every simulation answers: numbers per run, their means, and the setting they are of.
-
-Also here:
-
-* Draw records and randomize them, again and again, as owners do; whatever is learned from them.
-* Parameters from estimated counts that can be compared by divergence: none of them is zero.
-"""
+"""Draw records, randomize and learn, again and again: numbers of each run and their means."""
 
 from __future__ import annotations
 
@@ -13,21 +7,19 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from pramana.setups import SeededOwner
 from pramana.simulate.sources import Source
-from pramana_core.domain import Domain
 from pramana_core.errors import OptionError
-from pramana_core.learn.networks.bayes_net import learn_parameters
-from pramana_core.learn.networks.network import BayesNet
-from pramana_core.learn.networks.structure import Structure
-from pramana_core.marginals.counts import Codes, Marginals, ReportedCounts, Tensor
+from pramana_core.estimation.estimated import EstimatedMarginals, Estimator
+from pramana_core.marginals.counts import Codes, ReportedCounts
 from pramana_core.marginals.score_interval import LackOfFit, warnings_of
 from pramana_core.plan import Plan
 from pramana_core.privacy import Amplification
+from pramana_core.progress import OnShare
 
 if TYPE_CHECKING:
     from pramana.simulate.designs import DesignedPlan
@@ -35,25 +27,6 @@ if TYPE_CHECKING:
 
 Numbers = Mapping[str, float | None]
 """One run's results by name; None where there is none."""
-
-
-@dataclass(frozen=True)
-class ModelFits:
-    """How the reports of each run fit the log-linear models that counts were taken from, if any."""
-
-    runs: tuple[tuple[LackOfFit, ...], ...]
-
-    @property
-    def warned(self) -> list[str]:
-        """The first warning of each run that has one."""
-        return [warnings[0] for run in self.runs if (warnings := warnings_of(run))]
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the JSON form: nothing where no model was fitted."""
-        if not any(self.runs):
-            return {}
-        runs = [[test.as_dict() for test in run] for run in self.runs]
-        return {"lack_of_fit": {"runs": runs, "warned": len(self.warned)}}
 
 
 @dataclass(frozen=True)
@@ -128,9 +101,6 @@ def write_result(result: Mapping[str, Any], out: Path) -> None:
         raise OptionError(
             f"The result cannot be written to {out}: {error.strerror}.", where="--out"
         ) from None
-
-
-# Draw records and randomize them, again and again, as owners do; whatever is learned from them.
 
 
 def require_repeatable(records: int, runs: int, seed: int, holdout: float) -> None:
@@ -216,6 +186,7 @@ class Trials:
             "records": self.records,
             "runs": self.runs,
             "seed": self.seed,
+            **({"holdout": self.holdout, "tested": self.tested} if self.holdout else {}),
             **(self.design.as_dict() if self.design is not None else {"design": None}),
             "gamma": amplification.gamma if np.isfinite(amplification.gamma) else None,
             "plan_digest": self.plan.digest,
@@ -255,38 +226,74 @@ def _rows(
     return {name: column[rows] for name, column in codes.items()}
 
 
-# Parameters from estimated counts that can be compared by divergence: none of them is zero.
+class Simulated(Protocol):
+    """A learner as it is simulated: what is done in a run, and what all runs show."""
 
-PSEUDO_COUNT = 1.0
-"""Records added to each cell of a table of parameters, that none be zero and KL be finite."""
+    name: str
+    estimator: Estimator
 
-SMOOTHED = (
-    "An estimated probability may be negative or 0 and the distance infinite: a row's estimates are"
-    " projected onto the distributions and one record is added to each of its cells."
-)
+    def settings(self) -> dict[str, Any]:
+        """Return, as JSON, how it learns."""
+
+    def run(
+        self, trials: Trials, trial: Trial, share: OnShare
+    ) -> tuple[Numbers, EstimatedMarginals]:
+        """Return the numbers of a run, and the counts that it learned from; tell its progress."""
+
+    def findings(self, runs: Series) -> dict[str, Any]:
+        """Return, as JSON, what the runs show."""
 
 
-def fitted(
-    marginals: Marginals, structure: Structure, pseudo_count: float = PSEUDO_COUNT
-) -> BayesNet:
-    """Return the network with the parameters these counts give, none of them zero.
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What the runs of a learner show.
 
-    Each row of maximum-likelihood parameters, projected onto the distributions, is taken for N_ij
-    records (0 if the estimate is negative), and `pseudo_count` is added to every cell: without
-    randomization that is the posterior mean under a Dirichlet prior (Ma 5.1).
+    Attributes:
+        kind: the learner.
+        trials: what was repeated.
+        runs: the numbers of each run.
+        fits: how the reports of each run fit the models that counts were taken from, if any.
     """
-    learned = learn_parameters(marginals, structure)
-    tables = {}
-    for family in learned.families:
-        weight = _margin(marginals, family.parents)
-        size = family.probability.shape[-1]
-        tables[family.node] = (weight * family.probability + pseudo_count) / (
-            weight + pseudo_count * size
-        )
-    return BayesNet(Domain(learned.domain.variables), structure, tables)
+
+    kind: Simulated
+    trials: Trials
+    runs: Series
+    fits: tuple[tuple[LackOfFit, ...], ...]
+
+    @property
+    def warned(self) -> list[str]:
+        """The first warning of each run whose counts contradict their model."""
+        return [warnings[0] for run in self.fits if (warnings := warnings_of(run))]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the JSON form; with one seed only `seconds` differ between calls."""
+        setting = {**self.trials.setting(), "estimator": self.kind.estimator}
+        found = {
+            "learner": self.kind.name,
+            "source": self.trials.described(),
+            "setting": {**setting, **self.kind.settings()},
+            **self.kind.findings(self.runs),
+        }
+        if any(self.fits):
+            runs = [[test.as_dict() for test in run] for run in self.fits]
+            found["lack_of_fit"] = {"runs": runs, "warned": len(self.warned)}
+        return found
 
 
-def _margin(marginals: Marginals, parents: tuple[str, ...]) -> Tensor:
-    if not parents:
-        return np.array([float(marginals.records)])
-    return np.maximum(marginals.marginal(parents).counts, 0.0)[..., None]
+def simulate(kind: Simulated, trials: Trials, on_step: OnShare = lambda _share: None) -> Outcome:
+    """Learn in every run.
+
+    Raises:
+        EstimationError, LimitExceeded: what the learner raises.
+    """
+    runs, fits = [], []
+    for trial in trials:
+
+        def share(done: float, first: int = trial.index) -> None:
+            on_step((first + done) / trials.runs)
+
+        numbers, counts = kind.run(trials, trial, share)
+        runs.append(numbers)
+        fits.append(counts.lack_of_fit)
+        share(1.0)
+    return Outcome(kind, trials, Series(tuple(runs)), tuple(fits))

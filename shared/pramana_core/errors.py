@@ -181,15 +181,6 @@ class ProtocolUnsupported(
     """Client and miner have no version of the protocol in common."""
 
 
-class AmbiguousRequest(
-    InputError,
-    code="request-ambiguous",
-    title="The length of the body is said twice",
-    http_status=400,
-):
-    """A request whose body has two lengths, which two readers could take differently."""
-
-
 class ConfigError(InputError, code="config-invalid", title="The configuration is wrong"):
     """A configuration file that cannot be read or says something impossible."""
 

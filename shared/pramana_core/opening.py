@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import fcntl
 import os
+import ssl
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from pramana_core.errors import KeyFileError
+from pramana_core.errors import KeyFileError, OptionError
 
 _LOCK = "opening.lock"
 
@@ -70,6 +71,38 @@ def require_private_key(key: Path) -> None:
             remedy=f"Run `chmod 600 {key}`, and check who may have read it. A key that belongs to"
             " root may have mode 640, and the service's user be of its group.",
         )
+
+
+def require_tls_files(certificate: Path, private_key: Path | None, authority: Path | None) -> None:
+    """Check the PEM files by which a process speaks TLS.
+
+    Raises:
+        OptionError: they cannot be read, or do not fit together, or the key has a passphrase.
+        KeyFileError: people other than its owner may use the private key.
+    """
+    files = [file for file in (certificate, private_key, authority) if file is not None]
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        require_private_key(private_key or certificate)
+        context.load_cert_chain(certificate, private_key, password=lambda: "")
+        if authority is not None:
+            context.load_verify_locations(authority)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "reason", None) or getattr(error, "strerror", None)
+        raise OptionError(
+            f"The files of TLS ({', '.join(map(str, files))}) cannot be used:"
+            f" {_TLS_WORDS.get(str(reason), reason or type(error).__name__)}.",
+            where="certificate",
+            remedy="Give PEM files that this process may read: a certificate with its chain, the"
+            " private key of it without a passphrase, and the authority of the others.",
+        ) from error
+
+
+_TLS_WORDS = {
+    "KEY_VALUES_MISMATCH": "the private key is not that of the certificate",
+    "NO_CERTIFICATE_OR_CRL_FOUND": "there is no certificate in the authority's file",
+}
+"""What OpenSSL calls its commonest refusals, in words."""
 
 
 def create_private(path: Path) -> None:

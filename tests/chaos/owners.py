@@ -16,12 +16,12 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from owner_agent.release.agreement import join
+from owner_agent.release.joining import join
 from owner_agent.release.ledger import Ledger
 from owner_agent.site.site import Site, load_site
 from owner_agent.state.environment import Environment
 from owner_agent.state.keys import KeyStore
-from owner_agent.state.private_files import TokenStore
+from owner_agent.state.tokens import TokenStore
 from tests.chaos.service import MARK
 from tests.forked import Forked
 

@@ -83,7 +83,7 @@ class Service:
         return [service, *service.children(recursive=True)]
 
     def supervisors(self) -> list[psutil.Process]:
-        """The supervisors of workers that the service started."""
+        """The server that forks the processes of jobs."""
         return _children(self._process)
 
     def workers(self) -> list[psutil.Process]:

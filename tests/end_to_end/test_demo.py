@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from contextlib import suppress
 from html.parser import HTMLParser
 from pathlib import Path
@@ -18,8 +17,6 @@ import pytest
 
 from tests.end_to_end.conftest import forking
 from tests.forked import run_command
-
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 pytestmark = pytest.mark.end_to_end
 

@@ -56,7 +56,7 @@ categories = ["yes", "no"]
 sensitive = true
 [[blocks]]
 variables = ["sex", "pregnant"]
-channel = { kind = "structural-zeros", impossible = ["m*yes"], gamma = 9 }
+channel = { kind = "symmetric", gamma = 9 }
 
 [[variables]]
 name = "house"
@@ -124,7 +124,7 @@ def people() -> list[dict[str, str]]:
 
 
 JOBS = {
-    "log-linear": {"age": [], "smokes": ["age"], "ill": ["age", "smokes"]},
+    "pooled": {"age": [], "smokes": ["age"], "ill": ["age", "smokes"]},
     "moment": {
         "age": [], "smokes": ["age"], "ill": ["smokes"], "region": [], "car": [], "pet": ["car"],
         "sex": [], "pregnant": ["sex"], "house": [], "rooms": ["house"], "income": [],

@@ -26,19 +26,12 @@ WRONG = {
     "owner-agent publish": ("--yes", *SITE),
     "owner-agent learn": ("--peers", "absent.toml", *SITE),
     "owner-agent predict": ("absent.json", "absent.csv"),
-    "owner-agent study-plan fetch": ("plan.json", *SITE),
     "miner-service study show": ("nursery", *STORE),
     "miner-service study plan show": ("nursery", *STORE),
     "pramana demo": ("--seed", "first"),
     "pramana reproduce": ("no-experiment",),
     "pramana study kinds": ("no-kind",),
-    "pramana simulate bayes-net": ("--table", "absent.csv", "--p", "0.1"),
-    "pramana simulate rules": ("--table", "absent.csv", "--p", "0.1"),
-    **{
-        f"pramana simulate {learner}": ("--table", "absent.csv", "--target", "ill", "--p", "0.1")
-        for learner in ("tree", "linear", "classifier")
-    },
-    "pramana simulate model-sharing": ("--table", "absent.csv", "--target", "ill"),
+    "pramana simulate": ("tree", "--table", "absent.csv", "--target", "ill", "--p", "0.1"),
     "pramana study run": ("decision-tree", "--target", "ill"),
     "pramana study watch": ("j-1",),
     "pramana study cancel": ("j-1",),
@@ -95,11 +88,7 @@ RIGHT = {
     "miner-service study show": (STUDY, "--data", "miner-data"),
     "miner-service check": ("--data", "miner-data"),
     "pramana study kinds": (),
-    "pramana simulate bayes-net": SIMULATED,
-    "pramana simulate tree": (*SIMULATED, "--target", "ill"),
-    "pramana simulate linear": (*SIMULATED, "--target", "ill"),
-    "pramana simulate classifier": (*SIMULATED, "--target", "ill"),
-    "pramana simulate rules": (*SIMULATED, "--min-support", "0.2"),
+    "pramana simulate": ("rules", *SIMULATED, "--set", "minimum_support=0.2"),
 }
 """What can be done without another process; `json.loads` reads the others in tests of their own."""
 

@@ -100,29 +100,6 @@ def test_a_killed_upload_resumes_with_identical_bytes(study, tables, variables, 
     assert interrupted.num_rows == 3000
 
 
-def test_a_miner_that_is_down_keeps_the_release_safe_and_it_is_sent_once(
-    study, tables, variables, run
-):
-    site = study.add_owner("south", tables["south"], variables("south", CHANNEL))
-    text = site.read_text()
-    site.write_text(text.replace(study.url, "http://127.0.0.1:9"))
-    done = run("tests.end_to_end.patient_agent", "publish", "--yes", "--site", str(site))
-    assert done.returncode == 5
-    assert "miner-unreachable" in done.stderr
-    assert "outbox" in done.stderr
-    assert "publish" in done.stderr
-    assert outbox_of(site)
-    site.write_text(text)
-    done = run("owner_agent", "publish", "--yes", "--site", str(site))
-    assert done.returncode == 0, done.stderr
-    assert sorted(p.read_bytes() for p in (study.root / "miner").rglob("*.arrow"))
-    (release,) = study.releases()
-    assert release["state"] == "sealed"
-    again = run("owner_agent", "publish", "--yes", "--site", str(site), "--json")
-    assert again.returncode == 0, again.stderr
-    assert study.releases() == [release]
-
-
 def test_records_that_do_not_overlap_are_an_explicit_error(study, tables, variables, run):
     renamed = tables["south"].replace("\np", "\nq")
     for owner, table in (("north", tables["north"]), ("south", renamed)):

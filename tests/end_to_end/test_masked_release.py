@@ -13,7 +13,7 @@ import pytest
 
 from owner_agent.release.outbox import reopen
 from pramana_core.wire.parts import decode_part
-from tests.end_to_end.conftest import Study, killed_in_mid_upload, mining, outbox_of
+from tests.end_to_end.conftest import Study, mining, outbox_of
 
 pytestmark = pytest.mark.end_to_end
 
@@ -96,49 +96,3 @@ def test_a_regression_at_the_miner_is_that_of_the_masked_file(learning_study, cu
     true["gender"] = np.array([float(r["gender"] == "m") for r in rows])
     assert found == pytest.approx(_coefficients(true), rel=1e-7)
     assert not np.isin(masked["debt"], true["debt"]).any()
-
-
-def test_killed_in_between_it_is_continued_with_the_same_bytes(learning_study, customers, run):
-    study = learning_study
-    site = study.add_owner("kiosk", customers, MASK)
-    words = [
-        "mask",
-        "--publish",
-        "--yes",
-        "--part-records",
-        "50",
-        "--no-report",
-        "--site",
-        str(site),
-    ]
-    killed_in_mid_upload(study, 4, *words)
-    (release,) = (r for r in study.releases() if r["owner"] == "kiosk")
-    assert (release["state"], len(release["parts_received"])) == ("open", 4)
-    outbox = outbox_of(site)
-    assert len(outbox) == 12, "the whole release lay in the outbox before the first byte left"
-    assert (site.parent / ".pramana" / "outbox").stat().st_mode & 0o077 == 0
-    done, outcome = _mask(run, site)
-    assert done.returncode == 0, done.stderr
-    assert (outcome["name"], outcome["already"]) == (release["name"], False)
-    (sealed,) = (r for r in study.releases() if r["owner"] == "kiosk")
-    assert (sealed["state"], sealed["digest"]) == ("sealed", release["digest"])
-    assert outbox_of(site) == outbox
-
-
-def test_a_table_changed_by_one_record_is_refused(learning_study, customers, run):
-    study = learning_study
-    site = study.add_owner("bank", customers, MASK)
-    done, _ = _mask(run, site)
-    assert done.returncode == 0, done.stderr
-    table = site.parent / "table.csv"
-    table.write_text(customers.rstrip("\n").rpartition("\n")[0] + "\n")
-    before = study.releases()
-    refused, _ = _mask(run, site)
-    assert refused.returncode == 2
-    assert "error (plan-conflict)" in refused.stderr
-    assert "left masked, from other records or in another way" in refused.stderr
-    assert study.releases() == before
-    table.write_text(customers)
-    again, outcome = _mask(run, site)
-    assert again.returncode == 0, again.stderr
-    assert outcome["already"]

@@ -7,7 +7,6 @@ import shutil
 
 import pytest
 
-from tests.end_to_end.conftest import mining
 from tests.forked import Forked
 
 pytestmark = pytest.mark.end_to_end
@@ -121,33 +120,6 @@ def test_of_two_copies_that_publish_at_once_one_is_refused(study):
     assert sorted(codes) == [0, 4], [log.read_text() for log in logs]
     assert "history-lost" in logs[codes.index(4)].read_text()
     assert len(study.releases()) == 1
-
-
-def test_an_older_ledger_beside_a_newer_outbox_is_refused_by_a_restored_miner_too(
-    study, run, tmp_path_factory
-):
-    site = study.add_owner("a", _table(), STATUS)
-    state = site.parent / ".pramana"
-    shutil.copytree(state, site.parent / "backup")
-    first = json.loads(_publish(run, site).stdout)["name"]
-    for part in ("ledger.sqlite", "audit.jsonl"):
-        shutil.copy(site.parent / "backup" / part, state / part)
-    shutil.rmtree(state / "reported")
-    (site.parent / "table.csv").write_text(_table(corrected=40))
-    with mining(tmp_path_factory.mktemp("restored"), "--workers", "0") as restored:
-        site.write_text(site.read_text().replace(study.url, restored.url))
-        restored.join("a", site)
-        for choice in ([], ["--corrections", "keep"], ["--accept-added-loss"]):
-            refused = _publish(run, site, *choice)
-            assert refused.returncode == 4, refused.stderr
-            assert "history-lost" in refused.stderr
-            assert first in refused.stderr
-        assert restored.releases() == []
-        begun = json.loads(run("owner_agent", "new-epoch", "--json", "--site", str(site)).stdout)
-        assert [entry["release"] for entry in begun["counted"]] == [first]
-        assert begun["composed_epsilon"]["status"] == pytest.approx(EPSILON, abs=1e-3)
-        done = _publish(run, site, "--accept-added-loss")
-        assert done.returncode == 0, done.stderr
 
 
 def _retold(change: str) -> str:

@@ -10,10 +10,11 @@ from pathlib import Path
 import httpx
 import pytest
 
-from owner_agent.release.agreement import join
+from owner_agent.release.joining import join
 from owner_agent.site.site import Site, load_site
-from owner_agent.state.environment import Environment, TlsFiles
+from owner_agent.state.environment import Environment
 from owner_agent.state.keys import KeyStore
+from owner_agent.state.tls_files import TlsFiles
 from pramana_core.errors import Refused, Unreachable
 from tests.certificates import Authority
 from tests.end_to_end.conftest import served
@@ -33,7 +34,7 @@ def kill(*_words, **_more):
     os.kill(os.getpid(), signal.SIGKILL)
 """
 BY_ITS_ANSWER = """
-from owner_agent.state.private_files import TokenStore
+from owner_agent.state.tokens import TokenStore
 TokenStore.save = kill
 build(Environment())()
 """

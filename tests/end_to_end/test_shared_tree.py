@@ -56,7 +56,6 @@ def _share(run, site: Path, *words: str):
 def test_trees_of_two_owners_arrive_sealed_and_are_learned_from(learning_study, run):
     """One of them is private and its owner is killed in between: it is not drawn again."""
     study = learning_study
-    pytest.importorskip("opendp")
     north = study.add_owner("north", _table(1), _section())
     south = study.add_owner("south", _table(2), _section("private"))
     done, first = _share(run, north)

@@ -305,41 +305,7 @@ def test_a_release_over_the_budget_is_stopped_before_anything_is_randomized(limi
     assert stopped.code == 4
     assert "error (budget-exceeded)" in stopped.err
     assert "1.401 is left" in stopped.err
-    assert "owner-agent design --left-in-study" in stopped.err
     assert not (limited.root / "north" / ".pramana" / "outbox").exists()
     page = limited.root / "report.html"
     limited.call("north", "plan", "--report", str(page))
     assert "The miner would refuse this release." in page.read_text()
-
-
-@pytest.mark.slow
-def test_the_designer_designs_for_what_is_left(limited: World):
-    made = json.loads(limited.call("north", "design", "--left-in-study", "--json").out)
-    assert made["left_in_study"]["record"] == pytest.approx(1.401, abs=1e-3)
-    assert made["left_in_study"]["column"] == pytest.approx(1.2)
-    chosen = next(o for o in made["options"] if o["family"] == made["chosen"])
-    assert 1 < chosen["gamma"] <= 4.061
-    # A stronger demand of one's own stays; a weaker one gives way to what is left.
-    for gamma, most in ((2, 2.0), (400, 4.061)):
-        words = ("design", "--left-in-study", "--gamma", str(gamma), "--json")
-        made = json.loads(limited.call("north", *words).out)
-        assert max(o["gamma"] for o in made["options"] if o["gamma"]) <= most
-    file = limited.root / "north" / "designed.toml"
-    told = limited.call("north", "design", "--left-in-study", "--write", str(file))
-    assert "epsilon 1.401 of a record and 1.2 of a column" in told.words
-    # The designed channels fit: the miner takes them.
-    site = limited.root / "north" / "site.toml"
-    head = site.read_text().split("[[variables]]")[0]
-    site.write_text(head + file.read_text())
-    text = site.read_text().replace('name = "north_ill"', 'name = "north_ill"\ncolumn = "ill"')
-    site.write_text(text if 'column = "ill"' not in file.read_text() else site.read_text())
-    published = limited.call("north", "publish", "--yes")
-    assert published.code == 0, published.err
-    assert "is sealed" in published.out
-
-
-@pytest.mark.slow
-def test_a_study_without_a_budget_leaves_nothing_to_design_for(three: World):
-    told = three.call("north", "design", "--left-in-study")
-    assert told.code == 2
-    assert "has no budget" in told.err

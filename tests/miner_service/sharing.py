@@ -8,11 +8,7 @@ import numpy as np
 
 from pramana_core.domain import Variable
 from pramana_core.mixed import CategoricalColumn, MixedTable, NumericColumn
-from pramana_core.model_sharing.attributes import (
-    CategoricalAttribute,
-    NumericAttribute,
-    TreeSchema,
-)
+from pramana_core.model_sharing.attributes import CategoricalAttribute, NumericAttribute, TreeSchema
 from pramana_core.model_sharing.exchange.documents import TreeDocument
 from pramana_core.model_sharing.growing import GrowthOptions, grow_tree
 from pramana_core.model_sharing.tree import SharedTree

@@ -41,7 +41,6 @@ CONTRACT = {
     "/v1/jobs/{job}/log": {"get"},
     "/v1/models/{model}": {"get"},
     "/v1/models/{model}/bif": {"get"},
-    "/v1/models/{model}/dot": {"get"},
     "/v1/models/{model}/csv": {"get"},
     "/v1/models/{model}/itemsets.csv": {"get"},
     "/v1/models/{model}/rules.csv": {"get"},

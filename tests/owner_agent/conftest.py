@@ -19,7 +19,7 @@ from owner_agent.release.ledger import Ledger
 from owner_agent.site.site import Site, load_site
 from owner_agent.state.environment import Environment
 from owner_agent.state.keys import KeyStore
-from owner_agent.state.private_files import TokenStore
+from owner_agent.state.tokens import TokenStore
 from pramana_core.study_plan import StudyPlan
 from pramana_core.terminal import run
 from pramana_core.wire.base import People
@@ -95,7 +95,7 @@ class FakeMiner:
     people: People = "overlapping"
     others: list[str] = field(default_factory=list)
     good: list[str] = field(default_factory=lambda: [TOKEN])
-    accepted: str | None = None
+    accepted: bool = False
     invitation: str = "invitation-secret-0123456789"
     issue: TokenIssued = field(
         default_factory=lambda: TokenIssued(
@@ -132,20 +132,13 @@ class FakeMiner:
         if path == ["invitations", "accept"]:
             if json.loads(request.content)["secret"] != self.invitation:
                 return problem(404, "not-found", "There is no such invitation.")
-            # It works once; the same key gets the same answer again.
-            key = request.headers["Idempotency-Key"]
-            if self.accepted not in (None, key):
+            if self.accepted:  # It works once.
                 return problem(409, "conflict", "The invitation was taken up.")
-            self.accepted = key
+            self.accepted = True
             return httpx.Response(201, json=self.issue.model_dump(mode="json"))
         token = request.headers.get("Authorization", "").removeprefix("Bearer ")
         if token not in self.good:
             return problem(401, "unauthenticated", "A valid token is needed.")
-        if path == ["tokens", "rotate"]:
-            self.good = [token, f"{TOKEN}-{len(self.requests)}"]
-            issued = self.issue.model_copy(update={"token": self.good[1]})
-            return httpx.Response(201, json=issued.model_dump(mode="json"))
-        self.good = [token]  # The new token is used: the old one ends.
         if path[2:] == ["privacy"]:
             return problem(503, "not-ready")
         if path[2:] == ["plan"]:
@@ -169,6 +162,8 @@ class FakeMiner:
             return httpx.Response(200, json={"items": items, "next": None})
         if path[0] == "studies":
             return self._create(path[1], ReleaseCreate.model_validate_json(request.content))
+        if path[1] not in self.releases:
+            return problem(404, "not-found", "There is no such release.")
         release = self.releases[path[1]]
         if path[2:3] == ["parts"]:
             return self._put(release, int(path[3]), request)

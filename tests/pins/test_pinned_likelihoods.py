@@ -24,8 +24,7 @@ from pramana_core.channels import (
 from pramana_core.domain import Domain
 from pramana_core.estimation.axes import Stratum
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.estimation.likelihood import climb, maximize, saturated
-from pramana_core.estimation.loglinear import FactoredModel
+from pramana_core.estimation.likelihood import FactoredModel, climb, maximize, saturated
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Block, Plan
 

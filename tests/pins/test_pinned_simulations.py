@@ -14,28 +14,34 @@ from typer.testing import CliRunner
 from pramana.cli import app
 
 COMMANDS = [
-    "bayes-net --bif six.bif --p 0.1 --records 2000 --runs 2 --order given --seed 7",
-    "bayes-net --bif six.bif --p 0.2 --records 2000 --runs 1 --draws 20 --max-parents 2",
-    "bayes-net --bif six.bif --p 0.2 --records 2000 --runs 2 --order given --score bic --no-refine",
-    "bayes-net --bif six.bif --p 0.2 --records 2000 --runs 2 --order given --score bdeu --eta 0.99",
-    "bayes-net --bif six.bif --p 0.1 --records 2000 --runs 1 --score bayesian --estimator ml",
+    "bayes-net --bif six.bif --p 0.1 --records 2000 --runs 2 --set ordered=true --seed 7",
+    "bayes-net --bif six.bif --p 0.2 --records 2000 --runs 1 --set draws=20 --set max_parents=2",
+    (
+        "bayes-net --bif six.bif --p 0.2 --records 2000 --runs 2 --set ordered=true"
+        " --set score=bic --set refine=false"
+    ),
+    (
+        "bayes-net --bif six.bif --p 0.2 --records 2000 --runs 2 --set ordered=true"
+        " --set score=bdeu --set eta=0.99"
+    ),
+    "bayes-net --bif six.bif --p 0.1 --records 2000 --runs 1 --set score=bayesian --estimator ml",
     "bayes-net --table table.csv --design auto --gamma 100 --runs 2",
-    "bayes-net --table table.csv --design sampled --gamma 60 --runs 1 --max-parents 1",
-    "rules --table table.csv --p 0.1 --max-length 2 --estimator ml --runs 2",
-    "rules --table table.csv --p 0.1 --runs 2 --min-support 0.05",
-    "rules --table table.csv --design sampled --gamma 30 --decisions controlled --runs 2",
+    "bayes-net --table table.csv --design sampled --gamma 60 --runs 1 --set max_parents=1",
+    "rules --table table.csv --p 0.1 --set max_length=2 --estimator ml --runs 2",
+    "rules --table table.csv --p 0.1 --runs 2 --set minimum_support=0.05",
+    "rules --table table.csv --design sampled --gamma 30 --set decisions=controlled --runs 2",
     "rules --table table.csv --design cut-and-paste --gamma 30 --runs 2",
     "rules --table table.csv --design mask --gamma 30 --runs 2",
     "rules --table table.csv --design ran-gd --gamma 12 --runs 2",
     "rules --table table.csv --design auto --gamma 19 --runs 2",
-    "rules --table table.csv --p 0.1 --estimator log-linear --runs 1",
-    "tree --table table.csv --target v1 --p 0.1 --significance 1 --shrinkage 0 --runs 2",
+    "rules --table table.csv --p 0.1 --estimator pooled --runs 1",
+    "tree --table table.csv --target v1 --p 0.1 --set significance=1 --set shrinkage=0 --runs 2",
     "tree --table table.csv --target v1 --p 0.05 --runs 3",
     "tree --table table.csv --target v1 --design independent --gamma 100 --runs 2",
     "tree --table table.csv --target v1 --design gamma-diagonal --gamma 100 --runs 2",
     "linear --table table.csv --target v1 --p 0.1 --runs 2",
-    "linear --table table.csv --target v1 --p 0.1 --loss perceptron --runs 2",
-    "linear --table table.csv --target v1 --p 0.1 --loss least-squares --l2 0.1 --runs 2",
+    "linear --table table.csv --target v1 --p 0.1 --set loss=perceptron --runs 2",
+    "linear --table table.csv --target v1 --p 0.1 --set loss=least-squares --set l2=0.1 --runs 2",
     "linear --table table.csv --target v1 --design auto --gamma 100 --runs 2",
 ]
 
@@ -80,6 +86,6 @@ def test_simulations(pin, command: str):
     result = CliRunner().invoke(app, ["simulate", *command.split(), "--out", "out.json"])
     assert result.exit_code == 0, result.output
     found = json.loads(Path("out.json").read_text(encoding="utf-8"))
-    iterated = any(word in command for word in (" ml", "sampled", "log-linear", "auto", "linear "))
-    likelihood = command.startswith("bayes-net") and "--score" not in command
+    iterated = any(word in command for word in (" ml", "sampled", "pooled", "auto", "linear "))
+    likelihood = command.startswith("bayes-net") and "score=" not in command
     pin(command, timeless(found), rel=1e-6 if iterated or likelihood else 1e-7, absolute=1e-9)

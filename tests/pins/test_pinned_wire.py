@@ -24,10 +24,8 @@ from miner_service.settings import Settings
 from miner_service.store.tokens import rotate_admin_token
 from owner_agent.peer.protocol import messages as peer_messages
 from owner_agent.peer.protocol.identity import (
-    Call,
     PeerIdentity,
     PublicIdentity,
-    signed_headers,
     state,
 )
 from owner_agent.peer.protocol.messages import TaskMessage
@@ -48,7 +46,6 @@ from pramana_core.channels import (
     Product,
     RandomSymmetric,
     Sampled,
-    StructuralZeros,
     Symmetric,
     Transition,
     Withheld,
@@ -133,14 +130,6 @@ FAMILIES: dict[str, tuple[tuple[Variable, ...], Transition]] = {
         (D,),
         Grouped(((3, 0), (1,), (2,)), (Dense.binary(0.3, 0.1), None, None)),
     ),
-    "structural-zeros": (
-        (D,),
-        StructuralZeros(4, (1,), Symmetric.from_probability(3, 0.3)),
-    ),
-    "structural-zeros-joint": (
-        (A, B),
-        StructuralZeros(6, (2, 5), Symmetric.from_probability(4, 0.35)),
-    ),
     "mixture": ((A, B, C), Mixture.from_gamma(12, 19.0)),
     "random-symmetric": ((A, B), RandomSymmetric.around_gamma(6, 9.0, 0.5)),
     "one-hot": ((B,), OneHot.from_gamma(3, 9.0)),
@@ -205,12 +194,10 @@ def named(name: str) -> Plan:
 
 
 def true_columns(plan: Plan, records: int = 64) -> dict[str, np.ndarray]:
-    """Codes that go through all categories; none of a combination called impossible."""
+    """Codes that go through all categories."""
     columns = {}
     for block in plan.blocks:
         cells = np.arange(records) % block.channel.shape[0]
-        for impossible in getattr(block.channel, "impossible", ()):
-            cells[cells == impossible] = 0
         sizes = [v.size for v in block.variables]
         for variable, codes in zip(block.variables, np.unravel_index(cells, sizes), strict=True):
             columns[variable.name] = codes.astype(np.uint8)
@@ -281,9 +268,7 @@ def test_masked_tables_and_their_parts(pin):
 def test_keyed_draws(pin, name: str):
     plan = named(name)
     made = reported(plan)
-    again = randomize(
-        plan, SECRETS, STUDY, made.keys, true_columns(plan), {b.name: 2 for b in plan.blocks}
-    )
+    again = randomize(plan, SECRETS, STUDY, made.keys, true_columns(plan), 2)
     part = encode_part(RecordSchema.of(plan), made.keys, made.columns)
     pin(
         f"draws: {name}",
@@ -317,7 +302,7 @@ def test_keyed_draws_of_more_variables_than_cells_are_counted_for(pin):
     keys = pseudonyms(SECRETS, STUDY, [f"person {i}" for i in range(64)])
     columns = {v.name: np.arange(64, dtype=np.uint8) % v.size for v in own}
     made = randomize(plan, SECRETS, STUDY, keys, columns)
-    again = randomize(plan, SECRETS, STUDY, keys, columns, {plan.blocks[0].name: 2})
+    again = randomize(plan, SECRETS, STUDY, keys, columns, 2)
     pin(
         "draws: sampled at width",
         {"plan": plan.digest, "digest": made.digest, "third epoch": again.digest},
@@ -375,7 +360,6 @@ SITE_CHANNELS = {
     "gamma-diagonal": '{ kind = "gamma-diagonal", gamma = 19 }',
     "random-gamma-diagonal": '{ kind = "random-gamma-diagonal", gamma = 19, share = 0.1 }',
     "grouped": '{ kind = "grouped", groups = [["c", "a"], ["b", "e", "d"]], epsilon = 1 }',
-    "structural-zeros": '{ kind = "structural-zeros", impossible = ["d", "b"], p = 0.3 }',
     "mask": '{ kind = "mask", gamma = 9 }',
     "cut-and-paste": '{ kind = "cut-and-paste", keep = 1, rho = 0.4 }',
     "sampled": '{ kind = "sampled", size = 1, gamma = 4 }',
@@ -409,7 +393,7 @@ JOBS: dict[str, dict[str, Any]] = {
         "search": {"order": ["a", "b"], "max_parents": 2, "refine": False},
         "draws": 10,
         "seed": 3,
-        "estimator": "log-linear",
+        "estimator": "pooled",
         "order": 3,
         "records": "any",
     },
@@ -427,7 +411,6 @@ JOBS: dict[str, dict[str, Any]] = {
         "confidence": 0.9,
         "false_discovery": 0.1,
         "against": "population",
-        "consistent": True,
         "items": {"a": ["x"], "b": ["k", "l"]},
     },
     "tree": {"kind": "decision-tree", "target": "a"},
@@ -451,7 +434,7 @@ JOBS: dict[str, dict[str, Any]] = {
         "l2": 0.5,
         "encoding": "ordinal",
         "numeric": {"b": [1, 2, 4.5]},
-        "counts": "expected",
+        "basis": "network",
         "steps": 100,
         "sample": 1000,
         "keep": "longest-run",
@@ -561,8 +544,6 @@ def test_what_peers_say_and_sign(pin):
     for number, message in enumerate([proposal(TASKS["tree"]), *said.values(), later]):
         signed = state(identity, SESSION, message)
         pin(f"peer message {number}", signed.model_dump())
-    call = Call("south", "POST", "/v1/sessions", b"body")
-    pin("peer headers", signed_headers(identity, call, NOW, bytes(range(16))))
     statements = [state(identity, SESSION, m) for m in peers_say().values()]
     pin("peer digest", peer_messages.digest_of(statements))
 
@@ -807,10 +788,10 @@ LEARN: dict[str, dict[str, Any]] = {
     },
     "table": {"kind": "contingency-table", "variables": ["a", "b"]},
     "table-ml": {"kind": "contingency-table", "variables": ["b", "d"], "estimator": "ml"},
-    "table-loglinear": {
+    "table-pooled": {
         "kind": "contingency-table",
         "variables": ["a", "b", "c"],
-        "estimator": "log-linear",
+        "estimator": "pooled",
         "order": 2,
     },
     "rules": {
@@ -818,7 +799,6 @@ LEARN: dict[str, dict[str, Any]] = {
         "minimum_support": 0.15,
         "minimum_confidence": 0.6,
         "max_length": 3,
-        "consistent": True,
     },
     "rules-controlled": {
         "kind": "association-rules",
@@ -836,7 +816,7 @@ LEARN: dict[str, dict[str, Any]] = {
         "target": "b",
         "loss": "least-squares",
         "l2": 0.1,
-        "counts": "expected",
+        "basis": "network",
     },
     "perceptron": {
         "kind": "linear-classifier",

@@ -22,7 +22,7 @@ from pramana.saving import load, save
 from pramana_core.channels import RESOLUTION, Symmetric
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import InputError, NotFitted, PramanaError, StoreCorrupt, TableUnreadable
-from pramana_core.learn.tree.model import tree_json
+from pramana_core.learn.learners import TREE
 from pramana_core.plan import Block, Plan
 from pramana_core.study_plan import StudyPart, StudyPlan, StudySet
 from tests.pramana.reporting.plans import PLANS, reports_of
@@ -80,7 +80,7 @@ def test_plans_of_the_services_are_read(tmp_path):
 
 
 def test_models_of_the_services_are_read(tmp_path, tree):
-    bare = tree_json(tree.model_)
+    bare = TREE.document(tree.model_)
     served = {"id": "m1", "kind": "decision-tree", "records": 2201, "document": bare}
     for document in (bare, served):
         (tmp_path / "tree.json").write_text(json.dumps(document))

@@ -33,7 +33,7 @@ from pramana_core.learn.tree.growth import learn_tree
 from pramana_core.marginals.counts import Marginals
 from pramana_core.mixed import CategoricalColumn, MixedTable
 from pramana_core.model_sharing.attributes import CategoricalAttribute, TreeSchema
-from pramana_core.model_sharing.global_models.learning import learn_rule
+from pramana_core.model_sharing.global_models.conjunctive import learn_rule
 from pramana_core.model_sharing.growing import GrowthOptions, grow_tree
 from pramana_core.model_sharing.requirements import Requirement
 from pramana_core.plan import Block, Plan
@@ -161,7 +161,7 @@ def shared_tree() -> Any:
     table = MixedTable(columns, len(cells))
     required = Requirement(5, None, None)
     tree = grow_tree(schema, table, codes["k"], GrowthOptions(), requirement=required)
-    rule = learn_rule(schema, table, codes["k"], held_out=0)
+    rule = learn_rule(schema, table, codes["k"])
     return [repr(tree.root), repr(rule.conditions)]
 
 

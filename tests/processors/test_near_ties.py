@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pramana_core.model_sharing import growing
-from pramana_core.model_sharing.global_models import learning
+from pramana_core.model_sharing import required_growth
+from pramana_core.model_sharing.global_models import conjunctive
 from tests.processors.learners import LEARNERS, learned, rules, shared_tree, told
 
 NUDGES = (1, 2, 3)
@@ -37,6 +37,6 @@ def test_impurities_that_are_rounded_otherwise_give_the_same_tree(monkeypatch: p
 
         return made
 
-    monkeypatch.setattr(growing, "impurity", nudged(growing.impurity))
-    monkeypatch.setattr(learning, "entropy_bits", nudged(learning.entropy_bits))
+    for module in (required_growth, conjunctive):
+        monkeypatch.setattr(module, "entropy", nudged(module.entropy))
     assert all(shared_tree() == model for _ in NUDGES)

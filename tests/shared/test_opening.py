@@ -14,11 +14,9 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-import sqlalchemy as sa
 
 from miner_service.settings import Settings
 from miner_service.store.sqlite import SqliteStore, open_database
-from owner_agent.release.ledger_file import connected
 from pramana_core.opening import opening_alone
 
 
@@ -70,13 +68,6 @@ def test_who_comes_second_waits(tmp_path):
     assert done.is_set()
 
 
-def test_a_ledger_of_this_version_is_read_without_a_lock(locks, tmp_path):
-    connected(tmp_path / "ledger.sqlite").close()
-    assert len(locks) == 1
-    connected(tmp_path / "ledger.sqlite").close()
-    assert len(locks) == 1
-
-
 def test_a_database_of_this_version_is_opened_without_a_lock(locks, tmp_path):
     open_database(Settings(tmp_path)).close()
     assert len(locks) == 1
@@ -111,14 +102,3 @@ def test_a_database_that_is_opened_twice_sees_what_others_write(tmp_path):
 def _version(store):
     with store.read() as session:
         return session.connection().exec_driver_sql("PRAGMA user_version").scalar_one()
-
-
-def test_who_opens_a_ledger_leaves_the_locks_of_others_in_this_process(tmp_path):
-    path = tmp_path / "ledger.sqlite"
-    begin = "sqlite3.connect(sys.argv[1], timeout=0).execute('BEGIN IMMEDIATE')"
-    with closing(connected(path)) as first:
-        first.exec_driver_sql("BEGIN IMMEDIATE")
-        first.execute(sa.text("CREATE TABLE held (x)"))
-        connected(path).close()
-        assert "database is locked" in _elsewhere(begin, path).stderr
-        first.rollback()

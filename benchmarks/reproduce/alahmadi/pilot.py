@@ -16,7 +16,7 @@ from benchmarks.reproduce.engine import Axes, Experiment, Figure, Finding, Resul
 from pramana.setups import DATASETS, STORE_RECORDS
 from pramana_core.errors import PramanaError
 from pramana_core.mask import METHODS
-from pramana_core.mask.measures.compared import expectation
+from pramana_core.mask.measures.expectations import expectation
 from pramana_core.mask.pictures import share, trend
 from pramana_core.mixed import (
     Floats,

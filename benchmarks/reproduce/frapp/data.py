@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.reproduce.engine import Experiment, Figure, Finding, Result, Setting, claim
-from pramana.simulate.learners import Supports, chosen
+from pramana.simulate.itemsets import Supports, chosen
 from pramana_core.discretize import interval_labels
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import MissingColumn, TableError

@@ -19,7 +19,7 @@ from benchmarks.reproduce.frapp.data import (
     census,
     health,
 )
-from pramana.simulate.learners import MEASURES
+from pramana.simulate.itemsets import MEASURES
 from pramana_core.pictures import plots as style
 
 _DESIGN_SHARE = 0.1

@@ -13,7 +13,7 @@ from scipy import stats
 from benchmarks.reproduce.engine import Finding, Setting, claim
 from benchmarks.reproduce.frapp.data import GAMMA, MINIMUM, Survey
 from pramana.setups import SeededOwner
-from pramana.simulate.learners import MEASURES, by_length, chosen
+from pramana.simulate.itemsets import MEASURES, by_length, chosen
 from pramana_core.channels import RESOLUTION, CutAndPaste, Sampled
 from pramana_core.design import Comparison, Problem, Requirements, compare, goal, reference
 from pramana_core.design.families import (

@@ -30,7 +30,7 @@ from pramana.setups import SeededOwner
 from pramana.simulate.learners import accuracy
 from pramana_core.channels import Identity, Symmetric
 from pramana_core.discretize import Discretization, mgas
-from pramana_core.discretize.binnings import Floats
+from pramana_core.discretize.grid import Floats
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import TableError
 from pramana_core.estimation.estimated import EstimatedMarginals, Estimator

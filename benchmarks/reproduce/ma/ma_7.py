@@ -52,7 +52,8 @@ from benchmarks.reproduce.ma.linear_runs import (
 )
 from pramana.setups import SeededOwner, numbered
 from pramana.simulate.designs import symmetric
-from pramana.simulate.learners import Supports, accuracy, chosen, overall
+from pramana.simulate.itemsets import Supports, chosen, overall
+from pramana.simulate.learners import accuracy
 from pramana_core.channels import Symmetric
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.common.options import RuleOptions, TreeOptions

@@ -28,9 +28,9 @@ from benchmarks.reproduce.engine import (
     where,
 )
 from pramana.setups import SeededOwner
-from pramana.simulate.bayes_net import compare
+from pramana.simulate.links import SMOOTHED, compare, fitted
 from pramana.simulate.sources import NetworkSource
-from pramana.simulate.study import SMOOTHED, Trials, fitted
+from pramana.simulate.study import Trials
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.networks.network import kl_divergence
 from pramana_core.learn.networks.structure import Scoring, Search

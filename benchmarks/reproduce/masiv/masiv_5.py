@@ -22,8 +22,7 @@ from benchmarks.reproduce.engine import (
 from benchmarks.reproduce.ma.structures import BAYESIAN, BIC, PUBLISHED, summarized
 from benchmarks.reproduce.masiv.setups import MINER, PARTITION, PEERS, both, views
 from pramana.setups import SeededOwner
-from pramana.simulate.bayes_net import compare
-from pramana.simulate.study import SMOOTHED, fitted
+from pramana.simulate.links import SMOOTHED, compare, fitted
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.networks.network import BayesNet, kl_divergence
 from pramana_core.learn.networks.scores import judge_of

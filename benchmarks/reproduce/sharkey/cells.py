@@ -1,35 +1,22 @@
 """Cells of an experiment: one method with one model and so many owners, over all folds of a table.
 
-The tables are those of the paper that are public, with their taxonomies.
-
-Also here:
-
-* What (c, l) the paper asks for, and the levels at which anjana publishes tables that meet it.
+The tables are those of the paper that are public.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from benchmarks.reproduce.engine import Axes, Setting, where
 from pramana.simulate.model_sharing_options import SimulationOptions
-from pramana.simulate.model_sharing_simulation import PreparedTable, Simulation, simulate
-from pramana.simulate.model_sharing_tables import SharingTable, read_sharing_table, read_taxonomies
-from pramana_core.mixed import MixedTable
-from pramana_core.model_sharing.attributes import TreeSchema
-from pramana_core.model_sharing.requirements import Cells, Requirement, hierarchies_of
+from pramana.simulate.model_sharing_simulation import PreparedTable, Simulation, Way, simulate
+from pramana.simulate.model_sharing_tables import SharingTable, read_sharing_table
 from pramana_core.pictures import plots
-
-TAXONOMIES = Path(__file__).with_name("taxonomies.toml")
 
 QUICK_RECORDS = 1_500
 """With --quick every table has at most so many records, drawn at random."""
@@ -59,12 +46,6 @@ ADULT_WORDS = (
 )
 
 
-@cache
-def taxonomies(name: str) -> dict[str, Any]:
-    """Return the groups of a table's categories, by attribute."""
-    return read_taxonomies(TAXONOMIES, name)
-
-
 def table_of(setting: Setting, name: str) -> SharingTable:
     """Return one of the paper's tables. Raises OptionError where its file is not there."""
     source = SOURCES[name]
@@ -75,11 +56,6 @@ def table_of(setting: Setting, name: str) -> SharingTable:
         chosen = setting.rng("sharkey", name).permutation(table.records.records)[:most]
         table = replace(table, records=table.records.rows(np.sort(chosen)))
     return table
-
-
-def kept_of(setting: Setting, name: str) -> PreparedTable:
-    """Return a table with its taxonomies, for the cells of an experiment."""
-    return PreparedTable(table_of(setting, name), taxonomies(name))
 
 
 FOLDS, QUICK_FOLDS = 10, 2
@@ -94,12 +70,14 @@ class Cell:
         curve: what its curve is called.
         options: what is simulated.
         group: cells of one group that follow one another share the owners' trees.
+        way: what makes the model of a fold, where it is not the method.
     """
 
     table: str
     curve: str
     options: Mapping[str, Any]
     group: str = ""
+    way: Way | None = None
 
 
 def run_cells(setting: Setting, cells: Sequence[Cell]) -> pd.DataFrame:
@@ -110,11 +88,11 @@ def run_cells(setting: Setting, cells: Sequence[Cell]) -> pd.DataFrame:
     for cell in setting.steps(cells):
         if held is None or at != (cell.table, cell.group):
             at = cell.table, cell.group
-            held = PreparedTable(tables[cell.table], taxonomies(cell.table))
+            held = PreparedTable(tables[cell.table])
         options = SimulationOptions(
             **{"folds": folds(setting), "seed": setting.seed, **cell.options}
         )
-        found = simulate(held.table, options, kept=held)
+        found = simulate(held.table, options, kept=held, way=cell.way)
         rows.append(_row(cell, options, found))
     return pd.DataFrame(rows)
 
@@ -167,70 +145,3 @@ def line(
 def level(axis: Axes, height: float, colour: str, dash: str, label: str = "") -> None:
     """Draw a horizontal line at an accuracy."""
     axis.axhline(100 * height, color=colour, linestyle=dash, linewidth=1.1, label=label or None)
-
-
-# What (c, l) the paper asks for, and the levels at which anjana publishes tables that meet it.
-#
-# They were found once and are kept in a file, so that who has no anjana still has its levels.
-
-PUBLISHED = Path(__file__).with_name("published.json")
-
-REQUIREMENTS = tuple(
-    Requirement(c=c, l=diverse) for diverse in (2, 3, 4, 5) for c in (20.0, 15.0, 10.0, 5.0)
-)
-"""Every (c, l) of section 4.2, from the weakest on."""
-
-Levels = dict[str, int]
-
-
-def label(requirement: Requirement) -> str:
-    """Return a requirement as it is called in the file."""
-    return f"k={requirement.k or 1:g} c={requirement.c or 0:g} l={requirement.l or 1}"
-
-
-@dataclass(frozen=True)
-class RecordedLevels:
-    """Levels that a publisher chose, by requirement; checked anew on the records at hand.
-
-    Where several were recorded for a requirement, those are taken that were chosen most often
-    among those that the records meet it at.
-
-    Attributes:
-        found: for each requirement's `label` the levels of all its publications, None for nothing.
-        name: the publisher that found them.
-    """
-
-    found: Mapping[str, Sequence[Levels | None]]
-    name: str = "anjana"
-
-    @classmethod
-    def read(cls, path: Path, table: str) -> RecordedLevels:
-        """Return what is recorded of a table. Raises OSError, ValueError, KeyError."""
-        kept: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        return cls(kept["tables"][table], f"{kept['publisher']} {kept['version']}")
-
-    def publish(
-        self,
-        schema: TreeSchema,
-        table: MixedTable,
-        classes: npt.NDArray[np.intp],
-        requirements: Sequence[Requirement],
-    ) -> list[Levels | None]:
-        """See `Publisher`. Raises KeyError for a requirement of which nothing is recorded."""
-        hierarchies = hierarchies_of(schema)
-        cells = Cells.of(hierarchies, schema.read(table), classes, schema.classes)
-        return [self._levels(cells, requirement) for requirement in requirements]
-
-    def _levels(self, cells: Cells, requirement: Requirement) -> Levels | None:
-        names = [h.attribute.name for h in cells.hierarchies]
-        chosen = [levels for levels in self.found[label(requirement)] if levels is not None]
-        ranked = sorted(chosen, key=lambda levels: -chosen.count(levels))
-        for levels in ranked:
-            if cells.groups([levels[name] for name in names]).meet(requirement):
-                return dict(levels)
-        return None
-
-
-def recorded(table: str) -> RecordedLevels:
-    """Return the levels at which anjana published a table."""
-    return RecordedLevels.read(PUBLISHED, table)

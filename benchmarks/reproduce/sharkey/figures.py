@@ -12,16 +12,14 @@ from benchmarks.reproduce.engine import Axes, Experiment, Figure, Finding, Resul
 from benchmarks.reproduce.sharkey.cells import (
     ADULT_WORDS,
     FILES,
-    REQUIREMENTS,
     SOURCES,
     Cell,
     level,
     line,
-    recorded,
     run_cells,
     value,
 )
-from pramana.simulate.model_sharing_options import FullDomain
+from benchmarks.reproduce.sharkey.publishing import REQUIREMENTS, Publisher
 from pramana_core.model_sharing.requirements import Requirement
 from pramana_core.pictures import plots
 
@@ -365,7 +363,7 @@ MARGIN = 20
 """Points by which shared trees must be better at one requirement for the finding to hold."""
 
 
-LD, BEST = "LD by anjana", "LD at the best levels"
+LD = "LD by anjana"
 PRUNED = f"pruned, hits, {MAIN} owners"
 PGEN = f"PGEN, hits, {MAIN} owners"
 HITS = {number: f"by votes, hits, {number} owner{'s'[: number > 1]}" for number in OWNERS_7}
@@ -373,7 +371,6 @@ EXACT = f"by votes, exact, {MAIN} owners"
 
 LOOKS = {
     LD: (plots.GREY, "x", "-"),
-    BEST: (plots.BLACK, "+", "-"),
     PRUNED: (plots.ORANGE, "v", "-"),
     PGEN: (plots.BLUE, "o", "-"),
     HITS[1]: (plots.RED, "<", ":"),
@@ -394,11 +391,10 @@ def named(asked: Requirement) -> str:
     return f"({asked.c:g}, {asked.l})"
 
 
-def ways(table: str, asked: Requirement) -> Iterator[tuple[str, dict[str, Any]]]:
+def ways(asked: Requirement) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield each curve's name and options under a requirement by the exact counts."""
     hits = Requirement(c=asked.c, l=asked.l, exact=False)
-    yield LD, {"method": "ldiversity", "requirement": asked, "publisher": recorded(table)}
-    yield BEST, {"method": "ldiversity", "requirement": asked, "publisher": FullDomain()}
+    yield LD, {"method": "pooled", "requirement": asked}
     yield PRUNED, {"method": "pgen", "requirement": hits, "counts": "propagated",
                    "merge": "fewest", "owners": MAIN}  # fmt: skip
     yield PGEN, {"method": "pgen", "requirement": hits, "by": "growing", "owners": MAIN}
@@ -414,12 +410,18 @@ def run_7(setting: Setting) -> Result:
     chosen = REQUIREMENTS[::3] if setting.quick else REQUIREMENTS
     more = {} if setting.quick else {"folds": FOLDS}
     cells = [
-        Cell(table, curve, {"owners": 1, "model": model, **more, **options}, named(asked))
+        Cell(
+            table,
+            curve,
+            {"owners": 1, "model": model, **more, **options},
+            named(asked),
+            Publisher.of(table).way if curve == LD else None,
+        )
         for table in dict.fromkeys(table for table, _ in PANELS)
         for asked in chosen
         if (asked.l or 0) <= SOURCES[table].classes
         for _, model in [panel for panel in PANELS if panel[0] == table]
-        for curve, options in ways(table, asked)
+        for curve, options in ways(asked)
     ]
     found = run_cells(setting, cells)
     found["asked"] = [f"({c:g}, {classes:g})" for c, classes in zip(found["c"], found["l"],
@@ -434,7 +436,7 @@ def run_7(setting: Setting) -> Result:
 
 
 def _findings_7(found: pd.DataFrame) -> Iterator[Finding]:
-    yield from _stops(found)
+    yield _stops(found)
     yield _beats_7(found, PGEN, "tree")
     yield _beats_7(found, PGEN, "naive-bayes")
     yield _beats_7(found, HITS[MAIN], "tree")
@@ -448,20 +450,19 @@ def _rows(found: pd.DataFrame, table: str, model: str, curve: str) -> pd.DataFra
     return where(found, table=table, model=model, curve=curve).set_index("asked")
 
 
-def _stops(found: pd.DataFrame) -> Iterator[Finding]:
+def _stops(found: pd.DataFrame) -> Finding:
     """LD publishes nothing from l = 4, c = 10 on."""
-    for curve in (LD, BEST):
-        rows = _rows(found, "nursery", "tree", curve)
-        nothing = [asked for asked, right in rows["accuracy"].items() if np.isnan(right)]
-        expected = [
-            named(r) for r in REQUIREMENTS
-            if (r.l or 0) > 4 or ((r.l or 0) == 4 and (r.c or 0) <= 10)
-        ]  # fmt: skip
-        yield Finding(
-            set(nothing) == set(expected) & set(rows.index),
-            f"nursery: {curve} stops to publish at l = 4 and c = 10, the paper says: nothing at"
-            f" {', '.join(map(str, nothing)) or 'no requirement'}.",
-        )
+    rows = _rows(found, "nursery", "tree", LD)
+    nothing = [asked for asked, right in rows["accuracy"].items() if np.isnan(right)]
+    expected = [
+        named(r) for r in REQUIREMENTS
+        if (r.l or 0) > 4 or ((r.l or 0) == 4 and (r.c or 0) <= 10)
+    ]  # fmt: skip
+    return Finding(
+        set(nothing) == set(expected) & set(rows.index),
+        f"nursery: {LD} stops to publish at l = 4 and c = 10, the paper says: nothing at"
+        f" {', '.join(map(str, nothing)) or 'no requirement'}.",
+    )
 
 
 def _beats_7(found: pd.DataFrame, curve: str, model: str) -> Finding:
@@ -488,16 +489,15 @@ def _goes_on(found: pd.DataFrame) -> Finding:
 
 def _distances(found: pd.DataFrame) -> Iterator[Finding]:
     for curve in (EXACT, HITS[MAIN], PGEN):
-        for rival in (LD, BEST):
-            rows, other = (_rows(found, "nursery", "tree", c)["accuracy"] for c in (curve, rival))
-            if AT_7 not in rows.index:
-                continue
-            gap = 100 * (rows[AT_7] - other[AT_7])
-            yield Finding(
-                bool(gap >= MARGIN) if rival == LD else None,
-                f"nursery at l = 3, c = 10: {curve} has {100 * rows[AT_7]:.1f} %, {rival}"
-                f" {100 * other[AT_7]:.1f} %: {gap:+.1f} points.",
-            )
+        rows, other = (_rows(found, "nursery", "tree", c)["accuracy"] for c in (curve, LD))
+        if AT_7 not in rows.index:
+            continue
+        gap = 100 * (rows[AT_7] - other[AT_7])
+        yield Finding(
+            bool(gap >= MARGIN),
+            f"nursery at l = 3, c = 10: {curve} has {100 * rows[AT_7]:.1f} %, {LD}"
+            f" {100 * other[AT_7]:.1f} %: {gap:+.1f} points.",
+        )
 
 
 def _refused(found: pd.DataFrame) -> Finding:
@@ -556,8 +556,7 @@ FIGURE_7 = Experiment(
         (
             "LD is full-domain generalization of all training records at one place. By anjana"
             " 1.2.3 it is greedy, the attribute of most values first; its levels were found once"
-            " and are checked on the records here. At the best levels, our"
-            " own search, it has the most records in the most frequent class of their group."
+            " and are checked on the records here."
         ),
         "A model of published records is asked about test records generalized to the same levels.",
         (

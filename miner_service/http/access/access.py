@@ -12,16 +12,16 @@ Also here:
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 from types import MappingProxyType
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from fastapi import APIRouter, Depends, Request
-from fastapi.routing import iter_route_contexts
-from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from fastapi import APIRouter, Depends, Request, Response
+from fastapi.routing import APIRoute, iter_route_contexts
+from fastapi.security import HTTPBearer
 from sqlalchemy import Select, bindparam, false, select
 from sqlalchemy.orm import Session
 from starlette.routing import BaseRoute
@@ -44,6 +44,9 @@ from pramana_core.errors import Forbidden, NotReady, PramanaError, StorageFull, 
 from pramana_core.wire.jobs import Job
 from pramana_core.wire.releases import Alignment, Release
 from pramana_core.wire.services import ProblemDetail
+
+if TYPE_CHECKING:
+    from miner_service.http.access.gate import Gate
 
 log = logging.getLogger(__name__)
 
@@ -354,7 +357,6 @@ ACCESS: Mapping[str, Rule] = MappingProxyType(
         "read_model_page": _MODEL,
         "read_model_svg": _MODEL,
         "read_model_bif": _MODEL,
-        "read_model_dot": _MODEL,
         "read_model_csv": _MODEL,
         "read_model_itemsets": _MODEL,
         "read_model_rules": _MODEL,
@@ -403,50 +405,13 @@ _VISIBLE: dict[Scope, Callable[[Session, Caller, str], object]] = {
 }
 
 
-@dataclass(frozen=True)
-class RouteRule:
-    """The mark of a route that `enter` lets into by its rule, before it is come to."""
-
-    rule: Rule
-
-    async def __call__(
-        self,
-        request: Request,
-        _credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)],
-    ) -> None:
-        """Check that a request was let in by this rule. Raises RuntimeError."""
-        if request.state.entered != self.rule:
-            raise RuntimeError("a request was not let in by the rule of its route")
-
-
-@dataclass(frozen=True)
-class Admission:
-    """Who sent a request, why it is refused, if it is, and what was looked for besides."""
-
-    caller: Caller
-    refused: PramanaError | None
-    found: object
-
-
-Look = Callable[[Session], object]
-"""Looks for something in the state of the database in which a request was let in."""
-
-
 def enter(
-    services: Services,
-    header: str | None,
-    rule: Rule,
-    parameters: Mapping[str, str],
-    look: Look | None = None,
-) -> Admission:
+    services: Services, header: str | None, rule: Rule, parameters: Mapping[str, str]
+) -> tuple[Caller, PramanaError | None]:
     """Find out who sent a request with this `Authorization` header, and whether a rule lets it in.
 
-    All of it is seen in one state of the database. A refusal, by the rule or by `look`, is
-    returned, as who is refused is counted and noted. That the token is used is noted, too.
-
-    Args:
-        parameters: those of the address, by name.
-        look: is asked, if it is there, once the request is let in.
+    All of it is seen in one state of the database. A refusal by the rule is returned, as who is
+    refused is counted and noted. That the token is used is noted, too.
 
     Raises:
         Unauthenticated: it is not known who sent it.
@@ -456,15 +421,12 @@ def enter(
         token = valid_token(session, text, now)
         caller = Caller(token.id, token.role, token.study, token.name)
         refused: PramanaError | None = None
-        found: object = None
         try:
             require_rule(session, caller, rule, parameters)
-            if look is not None:
-                found = look(session)
         except PramanaError as error:
             refused = error
     note_used(services, token, now)
-    return Admission(caller, refused, found)
+    return caller, refused
 
 
 def require_rule(
@@ -486,19 +448,49 @@ def require_rule(
     caller.require_role(*rule.roles)
 
 
+class RuledRoute(APIRoute):
+    """A route that lets a request in by its rule before anything of its body is read.
+
+    `put_part` reads its body itself; those of others are JSON.
+    """
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return what answers a request."""
+        rule, handler = rule_of(str(self.name)), super().get_route_handler()
+        takes_part = self.name == "put_part"
+
+        async def answer(request: Request) -> Response:
+            gate: Gate = request.app.state.gate
+            if rule.scope is Scope.OPEN:
+                return await gate.pass_open(request, handler)
+            header = request.headers.get("authorization")
+            caller, refused = await gate.pools.entering.run(
+                enter, gate.services, header, rule, request.path_params
+            )
+            request.state.caller = caller
+            gate.take_rate(caller.token)
+            if refused is not None:
+                raise refused
+            if takes_part:
+                return await handler(request)
+            return await gate.pass_json(request, handler, caller.token)
+
+        return answer
+
+
 class RuledRouter(APIRouter):
     """Routes that are entered by the rule that each has in the table, and that say so."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(route_class=RuledRoute, **options)
 
     def add_api_route(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
         """Add a route. Raises TypeError: it has no rule."""
         rule = rule_of(options.get("name") or endpoint.__name__)
         description = options.get("description") or (endpoint.__doc__ or "")
         options["description"] = f"{_unindented(description)}\n\n{rule.told}"
-        if rule.scope is not Scope.OPEN:
-            options["dependencies"] = [
-                Depends(RouteRule(rule)),
-                *(options.get("dependencies") or ()),
-            ]
+        if rule.scope is not Scope.OPEN:  # for the document of the interface alone
+            options["dependencies"] = [Depends(bearer), *(options.get("dependencies") or ())]
         super().add_api_route(path, endpoint, **options)
 
 
@@ -509,9 +501,7 @@ def require_ruled(routes: Iterable[BaseRoute]) -> None:
     """
     found = list(iter_route_contexts(list(routes)))
     for route in found:
-        entries = [one.dependency for one in getattr(route, "dependencies", ())]
-        rule = rule_of(str(route.name))
-        if rule.scope is not Scope.OPEN and RouteRule(rule) not in entries:
+        if not isinstance(route.route, RuledRoute):
             raise TypeError(f"the route {route.name} is not added by a RuledRouter")
     if unused := set(ACCESS) - {str(route.name) for route in found}:
         raise TypeError(f"there are rules of {sorted(unused)}, and no such routes")

@@ -164,7 +164,7 @@ def _changes(scope: Scope) -> bool:
 
 
 async def _refuse(error: PramanaError, scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer with a problem document; the connection ends, as the body was not read."""
+    """Answer with a problem document."""
     document = problem_of(error, instance=scope["path"])
     log.error("%s at %r", document.code, without_secrets(scope["path"]))
-    await problem_response(document, {"Connection": "close"})(scope, receive, send)
+    await problem_response(document)(scope, receive, send)

@@ -6,36 +6,29 @@ Also here:
 
 * Requests that may be sent again without harm: what is done under an `Idempotency-Key` and the
   answer to it are one transaction, and the same bytes are answered again.
-* Asks what the service depends on whether it is there, without waiting for what stands still.
-* Nothing is taken in before the files are known to be those of the database.
 """
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import inspect
-import threading
-from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import Future
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import Depends, Header, Path, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from sqlalchemy.orm import Session
-from starlette.types import ASGIApp, Receive, Scope, Send
 
 from miner_service.http.access.access import Caller
-from miner_service.http.access.problems import problem_response
-from miner_service.intake import withdrawing as sweeping
+from miner_service.http.access.gate import Gate
 from miner_service.jobs.runner import FollowedJobs, WorkerPool
 from miner_service.services import Services
 from miner_service.store.answers import Answer, Sender, keep_answer, known_answer
 from miner_service.store.database import Paging
-from pramana_core.errors import NotReady, OptionError, PramanaError, StoreMismatch
+from pramana_core.errors import OptionError
 from pramana_core.wire.base import MAX_PARTS, MAX_RECORDS, Message
-from pramana_core.wire.services import IDEMPOTENCY_HEADER, LONGEST_KEY, problem_of
+from pramana_core.wire.services import IDEMPOTENCY_HEADER, LONGEST_KEY
 
 REPLAY_HEADER = "Idempotent-Replay"
 
@@ -122,117 +115,6 @@ def _response(answer: Answer, *, replayed: bool = False) -> Response:
     return Response(answer.body, answer.status, headers, "application/json")
 
 
-# Asks what the service depends on whether it is there, without waiting for what stands still.
-#
-# Each is asked in a thread of its own, at most once at a time: what does not answer keeps that one
-# thread, and neither those that serve requests nor who asks again.
-
-ANSWER_SECONDS = 4.0
-"""What takes longer to say that it is there counts as away."""
-
-Check = Callable[[], None]
-"""Raises NotReady or StorageFull where something is away."""
-
-_Outcome = Exception | None
-
-
-class Probes:
-    """What is being asked now, by name."""
-
-    def __init__(self, seconds: float = ANSWER_SECONDS) -> None:
-        self._seconds = seconds
-        self._under_way: dict[str, Future[_Outcome]] = {}
-
-    async def require(self, checks: Mapping[str, Check]) -> None:
-        """Check everything at the same time, on the loop of the service.
-
-        Raises:
-            NotReady: something is away; it says what, and names all of it in `where`.
-        """
-        asked = {what: asyncio.wrap_future(self._ask(what, checks[what])) for what in checks}
-        await asyncio.wait(asked.values(), timeout=self._seconds)
-        away = {what: self._outcome(what, outcome) for what, outcome in asked.items()}
-        errors = {what: error for what, error in away.items() if error is not None}
-        if errors:
-            raise NotReady(
-                " ".join(f"{what}: {_words(error)}" for what, error in errors.items()),
-                where=", ".join(errors),
-                remedy=_remedy(errors.values()),
-            )
-
-    def _ask(self, what: str, check: Check) -> Future[_Outcome]:
-        """Begin to ask, or wait for whoever asked before."""
-        found = self._under_way.get(what)
-        if found is None or found.done():
-            found = self._under_way[what] = Future()
-            threading.Thread(target=_run, args=(check, found), name=what, daemon=True).start()
-        return found
-
-    def _outcome(self, what: str, outcome: asyncio.Future[_Outcome]) -> _Outcome:
-        if outcome.done():
-            return outcome.result()
-        return NotReady(f"no answer within {self._seconds:g} seconds.", where=what)
-
-
-def _run(check: Check, outcome: Future[_Outcome]) -> None:
-    try:
-        check()
-    except Exception as error:  # noqa: BLE001 - whatever it is, it is away
-        outcome.set_result(error)
-    else:
-        outcome.set_result(None)
-
-
-def _remedy(errors: Iterable[Exception]) -> str:
-    lasting = [error.remedy or "" for error in errors if isinstance(error, StoreMismatch)]
-    return " ".join(lasting) or "It is ready again by itself once these are."
-
-
-def _words(error: Exception) -> str:
-    return error.message if isinstance(error, PramanaError) else "it cannot be used."
-
-
-# Nothing is taken in before the files are known to be those of the database.
-#
-# Where the files were away at the start, each request tries the comparison: what is acknowledged on
-# another store's files, that store's next sweep removes.
-
-_ALWAYS = ("/healthz", "/readyz", "/metrics")
-
-
-class StoreGuard:
-    """Lets only questions after the service itself in until its files were compared."""
-
-    def __init__(self, app: ASGIApp, *, services: Services, probes: Probes) -> None:
-        self._app = app
-        self._services = services
-        self._probes = probes
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
-        if scope["type"] == "http" and scope["path"] not in _ALWAYS:
-            try:
-                await self._require_compared()
-            except NotReady as error:
-                scope.setdefault("state", {})["problem"] = error.code  # the figures count it
-                # Nothing of the body was read, and nobody waits for it.
-                problem = problem_of(error, instance=scope["path"])
-                await problem_response(problem, {"Connection": "close"})(scope, receive, send)
-                return
-        await self._app(scope, receive, send)
-
-    async def _require_compared(self) -> None:
-        compared = self._services.compared
-        if not compared.done() or compared.exception() is not None:
-            await self._probes.require({"files": lambda: require_files(self._services)})
-
-
-def require_files(services: Services) -> None:
-    """Check that the place of files answers, and is this database's. Raises as they do."""
-    services.segments.check()
-    sweeping.require_compared(services)  # at the start they may have been away
-
-
 MAX_PAGE = 500
 DEFAULT_PAGE = 100
 _QUERY_OF = {
@@ -256,15 +138,17 @@ async def get_crew(request: Request) -> WorkerPool:
     return crew
 
 
-async def get_probes(request: Request) -> Probes:
-    """Return what asks after the service's dependencies."""
-    probes: Probes = request.app.state.probes
-    return probes
-
-
-ProbesDep = Annotated[Probes, Depends(get_probes)]
 ServicesDep = Annotated[Services, Depends(get_services)]
 CrewDep = Annotated[WorkerPool, Depends(get_crew)]
+
+
+async def get_gate(request: Request) -> Gate:
+    """Return what requests of all senders share."""
+    gate: Gate = request.app.state.gate
+    return gate
+
+
+GateDep = Annotated[Gate, Depends(get_gate)]
 
 
 def get_followed(request: Request) -> FollowedJobs:

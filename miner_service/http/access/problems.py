@@ -244,9 +244,7 @@ class ProtocolMiddleware:
                 remedy=f"Send the header `{PROTOCOL_HEADER}: {PROTOCOL}`, or bring both sides to"
                 " one version.",
             )
-            # Nothing of the body was read, and nobody waits for it.
             problem = problem_of(error, instance=scope["path"])
-            refused = problem_response(problem, {"Connection": "close"})
-            await refused(scope, receive, send_named)
+            await problem_response(problem)(scope, receive, send_named)
             return
         await self._app(scope, receive, send_named)

@@ -10,7 +10,6 @@ Also here:
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import math
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -18,7 +17,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import ParamSpec, TypeVar
 
-from miner_service.settings import WebSettings
 from pramana_core.errors import NotReady, TooManyRequests
 
 BURST_SECONDS = 10
@@ -53,28 +51,6 @@ class Buckets:
     def _missing(self, sender: str, now: float) -> float:
         missing, since = self._spent.get(sender, (0.0, now))
         return max(0.0, missing - (now - since) * self.per_second)
-
-
-@dataclass
-class Rates:
-    """The rates of tokens and of addresses."""
-
-    web: WebSettings
-    now: Now
-    _addresses: Buckets = field(init=False)
-    _tokens: Buckets = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._addresses = Buckets(self.web.requests_per_address, self.now)
-        self._tokens = Buckets(self.web.requests_per_token, self.now)
-
-    def take_address(self, host: str) -> None:
-        """Count a request from an address. Raises TooManyRequests."""
-        _require(self._addresses.take(network_of(host)), "address", self.web.requests_per_address)
-
-    def take_token(self, token: str) -> None:
-        """Count a request with a token, given by its id. Raises TooManyRequests."""
-        _require(self._tokens.take(token), "token", self.web.requests_per_token)
 
 
 @dataclass
@@ -115,30 +91,20 @@ class BodyMemory:
     _taken: int = 0
 
     @contextmanager
-    def held(self, size: int) -> Iterator[bool]:
-        """Count a body of so many bytes while it is on its way, if it fits; say whether it does."""
-        fits = self._taken + size <= self.size
-        if not fits:
-            yield False
-            return
+    def held(self, size: int) -> Iterator[None]:
+        """Count a body of so many bytes while it is on its way. Raises TooManyRequests."""
+        if self._taken + size > self.size:
+            raise slow_down(
+                "Too many large bodies are on their way.",
+                "body",
+                1,
+                "Send it again a little later.",
+            )
         self._taken += size
         try:
-            yield True
+            yield
         finally:
             self._taken -= size
-
-
-def network_of(host: str) -> str:
-    """Return by what an address is counted: an IPv6 address by the network of its 64 bits."""
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
-        return host
-    if address.version == 4:
-        return host
-    if (inner := address.ipv4_mapped) is not None:
-        return str(inner)
-    return str(ipaddress.ip_network((host, 64), strict=False))
 
 
 def slow_down(message: str, where: str, seconds: float, remedy: str) -> TooManyRequests:
@@ -146,16 +112,6 @@ def slow_down(message: str, where: str, seconds: float, remedy: str) -> TooManyR
     error = TooManyRequests(message, where=where, remedy=remedy)
     error.retry_seconds = max(1, math.ceil(seconds))
     return error
-
-
-def _require(seconds: float, where: str, rate: float) -> None:
-    if seconds > 0:
-        raise slow_down(
-            f"More than {rate:g} requests a second came from this {where}.",
-            where,
-            seconds,
-            "Wait for as long as Retry-After says, then send it again.",
-        )
 
 
 # Threads for what takes long, apart from those that all short requests share.
@@ -219,14 +175,16 @@ class Pools:
         writing: bodies that arrive, block by block.
         storing: parts that arrived; these wait for the disk.
         sealing: releases, which takes up to minutes.
+        probing: what the service depends on; what stands still keeps these alone.
     """
 
     entering: Pool = field(default_factory=lambda: Pool("entering", 4, _PATIENCE))
     writing: Pool = field(default_factory=lambda: Pool("writing", 4))
     storing: Pool = field(default_factory=lambda: Pool("storing", 16))
     sealing: Pool = field(default_factory=lambda: Pool("sealing", 4))
+    probing: Pool = field(default_factory=lambda: Pool("probing", 8))
 
     def close(self) -> None:
         """Let all threads end when they are done."""
-        for pool in (self.entering, self.writing, self.storing, self.sealing):
+        for pool in (self.entering, self.writing, self.storing, self.sealing, self.probing):
             pool.close()

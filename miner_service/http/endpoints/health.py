@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable, Mapping
 from typing import Literal
 
 from fastapi import Request, Response
 
 from miner_service.alignment.cluster import require_scheduler
 from miner_service.http.access.access import RuledRouter
-from miner_service.http.access.deps import (
-    Check,
-    CrewDep,
-    ProbesDep,
-    ServicesDep,
-    require_files,
-)
+from miner_service.http.access.deps import CrewDep, GateDep, ServicesDep
 from miner_service.http.access.figures import MEDIA_TYPE, Figures
 from miner_service.http.access.problems import problem_responses
+from miner_service.http.access.shares import Pool
 from miner_service.jobs.runner import WorkerPool
-from pramana_core.errors import NotInstalled, NotReady
+from pramana_core.errors import NotInstalled, NotReady, PramanaError
 from pramana_core.wire.base import Message
 
 router = RuledRouter(tags=["health"])
@@ -37,23 +34,58 @@ async def read_health() -> Health:
     return Health()
 
 
+ANSWER_SECONDS = 4.0
+"""What takes longer to say that it is there counts as away."""
+
+
 @router.get("/readyz", responses=problem_responses(422, 500, 503))
-async def read_readiness(services: ServicesDep, crew: CrewDep, probes: ProbesDep) -> Health:
+async def read_readiness(services: ServicesDep, crew: CrewDep, gate: GateDep) -> Health:
     """Say whether requests can be served, and if not, what is away.
 
     That is the database, the place of the records, whoever runs the jobs, or the scheduler of the
     cluster that counts for them.
     """
-    checks: dict[str, Check] = {
+    checks: dict[str, Callable[[], None]] = {
         "database": services.database.ping,
-        "files": lambda: require_files(services),
+        "files": services.segments.check,
         "jobs": lambda: _require_alive(crew),
     }
     cluster = services.settings.cluster
     if cluster.scheduler is not None:
         checks["scheduler"] = lambda: require_scheduler(cluster)
-    await probes.require(checks)
+    await require_all(checks, gate.pools.probing)
     return Health()
+
+
+async def require_all(
+    checks: Mapping[str, Callable[[], None]], pool: Pool, seconds: float = ANSWER_SECONDS
+) -> None:
+    """Check everything at the same time.
+
+    Raises:
+        NotReady: something is away; it says what, and names all of it in `where`.
+    """
+
+    async def word(check: Callable[[], None]) -> str | None:
+        try:
+            async with asyncio.timeout(seconds):
+                await pool.submit(check)
+        except TimeoutError:
+            return f"no answer within {seconds:g} seconds."
+        except PramanaError as error:
+            return error.message
+        except Exception:  # noqa: BLE001 - whatever it is, it is away
+            return "it cannot be used."
+        return None
+
+    words = await asyncio.gather(*map(word, checks.values()))
+    away = {what: said for what, said in zip(checks, words, strict=True) if said is not None}
+    if away:
+        raise NotReady(
+            " ".join(f"{what}: {said}" for what, said in away.items()),
+            where=", ".join(away),
+            remedy="It is ready again by itself once these are.",
+        )
 
 
 @router.get(

@@ -92,11 +92,6 @@ _add_view(
     "The network in the Bayesian network interchange format.",
 )
 _add_view(
-    "dot",
-    "Read a network's structure as DOT, links with their confidence.",
-    "The structure in the language of Graphviz.",
-)
-_add_view(
     "csv", "Read a contingency table as CSV.", "A row per cell of the table after the header."
 )
 _add_view(

@@ -7,30 +7,27 @@ Also here:
 
 from __future__ import annotations
 
-import asyncio
-import re
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from io import FileIO
+from io import BufferedWriter
 from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import Header, Request, Response
 from sqlalchemy import select
-from sqlalchemy.orm import Session
 from starlette.datastructures import Headers
-from starlette.types import Scope
 
-from miner_service.http.access.access import Look, RuledRouter
+from miner_service.http.access.access import RuledRouter
 from miner_service.http.access.deps import (
     CallerDep,
+    GateDep,
     PagingDep,
     PartPath,
     ReleasePath,
     ServicesDep,
     StudyPath,
 )
-from miner_service.http.access.gate import Incoming, gather, spool
+from miner_service.http.access.gate import announced, spool
 from miner_service.http.access.problems import problem_responses
 from miner_service.http.access.shares import Pools
 from miner_service.intake import intake, receiving, reports
@@ -42,7 +39,7 @@ from miner_service.store.releases import find_release, release_message
 from miner_service.store.schema import ReleaseRow
 from miner_service.store.segments import storing
 from pramana_core.errors import PartInvalid
-from pramana_core.wire.base import MAX_PARTS, Page
+from pramana_core.wire.base import Page
 from pramana_core.wire.parts import DIGEST_HEADER, PART_JSON_MEDIA_TYPE, PART_MEDIA_TYPE, PartJson
 from pramana_core.wire.releases import PartReceipt, Release, ReleaseCreate
 from pramana_core.wire.reports import (
@@ -125,6 +122,8 @@ async def put_part(
     number: PartPath,
     request: Request,
     services: ServicesDep,
+    caller: CallerDep,
+    gate: GateDep,
     response: Response,
     digest: Annotated[
         str | None,
@@ -132,84 +131,30 @@ async def put_part(
     ] = None,
 ) -> PartReceipt:
     """Store one part; acknowledged when it is safe on disk."""
-    state, headers = request.scope["state"], request.headers
+    media, length = _part_media(request.headers), announced(request)
+    limits = services.settings.limits
 
     def expect() -> receiving.ExpectedPart:
         with services.database.read() as session:
-            return _expect(services, session, release, number, headers, state["body"])
+            return receiving.expect_part(
+                session, limits, release, number, media=media, length=length
+            )
 
-    expected = await state["pools"].entering.run(expect)
-    response.status_code = 201 if await _receive(services, state, expected, digest) else 200
+    expected = await gate.pools.entering.run(expect)
+    with gate.in_flight.held(caller.token, expected.bytes):
+        chunks = gate.chunks(request, expected.bytes, "part")
+        async with _received(services, expected, chunks, gate.pools) as arrived:
+            take = receiving.take_part
+            new = await gate.pools.storing.run(take, services, expected, arrived, digest)
+    response.status_code = 201 if new else 200
     return receiving.receipt_of(expected)
-
-
-class DirectParts:
-    """`put_part` as the gate answers it: parts are most of what a miner is asked."""
-
-    def look(
-        self, services: Services, scope: Scope, parameters: Mapping[str, str], body: Incoming
-    ) -> Look | None:
-        """Return what looks for the part; None where the address is not plainly that of one."""
-        release, number = parameters["release"], parameters["number"]
-        if scope["query_string"] or not _PLAIN.fullmatch(number) or int(number) >= MAX_PARTS:
-            return None
-        headers = Headers(scope=scope)
-        return lambda session: _expect(services, session, release, int(number), headers, body)
-
-    async def answer(self, services: Services, scope: Scope, found: Any) -> Response:
-        """Store the part; acknowledged when it is safe on disk."""
-        digest = Headers(scope=scope).get(DIGEST_HEADER)
-        new = await _receive(services, scope["state"], found, digest)
-        receipt = receiving.receipt_of(found).model_dump_json()
-        return Response(receipt, 201 if new else 200, media_type="application/json")
-
-
-_PLAIN = re.compile("[0-9]{1,9}")
-
-
-def _expect(
-    services: Services,
-    session: Session,
-    release: str,
-    number: int,
-    headers: Headers,
-    body: Incoming,
-) -> receiving.ExpectedPart:
-    media, length = _part_media(headers), body.announced
-    limits = services.settings.limits
-    return receiving.expect_part(session, limits, release, number, media=media, length=length)
-
-
-async def _receive(
-    services: Services,
-    state: Mapping[str, Any],
-    expected: receiving.ExpectedPart,
-    digest: str | None,
-) -> bool:
-    """Receive a part and have it acknowledged; say whether it is new."""
-    body: Incoming = state["body"]
-    pools: Pools = state["pools"]
-    with state["in_flight"].held(state["caller"].token, expected.bytes):
-        with state["memory"].held(expected.bytes) as fits:
-            if fits:
-                whole = await gather(body.chunks(expected.bytes, "part"), expected.bytes)
-                new = await pools.storing.run(
-                    receiving.take_whole_part, services, expected, whole, digest
-                )
-        if not fits:
-            async with _received(services, expected, body, pools) as arrived:
-                new = await pools.storing.run(
-                    receiving.take_part, services, expected, arrived, digest
-                )
-        return await asyncio.wrap_future(new)
 
 
 @asynccontextmanager
 async def _received(
-    services: Services, expected: receiving.ExpectedPart, body: Incoming, pools: Pools
+    services: Services, expected: receiving.ExpectedPart, chunks: AsyncIterator[bytes], pools: Pools
 ) -> AsyncIterator[receiving.ReceivedPart]:
     """Receive a part into a file that nobody else leaves behind, or only hash it."""
-    chunks = body.chunks(expected.bytes, "part")
     if expected.stored:
         came = await spool(chunks, None, pools.writing)
         yield receiving.ReceivedPart(None, came.size, came.digest.digest())
@@ -225,15 +170,15 @@ async def _received(
         await pools.writing.run(scratch.unlink, missing_ok=True)
 
 
-def _open_scratch(services: Services, expected: receiving.ExpectedPart) -> FileIO:
+def _open_scratch(services: Services, expected: receiving.ExpectedPart) -> BufferedWriter:
     with storing(f"Part {expected.number}"):
-        return FileIO(services.segments.scratch_path(), "w")
+        return services.segments.scratch_path().open("wb")
 
 
 @router.post("/releases/{release}/seal", responses=problem_responses(409))
-async def seal_release(release: ReleasePath, services: ServicesDep, request: Request) -> Release:
+async def seal_release(release: ReleasePath, services: ServicesDep, gate: GateDep) -> Release:
     """Seal a release that has all its parts; from now on it is used."""
-    sealed: Release = await request.state.pools.sealing.run(intake.seal, services, release)
+    sealed: Release = await gate.pools.sealing.run(intake.seal, services, release)
     return sealed
 
 
@@ -318,11 +263,11 @@ def read_reports(study: StudyPath, services: ServicesDep) -> ReportCounts:
     },
 )
 async def release_reports(
-    study: StudyPath, services: ServicesDep, request: Request, response: Response
+    study: StudyPath, services: ServicesDep, gate: GateDep, response: Response
 ) -> Release:
     """Put into use what was counted so far: from now on jobs learn from it."""
     released: Release
-    released, new = await request.state.pools.sealing.run(reports.release, services, study)
+    released, new = await gate.pools.sealing.run(reports.release, services, study)
     response.status_code = 201 if new else 200
     response.headers["Location"] = f"/v1/releases/{released.id}"
     return released

@@ -215,7 +215,7 @@ async def _name_caller(request: Request, services: Services, token: str, now: da
             row = valid_token(session, token, now)
         return Caller(row.id, row.role, row.study, row.name)
 
-    caller: Caller = await request.state.pools.entering.run(look)
+    caller: Caller = await request.app.state.gate.pools.entering.run(look)
     request.state.caller = caller
     return caller
 

@@ -47,7 +47,6 @@ _SAID = {
     ("estimator", "moment"): "by moments",
     ("estimator", "sum"): "by moments, every record alike",
     ("estimator", "ml"): "by maximum likelihood",
-    ("estimator", "log-linear"): "by a log-linear model",
     ("estimator", "pooled"): "pooled over overlapping sets",
     ("method", "ml"): "by maximum likelihood",
     ("method", "map"): "with a Dirichlet prior",

@@ -21,8 +21,8 @@ from miner_service.http.access.deps import (
     REPLAY_HEADER,
     CallerDep,
     CrewDep,
+    GateDep,
     KeyedRequest,
-    ProbesDep,
     ServicesDep,
     StudyPath,
 )
@@ -195,12 +195,12 @@ def _shown(
 
 @router.get("/operator", name="read_metrics")
 async def show_operator(
-    request: Request, services: ServicesDep, crew: CrewDep, probes: ProbesDep
+    request: Request, services: ServicesDep, crew: CrewDep, gate: GateDep
 ) -> Response:
     """Show whether all is there, what waits, and how much room there is."""
     away = ""
     try:
-        await read_readiness(services, crew, probes)
+        await read_readiness(services, crew, gate)
     except NotReady as error:
         away = error.message
     queue = await run_in_threadpool(_queue, services)

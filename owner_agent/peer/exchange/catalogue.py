@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from itertools import product
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
@@ -63,37 +63,20 @@ from pramana_core.learn.rules.rules import derive_rules
 from pramana_core.marginals.counts import Codes, Marginals, MarginalTable
 from pramana_core.marginals.support_counts import Item
 from pramana_core.progress import Progress, part_of
-from pramana_core.study_plan import StudyPlan
 from pramana_core.wire.base import Message
 from pramana_core.wire.channels import VariableMessage
 from pramana_core.wire.parts import Pseudonyms, key_order
 
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from owner_agent.peer.protocol.messages import Proposal
-
 # What one owner learned in a session, before it is shared or written.
-
-
-class RecordDisclosure(Protocol):
-    """What sharing the families discloses of this owner's true records."""
-
-    def enter(self, holding: LocalRecords, proposal: Proposal, now: datetime) -> None:
-        """Write it down durably, before it is disclosed, or raise why it may not be."""
 
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """What one owner learned: its families of the network, or files for itself alone.
-
-    `told` is what sharing the families tells.
-    """
+    """What one owner learned: its families of the network, or files for itself alone."""
 
     families: tuple[LearnedFamily, ...] = ()
     links: tuple[LearnedLink, ...] = ()
     files: Mapping[str, bytes] | None = None
-    told: RecordDisclosure | None = None
 
     @classmethod
     def kept(cls, texts: Mapping[str, str]) -> Findings:
@@ -175,12 +158,6 @@ class LocalRecords:
     def domain(self) -> Domain:
         """The session's variables that this owner has."""
         return Domain(tuple(self.plan.variables[name] for name in self.names))
-
-    @property
-    def study_plan(self) -> StudyPlan | None:
-        """The study's plan that this owner follows, if it follows one."""
-        adopted = self.plan.adopted
-        return None if adopted is None else adopted.plan
 
 
 def hold(

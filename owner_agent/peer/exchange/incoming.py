@@ -22,10 +22,10 @@ from owner_agent.peer.protocol.messages import (
     Package,
     Proposal,
 )
-from owner_agent.randomize.reports import Randomized, apart_from_coin
+from owner_agent.randomize.reports import Randomized
 from owner_agent.release.ledger import PEER, Entry
 from owner_agent.release.options import PART_RECORDS
-from owner_agent.release.outbox import OUTBOX, Outgoing, PreparedRelease, prepare
+from owner_agent.release.outbox import OUTBOX, Outgoing, StoredRelease, prepare
 from pramana_core.errors import PartInvalid, PeerDeviated, PramanaError
 from pramana_core.marginals.counts import (
     Codes,
@@ -36,7 +36,7 @@ from pramana_core.wire.parts import Pseudonyms, RecordSchema, decode_part, joine
 from pramana_core.wire.releases import release_digest
 
 
-def packed(holding: LocalRecords, made: Randomized) -> tuple[Package, PreparedRelease]:
+def packed(holding: LocalRecords, made: Randomized) -> tuple[Package, StoredRelease]:
     """Return reports beside pseudonyms: what is announced, and the bytes in the outbox."""
     prepared = prepare(holding.site.state / OUTBOX, Outgoing.of(made), PART_RECORDS)
     parts = prepared.manifest.parts
@@ -123,14 +123,11 @@ def check_package(sender: str, package: Package, offer: Offer, names: Sequence[s
     return plan
 
 
-def receive(
-    sender: str, package: Package, fetch: Fetch, holding: LocalRecords, proposal: Proposal
-) -> ReceivedColumns:
+def receive(sender: str, package: Package, fetch: Fetch, holding: LocalRecords) -> ReceivedColumns:
     """Fetch a package and check that it is what was announced.
 
     Raises:
-        PeerDeviated: bytes, records, pseudonyms or codes differ from the announcement, or a record
-            reports another set of variables than the coin of the study's plan says.
+        PeerDeviated: bytes, records, pseudonyms or codes differ from the announcement.
         PeerUnreachable: the peer did not send it.
     """
     plan = package.plan.to_plan()
@@ -143,24 +140,7 @@ def receive(
     keys, columns = _records(sender, plan, package, bodies)
     if not np.array_equal(keys, holding.keys):
         raise _other_data(sender, "other records")
-    _require_coin(sender, plan, columns, holding, proposal)
     return ReceivedColumns(plan, package.records, columns)
-
-
-def _require_coin(
-    sender: str, plan: Plan, columns: dict[str, Codes], holding: LocalRecords, proposal: Proposal
-) -> None:
-    """Check that the coin chose what each record reports: this owner can throw it, too."""
-    for block in plan.blocks:
-        wrong = apart_from_coin(block, holding.secrets, proposal.study, holding.keys, columns)
-        if wrong:
-            raise PeerDeviated(
-                f"{sender} reports of {wrong:,} of {len(holding.keys):,} records other variables"
-                " than the coin of the study's plan says.",
-                where=sender,
-                remedy="The loss that the plan states does not hold for these records. Nothing was"
-                " learned from them; ask its custodian which linkage secret it uses.",
-            )
 
 
 def _records(

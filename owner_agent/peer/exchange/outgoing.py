@@ -23,22 +23,20 @@ from typing import Any
 from owner_agent.peer.exchange.catalogue import LocalRecords
 from owner_agent.peer.exchange.incoming import packed, session_entry
 from owner_agent.peer.protocol.messages import Announcement, BlockCost, Package, Proposal
-from owner_agent.randomize.reports import Randomized, SortedReports
-from owner_agent.release.composition import (
-    joined,
-    known_entries,
-    planned_draws,
-    population_of,
-    refuse_conflicts,
-    sketch_of,
+from owner_agent.randomize.reports import Randomized, SortedReports, randomize
+from owner_agent.release.composition import joined, planned_draws, refuse_conflicts
+from owner_agent.release.corrections import (
+    CorrectedRelease,
+    ReleaseHistory,
+    overlay_reported,
 )
-from owner_agent.release.corrections import CorrectedRelease, OwnRecords, ReleaseHistory, settle
+from owner_agent.release.history import known_entries
 from owner_agent.release.ledger import Draw, Entry, Ledger
-from owner_agent.release.outbox import PreparedRelease, discard
+from owner_agent.release.outbox import StoredRelease, discard
+from owner_agent.release.populations import population_of, sketch_of
 from owner_agent.report.whole_study import grown, number_of
 from owner_agent.site.corrections import CorrectionChoice
 from owner_agent.site.protection import require_protected
-from pramana_core.channels import Coordinated
 from pramana_core.errors import PeerDeviated
 from pramana_core.plan import Block, Plan
 from pramana_core.privacy import (
@@ -49,8 +47,6 @@ from pramana_core.privacy import (
     StudyDisclosure,
     told_by,
 )
-from pramana_core.privacy.amplification import CoinDisclosure
-from pramana_core.study_plan import StudyPlan
 from pramana_core.wire.privacy import AmplificationMessage, ExtremesMessage
 
 
@@ -87,7 +83,7 @@ class Outgoing:
 
     package: Package
     entry: Entry
-    bodies: PreparedRelease
+    bodies: StoredRelease
     settled: CorrectedRelease
 
     def part(self, number: int) -> bytes:
@@ -99,17 +95,14 @@ def share_of(plan: Plan, names: Sequence[str]) -> Share | None:
     """Return what a peer entitled to some variables gets to see; None if that is nothing.
 
     Where the channel of a joint block can be restricted to the variables asked, the margin of the
-    block's joint draw is sent; otherwise the whole block, for nobody could invert less of it. So
-    with a part of a study plan.
+    block's joint draw is sent; otherwise the whole block, for nobody could invert less of it.
     """
     drawn, sent = [], []
     for block in plan.blocks:
         inside = [variable for variable in block.variables if variable.name in names]
         if not inside:
             continue
-        # Parts of a study plan are joined by their coin, which the margin of one does not have.
-        whole = isinstance(block.channel, Coordinated)
-        channel = None if whole else block.restrict([variable.name for variable in inside])
+        channel = block.restrict([variable.name for variable in inside])
         drawn.append(block)
         sent.append(block if channel is None else Block(tuple(inside), channel))
     return Share(tuple(drawn), tuple(sent)) if drawn else None
@@ -124,7 +117,6 @@ def draws_of(
         {name: holding.plan.columns[name] for block in share.sent for name in block.names},
         settled.identities,
         lambda identity: population_of(holding.keys, identity, entries),
-        settled.epochs,
     )
     return joined(draws, holding.one_secret)
 
@@ -157,14 +149,13 @@ def outgoing(
         require_protected(block, holding.plan.sensitive)
     state = holding.site.state
     ledger, entries = Ledger(state), known_entries(state)
-    past = ReleaseHistory.of(state, entries, holding.secrets, proposal.study)
-    settled = settle(
-        Plan(share.drawn),
-        OwnRecords(holding.secrets, proposal.study, holding.keys, holding.columns),
-        past,
-        consent.corrections or holding.site.file.corrections,
-        lambda made: share.of(made).digest,
+    past = ReleaseHistory.of(state, entries, proposal.study)
+    plan = Plan(share.drawn)
+    made = randomize(
+        plan, holding.secrets, proposal.study, holding.keys, holding.columns, past.beginning
     )
+    settled = overlay_reported(made, past.identities(plan, holding.secrets), past)
+    settled.require_chosen(consent.corrections or holding.site.file.corrections)
     draws = draws_of(holding, share, settled, entries)
     if not consent.added_loss:
         refuse_conflicts(draws, entries)
@@ -246,14 +237,8 @@ def _covers(cost: BlockCost, block: Block) -> bool:
     )
 
 
-def session_told(
-    announcements: Mapping[str, Announcement],
-    study_plan: StudyPlan | None = None,
-) -> StudyDisclosure:
-    """Add up what all owners state.
-
-    Parts of a study plan, which all follow, add set by set.
-    """
+def session_told(announcements: Mapping[str, Announcement]) -> StudyDisclosure:
+    """Add up what all owners state."""
     disclosures = (
         BlockDisclosure(
             owner,
@@ -261,20 +246,11 @@ def session_told(
             _amplification(cost),
             str(number),
             cost.randomized,
-            _coin(study_plan, owner, cost),
         )
         for owner, announcement in announcements.items()
         for number, cost in enumerate(announcement.costs)
     )
     return told_by(disclosures)
-
-
-def _coin(study_plan: StudyPlan | None, owner: str, cost: BlockCost) -> CoinDisclosure | None:
-    """Return what a part of the study plan tells set by set, if a cost is that of one."""
-    if study_plan is None or not study_plan.reports(owner):
-        return None
-    part = study_plan.block(owner)
-    return CoinDisclosure.of(part.channel) if set(cost.variables) == set(part.names) else None
 
 
 def session_lines(disclosure: StudyDisclosure) -> Iterator[str]:

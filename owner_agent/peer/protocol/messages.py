@@ -30,7 +30,6 @@ from pydantic import (
     model_validator,
 )
 
-from owner_agent.site.adopting import adopted
 from owner_agent.site.mistakes import all_mistakes
 from owner_agent.site.site import Site, read_toml
 from owner_agent.state.environment import Environment, WaitingTimes
@@ -172,10 +171,7 @@ class Statement(PeerMessage):
 
 
 class Proposal(PeerMessage):
-    """What the initiator asks the others to do together; `seconds` from its arrival on.
-
-    `study_plan` is the digest of the study's plan that all follow, where they follow one.
-    """
+    """What the initiator asks the others to do together; `seconds` from its arrival on."""
 
     wire_name = "Proposal"
 
@@ -186,14 +182,6 @@ class Proposal(PeerMessage):
     partition: Partition = "vertical"
     task: TaskMessage
     seconds: Annotated[float, Field(gt=0, le=LONGEST_SECONDS, allow_inf_nan=False)]
-    study_plan: Sha256 | None = None
-
-    # A return type would stand in the schema in place of the fields.
-    @model_serializer(mode="wrap")
-    def _without_absence(self, write: SerializerFunctionWrapHandler):  # type: ignore[no-untyped-def]
-        """Leave the key out where owners follow no plan: it is not signed then."""
-        written: dict[str, Any] = write(self)
-        return {k: v for k, v in written.items() if k != "study_plan" or v is not None}
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -458,22 +446,11 @@ def load_session_file(path: Path) -> SessionFile:
         raise all_mistakes(error, f"session file {path}", "docs/peers.md") from None
 
 
-def followed(site: Site) -> str | None:
-    """Return the digest of the study's plan that a site follows; None if it follows none.
-
-    Raises:
-        ConfigError: it is not there, or not the approved one.
-    """
-    section = site.file.study_plan
-    return None if section is None else adopted(section, site.folder, site.owner).plan.digest
-
-
 def proposal_of(file: SessionFile, site: Site, random_bytes: Callable[[int], bytes]) -> Proposal:
     """Return the proposal that a session file asks this owner to make.
 
     Raises:
-        ConfigError: a participant is not a known peer, or is named twice; or the plan that this
-            owner follows is not there or not the approved one.
+        ConfigError: a participant is not a known peer, or is named twice.
     """
     known = [peer.name for peer in site.peer.known]
     wanted = [name for name in file.participants or known if name != site.owner]
@@ -486,7 +463,6 @@ def proposal_of(file: SessionFile, site: Site, random_bytes: Callable[[int], byt
             partition=file.partition,
             task=file.task,
             seconds=file.seconds,
-            study_plan=followed(site),
         )
     except ValidationError as error:
         raise all_mistakes(error, "session file", "docs/peers.md") from None

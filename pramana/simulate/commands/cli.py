@@ -1,268 +1,247 @@
-"""`pramana simulate`: what can be learned from randomized records, before anyone commits.
-
-Its commands `bayes-net`, `tree`, `linear`, `classifier` and `rules` are here;
-`model-sharing` is beside it.
-"""
+"""`pramana simulate`: what can be learned from randomized records, before anyone commits."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import asdict, replace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from pramana.simulate.commands import options as given
-from pramana.simulate.commands.model_sharing import model_sharing
-from pramana_core.learn.common.options import (
-    BayesClassifierOptions,
-    LinearOptions,
-    RuleOptions,
-    TreeOptions,
-    limits_of,
-)
-from pramana_core.learn.networks.structure import Draws, Scoring, Search
+from pramana.simulate.commands import setup as given
+from pramana.simulate.commands.settings import Settings, options_as_typed
+from pramana_core.errors import NotConverged, OptionError
+from pramana_core.progress import OnShare
+from pramana_core.terminal import console, progress_bar
 
 if TYPE_CHECKING:
-    from pramana_core.learn.prediction import Predictor
+    from pramana.simulate.study import Outcome, Simulated, Trials
+    from pramana_core.design import Goal
+    from pramana_core.domain import Domain
+    from pramana_core.estimation.estimated import Estimator
     from pramana_core.marginals.counts import Marginals
 
-Order = Annotated[
-    Literal["given", "none"],
-    typer.Option(help="given: K2 along the file's order; none: as --search says."),
-]
-DrawsOption = Annotated[
-    int,
-    typer.Option(
-        help=f"Bootstrap draws for the links' confidence; 0 for none ({limits_of(Draws)})."
-    ),
-]
-Limit = Annotated[
-    float | None,
-    typer.Option(
-        min=0,
-        help="End after so many seconds.",
-    ),
-]
-Refine = Annotated[
-    bool, typer.Option(help="With an order: also drop and exchange parents, as K2 does not.")
-]
+Kind = Literal["bayes-net", "tree", "linear", "classifier", "rules", "model-sharing"]
 
+KindArgument = Annotated[Kind, typer.Argument(help="What is learned.", show_default=False)]
 
-@given.with_options(setup=given.Setup, scoring=Scoring, searching=Search)
-def bayes_net(
-    setup: given.Setup,
-    scoring: Callable[..., Scoring],
-    searching: Callable[..., Search],
-    order: Order = "none",
-    draws: DrawsOption = 0,
-    refine: Refine = Search.refine,
-    runs: given.Runs = 10,
-    seed: given.Seed = 1,
-    limit: Limit = None,
-    json: given.Json = False,
-    out: given.Out = None,
-) -> None:
-    """Count the links in error of networks learned from randomized records.
+CLASSIFIERS = ("tree", "linear", "classifier")
 
-    Links are compared with the network of --bif, or with what the same search finds in the clean
-    table. Exit codes: 0 done; 2 bad input; 4 too large; 6 the reports cannot support the estimate.
-    """
-    from pramana.simulate.bayes_net import StructureOptions, ending, simulate
-    from pramana.simulate.commands.display import show_bayes_net
-    from pramana.simulate.study import require_place
-    from pramana_core.design import goal
-
-    require_place(out)
-    ordered = order == "given"
-    with given.options_as_typed():
-        search = searching(order=() if ordered else None, refine=refine)
-        options = StructureOptions(
-            scoring(), ordered, search.max_parents, draws, refine, method=search.method
-        )
-    with given.watched(f"{runs} runs") as watch:
-        trials, chosen = setup.prepare(
-            lambda domain: goal(domain, "structure"), runs, seed, on_step=watch
-        )
-        options = replace(options, estimator=chosen)
-        outcome = simulate(trials, options, ending(watch, limit))
-    given.tell(outcome, given.Answer(json, out), show_bayes_net)
-
+HOLDOUT = 0.3
 
 L2 = 1e-3
-"""The weight of the squared weights unless told otherwise."""
-
-Penalty = Annotated[
-    float | None,
-    typer.Option(
-        help=f"Weight of the squared weights; default {L2}, so that weights stay finite where the"
-        " classes can be separated; not for the perceptron."
-    ),
-]
+"""The weight of the squared weights unless told otherwise: weights stay finite where the classes
+can be separated."""
 
 
-@given.with_options(setup=given.Setup, options=TreeOptions)
-def tree(
-    target: given.Target,
-    setup: given.Setup,
-    options: Callable[..., TreeOptions],
-    holdout: given.Holdout = 0.3,
-    runs: given.Runs = 10,
+def simulate(
+    kind: KindArgument,
+    bif: given.Bif = None,
+    table: given.Table = None,
+    variables: given.Variables = None,
+    intervals: given.Intervals = None,
+    records: given.Records = None,
+    p: given.Probability = None,
+    channels: given.Channels = None,
+    design: given.Design = None,
+    gamma: given.Gamma = None,
+    owners: given.Owners = None,
+    estimator: given.EstimatorOption = None,
+    target: given.Target = None,
+    settings: given.Settings = None,
+    holdout: given.Holdout = HOLDOUT,
+    runs: given.Runs = None,
     seed: given.Seed = 1,
     json: given.Json = False,
     out: given.Out = None,
 ) -> None:
-    """Measure how often decision trees learned from randomized records are right.
+    """Learn from randomized records, or from shared trees, of a known table, many times.
 
-    A part of the records of each run is held out and never randomized; the tree learned from the
-    reports of the others is tested on it, and so is one learned from the others as they are. Exit
-    codes: 0 done; 2 bad input; 4 too large; 6 the reports cannot support the estimate.
+    bayes-net counts the links in error; tree, linear and classifier measure how often they are
+    right on records held out, and rules the errors of frequent itemsets; model-sharing learns from
+    trees that owners share in place of records. Exit codes: 0 done; 2 bad input; 4 too large; 6 the
+    reports cannot support the estimate.
     """
-    with given.options_as_typed():
-        chosen = options()
-    _classify("tree", target, chosen, setup, (holdout, runs, seed), given.Answer(json, out))
+    from pramana.simulate.study import require_place, write_result
+    from pramana_core.terminal import print_json
+
+    require_place(out)
+    runs = (1 if kind == "model-sharing" else 10) if runs is None else runs
+    chosen = _Chosen(kind, settings or [])
+    if settings == ["help"]:
+        console().print(chosen.settings.described(), markup=False, soft_wrap=True)
+        return
+    if (target is None) != (kind not in (*CLASSIFIERS, "model-sharing")):
+        raise OptionError(
+            f"{kind} needs --target." if target is None else f"{kind} has no --target.",
+            where="--target",
+        )
+    where = given.Setup(
+        bif, table, variables, intervals, records, p, channels, design, gamma, estimator, owners
+    )
+    found: Any
+    if kind == "model-sharing":
+        found = _share(where, str(target), chosen.settings, runs, seed)
+    else:
+        found = _learn(chosen, where, target, (holdout, runs, seed))
+    if out is not None:
+        write_result(found.as_dict(), out)
+    if json:
+        print_json(found.as_dict())
+        return
+    from pramana.simulate.commands.display import show_learned, show_sharing
+
+    (show_sharing if kind == "model-sharing" else show_learned)(found)
 
 
-@given.with_options(setup=given.Setup, options=LinearOptions)
-def linear(
-    target: given.Target,
-    setup: given.Setup,
-    options: Callable[..., LinearOptions],
-    l2: Penalty = None,
-    holdout: given.Holdout = 0.3,
-    runs: given.Runs = 10,
-    seed: given.Seed = 1,
-    json: given.Json = False,
-    out: given.Out = None,
-) -> None:
-    """Measure how often linear classifiers learned from randomized records are right.
+class _Chosen:
+    """A learner and its options, as typed."""
 
-    A part of the records of each run is held out and never randomized; the classifier learned from
-    the reports of the others is tested on it, and so is one learned from the others as they are.
-    Exit codes: 0 done; 2 bad input; 4 too large; 6 the reports cannot support the estimate.
-    """
-    with given.options_as_typed():
-        plain = options()
-        pocket = plain.loss == "perceptron"
-        chosen = replace(plain, l2=l2 if l2 is not None else 0.0 if pocket else L2)
-    if pocket and setup.estimator is None and setup.design is None:
-        # Of negative estimates, as moments have them, the pocket algorithm could make nothing.
-        setup = replace(setup, estimator="ml")
+    def __init__(self, kind: Kind, typed: list[str]) -> None:
+        from pramana.simulate.bayes_net import StructureOptions
+        from pramana.simulate.model_sharing_options import SimulationOptions
+        from pramana_core.learn.common.options import (
+            BayesClassifierOptions,
+            LinearOptions,
+            RuleOptions,
+            TreeOptions,
+        )
+        from pramana_core.learn.networks.structure import Scoring
+        from pramana_core.model_sharing.requirements import Requirement
 
-    def fitting(marginals: Marginals) -> LinearOptions:
-        """Return the options: where no record reports all variables a penalty is not the default.
+        self.kind = kind
+        kinds: dict[str, tuple[type, ...]] = {
+            "bayes-net": (Scoring, StructureOptions),
+            "tree": (TreeOptions,),
+            "linear": (LinearOptions,),
+            "classifier": (BayesClassifierOptions,),
+            "rules": (RuleOptions,),
+            "model-sharing": (SimulationOptions, Requirement),
+        }
+        self.kinds = kinds[kind]
+        renamed = {(Scoring, "name"): "score", (StructureOptions, "method"): "search"}
+        renamed |= {(SimulationOptions, "model"): "global"}
+        # What the command has options for, what one dataclass has of another, and what changes
+        # nothing of what a simulation measures.
+        left_out = {
+            "bayes-net": ["estimator"],
+            "rules": ["confidence", "against", "consistent"],
+            "model-sharing": ["runs", "seed"],
+        }
+        given = [] if typed == ["help"] else typed
+        self.settings = Settings(
+            given, *self.kinds, renamed=renamed, left_out=left_out.get(kind, ())
+        )
 
-        The weights of naive Bayes take none.
-        """
-        together = marginals.can_estimate(marginals.domain.names)
-        return chosen if together or l2 is not None or pocket else plain
+    def goal(self, domain: Domain, target: str | None) -> Goal:
+        """Return the goal of a design."""
+        from pramana.simulate.designs import for_itemsets
+        from pramana_core.design import goal
 
-    answer = given.Answer(json, out)
-    _classify("linear", target, chosen, setup, (holdout, runs, seed), answer, fitting)
+        if self.kind == "bayes-net":
+            return goal(domain, "structure")
+        if self.kind == "rules":
+            mining = self.options()
+            return for_itemsets(domain, mining.minimum_support, mining.max_length)
+        return goal(domain, {"classifier": 1.0}, target=target)
 
+    def options(self) -> Any:
+        """Return the options of the learner. Raises OptionError."""
+        from pramana.simulate.bayes_net import StructureOptions
+        from pramana_core.learn.networks.structure import Scoring
 
-@given.with_options(setup=given.Setup, options=BayesClassifierOptions)
-def classifier(
-    target: given.Target,
-    setup: given.Setup,
-    options: Callable[..., BayesClassifierOptions],
-    holdout: given.Holdout = 0.3,
-    runs: given.Runs = 10,
-    seed: given.Seed = 1,
-    json: given.Json = False,
-    out: given.Out = None,
-) -> None:
-    """Measure how often Bayesian classifiers learned from randomized records are right.
-
-    A part of the records of each run is held out and never randomized; the classifier learned from
-    the reports of the others is tested on it, and so is one learned from the others as they are.
-    Exit codes: 0 done; 2 bad input; 4 too large; 6 the reports cannot support the estimate.
-    """
-    with given.options_as_typed():
-        chosen = options()
-    _classify("classifier", target, chosen, setup, (holdout, runs, seed), given.Answer(json, out))
+        with options_as_typed():
+            if self.kind == "bayes-net":
+                scoring = Scoring(**self.settings.of(Scoring))
+                return StructureOptions(scoring, **self.settings.of(StructureOptions))
+            (kind,) = self.kinds
+            default = {"minimum_support": 0.05} if self.kind == "rules" else {}
+            return kind(**default | self.settings.of(kind))
 
 
-def _classify(
-    called: str,
-    target: str,
-    options: Any,
-    setup: given.Setup,
-    repeated: tuple[float, int, int],
-    answer: given.Answer,
-    fitting: Callable[[Marginals], object] | None = None,
-) -> None:
-    """Simulate the learner of some options, and tell the outcome."""
-    from pramana.simulate.commands.display import show_classifier
-    from pramana.simulate.learners import simulate
-    from pramana.simulate.study import require_place
-    from pramana_core.design import goal
-    from pramana_core.learn.learners import LEARNERS
+def _learn(
+    chosen: _Chosen, where: given.Setup, target: str | None, repeated: tuple[float, int, int]
+) -> Outcome:
+    """Simulate a learner of randomized records."""
+    from pramana.simulate.study import simulate
 
-    require_place(answer.out)
     holdout, runs, seed = repeated
-    learner = next(one for one in LEARNERS.values() if isinstance(options, one.options))
-    with given.watched(f"{runs} runs") as watch:
-        trials, estimator = setup.prepare(
-            lambda domain: goal(domain, {"classifier": 1.0}, target=target),
+    options = chosen.options()
+    pocket = chosen.kind == "linear" and options.loss == "perceptron"
+    if pocket and where.estimator is None and where.design is None:
+        # Of negative estimates, as moments have them, the pocket algorithm could make nothing.
+        where = replace(where, estimator="ml")
+    with _watched(f"{runs} runs") as watch:
+        trials, estimator = where.prepare(
+            lambda domain: chosen.goal(domain, target),
             runs,
             seed,
-            holdout=holdout,
+            holdout=holdout if target is not None else 0.0,
             target=target,
             on_step=watch,
         )
-
-        def learn(marginals: Marginals, chance: int) -> Predictor:
-            chosen = options if fitting is None else fitting(marginals)
-            found: Predictor = learner.learn(marginals, target, None, chosen, seed=chance)
-            return found
-
-        outcome = simulate(called, target, trials, learn, asdict(options), estimator, watch)
-    given.tell(outcome, answer, show_classifier)
+        return simulate(_simulated(chosen, options, trials, target, estimator), trials, watch)
 
 
-@given.with_options(setup=given.Setup, options=RuleOptions)
-def rules(
-    setup: given.Setup,
-    options: Callable[..., RuleOptions],
-    runs: given.Runs = 10,
-    seed: given.Seed = 1,
-    json: given.Json = False,
-    out: given.Out = None,
-) -> None:
-    """Measure the errors of frequent itemsets mined from randomized records.
+def _simulated(
+    chosen: _Chosen, options: Any, trials: Trials, target: str | None, estimator: Estimator
+) -> Simulated:
+    """Return a learner as it is simulated."""
+    from pramana.simulate.bayes_net import NetworkSimulation
+    from pramana.simulate.itemsets import RulesSimulation
+    from pramana.simulate.learners import ClassifierSimulation
 
-    An itemset is a set of categories of different variables. Those found are compared with the
-    frequent itemsets of the same records before randomization, by length. Exit codes: 0 done; 2 bad
-    input; 4 too large; 6 the reports cannot support the estimate.
+    if chosen.kind == "bayes-net":
+        return NetworkSimulation(trials, replace(options, estimator=estimator))
+    if chosen.kind == "rules":
+        return RulesSimulation(trials, options, estimator)
+    plain = options
+    if chosen.kind == "linear" and options.loss != "perceptron":
+        (kind,) = chosen.kinds
+        options = replace(options, l2=chosen.settings.of(kind).get("l2", L2))
+
+    def fitting(marginals: Marginals) -> Any:
+        """Return the options: weights of naive Bayes take no penalty that is the default."""
+        together = marginals.can_estimate(marginals.domain.names)
+        return options if together or plain.l2 else plain
+
+    pick = fitting if chosen.kind == "linear" else None
+    return ClassifierSimulation(chosen.kind, str(target), options, estimator, pick)
+
+
+def _share(where: given.Setup, target: str, settings: Settings, runs: int, seed: int) -> Any:
+    """Simulate the sharing of trees."""
+    from pramana.simulate.model_sharing_options import SimulationOptions
+    from pramana.simulate.model_sharing_simulation import simulate
+    from pramana.simulate.model_sharing_tables import read_sharing_table
+    from pramana_core.model_sharing.requirements import Requirement
+
+    if where.table is None or where != given.Setup(table=where.table, owners=where.owners):
+        raise OptionError("model-sharing takes the records of a --table alone.", where="--table")
+    asked = settings.of(Requirement)
+    with options_as_typed():
+        requirement = Requirement(**{"exact": False} | asked) if asked else None
+        own = settings.of(SimulationOptions)
+        if where.owners is not None:
+            own |= {"owners": given.whole(where.owners)}
+        options = SimulationOptions(**own, requirement=requirement, runs=runs, seed=seed)
+    read = read_sharing_table(where.table, target)
+    with _watched(f"{options.folds * options.runs} folds") as watch, options_as_typed():
+        return simulate(read, options, watch)
+
+
+@contextmanager
+def _watched(what: str) -> Iterator[OnShare]:
+    """Show a progress bar on standard error while a simulation runs.
+
+    Raises:
+        NotConverged: raised in the simulation; the remedy names the option that helps.
     """
-    from pramana.simulate.commands.display import show_rules
-    from pramana.simulate.designs import for_itemsets
-    from pramana.simulate.learners import simulate_rules
-    from pramana.simulate.study import require_place
-
-    require_place(out)
-    with given.options_as_typed():
-        mining = options()
-    with given.watched(f"{runs} runs") as watch:
-        trials, chosen = setup.prepare(
-            lambda domain: for_itemsets(domain, mining.minimum_support, mining.max_length),
-            runs,
-            seed,
-            on_step=watch,
-        )
-        outcome = simulate_rules(trials, mining, chosen, watch)
-    given.tell(outcome, given.Answer(json, out), show_rules)
-
-
-app = typer.Typer(
-    help="Learn from randomized records, or from shared trees, of a known table, many times.",
-    no_args_is_help=True,
-)
-
-app.command("bayes-net")(bayes_net)
-app.command("rules")(rules)
-app.command("tree")(tree)
-app.command("linear")(linear)
-app.command("classifier")(classifier)
-app.command("model-sharing")(model_sharing)
+    with progress_bar(what, patience=0) as bar:
+        try:
+            yield lambda share: bar(share, 1.0)
+        except NotConverged as error:
+            raise NotConverged(
+                error.message, where="--estimator", remedy="Try --estimator moment."
+            ) from None

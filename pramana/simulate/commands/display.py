@@ -1,160 +1,151 @@
-"""Results of simulations at the terminal.
-
-Also here:
-
-* The results of simulated sharing at the terminal.
-"""
+"""Results of simulations at the terminal."""
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
-from pramana.simulate.learners import MEASURES
-from pramana.simulate.study import ModelFits, Series, spread
 from pramana_core.terminal import console
 
 if TYPE_CHECKING:
-    from pramana.simulate import bayes_net, learners
     from pramana.simulate.model_sharing_options import SimulationOptions
     from pramana.simulate.model_sharing_simulation import Simulation
-    from pramana.simulate.study import Trials
+    from pramana.simulate.study import Outcome, Trials
+
+Found = Mapping[str, Any]
+"""A result as JSON."""
 
 
-_RIGHT = {
-    "accuracy": "learned from the reports",
-    "clean_accuracy": "learned from the clean records",
-    "majority": "the most frequent class",
-}
-
-_ROWS = {
-    "extra": "extra links",
-    "missing": "missing links",
-    "reversed": "reversed links",
-    "kl": "KL from the reference, nats",
-    "kl_unlinked": "KL of no links at all, nats",
-    "seconds": "seconds to learn",
-}
-
-
-def show_bayes_net(outcome: bayes_net.NetworkOutcome) -> None:
-    """Print the means over the runs, beside those of the clean records."""
-    out = console()
-    trials = outcome.trials
-    links = len(outcome.reference.structure.links)
-    _heading(trials, f"{links} links, score {outcome.options.scoring.name}")
-    shown = _table("mean over the runs", "randomized", "clean records")
-    for name, label in _ROWS.items():
-        shown.add_row(label, _cell(outcome.randomized, name), _cell(outcome.clean, name))
-    shown.add_row(
-        "structural distance",
-        *(
-            _number(outcome.distance[k]["mean"], outcome.distance[k]["se"])
-            for k in ("randomized", "clean")
-        ),
-    )
-    out.print(shown)
-    against = (
-        "the network of the file"
-        if trials.source.kind == "bif"
-        else "what the same search finds in the whole clean table"
-    )
+def show_learned(outcome: Outcome) -> None:
+    """Print what the runs of a learner show."""
+    out, trials, found = console(), outcome.trials, outcome.as_dict()
+    heading, titles, rows, said, doubt = _SHOWN.get(found["learner"], _classifier)(found)
+    runs = "1 run" if trials.runs == 1 else f"{trials.runs} runs"
     out.print(
-        f"\nThe reference is {against}. ± is the standard error over the runs. Reversed:"
-        + (
-            " directed otherwise."
-            if outcome.options.ordered
-            else " directed otherwise by the equivalence class (CPDAG)."
-        ),
+        f"{trials.source.name}: {len(trials.source.domain)} variables, {trials.records:,} records,"
+        f" {runs}, {_randomization(trials)}, {heading}\n",
+        style="bold",
+        markup=False,
         soft_wrap=True,
     )
-    if outcome.better_than_no_links is False:
-        _warn(
-            "What was learned from the reports is no nearer to the reference than no links at all."
-        )
-    note(trials, outcome.fits)
+    out.print(_table(titles, rows))
+    out.print(f"\n{said}", markup=False, soft_wrap=True)
+    if doubt:
+        _warn(doubt)
+    if warned := outcome.warned:
+        _warn(f"Warning (in {len(warned)} of {len(outcome.fits)} runs): {warned[0]}")
+    if trials.source.note:
+        out.print(trials.source.note, markup=False, soft_wrap=True)
 
 
-def show_rules(outcome: learners.RulesOutcome) -> None:
-    """Print the errors of the itemsets found, by length, and of all together."""
-    out = console()
-    options = outcome.mining
-    _heading(
-        outcome.trials,
-        f"minimum support {options.minimum_support:g}, {options.decisions} decisions",
-    )
-    titles = ("frequent", "found", "support error %", "missed %", "false %")
-    shown = _table("length", *titles, first="right")
-    for row in outcome.means().to_dict("records"):
-        errors = [_number(row[name], row[f"{name}_se"]) for name in MEASURES]
-        shown.add_row(
-            f"{row['length']:g}", f"{row['frequent']:.4g}", f"{row['found']:.4g}", *errors
-        )
-    out.print(shown)
-    mean, se = outcome.totals.mean(), outcome.totals.se()
-    false, power = (_number(mean[name], se[name]) for name in ("false_discovery", "power"))
-    out.print(
-        f"\nOf those found {false} % are false; of the frequent {power} % are found.",
-        soft_wrap=True,
-    )
-    out.print(
-        "support error: mean relative error of those rightly found; missed and false are relative"
-        " to the number of frequent itemsets (FRAPP 7). ± is the standard error over the runs.",
-        soft_wrap=True,
-    )
-    if outcome.modelled_from is not None:
-        out.print(
-            f"Itemsets of {outcome.modelled_from} items or more are from a model of the shorter"
-            " ones: no record reports them together.",
-            soft_wrap=True,
-        )
-    note(outcome.trials, outcome.fits)
+Shown = tuple[str, tuple[str, ...], Iterator[tuple[str, ...]], str, str]
+"""What stands in the heading, the titles of the table, its rows, a sentence, and a warning."""
 
 
-def show_classifier(outcome: learners.ClassifierOutcome) -> None:
-    """Print how often the classifiers are right on records held out."""
-    out, trials = console(), outcome.trials
-    _heading(trials, f"target {outcome.target}, {trials.tested:,} of the records held out")
-    shown = _table("share of the records held out that is right", "mean", "sd")
-    for name, label in _RIGHT.items():
-        both = spread(outcome.runs, name)
-        shown.add_row(label, *(f"{v:.4f}" if v is not None else "n/a" for v in both.values()))
-    out.print(shown)
-    out.print(
-        "\nsd is the deviation over the runs, each of which splits the records anew.",
-        soft_wrap=True,
+def _bayes_net(found: Found) -> Shown:
+    names = {
+        "extra": "extra links",
+        "missing": "missing links",
+        "reversed": "reversed links",
+        "kl": "KL from the reference, nats",
+        "kl_unlinked": "KL of no links at all, nats",
+        "seconds": "seconds to learn",
+    }
+
+    def rows() -> Iterator[tuple[str, ...]]:
+        for name, label in names.items():
+            yield (label, *(_number(p["mean"][name], p["se"][name]) for p in (found, clean)))
+        yield "structural distance", *(_number(*distance[k].values()) for k in distance)
+
+    clean, distance = found["clean"], found["structural_distance"]
+    bif = found["source"]["kind"] == "bif"
+    against = "the network of the file" if bif else "what the same search finds in the whole table"
+    classes = "" if found["setting"]["order"] == "given" else " by the equivalence class (CPDAG)"
+    said = (
+        f"The reference is {against}. ± is the standard error over the runs. Reversed: directed"
+        f" otherwise{classes}."
     )
-    if not outcome.better_than_majority:
-        _warn(
-            "What was learned from the reports is right no more often than always saying the most"
-            " frequent class."
+    doubt = "What was learned from the reports is no nearer to the reference than no links at all."
+    doubt = doubt if found["better_than_no_links"] is False else ""
+    heading = f"{found['true_links']} links, score {found['score']}"
+    titles = ("mean over the runs", "randomized", "clean records")
+    return (
+        heading,
+        titles,
+        rows(),
+        said,
+        "" if found["better_than_no_links"] is not False else doubt,
+    )
+
+
+def _rules(found: Found) -> Shown:
+    setting, overall = found["setting"], found["overall"]
+    names = ("support_error", "false_negative", "false_positive")
+
+    def rows() -> Iterator[tuple[str, ...]]:
+        for row in found["by_length"]:
+            errors = (_number(row[f"{name}_pct"], row[f"{name}_se"]) for name in names)
+            yield f"{row['length']:g}", f"{row['frequent']:.4g}", f"{row['found']:.4g}", *errors
+
+    false, power = (
+        _number(overall["mean"][name], overall["se"][name]) for name in ("false_discovery", "power")
+    )
+    said = (
+        f"Of those found {false} % are false; of the frequent {power} % are found.\nsupport error:"
+        " mean relative error of those rightly found; missed and false are relative to the number"
+        " of frequent itemsets (FRAPP 7). ± is the standard error over the runs."
+    )
+    if found["modelled_from"] is not None:
+        said += (
+            f"\nItemsets of {found['modelled_from']} items or more are from a model of the shorter"
+            " ones: no record reports them together."
         )
-    note(trials, outcome.fits)
+    heading = f"minimum support {setting['minimum_support']:g}, {setting['decisions']} decisions"
+    titles = ("length", "frequent", "found", "support error %", "missed %", "false %")
+    return heading, titles, rows(), said, ""
+
+
+def _classifier(found: Found) -> Shown:
+    names = {
+        "accuracy": "learned from the reports",
+        "clean_accuracy": "learned from the clean records",
+        "majority": "the most frequent class",
+    }
+
+    def rows() -> Iterator[tuple[str, ...]]:
+        for name, label in names.items():
+            cells = ("n/a" if v is None else f"{v:.4f}" for v in found[name].values())
+            yield label, *cells
+
+    heading = (
+        f"target {found['setting']['target']}, {found['setting']['tested']:,} of the records held"
+        " out"
+    )
+    doubt = (
+        "What was learned from the reports is right no more often than always saying the most"
+        " frequent class."
+    )
+    said = "sd is the deviation over the runs, each of which splits the records anew."
+    titles = ("share of the records held out that is right", "mean", "sd")
+    return heading, titles, rows(), said, "" if found["better_than_majority"] else doubt
+
+
+_SHOWN: dict[str, Callable[[Found], Shown]] = {"bayes-net": _bayes_net, "rules": _rules}
 
 
 def _warn(words: str) -> None:
     console().print(f"\n{words}", style="yellow", markup=False, soft_wrap=True)
 
 
-def _table(title: str, *others: str, first: Literal["left", "right"] = "left") -> Table:
+def _table(titles: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> Table:
     shown = Table(box=None, pad_edge=False)
-    shown.add_column(title, justify=first)
-    for other in others:
-        shown.add_column(other, justify="right")
+    for place, title in enumerate(titles):
+        shown.add_column(title, justify="right" if place else "left")
+    for row in rows:
+        shown.add_row(*row)
     return shown
-
-
-def _heading(trials: Trials, rest: str) -> None:
-    runs = "1 run" if trials.runs == 1 else f"{trials.runs} runs"
-    console().print(
-        f"{trials.source.name}: {len(trials.source.domain)} variables, {trials.records:,} records,"
-        f" {runs}, {_randomization(trials)}, {rest}\n",
-        style="bold",
-        markup=False,
-        soft_wrap=True,
-    )
 
 
 def _randomization(trials: Trials) -> str:
@@ -166,25 +157,11 @@ def _randomization(trials: Trials) -> str:
     return f"design {trials.design.name}, {gamma}{held}"
 
 
-def note(trials: Trials, fits: ModelFits) -> None:
-    """Print how many runs contradict the model of their counts, and what is known of the source."""
-    if warned := fits.warned:
-        _warn(f"Warning (in {len(warned)} of {len(fits.runs)} runs): {warned[0]}")
-    if trials.source.note:
-        console().print(trials.source.note, markup=False, soft_wrap=True)
-
-
-def _cell(series: Series, name: str) -> str:
-    return _number(series.mean()[name], series.se()[name])
-
-
 def _number(mean: float | None, se: float | None) -> str:
-    if mean is None or math.isnan(mean):
+    if mean is None:
         return "n/a"
-    return f"{mean:.3g}" if se is None or math.isnan(se) else f"{mean:.3g} ± {se:.2g}"
+    return f"{mean:.3g}" if se is None else f"{mean:.3g} ± {se:.2g}"
 
-
-# The results of simulated sharing at the terminal.
 
 _SHARED_ROWS = {
     "accuracy": "right",
@@ -199,10 +176,11 @@ _SHARED_ROWS = {
 def show_sharing(outcome: Simulation) -> None:
     """Print the means over all folds, and what was refused."""
     out, options = console(), outcome.options
+    owners = "1 owner" if options.owners == 1 else f"{options.owners} owners"
     runs = "1 run" if options.runs == 1 else f"{options.runs} runs"
     out.print(
         f"{outcome.table.name}: {outcome.table.records.records:,} records, target"
-        f" {outcome.table.target}, {_owners(options)}, {options.method}, global {options.model},"
+        f" {outcome.table.target}, {owners}, {options.method}, global {options.model},"
         f" {_requirement(options)}, {runs} of {options.folds} folds\n",
         style="bold",
         markup=False,
@@ -222,9 +200,10 @@ def show_sharing(outcome: Simulation) -> None:
     out.print("\nsd is the deviation over all folds of all runs.", soft_wrap=True)
     if outcome.refused:
         trees = options.owners * len(outcome.folds)
+        advice = "" if options.by == "growing" else " With by=growing splits can meet it."
         out.print(
             f"{outcome.refused} of {trees} trees could not meet the requirement and were not"
-            f" released.{_advice(options)}",
+            f" released.{advice}",
             style="yellow",
             soft_wrap=True,
         )
@@ -237,17 +216,6 @@ def show_sharing(outcome: Simulation) -> None:
         )
     if outcome.table.note:
         out.print(outcome.table.note, markup=False, soft_wrap=True)
-
-
-def _advice(options: SimulationOptions) -> str:
-    """Return what may help where trees are refused."""
-    if options.by == "growing":
-        return ""
-    return " With --by growing only splits are made whose parts can meet it."
-
-
-def _owners(options: SimulationOptions) -> str:
-    return "1 owner" if options.owners == 1 else f"{options.owners} owners"
 
 
 def _requirement(options: SimulationOptions) -> str:

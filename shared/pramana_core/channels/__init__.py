@@ -34,7 +34,7 @@ from pramana_core.channels.base import (
     keys_of,
     left_inverse,
 )
-from pramana_core.channels.dense import PARTS, Dense, Grouped, StructuralZeros, require_prior
+from pramana_core.channels.dense import PARTS, Dense, Grouped, require_prior
 from pramana_core.channels.items import ITEMS, CutAndPaste, OneHot
 from pramana_core.channels.product import COIN, Coordinated, Product, pieces
 from pramana_core.channels.sampled import CHOICES, Sampled
@@ -55,7 +55,6 @@ FAMILIES: tuple[type[Transition], ...] = (
     Symmetric,
     Dense,
     Grouped,
-    StructuralZeros,
     RandomSymmetric,
     Mixture,
     Withheld,
@@ -94,7 +93,6 @@ __all__ = [
     "Product",
     "RandomSymmetric",
     "Sampled",
-    "StructuralZeros",
     "Symmetric",
     "Tensor",
     "Transition",

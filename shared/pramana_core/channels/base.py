@@ -86,9 +86,6 @@ class Transition(ABC):
     choices: tuple[Choice, ...] = ()
     """The subsets of its variables among which a sampled channel chooses."""
 
-    impossible: tuple[int, ...] = ()
-    """The truths, ascending, that are declared never to occur."""
-
     kind: ClassVar[str] = ""
     """What a site file calls a designed channel of the family, where that is not the family."""
 
@@ -265,12 +262,6 @@ class Transition(ABC):
     def listed_rows(self) -> int:
         """The number of rows of the largest matrix that the estimates must hold."""
         return self.shape[0]
-
-    def can_occur(self) -> npt.NDArray[np.bool_]:
-        """Return which of the K truths can occur."""
-        possible = np.ones(self.shape[0], dtype=np.bool_)
-        possible[list(self.impossible)] = False
-        return possible
 
     def share_reported(self, axis: int) -> float:  # noqa: ARG002 - of the variables all alike
         """Return the probability that a record reports the variable at `axis` of the product."""

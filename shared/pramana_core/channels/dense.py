@@ -2,21 +2,20 @@
 
 Also here:
 
-* Channels that leave part of the truth as it is: groups of categories, impossible ones.
+* Channels that leave part of the truth as it is: groups of categories.
 """
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral, Real
 from typing import Annotated
 
 import numpy as np
-from annotated_types import Len, MaxLen
+from annotated_types import Len
 
 from pramana_core.channels.base import (
     CATEGORIES,
@@ -24,14 +23,12 @@ from pramana_core.channels.base import (
     Code,
     ListedTransition,
     Probability,
-    Size,
     Tensor,
     Transition,
     Units,
     UnitTransition,
     condition_number,
     lump,
-    require_size,
 )
 from pramana_core.channels.symmetric import Identity, Symmetric
 from pramana_core.errors import ChannelError, NotStochastic, OptionError
@@ -201,76 +198,8 @@ def _quantize_row(row: Sequence[float], index: int) -> tuple[int, ...]:
     return tuple(int(u) for u in units)
 
 
-STRUCTURAL_CELLS = 1 << 20
-"""A product with impossible combinations has at most this many cells."""
-
-
-class _Blocks(UnitTransition):
-    """A block-diagonal channel: parts that act among categories of their own."""
-
-    @property
-    @abstractmethod
-    def _parts(self) -> Sequence[tuple[tuple[int, ...], UnitTransition]]:
-        """The categories and the channel of each part; all other categories stay as they are."""
-
-    def units(self) -> Units:
-        full = np.eye(self.shape[0], dtype=np.int64) * RESOLUTION
-        for group, channel in self._parts:
-            full[np.ix_(group, group)] = channel.units()
-        return full
-
-    def _each(
-        self, tensor: Tensor, axis: int, act: Callable[[Transition, Tensor], Tensor]
-    ) -> Tensor:
-        source = np.moveaxis(tensor, axis, 0)
-        result = source.astype(np.float64)
-        for group, channel in self._parts:
-            result[list(group)] = act(channel, source[list(group)])
-        return np.moveaxis(result, 0, axis)
-
-    def apply(self, tensor: Tensor, axis: int) -> Tensor:
-        return self._each(tensor, axis, lambda channel, part: channel.apply(part, 0))
-
-    def apply_adjoint(self, tensor: Tensor, axis: int) -> Tensor:
-        return self._each(tensor, axis, lambda channel, part: channel.apply_adjoint(part, 0))
-
-    def solve(self, tensor: Tensor, axis: int) -> Tensor:
-        return self._each(tensor, axis, lambda channel, part: channel.solve(part, 0))
-
-    def solve_adjoint(self, tensor: Tensor, axis: int) -> Tensor:
-        return self._each(tensor, axis, lambda channel, part: channel.solve_adjoint(part, 0))
-
-    def solve_power(self, tensor: Tensor, axis: int, power: int) -> Tensor:
-        return self._each(tensor, axis, lambda channel, part: channel.solve_power(part, 0, power))
-
-    def own_moment(self, power: int) -> Tensor:
-        own = np.ones(self.shape[0])
-        for group, channel in self._parts:
-            own[list(group)] = channel.own_moment(power)
-        return own
-
-    @property
-    def condition_number(self) -> float:
-        if all(channel.mixture for _, channel in self._parts):
-            # Normal blocks: the singular values are 1 and one more of each symmetric channel.
-            return max((channel.condition_number for _, channel in self._parts), default=1.0)
-        return self._listed_condition_number
-
-    @cached_property
-    def _listed_condition_number(self) -> float:
-        return condition_number(self.matrix())
-
-    @property
-    def is_identity(self) -> bool:
-        return all(channel.is_identity for _, channel in self._parts)
-
-    @property
-    def deterministic(self) -> bool:
-        return all(channel.deterministic for _, channel in self._parts)
-
-
 @dataclass(frozen=True)
-class Grouped(_Blocks):
+class Grouped(UnitTransition):
     """Categories in groups; a category is only ever replaced by one of its own group (Ma 2.2).
 
     P is block diagonal: `channels[g]` acts on the categories `groups[g]`, in that order. The group
@@ -342,6 +271,61 @@ class Grouped(_Blocks):
         pairs = zip(self.groups, self.channels, strict=True)
         return [(group, channel) for group, channel in pairs if channel is not None]
 
+    def units(self) -> Units:
+        full = np.eye(self.shape[0], dtype=np.int64) * RESOLUTION
+        for group, channel in self._parts:
+            full[np.ix_(group, group)] = channel.units()
+        return full
+
+    def _each(
+        self, tensor: Tensor, axis: int, act: Callable[[Transition, Tensor], Tensor]
+    ) -> Tensor:
+        source = np.moveaxis(tensor, axis, 0)
+        result = source.astype(np.float64)
+        for group, channel in self._parts:
+            result[list(group)] = act(channel, source[list(group)])
+        return np.moveaxis(result, 0, axis)
+
+    def apply(self, tensor: Tensor, axis: int) -> Tensor:
+        return self._each(tensor, axis, lambda channel, part: channel.apply(part, 0))
+
+    def apply_adjoint(self, tensor: Tensor, axis: int) -> Tensor:
+        return self._each(tensor, axis, lambda channel, part: channel.apply_adjoint(part, 0))
+
+    def solve(self, tensor: Tensor, axis: int) -> Tensor:
+        return self._each(tensor, axis, lambda channel, part: channel.solve(part, 0))
+
+    def solve_adjoint(self, tensor: Tensor, axis: int) -> Tensor:
+        return self._each(tensor, axis, lambda channel, part: channel.solve_adjoint(part, 0))
+
+    def solve_power(self, tensor: Tensor, axis: int, power: int) -> Tensor:
+        return self._each(tensor, axis, lambda channel, part: channel.solve_power(part, 0, power))
+
+    def own_moment(self, power: int) -> Tensor:
+        own = np.ones(self.shape[0])
+        for group, channel in self._parts:
+            own[list(group)] = channel.own_moment(power)
+        return own
+
+    @property
+    def condition_number(self) -> float:
+        if all(channel.mixture for _, channel in self._parts):
+            # Normal blocks: the singular values are 1 and one more of each symmetric channel.
+            return max((channel.condition_number for _, channel in self._parts), default=1.0)
+        return self._listed_condition_number
+
+    @cached_property
+    def _listed_condition_number(self) -> float:
+        return condition_number(self.matrix())
+
+    @property
+    def is_identity(self) -> bool:
+        return all(channel.is_identity for _, channel in self._parts)
+
+    @property
+    def deterministic(self) -> bool:
+        return all(channel.deterministic for _, channel in self._parts)
+
     @property
     def shape(self) -> tuple[int, int]:
         size = sum(len(group) for group in self.groups)
@@ -356,90 +340,6 @@ class Grouped(_Blocks):
 
     def describe(self) -> str:
         return f"grouped in {len(self.groups)}"
-
-
-@dataclass(frozen=True)
-class StructuralZeros(_Blocks):
-    """A channel over the possible categories of a product, the impossible ones never appearing.
-
-    An impossible category (a combination that cannot occur) is neither a truth nor a report, so
-    what the channel reveals is what it reveals about the possible ones. In the matrix an impossible
-    row is the identity's.
-
-    Args:
-        size: the number of categories, K, impossible ones included.
-        impossible: their codes.
-        channel: the channel over the others, in their order.
-
-    Raises:
-        ChannelError: an impossible code outside the product or named twice, or a channel that does
-            not fit the possible ones.
-
-    Examples:
-        >>> import pramana as pm
-        >>> channel = pm.StructuralZeros(4, (1,), pm.Symmetric.from_probability(3, 0.2))
-        >>> channel.matrix().round(2).tolist()[0]
-        [0.8, 0.0, 0.1, 0.1]
-    """
-
-    family = "structural-zeros"
-    size: Size
-    # Given by `field()`, for the base has none of these, which is no default here.
-    impossible: Annotated[tuple[Code, ...], MaxLen(CATEGORIES)] = field()
-    channel: UnitTransition
-
-    def __post_init__(self) -> None:
-        require_size(self.size)
-        if self.size > STRUCTURAL_CELLS:
-            raise ChannelError(
-                f"A product of {self.size} categories is too large to say which are impossible; at"
-                f" most {STRUCTURAL_CELLS} are allowed.",
-                remedy="Put fewer variables into the block.",
-            )
-        codes = self.impossible
-        if not _is_lists([codes]):
-            raise ChannelError(f"impossible must be a list of codes, such as (1,), not {codes!r}.")
-        if (
-            not codes
-            or list(codes) != sorted(set(codes))
-            or not 0 <= codes[0] <= codes[-1] < (self.size)
-        ):
-            raise ChannelError(
-                f"The {len(codes)} impossible categories are not distinct codes below"
-                f" {self.size}, in ascending order.",
-                remedy="Name each impossible combination once.",
-            )
-        if not isinstance(self.channel, Transition):
-            raise ChannelError(f"channel must be a channel, not {self.channel!r}.")
-        _require_simple(self.channel)
-        possible = self.size - len(codes)
-        if self.channel.shape != (possible, possible):
-            raise ChannelError(
-                f"{possible} of {self.size} categories are possible; the channel is"
-                f" {self.channel.shape[0]} x {self.channel.shape[1]}."
-            )
-
-    @cached_property
-    def possible(self) -> tuple[int, ...]:
-        """The codes that can occur, ascending: the categories the inner channel acts on."""
-        none = set(self.impossible)
-        return tuple(code for code in range(self.size) if code not in none)
-
-    @property
-    def _parts(self) -> Sequence[tuple[tuple[int, ...], UnitTransition]]:
-        return [(self.possible, self.channel)]
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.size, self.size
-
-    def restrict(self, sizes: Sequence[int], kept: Sequence[bool]) -> Transition | None:  # noqa: ARG002
-        # Over the possible truths only it might be lumpable; which they are is not the same in
-        # every margin, so the block is estimated whole.
-        return self if all(kept) else None
-
-    def describe(self) -> str:
-        return f"{self.channel.describe()}, {len(self.impossible)} impossible"
 
 
 def _not_once(members: Sequence[int]) -> list[int]:

@@ -15,7 +15,6 @@ from functools import cached_property
 from typing import Annotated
 
 import numpy as np
-import numpy.typing as npt
 from annotated_types import Ge, Le, Len, Lt
 
 from pramana_core.channels.base import RESOLUTION, VARIABLES, Tensor, Transition
@@ -150,12 +149,6 @@ class Product(Transition):
     @property
     def listed_rows(self) -> int:
         return max(c.listed_rows for c in self.channels)
-
-    def can_occur(self) -> npt.NDArray[np.bool_]:
-        possible = np.ones(1, dtype=np.bool_)
-        for channel in self.channels:
-            possible = np.logical_and.outer(possible, channel.can_occur()).ravel()
-        return possible
 
     def share_reported(self, axis: int) -> float:
         for places, channel in self.factors:

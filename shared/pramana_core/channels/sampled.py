@@ -14,7 +14,6 @@ from functools import cached_property
 from typing import Annotated
 
 import numpy as np
-import numpy.typing as npt
 from annotated_types import Len
 
 from pramana_core.channels.base import (
@@ -36,17 +35,11 @@ CHOICES = 1 << 16
 """A sampled channel has at most this many choices, such as all pairs of 362 variables. As a plan
 they are some megabytes, read and checked in a second or two."""
 
-CONDITION_ENTRIES = 1 << 21
+CONDITION_ENTRIES = 1 << 23
 """Up to this many entries the matrix is listed for its condition number."""
 
 APPLIED_ENTRIES = 1 << 28
 """A tensor over all reports has at most this many entries (two gigabytes)."""
-
-GRAM_ENTRIES = 1 << 33
-"""So many additions, some ten seconds, may decide whether combinations can be told apart."""
-
-IDENTIFIED_CELLS = 4096
-"""Up to this many combinations it is computed whether the reports tell them apart."""
 
 
 _RESTRICTED = 64
@@ -283,52 +276,28 @@ class Sampled(DecodedTransition):
                 f"No record reports all {len(self.sizes)} variables, so their joint counts cannot"
                 " be estimated by moments.",
                 remedy="Ask for variables that are sampled together, or use the estimator"
-                ' "pooled" or "log-linear".',
+                " 'pooled'.",
             )
         if self.condition_number > CONDITION_LIMIT:
             raise SingularChannel(
                 f"The sampled channel over {self.sizes} is singular (condition number"
                 f" {self.condition_number:.3g}): its reports say (almost) nothing of some truths.",
-                remedy="Choose channels that tell more, or use the estimator 'pooled' or"
-                " 'log-linear'.",
+                remedy="Choose channels that tell more, or use the estimator 'pooled'.",
             )
         return left_inverse(self.matrix())
 
     @cached_property
     def condition_number(self) -> float:
-        """From P itself where it is small, else from the K x K matrix PP', a sum over choices."""
         if not self._identified:
             return math.inf
         size, reports = self.shape
-        if size * reports <= CONDITION_ENTRIES:
-            return condition_number(self.matrix())
-        if size > IDENTIFIED_CELLS:
+        if size * reports > CONDITION_ENTRIES:
             raise LimitExceeded(
-                f"Whether {size} combinations can be told apart is not computed; at most"
-                f" {IDENTIFIED_CELLS} are.",
+                f"Whether {size:,} combinations can be told apart by {reports:,} reports is not"
+                " computed.",
                 remedy="Sample subsets of fewer variables.",
             )
-        values = np.linalg.eigvalsh(self._gram())
-        # The least eigenvalue is known to the rounding error of the largest: below it, singular.
-        known = 4 * size * float(np.finfo(np.float64).eps) * values[-1]
-        return math.sqrt(values[-1] / values[0]) if values[0] > known else math.inf
-
-    def _gram(self) -> Tensor:
-        """Return PP', K x K: sets of variables are told apart, so that it is a sum over them."""
-        size = self.shape[0]
-        if len(self._parts) * size**2 > GRAM_ENTRIES:
-            raise LimitExceeded(
-                f"Whether {size:,} combinations can be told apart by {len(self._parts):,} sets of"
-                " variables is not computed.",
-                remedy="Sample fewer sets.",
-            )
-        found = np.full((*self.sizes, *self.sizes), (self.silent / RESOLUTION) ** 2)
-        for part in self._parts:
-            first = part.choices[0]
-            own = part.apply_adjoint(part.apply(np.eye(first.channel.shape[0])))
-            spread = [s if i in first.axes else 1 for i, s in enumerate(self.sizes)]
-            found += own.reshape(*spread, *spread)
-        return found.reshape(size, size)
+        return condition_number(self.matrix())
 
     def restrict(self, sizes: Sequence[int], kept: Sequence[bool]) -> Transition | None:
         if all(kept):
@@ -419,16 +388,6 @@ class Sampled(DecodedTransition):
     @cached_property
     def listed_rows(self) -> int:
         return max(choice.channel.listed_rows for choice in self.choices)
-
-    def can_occur(self) -> npt.NDArray[np.bool_]:
-        self._require_listed(self.shape[0])
-        possible = np.ones(self.sizes, dtype=np.bool_)
-        for choice in self.choices:
-            part = choice.channel.can_occur()
-            if not part.all():
-                spread = [s if i in choice.axes else 1 for i, s in enumerate(self.sizes)]
-                possible &= part.reshape(spread)
-        return possible.ravel()
 
     def share_reported(self, axis: int) -> float:
         return sum(self.choices[index].weight for index in self._holding[axis]) / RESOLUTION

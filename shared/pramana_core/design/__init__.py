@@ -30,8 +30,8 @@ from pramana_core.design.families import (
     gamma_of_p,
 )
 from pramana_core.design.goal import Goal, Learn, goal, reference
-from pramana_core.design.mixed_sets import by_pooling
-from pramana_core.design.predict import Option, PredictedErrors, best_weights, by_model, by_moments
+from pramana_core.design.mixed_sets import best_weights, by_pooling
+from pramana_core.design.predict import Option, PredictedErrors, by_moments
 
 __all__ = [
     "Comparison",
@@ -45,7 +45,6 @@ __all__ = [
     "bound",
     "bounded",
     "builds",
-    "by_model",
     "by_moments",
     "by_pooling",
     "compare",

@@ -30,12 +30,12 @@ from pramana_core.channels import RESOLUTION, Transition
 from pramana_core.design.goal import Goal
 from pramana_core.design.predict import (
     PredictedErrors,
-    information_of_one,
     says_nothing,
     summary,
     wanted_cells,
 )
 from pramana_core.errors import LimitExceeded, SingularChannel
+from pramana_core.estimation.axes import Stratum
 from pramana_core.marginals.counts import Tensor
 from pramana_core.plan import Block, Plan
 
@@ -172,12 +172,7 @@ class _BlockInformation:
         return self.block.names
 
     def squares(self, asked: tuple[str, ...], order: int) -> Tensor:
-        """Return the relative variance of each cell over some variables, of one record.
-
-        Raises:
-            SingularChannel: reports do not tell them.
-            LimitExceeded: too large.
-        """
+        """Return the relative variance of each cell over some variables, of one record."""
         if order < 1:
             return np.zeros([len(self.shares[name]) for name in asked])
         key = (asked, min(order, len(self.names)))
@@ -270,7 +265,7 @@ class _BlockInformation:
             raise _too_large(part.names, max(cells, reports), count)
         shares = functools.reduce(np.multiply.outer, (self.shares[n] for n in part.names)).ravel()
         slopes = shares[:, None] * self._slopes(part.names, sets)
-        return information_of_one((part.channel,), slopes, shares)
+        return _information_of_one(part.channel, slopes, shares)
 
     def _slopes(self, names: tuple[str, ...], sets: Sequence[tuple[str, ...]]) -> Tensor:
         """Return the relative slopes of the cells over some variables, cells by parameters."""
@@ -289,6 +284,14 @@ class _BlockInformation:
         if found.size <= _FEW:
             self._sloping[key] = found
         return found
+
+
+def _information_of_one(channel: Transition, slopes: Tensor, theta: Tensor) -> Tensor:
+    """Return the Fisher information of one report: the sum over reports of (dq)(dq)'/q."""
+    empty = Stratum(np.zeros(channel.shape[1]), (channel,))
+    q, moved = empty.expected(theta[:, None])[:, 0], empty.expected(slopes)
+    seen = q > 0
+    return np.asarray((moved[seen].T / q[seen]) @ moved[seen], dtype=np.float64)
 
 
 def _told_directions(held: Tensor) -> tuple[Tensor, Tensor]:

@@ -12,14 +12,11 @@ from pramana_core import ties
 from pramana_core.design.bound import bound
 from pramana_core.design.families import Build, Requirements, families, sampled
 from pramana_core.design.goal import Goal
-from pramana_core.design.mixed_sets import by_pooling, mixed, same_sets
+from pramana_core.design.mixed_sets import best_weights, by_pooling, mixed, same_sets
 from pramana_core.design.predict import (
     NOTHING,
     Option,
-    best_weights,
-    by_model,
     by_moments,
-    modelled_at_once,
     told_by_moments,
 )
 from pramana_core.errors import ChannelError, LimitExceeded, OptionError, PlanError
@@ -91,9 +88,7 @@ MIXED = "sampled-mixed"
 def compare(problem: Problem, progress: StagedProgress = unwatched) -> Comparison:
     """Predict every family's error for a problem.
 
-    The best has the smallest loss (`PredictedErrors`), of equal ones that which is built first; but
-    where sets of different sizes win, and a plainer family has almost as small a loss, not twice as
-    many sets, and an estimator of all its reports at once, that comes first.
+    The best has the smallest loss (`PredictedErrors`), of equal ones that which is built first.
 
     Where tables are too large for sampled sets and no family serves all tables as well as the best
     for the others serves those, the others are the goal, and `Comparison.unserved` says so.
@@ -159,7 +154,7 @@ def _compared(problem: Problem, progress: StagedProgress) -> Comparison:
     # Losses may be of any size: those tie that differ by a small factor.
     losses = np.log([max(o.prediction.loss, _LOSSLESS) for o in finite])
     order = ties.ascending(losses, scale=1.0, tie=ties.FITTED_TIE)
-    able = _plainer_first([finite[place] for place in order])
+    able = [finite[place] for place in order]
     unable = [o for o in options if not math.isfinite(o.prediction.score)]
     ordered = tuple(able + unable)
     if not able:
@@ -173,32 +168,18 @@ def _compared(problem: Problem, progress: StagedProgress) -> Comparison:
 
 
 def bounded(made: Option, problem: Problem) -> Option:
-    """Return an option with its bounds (`bound`), which `option` leaves out."""
+    """Return an option with its bound (`bound`), which `option` leaves out."""
     if made.plan is None:
         return made
     if _many(made.plan, problem.goal):
-        none = replace(NOTHING, missing=_MANY)
-        return replace(made, bound=none, bound_any=none)
+        return replace(made, bound=replace(NOTHING, missing=_MANY))
     goal = problem.goal.thinned
     given = (made.plan, goal, problem.reference, problem.records)
-    return replace(made, bound=bound(*given, goal.order), bound_any=bound(*given))
-
-
-def _plainer_first(able: list[Option]) -> list[Option]:
-    if len(able) < 2 or able[0].family != MIXED:
-        return able
-    first, second, *others = able
-    near = not ties.exceeds(second.prediction.loss, _PLAINER * first.prediction.loss)
-    # Where tables are pooled one by one, sets of one size make nothing easier.
-    plainer = second.sets < 2 * first.sets and second.estimator != "pooled"
-    return [second, first, *others] if near and plainer else able
+    return replace(made, bound=bound(*given, goal.order))
 
 
 _LOSSLESS = 1e-15
 """A smaller loss is the rounding of one."""
-
-_PLAINER = 1.05
-"""A loss that is larger by less than this factor is almost as small."""
 
 
 def option(problem: Problem, name: str, build: Build) -> Option:
@@ -206,44 +187,38 @@ def option(problem: Problem, name: str, build: Build) -> Option:
     try:
         plan = build(problem.needs)
     except (ChannelError, OptionError, PlanError, LimitExceeded) as error:
-        return Option(name, None, NOTHING, NOTHING, error.message)
+        return Option(name, None, NOTHING, error.message)
     if unmet := problem.needs.unmet(plan):
-        return Option(name, None, NOTHING, NOTHING, unmet)
+        return Option(name, None, NOTHING, unmet)
     made = _predicted(problem, name, plan)
-    if math.isinf(made.prediction.score) or name == MIXED or _many(plan, problem.goal):
+    choices = [b for b in plan.blocks if b.channel.choices]
+    able = math.isfinite(made.prediction.score) and name != MIXED
+    if not able or not choices or _many(plan, problem.goal):
         return made
-    if (weights := best_weights(plan, *_terms(problem))) is not None:
-        (block,) = (b for b in plan.blocks if b.channel.choices)
-        subsets = [tuple(block.names[a] for a in c.axes) for c in block.channel.choices]
-        weighted = _predicted(problem, name, sampled(subsets, weights)(problem.needs))
-        if ties.exceeds(made.prediction.score, weighted.prediction.score, tie=ties.FITTED_TIE):
-            return weighted
-    return made
+    subsets = tuple(tuple(b.names[a] for a in c.axes) for b in choices for c in b.channel.choices)
+    weights = best_weights(problem.needs, *_terms(problem), subsets)
+    weighted = _predicted(problem, name, sampled(subsets, weights)(problem.needs))
+    better = ties.exceeds(made.prediction.score, weighted.prediction.score, tie=ties.FITTED_TIE)
+    return weighted if better else made
 
 
 def _predicted(problem: Problem, name: str, plan: Plan) -> Option:
     thinned = (plan, problem.goal.thinned, problem.reference, problem.records)
-    pooled = moments = model = NOTHING
-    if any(block.channel.choices for block in plan.blocks):
-        pooled = by_pooling(plan, *_terms(problem))
-    if pooled is not NOTHING and _many(plan, problem.goal):
-        moments = model = replace(NOTHING, missing=_MANY)
-    elif math.isfinite(pooled.score) and not modelled_at_once(plan, problem.goal.thinned):
-        moments, model = by_moments(*thinned), replace(NOTHING, missing=_LARGE)
-    else:
-        moments, model = by_moments(*thinned), by_model(*thinned)
+    pooled = by_pooling(plan, *_terms(problem))
+    many = _many(plan, problem.goal)
+    moments = replace(NOTHING, missing=_MANY) if many else by_moments(*thinned)
     partly = not told_by_moments(plan, problem.goal.wider)
     if partly and problem.goal.searched:
         moments = replace(moments, score=math.inf, loss=math.inf, missing=_PARTLY)
     reason = ""
-    if math.isinf(min(moments.score, model.score, pooled.score)):
-        reason = f"By moments: {moments.missing} By the log-linear model: {model.missing}"
-    return Option(name, plan, moments, model, reason, pooled=pooled, partly=partly)
+    if math.isinf(min(moments.score, pooled.score)):
+        reason = f"By moments: {moments.missing}"
+        reason += f" Pooled: {pooled.missing}" if pooled.missing else ""
+    return Option(name, plan, moments, reason, pooled=pooled, partly=partly)
 
 
 _MANY = "There are too many tables and sets to restrict the plan to each table; they are pooled."
 _PARTLY = "The families of a structure are not all told together."
-_LARGE = "The model of all variables is large; tables are pooled."
 
 
 def _many(plan: Plan, goal: Goal) -> bool:

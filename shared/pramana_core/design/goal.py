@@ -284,11 +284,7 @@ def _longest(learn: Learn, length: int, count: int) -> int:
 
 
 def _some(names: Sequence[str], size: int) -> list[tuple[str, ...]]:
-    """Return the sets of `size` variables, or, where they are too many, some that are spread.
-
-    Raises:
-        LimitExceeded: more than `COMBINATIONS`.
-    """
+    """Return the sets of `size` variables, or, where they are too many, some that are spread."""
     total = math.comb(len(names), size)
     if total > COMBINATIONS:
         raise LimitExceeded(

@@ -34,7 +34,13 @@ from pramana_core.channels import CHOICES, RESOLUTION, Transition
 from pramana_core.design.bound import least_squares
 from pramana_core.design.families import Build, Requirements, channel_of, sampled
 from pramana_core.design.goal import Goal
-from pramana_core.design.predict import MODERATE, PredictedErrors, counted, summary
+from pramana_core.design.predict import (
+    MODERATE,
+    PredictedErrors,
+    counted,
+    says_nothing,
+    summary,
+)
 from pramana_core.errors import SingularChannel
 from pramana_core.estimation.curvature import INFORMATION_CELLS
 from pramana_core.marginals.counts import Tensor
@@ -52,7 +58,7 @@ def kept_of(names: Sequence[str], channel: Transition) -> Kept:
     """Return which of a channel's variables are kept together, and how often.
 
     Raises:
-        SingularChannel: the channel does not keep or lose them.
+        SingularChannel: the channel does not keep or lose them, or says (almost) nothing.
     """
     if channel.is_identity:
         return ((frozenset(names), 1.0),)
@@ -60,6 +66,8 @@ def kept_of(names: Sequence[str], channel: Transition) -> Kept:
         return tuple(
             kept for places, own in channel.factors for kept in kept_of(names[places], own)
         )
+    if says_nothing(channel):
+        raise SingularChannel(f"The reports say (almost) nothing about {list(names)}.")
     if channel.mixture is None:
         raise SingularChannel(
             f"The reports of {list(names)} do not keep a record or lose it: tables are not pooled."
@@ -224,8 +232,18 @@ def best_sets(
     search = _Search.of(needs, goal, reference, records, sets)
     kept = search.kept(search.weights())
     chosen = tuple(sets[i] for i in kept)
-    weights = _Search.of(needs, goal, reference, records, chosen).weights()
-    return chosen, (1 - _SPREAD) * weights + _SPREAD / len(chosen)
+    return chosen, best_weights(needs, goal, reference, records, chosen)
+
+
+def best_weights(
+    needs: Requirements, goal: Goal, reference: Mapping[str, Tensor], records: int, sets: _Sets
+) -> Tensor:
+    """Return the probabilities of sets that make the loss of the wanted tables smallest.
+
+    A tenth of the records is spread equally.
+    """
+    weights = _Search.of(needs, goal, reference, records, sets).weights()
+    return (1 - _SPREAD) * weights + _SPREAD / len(sets)
 
 
 def candidates(needs: Requirements, goal: Goal) -> _Sets:

@@ -1,11 +1,4 @@
-"""The usual binnings: by equal widths, equal numbers of records, or cuts given.
-
-Also here:
-
-* What may be required of groups: Ma's minimum number of records K and granularity g (Ma 2.3).
-* The public grid that values are rounded to before anything is computed from them.
-* Where a numeric variable is cut, and which number stands for each group.
-"""
+"""Where a numeric variable is cut: by equal widths, equal numbers of records, or cuts given."""
 
 from __future__ import annotations
 
@@ -14,15 +7,21 @@ import math
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from pramana_core.discretize.grid import (
+    Cluster,
+    Floats,
+    NumberGrid,
+    finite,
+    require_count,
+    require_enough,
+    require_groups,
+)
 from pramana_core.domain import Variable
 from pramana_core.errors import OptionError
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -104,27 +103,6 @@ def by_halves(cuts: tuple[float, ...], values: Floats) -> tuple[float, ...]:
     return tuple(cut - 0.5 for cut in cuts) if whole and single else cuts
 
 
-def finite(values: npt.ArrayLike) -> Floats:
-    """Return values as a vector of floats.
-
-    Raises OptionError where there are none, they are not a vector, or not all are finite.
-    """
-    numbers = np.asarray(values, dtype=np.float64)
-    if numbers.ndim != 1 or numbers.size == 0:
-        raise OptionError(
-            f"A vector of one or more values is needed, not an array of shape {numbers.shape}.",
-            where="values",
-        )
-    wrong = int(numbers.size - np.isfinite(numbers).sum())
-    if wrong:
-        raise OptionError(
-            f"{wrong} of {numbers.size} values are not finite numbers.",
-            where="values",
-            remedy="Leave records without a number out, or give them a category of their own.",
-        )
-    return numbers
-
-
 def require_ascending(cuts: tuple[float, ...]) -> None:
     """Raise OptionError unless cuts are finite and each is larger than the one before."""
     if not all(map(math.isfinite, cuts)) or any(b <= a for a, b in itertools.pairwise(cuts)):
@@ -155,134 +133,19 @@ def number_label(value: float) -> str:
     return str(int(value)) if value == int(value) else repr(value)
 
 
-# What may be required of groups: Ma's minimum number of records K and granularity g (Ma 2.3).
+def of_clusters(grid: NumberGrid, clusters: Sequence[Cluster], method: str) -> Discretization:
+    """Cut in the middle between clusters; the grid point nearest to its mean stands for each.
 
-
-def require_requirements(minimum_count: int, granularity: float) -> None:
-    """Raise OptionError unless K is 1 or more and g is finite and not negative."""
-    require_count(minimum_count)
-    if not math.isfinite(granularity) or granularity < 0:
-        raise OptionError(
-            f"granularity must be 0 or more, not {granularity!r}.",
-            where="granularity",
-        )
-
-
-def require_count(minimum_count: int) -> None:
-    """Raise OptionError unless K is 1 or more."""
-    if minimum_count < 1:
-        raise OptionError(
-            f"minimum_count must be at least 1, not {minimum_count}.",
-            where="minimum_count",
-        )
-
-
-def require_groups(groups: int) -> None:
-    """Raise OptionError for fewer than two groups."""
-    if groups < 2:
-        raise OptionError(f"groups must be at least 2, not {groups}.", where="groups")
-
-
-def require_enough(records: int, minimum_count: int, groups: int = 1) -> None:
-    """Raise OptionError if records are too few for so many groups of K."""
-    if records < minimum_count * groups:
-        raise OptionError(
-            f"{records:,} records are too few for {groups} group{'s' if groups > 1 else ''} of"
-            f" {minimum_count:,}.",
-            where="minimum_count",
-            remedy="Require fewer records in a group, or fewer groups.",
-        )
-
-
-# The public grid that values are rounded to before anything is computed from them.
-#
-# All later arithmetic is on whole numbers of grid steps, so it is exact and the same on every
-# machine.
-
-_FARTHEST = 1 << 45
-_STEP_RANGE = (1e-100, 1e100)
-_DIGITS = 9
-
-Cells = npt.NDArray[np.int64]
-
-
-class Cluster(NamedTuple):
-    """Records on neighbouring grid points: first and last point, how many, sum of the points."""
-
-    first: int
-    last: int
-    records: int
-    total: int
-
-    @property
-    def middle(self) -> int:
-        """The grid point nearest to the mean, the upper one where two are as near."""
-        return (2 * self.total + self.records) // (2 * self.records)
-
-    def joined(self, right: Cluster) -> Cluster:
-        """Return the union with a cluster to the right."""
-        return Cluster(
-            self.first, right.last, self.records + right.records, self.total + right.total
-        )
-
-
-@dataclass(frozen=True)
-class NumberGrid:
-    """The points 0, ±step, ±2 step, ...; a value belongs to the nearest, a middle one upward.
-
-    Raises:
-        OptionError: the step is not a positive number of ordinary size.
+    The mean itself would tell the number of records: it is a fraction of the step over them.
     """
-
-    step: float
-
-    def __post_init__(self) -> None:
-        low, high = _STEP_RANGE
-        if not low <= self.step <= high:
-            raise OptionError(
-                f"The grid's step must be between {low:g} and {high:g}, not {self.step!r}.",
-                where="grid",
-            )
-
-    def cells(self, values: Floats) -> Cells:
-        """Return the number of each value's grid point. Raises OptionError if too far from 0."""
-        with np.errstate(over="ignore"):
-            scaled = np.floor(values / self.step + 0.5)
-        if np.abs(scaled).max() > _FARTHEST:
-            raise OptionError(
-                f"The grid's step of {self.step:g} is too fine for values of this size.",
-                where="grid",
-                remedy="Take a coarser grid.",
-            )
-        # A cell ends where the published cut says, also where the division was rounded.
-        scaled += values >= self.at(scaled + 0.5)
-        scaled -= values < self.at(scaled - 0.5)
-        return scaled.astype(np.int64)
-
-    def singles(self, values: Floats) -> list[Cluster]:
-        """Return a cluster for each grid point that has records, in ascending order."""
-        points, counts = np.unique(self.cells(values), return_counts=True)
-        pairs = zip(points.tolist(), counts.tolist(), strict=True)
-        return [Cluster(point, point, count, point * count) for point, count in pairs]
-
-    def at(self, position: Floats) -> Floats:
-        """Return the number at positions counted in steps, without the dust of multiplication."""
-        digits = max(0, _DIGITS - math.floor(math.log10(self.step)))
-        return np.round(position * self.step, digits)
-
-    def discretization(self, clusters: Sequence[Cluster], method: str) -> Discretization:
-        """Cut in the middle between clusters; the grid point nearest to its mean stands for each.
-
-        The mean itself would tell the number of records: it is a fraction of the step over them.
-        """
-        gaps = [(a.last + b.first) / 2 for a, b in itertools.pairwise(clusters)]
-        means = [cluster.middle for cluster in clusters]
-        return Discretization(
-            cuts=tuple(self.at(np.array(gaps, dtype=np.float64)).tolist()),
-            representatives=tuple(self.at(np.array(means, dtype=np.float64)).tolist()),
-            counts=tuple(cluster.records for cluster in clusters),
-            method=method,
-        )
+    gaps = [(a.last + b.first) / 2 for a, b in itertools.pairwise(clusters)]
+    means = [cluster.middle for cluster in clusters]
+    return Discretization(
+        cuts=tuple(grid.at(np.array(gaps, dtype=np.float64)).tolist()),
+        representatives=tuple(grid.at(np.array(means, dtype=np.float64)).tolist()),
+        counts=tuple(cluster.records for cluster in clusters),
+        method=method,
+    )
 
 
 def equal_width(values: npt.ArrayLike, groups: int, low: float, high: float) -> Discretization:
@@ -310,23 +173,17 @@ def equal_width(values: npt.ArrayLike, groups: int, low: float, high: float) -> 
 
 
 def given_cuts(
-    values: npt.ArrayLike, cuts: Sequence[float], representatives: Sequence[float] | None = None
+    values: npt.ArrayLike, cuts: Sequence[float], representatives: Sequence[float]
 ) -> Discretization:
-    """Cut at given points.
-
-    Without `representatives` the middles of the intervals stand for them, the outer ones being
-    taken as wide as their neighbours. The values, of shape (n,), are only counted, so what was
-    not known before is not known after cuts and representatives are published.
+    """Cut at given points; the values, of shape (n,), are only counted.
 
     Raises:
-        OptionError: values that are not finite numbers, cuts that do not ascend, a single cut
-            without representatives, or representatives that do not fit.
+        OptionError: values that are not finite numbers, cuts that do not ascend, or
+            representatives that do not fit.
     """
     points = tuple(float(cut) for cut in cuts)
-    require_ascending(points)
     require_groups(len(points) + 1)
-    numbers = _middles(points) if representatives is None else tuple(map(float, representatives))
-    return _counted(values, points, numbers, "given cuts")
+    return _counted(values, points, tuple(map(float, representatives)), "given cuts")
 
 
 def equal_frequency(
@@ -366,7 +223,7 @@ def equal_frequency(
             where="groups",
             remedy="Ask for fewer groups.",
         )
-    return step.discretization(clusters, f"equal frequency, grid {step.step:g}")
+    return of_clusters(step, clusters, f"equal frequency, grid {step.step:g}")
 
 
 def _shares(singles: list[Cluster], groups: int) -> list[Cluster]:
@@ -384,17 +241,6 @@ def _shares(singles: list[Cluster], groups: int) -> list[Cluster]:
 def _union(clusters: Sequence[Cluster]) -> Cluster:
     records, total = sum(c.records for c in clusters), sum(c.total for c in clusters)
     return Cluster(clusters[0].first, clusters[-1].last, records, total)
-
-
-def _middles(cuts: tuple[float, ...]) -> tuple[float, ...]:
-    if len(cuts) < 2:
-        raise OptionError(
-            "A single cut does not tell how wide its two groups are.",
-            where="representatives",
-            remedy="Give the two numbers that stand for them.",
-        )
-    edges = (2 * cuts[0] - cuts[1], *cuts, 2 * cuts[-1] - cuts[-2])
-    return tuple((a + b) / 2 for a, b in itertools.pairwise(edges))
 
 
 def _counted(

@@ -19,7 +19,6 @@ from pramana_core.channels import CONDITION_LIMIT, LISTED_ENTRIES, Transition, a
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import DomainError, EstimationError, LimitExceeded, OptionError
 from pramana_core.marginals.counts import ReportTables, Tensor
-from pramana_core.marginals.passes import refuse_noise
 from pramana_core.marginals.support_counts import Indices
 from pramana_core.plan import Plan
 from pramana_core.ties import first_smallest
@@ -303,10 +302,6 @@ DECODER_CELLS = 4096
 """Up to this many cells of a joint block (other than symmetric) its inverse is listed."""
 
 
-_LARGE, _AT_ONCE = 1 << 16, 64
-"""In tensors above this size short axes go together, as one of up to so many cells or reports."""
-
-
 @dataclass(frozen=True)
 class Axis:
     """One block's part in a marginal: the channel to invert and the variables to keep.
@@ -393,9 +388,8 @@ class Axis:
         for place in range(len(sizes)):
             alone = cells.sum(axis=tuple(i for i in range(len(sizes)) if i != place))
             law = np.multiply.outer(law, alone)
-        possible = self.channel.can_occur()
-        law = law.ravel() * possible
-        whole: Tensor = law / law.sum() if law.sum() > 0 else possible / possible.sum()
+        flat = law.ravel()
+        whole: Tensor = flat / flat.sum() if flat.sum() > 0 else np.full(flat.size, 1 / flat.size)
         return whole
 
     def _own_moment(self, power: int, law: Tensor) -> Tensor:
@@ -474,40 +468,9 @@ def along_axes(
         axes: the parts of a table.
         tensor: a first axis of its own, then one for each part.
     """
-    place = 1
-    for part in _together(axes, tensor):
-        if len(part) == 1:
-            tensor = turn(part[0], tensor, place)
-        else:
-            shape = tensor.shape
-            own = zip(part, shape[place : place + len(part)], strict=True)
-            matrices = [turn(axis, np.eye(size), 0) for axis, size in own]
-            matrix: Tensor = np.ones((1, 1))
-            for one in matrices:
-                matrix = np.asarray(np.kron(matrix, one), dtype=np.float64)
-            before = math.prod(shape[:place])
-            split = tensor.reshape(before, matrix.shape[1], -1)
-            made = [len(m) for m in matrices]
-            turned = split[..., 0] @ matrix.T if split.shape[2] == 1 else matrix @ split
-            tensor = turned.reshape(*shape[:place], *made, *shape[place + len(part) :])
-        place += len(part)
+    for place, part in enumerate(axes, start=1):
+        tensor = turn(part, tensor, place)
     return tensor
-
-
-def _together(axes: Sequence[Axis], tensor: Tensor) -> list[list[Axis]]:
-    """Return which neighbouring axes are taken at once: one product of matrices for a handful."""
-    if tensor.size <= _LARGE:
-        return [[axis] for axis in axes]
-    parts: list[list[Axis]] = []
-    width = math.inf
-    for axis in axes:
-        own = max(axis.channel.shape)
-        width *= own
-        if width > _AT_ONCE:
-            parts.append([])
-            width = own
-        parts[-1].append(axis)
-    return parts
 
 
 def axes_of(plan: Plan, asked: Sequence[str]) -> list[Axis]:
@@ -526,19 +489,8 @@ def axes_of(plan: Plan, asked: Sequence[str]) -> list[Axis]:
     return axes
 
 
-def observed(reports: ReportTables, axes: Sequence[Axis], *, noise_counted: bool = False) -> Tensor:
-    """Return the reported counts over some axes, an axis for each.
-
-    Args:
-        reports: where they are counted.
-        axes: the parts of the table.
-        noise_counted: whether the caller takes account of what was added to the counts.
-
-    Raises:
-        EstimationError: noise was added, and the caller takes no account of it.
-    """
-    if not noise_counted:
-        refuse_noise(reports)
+def observed(reports: ReportTables, axes: Sequence[Axis]) -> Tensor:
+    """Return the reported counts over some axes, an axis for each."""
     names = [v.name for axis in axes for v in axis.variables]
     shape = [axis.channel.shape[1] for axis in axes]
     return reports.table(names).reshape(shape).astype(np.float64)

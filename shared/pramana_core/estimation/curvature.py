@@ -1,8 +1,5 @@
 """How the log-likelihood bends: its second derivatives by the shares of some true cells.
 
-Where few cells are held their matrix is listed and factored. Of many it is only multiplied with,
-by two products along the axes, and solved by conjugate gradients.
-
 Also here:
 
 * The errors of a maximum-likelihood estimate: its observed information, inverted.
@@ -12,9 +9,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from scipy import linalg
@@ -27,12 +23,11 @@ from pramana_core.marginals.counts import Tensor
 from pramana_core.marginals.support_counts import Flags, Indices
 from pramana_core.progress import Tick
 
-LISTED_SHARES = 3 << 9
-"""The matrix of up to so many shares is listed; of more, solving by products takes less time."""
+MOST_SHARES = 1 << 12
+"""Newton steps are taken over up to so many shares."""
 
 _ENTRIES = 1 << 20
 _RIDGE, _MOST_RIDGE = 1e-12, 1e-3
-_PRODUCTS = 1_000
 
 
 @dataclass(frozen=True)
@@ -126,11 +121,9 @@ class SeenReports:
         Args:
             held: the cells.
             expected: the probabilities of the reports seen.
-            tick: called after each part of the work, and while equations are solved.
+            tick: called after each part of the work.
         """
-        if len(held.shares) <= LISTED_SHARES:
-            return _Listed(self._gram(held, np.sqrt(self.counts) / expected, tick))
-        return _Unlisted(self, held, self.counts / np.square(expected), tick)
+        return Curvature(self._gram(held, np.sqrt(self.counts) / expected, tick))
 
     def _gram(self, held: HeldCells, weights: Tensor, tick: Tick) -> Tensor:
         size = len(held.shares)
@@ -152,129 +145,36 @@ class SeenReports:
         return total
 
 
-class Curvature(Protocol):
-    """A positive semidefinite matrix over shares."""
+class Curvature:
+    """A listed positive semidefinite matrix over shares, with as much of a ridge as it needs."""
 
-    def times(self, move: Tensor) -> Tensor:
-        """Return the product with a vector."""
-
-    def solved(self, slope: Tensor, free: Indices, tolerance: float) -> Tensor | None:
-        """Return x with (matrix x)_i = slope_i for the `free` i, which alone are not zero.
-
-        Args:
-            slope: of all shares.
-            free: which shares may move.
-            tolerance: how much each equation may miss.
-
-        Returns:
-            x at `free`; None where rounding hides the solution.
-        """
-
-
-class _Listed:
     def __init__(self, matrix: Tensor):
         self._matrix = matrix
         self._scale = np.diag(matrix).copy()
         self._ridge = _RIDGE
 
     def times(self, move: Tensor) -> Tensor:
+        """Return the product with a vector."""
         product: Tensor = self._matrix @ move
         return product
 
-    def solved(self, slope: Tensor, free: Indices, tolerance: float) -> Tensor | None:  # noqa: ARG002
+    def solved(self, slope: Tensor, free: Indices) -> Tensor | None:
+        """Return x with (matrix x)_i = slope_i for the `free` i, which alone are not zero.
+
+        None where rounding hides the solution.
+        """
         while self._ridge <= _MOST_RIDGE:
             inner = self._matrix[np.ix_(free, free)]
             inner[np.diag_indices_from(inner)] += self._ridge * self._scale[free]
-            move = solved(inner, slope[free])
-            if move is not None:
-                return move
+            try:
+                factor = linalg.cho_factor(inner, overwrite_a=True, check_finite=False)
+                move: Tensor = linalg.cho_solve(factor, slope[free], check_finite=False)
+                if np.isfinite(move).all():
+                    return move
+            except linalg.LinAlgError:
+                pass
             self._ridge *= 100
         return None
-
-
-class _Unlisted:
-    def __init__(self, seen: SeenReports, held: HeldCells, weights: Tensor, tick: Tick):
-        self._seen, self._held, self._weights, self._tick = seen, held, weights, tick
-        # About the diagonal: what it is without noise.
-        self._scale = held.gathered(seen.adjoint(weights))
-
-    def times(self, move: Tensor) -> Tensor:
-        reports = self._seen.expected(self._held.spread(move))
-        return self._held.gathered(self._seen.adjoint(self._weights * reports))
-
-    def solved(self, slope: Tensor, free: Indices, tolerance: float) -> Tensor | None:
-        """Solve by conjugate gradients; what is left of each equation is told by `tolerance`."""
-        whole = np.zeros(len(slope))
-
-        def times(along: Tensor) -> Tensor:
-            whole[free] = along
-            return self.times(whole)[free]
-
-        def enough(left: Tensor, _gained: list[float]) -> bool:
-            return bool(np.abs(left).max(initial=0.0) <= tolerance)
-
-        return by_gradients(times, slope[free], self._scale[free], enough, self._tick).move
-
-
-@dataclass(frozen=True)
-class GradientSolution:
-    """What conjugate gradients made of an equation.
-
-    Attributes:
-        move: the solution, as far as it was sought.
-        left: the slope less the matrix times the move.
-        convex: whether the matrix was positive along every direction met; the move goes no further.
-    """
-
-    move: Tensor
-    left: Tensor
-    convex: bool
-
-
-def by_gradients(
-    times: Callable[[Tensor], Tensor],
-    slope: Tensor,
-    scale: Tensor,
-    enough: Callable[[Tensor, list[float]], bool],
-    tick: Tick,
-) -> GradientSolution:
-    """Solve matrix x = slope by preconditioned conjugate gradients (Saad 2003, algorithm 9.1).
-
-    Args:
-        times: multiplies the matrix, symmetric, with a vector.
-        slope: the right side.
-        scale: about the matrix's diagonal.
-        enough: asked before each product whether to stop, by what is left and by what each step
-            has added so far to slope x - x matrix x / 2.
-        tick: called before each product.
-    """
-    move, left = np.zeros(len(slope)), slope
-    scaled = left / scale
-    along, size = scaled, float(left @ scaled)
-    gained: list[float] = []
-    while len(gained) < _PRODUCTS and size > 0 and not enough(left, gained):
-        tick()
-        bent = times(along)
-        curved = float(along @ bent)
-        if not curved > 0:
-            return GradientSolution(move, left, convex=False)
-        stride = size / curved
-        move, left = move + stride * along, left - stride * bent
-        gained.append(stride * size / 2)
-        scaled = left / scale
-        before, size = size, float(left @ scaled)
-        along = scaled + (size / before) * along
-    return GradientSolution(move, left, convex=True)
-
-
-def solved(matrix: Tensor, slope: Tensor) -> Tensor | None:
-    """Return a Newton step, None where there is none; the matrix is overwritten."""
-    try:
-        factor = linalg.cho_factor(matrix, overwrite_a=True, check_finite=False)
-    except linalg.LinAlgError:
-        return None
-    move: Tensor = linalg.cho_solve(factor, slope, check_finite=False)
-    return move if np.isfinite(move).all() else None
 
 
 # The errors of a maximum-likelihood estimate: its observed information, inverted.
@@ -346,7 +246,7 @@ def inverse_information(
         raise EstimationError(
             f"The reports cannot tell all {cells} cells apart; their counts have no"
             " maximum-likelihood error.",
-            remedy="Ask for fewer variables, or use the estimator 'log-linear'.",
+            remedy="Ask for fewer variables, or use the estimator 'pooled'.",
         )
     inverse: Tensor = np.zeros((cells, cells))
     inverse[np.ix_(identified, identified)] = inverted

@@ -13,7 +13,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
-from typing import ClassVar, Literal, Self, get_args
+from typing import Literal, Self, cast, get_args
 
 import numpy as np
 
@@ -44,6 +44,7 @@ from pramana_core.estimation.axes import (
 from pramana_core.estimation.curvature import INFORMATION_CELLS, inverse_information
 from pramana_core.estimation.evidence import Evidence, NetworkExplanation
 from pramana_core.estimation.likelihood import maximize
+from pramana_core.estimation.pooled_counts import PooledTable
 from pramana_core.estimation.pooled_tables import PooledTables, UsedTables
 from pramana_core.estimation.subpopulations import (
     CombinedSubpopulation,
@@ -58,11 +59,6 @@ from pramana_core.estimation.supports_by_tables import (
 from pramana_core.estimation.supports_mixed import MixedSupports, served
 from pramana_core.estimation.supports_pooled import PooledSupports
 from pramana_core.estimation.table_estimates import CombinedTable, EstimatedTable, Estimates
-from pramana_core.estimation.tables_modelled import (
-    ModelledTable,
-    ModelledTables,
-    PooledTable,
-)
 from pramana_core.estimation.weights import SourceWeights
 from pramana_core.marginals.counts import (
     MARGINAL_CELLS,
@@ -72,13 +68,13 @@ from pramana_core.marginals.counts import (
     Supports,
     Tensor,
 )
-from pramana_core.marginals.passes import NoisyCounts, noise_of
+from pramana_core.marginals.passes import CountedRecords
 from pramana_core.marginals.score_interval import LackOfFit
 from pramana_core.marginals.support_counts import Item
 from pramana_core.plan import Plan
 from pramana_core.progress import Tick, no_cancel
 
-Estimator = Literal["moment", "sum", "ml", "log-linear", "pooled"]
+Estimator = Literal["moment", "sum", "ml", "pooled"]
 ESTIMATORS: tuple[Estimator, ...] = get_args(Estimator)
 
 Source = tuple[ReportTables, Plan]
@@ -94,11 +90,9 @@ class CountEstimator(ABC):
         tick: called all along long estimates.
 
     Attributes:
-        combines: whether it serves several sources.
         pooled: the tables that are pooled, if any are.
     """
 
-    combines: ClassVar[bool] = True
     pooled: PooledTables | None = None
 
     def __init__(
@@ -163,7 +157,7 @@ class CountEstimator(ABC):
         """Return the evidence on the independence of some variables given others."""
         return self.evidence.independence(left, right, given)
 
-    def reports(self, domain: Domain, *, noise_counted: bool = False) -> tuple[list[Axis], Stratum]:
+    def reports(self, domain: Domain) -> tuple[list[Axis], Stratum]:
         """Return the reports of one source over some variables, an axis per block."""
         [(reports, plan)] = self.sources
         axes = axes_of(plan, domain.names)
@@ -174,7 +168,7 @@ class CountEstimator(ABC):
                 " allowed.",
                 remedy="Ask for fewer variables at once.",
             )
-        reported = observed(reports, axes, noise_counted=noise_counted)
+        reported = observed(reports, axes)
         return axes, Stratum(reported, tuple(axis.channel for axis in axes))
 
     def likely_table(
@@ -240,14 +234,13 @@ class MomentEstimator(CountEstimator):
             tables = [part.marginal(domain.names) for part in self.parts]
             factors = self.weights.of_table(domain.names) if self.weights else None
             return CombinedTable.of(tables, factors)
-        axes, stratum = self.reports(domain, noise_counted=True)
+        axes, stratum = self.reports(domain)
         return EstimatedTable(
             domain,
             arrange(sum_unasked(moment([stratum]), axes), axes, domain),
             self.records,
             stratum.reported,
             tuple(axes),
-            noise=noise_of(self.sources[0][0], named(axes)),
         )
 
     unbiased = table
@@ -298,14 +291,19 @@ class MomentEstimator(CountEstimator):
     def supports(self, marginals: EstimatedMarginals, items: tuple[Item, ...]) -> Supports:
         """Return supports by the reports themselves of the items of which these tell them."""
         tabulated = super().supports(marginals, items)
-        noisy = any(isinstance(reports, NoisyCounts) for reports, _ in self.sources)
         mixing = np.all([served(plan, items) for _, plan in self.sources], axis=0)
-        if noisy or not mixing.all():
+        if not mixing.all():
             return tabulated
         if not self.several:
-            return MixedSupports(*self.sources[0], items, self.tick)
-        strata = (MixedSupports(*s, items, self.tick, self.records) for s in self.sources)
-        return CombinedSupports(tuple(strata), self.weights)
+            return self._mixed(self.sources[0], items)
+        strata = tuple(self._mixed(s, items, self.records) for s in self.sources)
+        return CombinedSupports(strata, self.weights)
+
+    def _mixed(
+        self, source: Source, items: tuple[Item, ...], of: int | None = None
+    ) -> MixedSupports:
+        reports, plan = source
+        return MixedSupports(cast("CountedRecords", reports), plan, items, self.tick, of)
 
 
 class SumEstimator(MomentEstimator):
@@ -339,41 +337,7 @@ class LikelihoodEstimator(CountEstimator):
             return None
 
 
-class ModelEstimator(CountEstimator):
-    """The base of models, whose tables tell more than records report together."""
-
-    def expected(self, domain: Domain, marginal: Callable[[Sequence[str]], Estimates]) -> Tensor:
-        """Return the expectation of which the model is the prior; of several sources the model."""
-        if self.several:
-            return super().expected(domain, marginal)
-        axes, stratum = self.reports(domain)
-        prior = marginal(named(axes)).counts.reshape(stratum.shape) / self.records
-        return _posterior(domain, axes, stratum, prior)
-
-
-class LogLinearEstimator(ModelEstimator):
-    """One source's most likely distribution without interactions of more than `order` variables."""
-
-    combines = False
-
-    @cached_property
-    def tables(self) -> ModelledTables:
-        """The margins of the model."""
-        return ModelledTables(*self.sources[0], self.order, self.tick)
-
-    def can_estimate(self, variables: Sequence[str]) -> bool:  # noqa: ARG002
-        """Return that the model tells every table."""
-        return True
-
-    def table(self, domain: Domain) -> ModelledTable:
-        """Return a margin of the model."""
-        return self.tables.table(domain)
-
-    def unbiased(self, domain: Domain) -> None:
-        """Return that there is none."""
-
-
-class PooledEstimator(ModelEstimator):
+class PooledEstimator(CountEstimator):
     """Tables of few variables out of hundreds; see `PooledTables`."""
 
     def __init__(
@@ -390,6 +354,14 @@ class PooledEstimator(ModelEstimator):
     def can_estimate(self, variables: Sequence[str]) -> bool:
         """Return whether some reports tell all these variables, and they may all interact."""
         return self.tables.may_tell(variables) and super().can_estimate(variables)
+
+    def expected(self, domain: Domain, marginal: Callable[[Sequence[str]], Estimates]) -> Tensor:
+        """Return the expectation of which the table is the prior; of several sources the table."""
+        if self.several:
+            return super().expected(domain, marginal)
+        axes, stratum = self.reports(domain)
+        prior = marginal(named(axes)).counts.reshape(stratum.shape) / self.records
+        return _posterior(domain, axes, stratum, prior)
 
     def table(self, domain: Domain) -> PooledTable:
         """Return the table that is pooled over the sets that hold its variables."""
@@ -410,7 +382,6 @@ COUNT_ESTIMATORS: Mapping[Estimator, type[CountEstimator]] = {
     "moment": MomentEstimator,
     "sum": SumEstimator,
     "ml": LikelihoodEstimator,
-    "log-linear": LogLinearEstimator,
     "pooled": PooledEstimator,
 }
 
@@ -423,18 +394,17 @@ class EstimatedMarginals:
         plan: the channels; variables not randomized have the identity.
         estimator: `moment` (unbiased, may be negative; all sources must report all variables
             asked, and those with less noise count more), `sum` (the same with all records counting
-            alike), `ml` (a distribution times N), for one source `log-linear` (the same without
-            interactions of more than `order` variables, shrunk as the reports demand), or `pooled`
-            (that of tables of few variables out of hundreds: see `PooledTables`). The last two tell
-            more than records report together; that holds if no more variables interact.
-        order: the most variables that interact, for `log-linear` and `pooled`; None for as many
-            as records report together (`default_order`), and in supports of items for two.
+            alike), `ml` (a distribution times N), or `pooled` (that of tables of few variables out
+            of hundreds: see `PooledTables`), which tells more than records report together, if no
+            more than `order` variables interact.
+        order: the most variables that interact, for `pooled`; None for as many as records report
+            together (`default_order`), and in supports of items for two.
         others: further sources, of other records of the same population.
         variables: those of `domain`; by default all. Joint blocks may bring in more.
         tick: called all along long estimates; what it raises stops them.
 
     Raises:
-        OptionError: an unknown estimator, one that does not serve several sources, or no order.
+        OptionError: an unknown estimator, or no order.
         DomainError: a variable has other categories in another source.
     """
 
@@ -452,11 +422,6 @@ class EstimatedMarginals:
         if estimator not in ESTIMATORS:
             message = f"There is no estimator {estimator!r}."
             raise OptionError(message, remedy=f"Choose one of {list(ESTIMATORS)}.")
-        if others and not COUNT_ESTIMATORS[estimator].combines:
-            message = f"Strata cannot be combined by the estimator {estimator!r}."
-            raise OptionError(
-                message, where="estimator", remedy="Choose 'moment', 'ml' or 'pooled'."
-            )
         if order is not None and order < 1:
             raise OptionError(f"order must be at least 1, not {order}.", where="order")
         self._sources, self._tick = ((reported, plan), *others), tick
@@ -511,7 +476,7 @@ class EstimatedMarginals:
         self._tick()
         domain = self._asked(variables)
         found = self._estimator.table(domain)
-        if isinstance(found, ModelledTable | PooledTable):
+        if isinstance(found, PooledTable):
             self._taken.note(tuple(sorted(domain.names, key=self._everything.axis)), found)
         return found
 

@@ -27,6 +27,7 @@ from pramana_core.errors import OptionError
 from pramana_core.estimation.axes import Stratum, strata_of, table_of
 from pramana_core.estimation.likelihood import (
     STEPS,
+    FactoredModel,
     Maximum,
     climb,
     likelihood,
@@ -35,7 +36,6 @@ from pramana_core.estimation.likelihood import (
     saturated,
     start,
 )
-from pramana_core.estimation.loglinear import FactoredModel
 from pramana_core.marginals.counts import ReportTables, Tensor
 from pramana_core.plan import Plan
 from pramana_core.progress import Tick, no_cancel

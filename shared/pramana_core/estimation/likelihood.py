@@ -2,7 +2,7 @@
 
 Expectation maximization with squared extrapolation comes near, and takes many sets of reports of
 one layout at once (a bootstrap costs little more than one fit). Of the free maximum Newton steps on
-its support (`profile`) finish what heavy noise makes it crawl to: above p = .3 they take a third to
+its support (`newton`) finish what heavy noise makes it crawl to: above p = .3 they take a third to
 a thirtieth of its time.
 """
 
@@ -11,14 +11,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.special import xlogy
 
 from pramana_core.errors import EstimationError, NotConverged
 from pramana_core.estimation.axes import Stratum, moment
-from pramana_core.estimation.loglinear import FactoredModel
-from pramana_core.estimation.profile import climb_on_support
+from pramana_core.estimation.newton import climb_on_support
 from pramana_core.marginals.counts import Tensor
 from pramana_core.progress import Tick, no_cancel
 from pramana_core.ties import TIE
@@ -28,6 +28,77 @@ STEPS = 30_000
 
 _FLOOR = 0.05
 _QUIET, _FEW = 3, 8
+
+
+Axes = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class FactoredModel:
+    """Distributions that factor, as a Bayesian network does: some axes given others.
+
+    Args:
+        shape: the true table.
+        factors: sets of axes that share none, each with the axes that it is given. Axes in no
+            factor have any distribution given all others. Without factors every distribution is
+            of the model.
+    """
+
+    shape: tuple[int, ...]
+    factors: tuple[tuple[Axes, Axes], ...] = ()
+
+    @cached_property
+    def rest(self) -> Axes:
+        """The axes in no factor."""
+        return self._others(tuple(axis for own, _ in self.factors for axis in own))
+
+    @property
+    def every(self) -> tuple[tuple[Axes, Axes], ...]:
+        """The factors, and that of the axes in none."""
+        rest = ((self.rest, self._others(self.rest)),) if self.rest else ()
+        return (*self.factors, *rest)
+
+    def fit(self, counts: Tensor) -> Tensor:
+        """Return the most likely distributions of expected true counts (cells..., sets)."""
+        product: Tensor | float = 1.0 if self.factors else counts
+        for over, under, even in self._margins if self.factors else ():
+            if over is not None:
+                factor = counts.sum(axis=over, keepdims=True)
+                if under is not None:
+                    factor = _share(factor, counts.sum(axis=under, keepdims=True), even)
+                product = product * factor
+            elif under is not None:
+                margin = counts.sum(axis=under, keepdims=True)
+                product = _share(product * np.ones_like(margin), margin, even)
+        distribution: Tensor = product / np.sum(product, axis=tuple(range(counts.ndim - 1)))
+        return distribution
+
+    @cached_property
+    def _margins(self) -> list[tuple[Axes | None, Axes | None, float]]:
+        """Of each factor: what its margin sums over, and that of what it is given.
+
+        Margins of one factor that are divided by in another are left out of both. Where nothing
+        is expected of what is given, any distribution is as likely: an even one is taken.
+        """
+        above: list[Axes | None] = [self._others((*own, *given)) for own, given in self.every]
+        below = [self._others(given) if given else None for _, given in self.every]
+        for place, gone in enumerate(above):
+            if gone in below:
+                below[below.index(gone)] = None
+                above[place] = None
+        sizes = [math.prod(self.shape[axis] for axis in own) for own, _ in self.every]
+        even = [0.0 if gone is None else 1 / size for gone, size in zip(above, sizes, strict=True)]
+        return list(zip(above, below, even, strict=True))
+
+    def _others(self, axes: Axes) -> Axes:
+        return tuple(axis for axis in range(len(self.shape)) if axis not in axes)
+
+
+def _share(part: Tensor, whole: Tensor, otherwise: float) -> Tensor:
+    """Return part / whole, and another value where the whole is 0."""
+    share: Tensor = np.full(part.shape, otherwise)
+    np.divide(part, whole, out=share, where=whole > 0)
+    return share
 
 
 @dataclass(frozen=True)

@@ -12,19 +12,17 @@ probability p at most (Markov). So is a mean of such products, however they depe
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
-from pramana_core.channels import CONDITION_LIMIT, Listed, StructuralZeros, Transition
+from pramana_core.channels import CONDITION_LIMIT, Listed, Transition
 from pramana_core.estimation.axes import Axis, Stratum, axes_of, moment
-from pramana_core.estimation.likelihood import climb, start
-from pramana_core.estimation.loglinear import FactoredModel
+from pramana_core.estimation.likelihood import FactoredModel, climb, start
 from pramana_core.marginals.counts import Codes, ReportedCounts, Tensor
 from pramana_core.plan import Plan
 from pramana_core.ties import first_largest, reaches
@@ -138,54 +136,35 @@ def examine(columns: Mapping[str, Codes], plan: Plan) -> Plausibility:
 def _tables(plan: Plan) -> tuple[list[list[Axis]], int]:
     """Return the tables to examine, and how many are left out for their size or number.
 
-    They are those of randomized variables, and of pairs with one, of which some records report
-    both.
+    They are those of randomized variables, and of pairs with one, near ones first, of which some
+    records report both.
     """
     blocks = [block for block in plan.blocks if not block.channel.withheld]
     names = [name for block in blocks for name in block.names]
     exact = {name for block in blocks if block.channel.is_identity for name in block.names}
     listed = {n for b in blocks if b.channel.listed_rows > LISTED_ROWS for n in b.names}
-    small = [name for name in names if name not in listed]
+    alone = [(name,) for name in names if name not in exact]
+    pairs = [
+        pair
+        for distance in range(1, len(names))
+        for pair in zip(names, names[distance:], strict=False)
+        if not exact.issuperset(pair) and plan.reports_together(pair)
+    ]
     chosen: dict[tuple[str, ...], list[Axis]] = {}
-    there = sum(_choose(plan, (n,), COLUMN_CELLS, chosen) for n in small if n not in exact)
-    alone = len(chosen)
-    for pair in itertools.islice(_pairs(plan, small, exact), PAIRS_TRIED):
-        if len(chosen) - alone < PAIRS:
-            there += _choose(plan, pair, PAIR_CELLS, chosen)
-    count = len(names) - len(exact) + math.comb(len(names), 2) - math.comb(len(exact), 2)
-    apart = sum(_apart(block.channel) for block in blocks)
-    return list(chosen.values()), count - apart - there
-
-
-def _pairs(plan: Plan, names: Sequence[str], exact: set[str]) -> Iterator[tuple[str, str]]:
-    """Yield pairs with a randomized variable that are not surely too large, near ones first."""
-    sizes = {v.name: max(v.size, plan.reported_sizes[v.name]) for v in plan.domain}
-    for distance in range(1, len(names)):
-        for one, other in zip(names, names[distance:], strict=False):
-            small = sizes[one] * sizes[other] <= PAIR_CELLS and not {one, other} <= exact
-            if small and plan.reports_together((one, other)):
-                yield one, other
-
-
-def _choose(
-    plan: Plan, asked: tuple[str, ...], most: int, chosen: dict[tuple[str, ...], list[Axis]]
-) -> bool:
-    """Choose the table over some variables, unless it is too large; say whether it is chosen."""
-    axes = axes_of(plan, asked)
-    cells = max(math.prod(axis.channel.shape[side] for axis in axes) for side in (0, 1))
-    if cells > most:
-        return False
-    chosen.setdefault(_names(axes), axes)
-    return True
-
-
-def _apart(channel: Transition) -> int:
-    """Return how many pairs of a sampled channel's variables no record reports together."""
-    if not channel.choices:
-        return 0
-    pairs = {pair for c in channel.choices for pair in itertools.combinations(c.axes, 2)}
-    reported = {axis for choice in channel.choices for axis in choice.axes}
-    return math.comb(len(reported), 2) - len(pairs)
+    there = 0
+    for asked, most, limit in (
+        (alone, COLUMN_CELLS, len(alone)),
+        (pairs[:PAIRS_TRIED], PAIR_CELLS, PAIRS),
+    ):
+        found = len(chosen)
+        for own in asked:
+            if len(chosen) - found >= limit or listed.intersection(own):
+                continue
+            axes = axes_of(plan, own)
+            if max(math.prod(axis.channel.shape[side] for axis in axes) for side in (0, 1)) <= most:
+                chosen.setdefault(_names(axes), axes)
+                there += 1
+    return list(chosen.values()), len(alone) + len(pairs) - there
 
 
 def _names(axes: list[Axis]) -> tuple[str, ...]:
@@ -200,24 +179,15 @@ def _evidence(counts: Sequence[npt.NDArray[np.int64]], axes: list[Axis]) -> floa
         if impossible:
             return math.inf
         pieces.append(piece)
-    return evidence(pieces, tuple(_possible_channel(axis.channel) for axis in axes))
-
-
-def _possible_channel(channel: Transition) -> Transition:
-    """Return a channel without the truths that were declared impossible."""
-    return channel.channel if isinstance(channel, StructuralZeros) else channel
+    return evidence(pieces, tuple(axis.channel for axis in axes))
 
 
 def _possible_reports(counts: npt.NDArray[np.int64], axes: list[Axis]) -> tuple[Tensor, bool]:
-    """Return the counts of the reports that can occur, and whether any others did."""
+    """Return the counts of the reports, and whether there are some that no truth makes."""
     table = counts.reshape([axis.channel.shape[1] for axis in axes])
-    for place, axis in enumerate(axes):
-        table = np.delete(table, axis.channel.impossible, axis=place)
-    channels = tuple(_possible_channel(axis.channel) for axis in axes)
-    found = Stratum(table.astype(np.float64), channels)
+    found = Stratum(table.astype(np.float64), tuple(axis.channel for axis in axes))
     anything = np.full((*found.shape, 1), 1 / math.prod(found.shape))
-    lost = table.sum() < counts.sum()
-    return found.reported, bool(lost or np.any(found.column[found.expected(anything) <= 0]))
+    return found.reported, bool(np.any(found.column[found.expected(anything) <= 0]))
 
 
 def evidence(pieces: Sequence[Tensor], channels: tuple[Transition, ...]) -> float:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,6 +57,18 @@ frequent cells (less) meets about here.
 """
 
 Names = tuple[str, ...]
+
+LEAST_ORDER, MOST_ORDER = 2, 8
+"""By default the order follows the records, from pairs up to as many as a job may ask for."""
+
+
+def default_order(plans: Iterable[Plan]) -> int:
+    """Return the most variables that records report together, within these bounds.
+
+    What is reported together is then estimated from those reports, and only what is not is filled
+    in from smaller tables.
+    """
+    return min(MOST_ORDER, max((LEAST_ORDER, *(plan.together for plan in plans))))
 
 
 @dataclass(frozen=True, eq=False)

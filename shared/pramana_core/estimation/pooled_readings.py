@@ -25,6 +25,7 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 from scipy.linalg import lapack
@@ -35,7 +36,7 @@ from pramana_core.domain import Domain
 from pramana_core.errors import SingularChannel
 from pramana_core.estimation.axes import axes_of, observed
 from pramana_core.marginals.counts import ReportTables, Tensor
-from pramana_core.marginals.passes import SetCounts, counts_by_set, refuse_noise
+from pramana_core.marginals.passes import CountedRecords, SetCounts, SetPass
 from pramana_core.plan import Block, Plan
 from pramana_core.progress import Tick
 
@@ -349,7 +350,6 @@ class _Source:
     def readings(self, names: Sequence[str]) -> list[Reading]:
         if any(name not in self._blocks for name in names):
             return []
-        refuse_noise(self._reports)
         block = self._blocks[names[0]]
         if all(self._blocks[name] is block for name in names):
             sampled = self._sets(block)
@@ -422,13 +422,8 @@ class _SampledBlock:
 
     @functools.cached_property
     def _counts(self) -> SetCounts:
-        return counts_by_set(
-            self._reports,
-            self._block.names,
-            self._channel.sizes,
-            list(self._choices),
-            self._tick,
-        )
+        counted = cast("CountedRecords", self._reports).counted
+        return counted(SetPass(self._block.names, self._channel.sizes), self._tick)
 
     def readings(self, names: Sequence[str]) -> list[Reading]:
         asked = tuple(self._places[name] for name in names)

@@ -180,15 +180,7 @@ class PairMember:
 
 @dataclass(frozen=True, eq=False)
 class _Turned:
-    """One variable's part of the directions; see the module.
-
-    Attributes:
-        taken: T^-1 H, directions x categories.
-        spread: P F T, categories x directions.
-        ratios: the diagonal of B in these directions.
-        priors: the variances in them of each kind of prior.
-        kept: P F H, categories x categories.
-    """
+    """One variable's part of the directions; see the module."""
 
     taken: Tensor
     spread: Tensor

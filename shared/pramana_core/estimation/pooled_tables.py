@@ -3,7 +3,7 @@
 Also here:
 
 * Is Z needed to tell X once others are known? Asked of pooled tables, of any number of variables.
-* Which tables of a model were taken, and so what must be known of what was made of them.
+* Which tables were taken, and so what must be known of what was made of them.
 """
 
 from __future__ import annotations
@@ -21,16 +21,10 @@ from scipy import special
 from pramana_core.domain import Domain
 from pramana_core.errors import LimitExceeded, OptionError
 from pramana_core.estimation.curvature import INFORMATION_CELLS
-from pramana_core.estimation.loglinear import default_order
-from pramana_core.estimation.pooled_laws import KEPT_NUMBERS, Laws, Level, Names
+from pramana_core.estimation.pooled_counts import PooledTable, Spread
+from pramana_core.estimation.pooled_laws import KEPT_NUMBERS, Laws, Level, Names, default_order
 from pramana_core.estimation.pooled_readings import product, slopes
 from pramana_core.estimation.pooled_separable import HELD_OF_PAIR, SeparatePair
-from pramana_core.estimation.tables_modelled import (
-    FittedModel,
-    ModelledTable,
-    PooledTable,
-    Spread,
-)
 from pramana_core.marginals.counts import ReportTables, Tensor, ValueCache
 from pramana_core.marginals.score_interval import LackOfFit
 from pramana_core.plan import Plan
@@ -441,7 +435,7 @@ def _turned(table: PooledTable, domain: Domain) -> PooledTable:
     )
 
 
-# Which tables of a model were taken, and so what must be known of what was made of them.
+# Which tables were taken, and so what must be known of what was made of them.
 
 
 class UsedTables:
@@ -454,16 +448,12 @@ class UsedTables:
 
     def __init__(self, pooled: PooledTables | None, whole: UsedTables | None = None):
         self._tables, self._whole = pooled, whole
-        self._models: dict[tuple[Names, int], FittedModel] = {}
         self._pooled: dict[Names, None] = {}
         self._filled: dict[Names, None] = {}
 
-    def note(self, names: Names, table: ModelledTable | PooledTable) -> None:
+    def note(self, names: Names, table: PooledTable) -> None:
         """Note a table of some variables, named in the order of their domain."""
-        if isinstance(table, ModelledTable):
-            self._models[table.model.names, table.model.order] = table.model
-        else:
-            self._pooled[names] = None
+        self._pooled[names] = None
         if table.filled_in:
             self._filled[names] = None
         if self._whole is not None:
@@ -477,10 +467,8 @@ class UsedTables:
 
     @property
     def lack_of_fit(self) -> tuple[LackOfFit, ...]:
-        """Of each model of these tables, whether the reports contradict it."""
-        models = tuple(model.lack_of_fit for model in list(self._models.values()))
-        pooled = self._tables.lack_of_fit(list(self._pooled)) if self._tables else ()
-        return (*models, *pooled)
+        """Whether the reports show interactions that these tables leave out."""
+        return self._tables.lack_of_fit(list(self._pooled)) if self._tables else ()
 
     @property
     def filled_in(self) -> tuple[Names, ...]:

@@ -9,7 +9,6 @@ nothing of the path is inverted again.
 Also here:
 
 * Subpopulations of randomized records where the table of all reports is too large to make.
-* How the records of a subpopulation report, and what their reports say of its cells.
 """
 
 from __future__ import annotations
@@ -24,7 +23,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from pramana_core.channels import LISTED_ENTRIES
 from pramana_core.domain import Domain
 from pramana_core.errors import LimitExceeded, OptionError
 from pramana_core.estimation.axes import Axis, axes_of
@@ -32,8 +30,6 @@ from pramana_core.estimation.weights import SourceWeights
 from pramana_core.marginals.counts import (
     CUBE_CELLS,
     MARGINAL_CELLS,
-    CellMoments,
-    Codes,
     MarginalTable,
     ReportedCounts,
     ReportTables,
@@ -47,52 +43,6 @@ from pramana_core.progress import Tick
 
 if TYPE_CHECKING:
     from pramana_core.marginals.counts import Marginals
-
-_MOMENTS = 1 << 22
-"""Where a table's cells times their reports times the cells of a row are more, no moments."""
-
-
-@dataclass(frozen=True, eq=False)
-class CellLaw:
-    """How a cell's records report, and what their reports say of each cell.
-
-    Args:
-        factors: what a report adds to each cell's count, (cells, reports), but for the given
-            categories of `path`.
-        cells: the place of each cell among those of `axes`.
-        axes: the parts of the reports.
-        path: those of given categories that are in no axis.
-        given: the codes of the given categories, by variable.
-        share: of all records, how many report so.
-    """
-
-    factors: Tensor
-    cells: npt.NDArray[np.intp]
-    axes: tuple[Axis, ...]
-    path: tuple[Axis, ...]
-    given: Mapping[str, int]
-    share: float = 1.0
-
-    def moments(self, width: int) -> CellMoments | None:
-        """Return what records say of their row of so many cells; None where that is too large."""
-        if self.factors.size * width > _MOMENTS or any(map(_unlisted, (*self.axes, *self.path))):
-            return None
-        scale = self.share
-        for axis in self.path:
-            scale *= float(
-                (np.square(rows_of(axis, self.given)) * _chances(axis, self.given)).sum()
-            )
-        chances = np.ones((1, 1))
-        for axis in self.axes:
-            chances = outer(chances, _chances(axis, self.given))
-        factors = self.factors.reshape(-1, width, self.factors.shape[1])
-        of_true = scale * chances[self.cells].reshape(factors.shape).transpose(0, 2, 1)
-        row = factors.sum(axis=1)
-        return CellMoments(
-            np.square(factors) @ of_true,
-            factors * row[:, None] @ of_true,
-            (np.square(row)[:, None] @ of_true)[:, 0],
-        )
 
 
 def outer(rows: Tensor, more: Tensor) -> Tensor:
@@ -112,30 +62,6 @@ def rows_of(axis: Axis, given: Mapping[str, int]) -> Tensor:
         return listed
     # The inverse a I + b 11' need not be listed for cells that are not asked for.
     return _mixed(cells, axis.channel.shape[1], *mixture)
-
-
-def _unlisted(axis: Axis) -> bool:
-    """Whether a channel's probabilities are too many to be listed."""
-    return not _mixes(axis) and math.prod(axis.channel.shape) > LISTED_ENTRIES
-
-
-def _mixes(axis: Axis) -> bool:
-    return axis.channel.mixture is not None and len(axis.kept) == len(axis.variables)
-
-
-def _chances(axis: Axis, given: Mapping[str, int]) -> Tensor:
-    """Return how a record with each of an axis's cells that have the given categories reports.
-
-    The categories of variables not asked for are taken to be equally many.
-    """
-    cells = _cells(axis, given)
-    mixture = axis.channel.mixture
-    if mixture is not None and _mixes(axis):
-        return _mixed(cells, axis.channel.shape[1], *mixture)
-    sizes = [v.size for v in axis.variables]
-    gone = tuple(i for i, v in enumerate(axis.variables) if v.name not in axis.asked)
-    listed: Tensor = axis.channel.matrix().reshape(*sizes, -1).mean(axis=gone)
-    return listed.reshape(-1, axis.channel.shape[1])[cells]
 
 
 def _cells(axis: Axis, given: Mapping[str, int]) -> npt.NDArray[np.intp]:
@@ -160,15 +86,13 @@ SUBTABLE_CELLS = 1 << 12
 class CountedSubtable:
     """Counts over some variables within a subpopulation, with the products of their estimators.
 
-    `products`, a row and a column per cell, are sums over the reports; `laws` are those of the
-    parts of the records, empty where they are not known.
+    `products`, a row and a column per cell, are sums over the reports.
     """
 
     domain: Domain
     counts: Tensor
     records: int
     products: Tensor
-    laws: tuple[CellLaw, ...] = ()
     counted = True
 
     def covariance(self, *, population: bool) -> Tensor:
@@ -176,18 +100,6 @@ class CountedSubtable:
         flat = self.counts.ravel()
         part = np.outer(flat, flat) / self.records if population else np.diag(flat)
         return self.products - part
-
-    def moments_given_cell(self) -> CellMoments | None:
-        """Return what records say of their row; see `Subtable`."""
-        parts = [law.moments(self.domain.shape[-1]) for law in self.laws]
-        known = [part for part in parts if part is not None]
-        if not parts or len(known) < len(parts):
-            return None
-        square, cross, margin = (
-            np.sum([getattr(part, name) for part in known], axis=0)
-            for name in ("square", "cross", "margin")
-        )
-        return CellMoments(square, cross, margin)
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,15 +126,7 @@ class CombinedSubpopulation:
         excess = excess_of(factors, [table.records for table in tables])
         products = weighted_sum(np.square(factors), moments)
         products -= excess / records * np.outer(counts, counts)
-        laws = [getattr(table, "laws", ()) for table in tables]
-        if not all(laws):
-            return CountedSubtable(tables[0].domain, counts, records, products)
-        shared = tuple(
-            replace(law, share=law.share * factor**2 * table.records / records)
-            for table, own, factor in zip(tables, laws, factors.tolist(), strict=True)
-            for law in own
-        )
-        return CountedSubtable(tables[0].domain, counts, records, products, shared)
+        return CountedSubtable(tables[0].domain, counts, records, products)
 
     def within(self, variable: str, code: int) -> CombinedSubpopulation:
         """Return those that also have a category of another variable; see `Subpopulation`."""
@@ -270,9 +174,6 @@ class TabulatedSubtable:
         for cell, codes in enumerate(np.ndindex(*self.domain.shape)):
             weights[(cell, *self.given, *codes)] = 1.0
         return self.whole.covariance_of(weights, population=population)
-
-    def moments_given_cell(self) -> None:
-        """Return nothing: where a table comes from is not known here."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -414,13 +315,7 @@ class ReportedSubpopulation:
             (factors @ linear).reshape(domain.shape),
             self._records,
             (factors * squared) @ factors.T,
-            (CellLaw(factors, cells, tuple(axes), self._path(), self.given),),
         )
-
-    def _path(self) -> tuple[Axis, ...]:
-        """Return the axes of the given categories that are in the tensors already."""
-        gone = [name for name in self.given if name not in self._names]
-        return tuple(axis for name in gone for axis in self._axes_of((name,)))
 
     def _axes_of(self, names: tuple[str, ...]) -> list[Axis]:
         """Return the axes of a table; all subpopulations of one population share them."""
@@ -485,33 +380,24 @@ def _each_with_last(
 
 # Subpopulations of randomized records where the table of all reports is too large to make.
 #
-# A record's weight is the product of the factors of its reports of given variables. There are
-# few factors, of mixing channels two: records are counted by them and by what else they report.
-# Once a path has left so few variables that the table of all these is small, it is cut out of that.
-# Where even the factors make too many cells, records are weighed one by one.
+# A record's weight is the product of the factors of its reports of given variables. Once a path has
+# left so few variables that the table of all these is small, it is cut out of that.
 
 
 @dataclass(frozen=True, eq=False)
 class WeighedSubpopulation:
-    """The records whose true categories of some variables are given; all blocks have one variable.
-
-    Attributes:
-        table_cells: up to so many cells records are counted by their factors; above that they are
-            weighed.
-    """
+    """The records whose true categories of some variables are given; blocks have one variable."""
 
     plan: Plan
     reports: CountedRecords
     given: Mapping[str, int]
-    table_cells: int = WEIGHED_CELLS
 
     def within(self, variable: str, code: int) -> WeighedSubpopulation | ReportedSubpopulation:
         """Return those that also have a category of another variable; see `Subpopulation`."""
         within = replace(self, given=narrowed(self.plan.domain, self.given, variable, code))
         left = [name for name in self.plan.domain.names if name not in within.given]
-        cells = within.cells(left)
-        small = cells <= self.table_cells and _as_table(cells, self.reports.records)
-        return within.over(left) if small else within
+        cells = prod(self.plan.reported_sizes[name] for name in left)
+        return within.over(left) if _as_table(cells, self.reports.records) else within
 
     def table(self, variables: Sequence[str]) -> CountedSubtable:
         """Return the counts over other variables within it; see `Subpopulation`."""
@@ -522,18 +408,8 @@ class WeighedSubpopulation:
         """Return the same by the table of what some variables report."""
         records, columns = self.reports.records, (*self.given, *names)
         shape = tuple(self.plan.reported_sizes[name] for name in names)
-        factors = self._factors
-        if self.cells(names) <= self.table_cells:
-            classes = [_classes(factor) for factor in factors]
-            sizes = (*(len(values) for values, _ in classes), *shape)
-            asked = _FactorPass(columns, tuple(own for _, own in classes), sizes)
-            linear = squared = self.reports.counted(asked).astype(np.float64)
-            for value, _ in classes:
-                linear = np.tensordot(value, linear, (0, 0))
-                squared = np.tensordot(np.square(value), squared, (0, 0))
-        else:
-            weighing = _WeighingPass(columns, factors, shape, records)
-            linear, squared = weighing.sums(self.reports.counted(weighing))
+        weighing = _WeighingPass(columns, self._factors, shape, records)
+        linear, squared = weighing.sums(self.reports.counted(weighing))
         return ReportedSubpopulation(
             self.plan, records, tuple(names), linear, squared, self.given, {}
         )
@@ -544,45 +420,10 @@ class WeighedSubpopulation:
         axes = [axes_of(self.plan, [variable])[0] for variable in self.given]
         return tuple(rows_of(axis, self.given)[0] for axis in axes)
 
-    def cells(self, names: Sequence[str]) -> int:
-        """Return how many cells records have by their factors and what some variables report."""
-        factors = prod(len(_classes(factor)[0]) for factor in self._factors)
-        return factors * prod(self.plan.reported_sizes[name] for name in names)
-
 
 def _as_table(cells: int, records: int) -> bool:
     """Return whether a table of so many cells costs less than the records."""
     return cells <= min(WEIGHED_CELLS, _CELLS_A_RECORD * records)
-
-
-def _classes(factor: Tensor) -> tuple[Tensor, Codes]:
-    """Return the values of a factor, and by report which of them it is."""
-    values, classes = np.unique(factor, return_inverse=True)
-    return values, classes.astype(np.min_scalar_type(max(len(values) - 1, 0)))
-
-
-@dataclass(frozen=True, eq=False)
-class _FactorPass:
-    """A pass that counts records by their classes of the first columns and codes of the others."""
-
-    names: tuple[str, ...]
-    classes: tuple[Codes, ...]
-    shape: tuple[int, ...]
-
-    def __call__(self, reports: ReportedCounts, tick: Tick, /) -> npt.NDArray[np.int64]:
-        found = np.zeros(self.shape, dtype=np.int64)
-        for start in range(0, reports.records, _PIECE):
-            part = slice(start, start + _PIECE)
-            columns = {name: reports.column(name)[part] for name in self.names}
-            for name, classes in zip(self.names, self.classes, strict=False):
-                columns[name] = classes[columns[name]]
-            sizes = dict(zip(self.names, self.shape, strict=True))
-            found += ReportedCounts(columns, sizes).count_at_once([self.names], tick)[0]
-        return found
-
-
-_PIECE = 1 << 20
-"""So many records have their classes listed at once."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,7 @@
 
 Also here:
 
-* How many records report sets of items: each set counted once, from packed bits or from tables.
+* How many records report sets of items: each set counted once, from packed bits.
 """
 
 from __future__ import annotations
@@ -14,15 +14,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
-import numpy.typing as npt
 
 from pramana_core.domain import Domain
 from pramana_core.errors import DomainError
 from pramana_core.estimation.weights import SourceWeights
 from pramana_core.marginals.counts import (
-    RecordTables,
     ReportedCounts,
-    ReportTables,
     Supports,
     Tensor,
 )
@@ -39,7 +36,7 @@ from pramana_core.marginals.support_counts import (
 from pramana_core.progress import Tick
 
 if TYPE_CHECKING:
-    from pramana_core.estimation.tables_modelled import PooledTable
+    from pramana_core.estimation.pooled_counts import PooledTable
     from pramana_core.marginals.counts import Marginals, MarginalTable
 
 
@@ -173,95 +170,40 @@ def require_items(domain: Domain, items: tuple[Item, ...]) -> None:
         raise DomainError("An item is named twice.", where="items")
 
 
-# How many records report sets of items: each set counted once, from packed bits or from tables.
-#
-# What was counted stays in a trie kept in arrays (Ma 7.1.1): a node is an itemset, its key the
-# number of its parent, the itemset without its last item, and that item.
+# How many records report sets of items: each set counted once, from packed bits.
 
 Count = Callable[[Indices], Indices]
 """Counts the records that report each of n itemsets, rows of shape (n, k)."""
 
-_CELL_COST, _TABLES_AT_ONCE = 16, 256
-
 
 class ReportedSupports:
-    """Counts of records by the items they report.
+    """Counts of records by the items they report; what was counted once is kept.
 
     Args:
-        count: counts itemsets that were not counted before.
-        items: the number of items.
-        records: the number of records, which is the count of the empty set.
+        reports: the records.
+        items: variables and codes.
+        tick: called for each prefix; what it raises stops the count.
     """
 
-    def __init__(self, count: Count, items: int, records: int):
-        self._count = count
-        self._items = items
-        self._root = np.array([records], dtype=np.int64)
-        self._levels: list[_Level] = []
+    def __init__(self, reports: CountedRecords, items: Sequence[Item], tick: Tick):
+        self._count: Count
+        if isinstance(reports, ReportedCounts):
+            self._count = _packed(reports, items, tick)
+        else:
+            self._count = lambda sets: reports.counted(_ItemsetPass(tuple(items), sets), tick)
+        self._known: dict[bytes, int] = {b"": reports.records}
 
     def of(self, itemsets: Indices) -> Indices:
         """Return the counts of itemsets, rows of shape (n, k), each ascending."""
-        if itemsets.shape[1] == 0:
-            return np.broadcast_to(self._root, len(itemsets))
-        nodes = np.zeros(len(itemsets), dtype=np.int64)
-        for depth in range(itemsets.shape[1]):
-            if depth == len(self._levels):
-                self._levels.append(_Level())
-            level, keys = self._levels[depth], nodes * self._items + itemsets[:, depth]
-            fresh, first = np.unique(keys, return_index=True)
-            new = ~level.has(fresh)
-            if new.any():
-                level.add(fresh[new], self._count(itemsets[first[new], : depth + 1]))
-            nodes = level.find(keys)
-        return level.counts[nodes]
-
-
-class _Level:
-    """The nodes of one depth: their keys in order, and their counts in order of arrival."""
-
-    def __init__(self) -> None:
-        self._keys = np.zeros(0, dtype=np.int64)
-        self._nodes = np.zeros(0, dtype=np.int64)
-        self.counts = np.zeros(0, dtype=np.int64)
-
-    def has(self, keys: Indices) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-        places = np.searchsorted(self._keys, keys)
-        inside = places < len(self._keys)
-        inside[inside] = self._keys[places[inside]] == keys[inside]
-        return inside
-
-    def add(self, keys: Indices, counts: Indices) -> None:
-        """Add nodes; `keys` ascend and are not there yet."""
-        places = np.searchsorted(self._keys, keys)
-        fresh = np.arange(len(self.counts), len(self.counts) + len(keys))
-        self._keys = np.insert(self._keys, places, keys)
-        self._nodes = np.insert(self._nodes, places, fresh)
-        self.counts = np.concatenate([self.counts, counts])
-
-    def find(self, keys: Indices) -> Indices:
-        found: Indices = self._nodes[np.searchsorted(self._keys, keys)]
-        return found
-
-
-def reported_supports(reports: ReportTables, items: Sequence[Item], tick: Tick) -> ReportedSupports:
-    """Return what counts reported itemsets the faster way.
-
-    `tick` is called for each prefix or table; what it raises stops the count.
-
-    Packed bits cost a pass over an eighth of a byte per record and itemset; tables one over some of
-    the cells per set of variables. So tables serve where the cells are few for the records, and
-    where only tables are known.
-    """
-    if not isinstance(reports, CountedRecords) or _CELL_COST * reports.cells <= reports.records:
-        count = _tabulated(reports, items, tick)
-    elif isinstance(reports, ReportedCounts):
-        count = _packed(reports, items, tick)
-    else:
-
-        def count(itemsets: Indices) -> Indices:
-            return reports.counted(_ItemsetPass(tuple(items), itemsets), tick)
-
-    return ReportedSupports(count, len(items), reports.records)
+        rows = np.ascontiguousarray(itemsets, dtype=np.int64)
+        keys = [row.tobytes() for row in rows]
+        fresh = [place for place, key in enumerate(keys) if key not in self._known]
+        if fresh:
+            # In order: those of one prefix follow each other.
+            asked = np.unique(rows[fresh], axis=0)
+            for row, count in zip(asked, self._count(asked).tolist(), strict=True):
+                self._known[row.tobytes()] = count
+        return np.array([self._known[key] for key in keys], dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -305,35 +247,3 @@ def _words(flags: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Indices:
     padded = np.zeros(math.ceil(len(octets) / 8) * 8, dtype=np.uint8)
     padded[: len(octets)] = octets
     return padded.view(np.uint64)
-
-
-def _tabulated(reports: ReportTables, items: Sequence[Item], tick: Tick) -> Count:
-    names = sorted({name for name, _ in items})
-    places = np.array([names.index(name) for name, _ in items])
-    codes = np.array([code for _, code in items])
-
-    def count(itemsets: Indices) -> Indices:
-        counts = np.zeros(len(itemsets), dtype=np.int64)
-        kinds, kind = np.unique(places[itemsets], axis=0, return_inverse=True)
-        ordered = np.argsort(kind.ravel(), kind="stable")
-        ends = np.searchsorted(kind.ravel()[ordered], np.arange(len(kinds) + 1))
-        for first in range(0, len(kinds), _TABLES_AT_ONCE):
-            asked = [[names[a] for a in axes] for axes in kinds[first : first + _TABLES_AT_ONCE]]
-            for number, table in enumerate(_tables(reports, asked, tick), start=first):
-                rows = ordered[ends[number] : ends[number + 1]]
-                counts[rows] = table[tuple(codes[itemsets[rows]].T)]
-        return counts
-
-    return count
-
-
-def _tables(
-    reports: ReportTables, asked: Sequence[Sequence[str]], tick: Tick
-) -> Iterator[npt.NDArray[np.int64]]:
-    if isinstance(reports, RecordTables):
-        tick()
-        yield from reports.tables(asked, tick)
-        return
-    for names in asked:
-        tick()
-        yield reports.table(names)

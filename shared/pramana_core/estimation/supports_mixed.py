@@ -19,8 +19,8 @@ import numpy as np
 
 from pramana_core.channels import Transition
 from pramana_core.errors import LimitExceeded, SingularChannel
-from pramana_core.estimation.supports_by_tables import reported_supports
-from pramana_core.marginals.counts import ReportTables
+from pramana_core.estimation.supports_by_tables import ReportedSupports
+from pramana_core.marginals.passes import CountedRecords
 from pramana_core.marginals.score_interval import MORE, Tilt
 from pramana_core.marginals.support_counts import (
     Flags,
@@ -73,7 +73,7 @@ class MixedSupports:
 
     def __init__(
         self,
-        reports: ReportTables,
+        reports: CountedRecords,
         plan: Plan,
         items: tuple[Item, ...],
         tick: Tick = no_cancel,
@@ -96,7 +96,7 @@ class MixedSupports:
         self._exact = np.array(
             [plan.blocks[block].channel.is_identity for block in self._block], dtype=np.bool_
         )
-        self._reported = reported_supports(reports, ordered, tick)
+        self._reported = ReportedSupports(reports, ordered, tick)
         self._inverses: dict[tuple[int, ...], tuple[float, float]] = {}
         self._more = MORE * self.records / max(of_records or self.records, 1)
         self._shares = np.full(len(items), np.nan)
@@ -138,13 +138,7 @@ class MixedSupports:
         order = np.argsort(self._rank[itemsets], axis=1)
         ranked = np.take_along_axis(self._rank[itemsets], order, axis=1)
         flags = np.take_along_axis(antecedents, order, axis=1)
-        blocks = self._block[ranked]
-        shared = ((blocks[:, 1:] == blocks[:, :-1]) & (flags[:, 1:] != flags[:, :-1])).any(axis=1)
-        crossed = np.zeros((3, len(itemsets)))
-        crossed[:, shared] = self._crossed_in_blocks(ranked[shared], flags[shared])
-        crossed[:2, ~shared] = self._crossed(ranked[~shared], flags[~shared])
-        # Estimators of different blocks' items multiply to that of all of them.
-        crossed[2, ~shared] = counts[~shared, 0]
+        crossed = self._crossed(ranked, flags)
         for place, (one, other) in enumerate(((0, 1), (0, 2), (1, 2))):
             moments[:, one, other] = moments[:, other, one] = crossed[place]
         return RuleCounts.from_moments(self.records, counts, moments, Tilt(*tilts))
@@ -164,31 +158,7 @@ class MixedSupports:
         return found
 
     def _crossed(self, ranked: Indices, flags: Flags) -> Floats:
-        """Return the products of the whole with each side, no block being on both, shape (2, n).
-
-        All rules of one itemset are found together: each block's factor is in the product once, or
-        twice where the side has the block.
-        """
-        found = np.zeros((2, len(ranked)))
-        sets, which = np.unique(ranked, axis=0, return_inverse=True)
-        for rows, groups in self._alike(sets, self._exact[sets], lambda _: 2):
-            parts = self._wholes(sets[rows], groups)
-            cells = self._monomials(sets[rows], parts)
-            for axis, part in enumerate(parts):
-                once = part.functions[0]
-                both = [_along(cells, f, axis) for f in (once, _product(once, once))]
-                cells = np.stack(both, axis=axis)
-            place = np.full(len(sets), -1)
-            place[rows] = np.arange(len(rows))
-            mine = np.flatnonzero(place[which.ravel()] >= 0)
-            own = place[which.ravel()[mine]]
-            sides = [flags[mine, start].astype(np.int64) for start, _ in groups]
-            found[0, mine] = cells[(*sides, own)]
-            found[1, mine] = cells[(*(1 - side for side in sides), own)]
-        return found
-
-    def _crossed_in_blocks(self, ranked: Indices, flags: Flags) -> Floats:
-        """Return the products of whole, antecedent and consequent that have a block in common.
+        """Return the products of whole, antecedent and consequent.
 
         They are whole with antecedent, whole with consequent and the two sides, shape (3, n).
         """
@@ -230,16 +200,7 @@ class MixedSupports:
     def _alike(
         self, ranked: Indices, flags: Flags, monomials: Callable[[Flags], int]
     ) -> Iterator[tuple[Indices, list[Group]]]:
-        """Yield rows whose blocks are divided alike, some at a time, with their groups.
-
-        Args:
-            ranked: itemsets.
-            flags: what else those given together have in common.
-            monomials: says how many a group has, from its flags.
-
-        Raises:
-            LimitExceeded: more than `MOST_ENTRIES`.
-        """
+        """Yield rows whose blocks are divided alike, some at a time, with their groups."""
         blocks = self._block[ranked]
         pattern = np.concatenate([blocks[:, 1:] == blocks[:, :-1], flags], axis=1)
         kinds, kind = np.unique(pattern, axis=0, return_inverse=True)
@@ -361,12 +322,6 @@ def _product(left: Floats, right: Floats) -> Floats:
     for i, j in np.ndindex(len(left), len(right)):
         product[i | j] += left[i] * right[j]
     return product
-
-
-def _along(cells: Floats, function: Floats, axis: int) -> Floats:
-    moved = np.moveaxis(cells, axis, 0)
-    along: Floats = np.einsum("m...n,mn->...n", moved, function)
-    return along
 
 
 def _contract(cells: Floats, functions: Sequence[Floats]) -> Floats:

@@ -189,13 +189,6 @@ class _Shares:
 
     With s_i and s_ij the supports of items and pairs, the error of s_ij is that of w_ij s_i +
     w_ji s_j, and a rest that is independent of all others.
-
-    Attributes:
-        single: s_i, shape (n, k).
-        pair: s_ij, shape (n, k, k), as all below; 0 where i = j.
-        weight: w_ij.
-        rest: the variances of the rests.
-        spread: the covariance of s_i and s_j.
     """
 
     single: Floats

@@ -202,15 +202,13 @@ class EstimatedTable(Estimates):
     """A marginal table estimated from reported counts; see `MarginalTable` for its promise.
 
     `fitted` are the reported counts from which second moments are formed: the observed ones for
-    the moment estimate, the expected ones under the estimate for maximum likelihood. `noise` is the
-    variance of what was added to each reported count on purpose; it is in both errors.
+    the moment estimate, the expected ones under the estimate for maximum likelihood.
     """
 
     fitted: Tensor
     axes: tuple[Axis, ...]
     information: Tensor | None = None
     third: ThirdMoments | None = None
-    noise: float = 0.0
 
     def products(self, weights: Tensor) -> Tensor:
         """Return the sums over the reports of the products of estimators of linear functions.
@@ -222,7 +220,7 @@ class EstimatedTable(Estimates):
             of_information: Tensor = flat @ self.information @ flat.T
             return of_information
         flat = self._estimators(weights).reshape(len(weights), -1)
-        matrix: Tensor = (flat * self._squares.ravel()) @ flat.T
+        matrix: Tensor = (flat * self.fitted.ravel()) @ flat.T
         return matrix
 
     def products_with_cells(self, weights: Tensor) -> Tensor:
@@ -230,7 +228,7 @@ class EstimatedTable(Estimates):
         if self.information is not None:
             flat: Tensor = weights.reshape(len(weights), -1) @ self.information
             return flat.reshape(weights.shape)
-        counted = self._estimators(weights) * self._squares
+        counted = self._estimators(weights) * self.fitted
         made = along_axes(Axis.estimate, self.axes, counted)
         kept = [v for part in self.axes for v in part.kept]
         order = [[v.name for v in kept].index(name) for name in self.domain.names]
@@ -244,21 +242,16 @@ class EstimatedTable(Estimates):
         cells = [math.prod(v.size for v in part.kept) for part in self.axes]
         return along_axes(Axis.estimator, self.axes, moved.reshape(len(weights), *cells))
 
-    @property
-    def _squares(self) -> Tensor:
-        """What each report's squared weight is counted with: how many made it, and its noise."""
-        return self.fitted + self.noise
-
     def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
         """Return the counts in bootstrap samples of the reports (see `MarginalTable`).
 
-        Where the counts are not a linear function of the reports, or noise was added to these,
-        normal deviates of their covariance are added to them.
+        Where the counts are not a linear function of the reports, normal deviates of their
+        covariance are added to them.
 
         Raises:
             LimitExceeded: such counts have more than `INFORMATION_CELLS` cells.
         """
-        if self.information is not None or self.noise:
+        if self.information is not None:
             root = _root(self.covariance(population=True))
             noise = rng.standard_normal((draws, len(root))) @ root
             return self.counts + noise.reshape(draws, *self.domain.shape)
@@ -279,7 +272,7 @@ class EstimatedTable(Estimates):
             self.domain.axis(name)
         if self.information is not None:
             return self._dense_moments(names)
-        tensors: Moments = (self._squares, self._squares, self._squares)
+        tensors: Moments = (self.fitted, self.fitted, self.fitted)
         for axis, part in enumerate(self.axes):
             tensors = part.moments(tensors, axis, names)
         ww, wv, vv = tensors

@@ -51,9 +51,6 @@ class KernelFit:
         penalties: the ridge's of each target, as a share of the records.
         approximation: the share of the kernel's trace that the landmarks lose; 0 if they are all
             distinct records.
-        halving: by how much the leave-one-out R2, the mean over the targets, would fall with half
-            of the landmarks, measured on at most `tuning.RECORDS` records; None if the landmarks
-            are all distinct records.
         r2: of the leave-one-out fits, one number for each target.
     """
 
@@ -65,7 +62,6 @@ class KernelFit:
     bandwidth: float
     penalties: tuple[float, ...]
     approximation: float
-    halving: float | None
     r2: Floats
     span: Span = field(repr=False)
     weights: Floats = field(repr=False)
@@ -130,7 +126,7 @@ def fit_kernel(
         )
     centres = values.mean(axis=0)
     landmarks = choose_landmarks(points, options.landmarks, rng)
-    bandwidth, penalties, halving = tuned(points, values - centres, options, rng)
+    bandwidth, penalties = tuned(points, values - centres, options, rng)
     spectrum = decomposed(points, spanned(landmarks, bandwidth), linear=options.linear)
     penalties = penalties or tuned_penalties(spectrum, points, values - centres, options)
     n = len(points)
@@ -158,7 +154,6 @@ def fit_kernel(
         bandwidth=bandwidth,
         penalties=penalties,
         approximation=spectrum.lost,
-        halving=halving,
         r2=explained(values, left_out),
         span=spectrum.span,
         weights=weights,

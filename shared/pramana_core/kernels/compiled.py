@@ -70,11 +70,10 @@ def compiled(kernel: Kernel) -> Kernel:
     return cast("Kernel", made)
 
 
-def memory_access() -> tuple[Any, Any, Any]:
-    """Return what compiled loops call to read memory by its address, and to count bits.
+def memory_access() -> tuple[Any, Any]:
+    """Return what compiled loops call to read memory by its address.
 
-    They are: an array from a pointer, its shape and type; a pointer from an address, a uint64; and
-    how many bits of a uint64 are set.
+    They are: an array from a pointer, its shape and type; and a pointer from an address, a uint64.
     """
     from numba import carray, types  # type: ignore[attr-defined]
     from numba.core import cgutils
@@ -87,11 +86,4 @@ def memory_access() -> tuple[Any, Any, Any]:
 
         return types.voidptr(types.uint64), generate
 
-    @intrinsic
-    def ones(_context: Any, _word: Any) -> Any:
-        def generate(_: Any, builder: Any, __: Any, arguments: Any) -> Any:
-            return builder.ctpop(arguments[0])
-
-        return types.uint64(types.uint64), generate
-
-    return carray, pointer, ones
+    return carray, pointer

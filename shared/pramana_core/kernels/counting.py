@@ -226,126 +226,30 @@ _SHARED_CELLS = 1 << 24
 _LEAST_OF_THREAD = 2e-3
 """A thread is not started for less than these seconds of work."""
 
-_BIT, _PATTERN = 5e-12, 0.3e-9
-"""About the seconds per record of a pair's cell, and of a column's code, as a pattern of bits."""
-
-_PATTERN_CODES = 64
-"""Columns of more codes than this are not made to patterns of bits."""
-
 
 def _by_loops(layout: _Layout, threads: int, at_once: int, tick: Tick) -> Counts:
-    bits = _pairs_by_bits(layout)
-    others = [number for number, table in enumerate(layout.tables) if table and number not in bits]
-    counts = np.zeros(int(layout.places[-1]), dtype=np.int64)
-    for number, table in enumerate(layout.tables):
-        if not table:  # a single cell, that of all records
-            counts[layout.places[number]] = layout.records
-    for chosen, way in ((others, _Indexed), (sorted(bits), _Paired)):
-        if not chosen:
-            continue
-        used, part = layout.of_tables(chosen)
-        try:
-            found = _in_chunks(way(part), threads, at_once, tick)
-        except _Outside as outside:
-            raise _Outside(used[outside.column], outside.code) from None
-        for own, number in zip(part.split(found), chosen, strict=True):
-            counts[layout.places[number] : layout.places[number + 1]] = own.ravel()
-    return counts
-
-
-def _pairs_by_bits(layout: _Layout) -> set[int]:
-    """Return the tables of two columns that patterns of bits count faster, all in all."""
-    pairs = [
-        number
-        for number, table in enumerate(layout.tables)
-        if len(set(table)) == len(table) == 2
-        and max(layout.sizes[column] for column in table) <= _PATTERN_CODES
-    ]
-    cost = {
-        number: _BIT * math.prod(layout.sizes[column] - 1 for column in layout.tables[number])
-        for number in pairs
-    }
-    quick = {number for number in pairs if cost[number] < _LOOP}
-    columns = {column for number in quick for column in layout.tables[number]}
-    patterns = _PATTERN * sum(layout.sizes[column] for column in columns)
-    return quick if patterns + sum(cost[n] for n in quick) < len(quick) * _LOOP else set()
-
-
-class _Indexed:
-    """Counts tables by the number of each record's cell."""
-
-    def __init__(self, layout: _Layout):
-        self.layout = layout
-        self.seconds = _LOOP * layout.records * len(layout.tables)
-        self._members = _array([column for table in layout.tables for column in table])
-        self._ends = _array([0, *itertools.accumulate(map(len, layout.tables))])
-
-    def empty(self) -> tuple[Counts, ...]:
-        """Return what a thread counts into."""
-        return (np.zeros(int(self.layout.places[-1]), dtype=np.int64),)
-
-    def add(self, parts: Sequence[Codes], into: tuple[Counts, ...]) -> None:
-        """Count some records. Raises _Outside."""
-        from pramana_core.kernels import counting_loops as loops
-
-        where = (*_addresses(parts), _array(self.layout.sizes))
-        tables = (self._members, self._ends, self.layout.places)
-        _require_inside(loops.count(*where, *tables, 0, len(parts[0]), *into))
-
-    def finish(self, counts: tuple[Counts, ...]) -> Counts:
-        """Return the counts of all records."""
-        return counts[0]
-
-
-class _Paired(_Indexed):
-    """Counts pairs of columns by patterns of bits."""
-
-    def __init__(self, layout: _Layout):
-        super().__init__(layout)
-        self.seconds /= 4
-        self._firsts, self._seconds = (
-            _array([table[side] for table in layout.tables]) for side in (0, 1)
-        )
-
-    def empty(self) -> tuple[Counts, ...]:
-        """Return what a thread counts into: pairs, and the columns' codes alone."""
-        codes = sum(self.layout.sizes) - len(self.layout.sizes)
-        return (*super().empty(), np.zeros(codes, dtype=np.int64))
-
-    def add(self, parts: Sequence[Codes], into: tuple[Counts, ...]) -> None:
-        """Count some records, but for what `finish` adds."""
-        from pramana_core.kernels import counting_loops as loops
-
-        where = (_addresses(parts)[0], _array(self.layout.sizes))
-        tables = (self._firsts, self._seconds, self.layout.places)
-        _require_inside(loops.count_pairs(*where, *tables, 0, len(parts[0]), *into))
-
-    def finish(self, counts: tuple[Counts, ...]) -> Counts:
-        """Return the counts of all records, with the cells of each column's first code."""
-        from pramana_core.kernels import counting_loops as loops
-
-        found, alone = counts
-        tables = (self._firsts, self._seconds, self.layout.places)
-        sizes = _array(self.layout.sizes)
-        loops.complete_pairs(sizes, *tables, alone, self.layout.records, found)
-        return found
-
-
-def _in_chunks(way: _Indexed, threads: int, at_once: int, tick: Tick) -> Counts:
     """Count chunk by chunk, by several threads where that helps: each adds up its own."""
-    layout = way.layout
-    threads = min(
-        threads,
-        int(way.seconds / _LEAST_OF_THREAD),
-        _SHARED_CELLS // max(int(layout.places[-1]), 1),
+    from pramana_core.kernels import counting_loops as loops
+
+    chosen = [number for number, table in enumerate(layout.tables) if table]
+    used, part = layout.of_tables(chosen)
+    members = _array([column for table in part.tables for column in table])
+    ends, sizes = _array([0, *itertools.accumulate(map(len, part.tables))]), _array(part.sizes)
+    seconds = _LOOP * layout.records * len(chosen)
+    threads = max(
+        1,
+        min(
+            threads,
+            int(seconds / _LEAST_OF_THREAD),
+            _SHARED_CELLS // max(int(layout.places[-1]), 1),
+        ),
     )
-    threads = max(threads, 1)
     chunk = min(at_once, max(1 << 16, -(-layout.records // (2 * threads))))
     starts = iter(range(0, layout.records, chunk))
     lock, stopped = threading.Lock(), threading.Event()
 
-    def work(tick: Tick) -> tuple[Counts, ...]:
-        into = way.empty()
+    def work(tick: Tick) -> Counts:
+        into = np.zeros(int(part.places[-1]), dtype=np.int64)
         try:
             while not stopped.is_set():
                 tick()
@@ -354,22 +258,26 @@ def _in_chunks(way: _Indexed, threads: int, at_once: int, tick: Tick) -> Counts:
                 if start is None:
                     break
                 stop = min(start + chunk, layout.records)
-                way.add(layout.part(start, stop), into)
-                layout.let_go(start, stop)
+                codes = part.part(start, stop)
+                where = (*_addresses(codes), sizes, members, ends, part.places)
+                _require_inside(*loops.count(*where, 0, stop - start, into))
+                part.let_go(start, stop)
         except BaseException:
             stopped.set()
             raise
         return into
 
-    if threads == 1:
-        return way.finish(work(tick))
-    with ThreadPoolExecutor(threads - 1) as pool:
-        others = [pool.submit(work, no_cancel) for _ in range(threads - 1)]
-        found = work(tick)
-        for other in others:
-            for own, more in zip(found, other.result(), strict=True):
-                own += more
-    return way.finish(found)
+    try:
+        with ThreadPoolExecutor(max(threads - 1, 1)) as pool:
+            others = [pool.submit(work, no_cancel) for _ in range(threads - 1)]
+            found = sum((other.result() for other in others), work(tick))
+    except _Outside as outside:
+        raise _Outside(used[outside.column], outside.code) from None
+    # A table of no columns has a single cell, that of all records.
+    counts = np.full(int(layout.places[-1]), layout.records, dtype=np.int64)
+    for own, number in zip(part.split(found), chosen, strict=True):
+        counts[layout.places[number] : layout.places[number + 1]] = own.ravel()
+    return counts
 
 
 def _array(numbers: Sequence[int]) -> Counts:
@@ -382,7 +290,6 @@ def _addresses(parts: Sequence[Codes]) -> tuple[npt.NDArray[np.uint64], Counts]:
     return np.array(where, dtype=np.uint64), _array([part.itemsize for part in parts])
 
 
-def _require_inside(found: Any) -> None:
-    column, code = found
+def _require_inside(column: int, code: int) -> None:
     if column >= 0:
         raise _Outside(int(column), int(code))

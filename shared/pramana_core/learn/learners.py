@@ -13,22 +13,22 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from pramana_core.errors import InputError
+from pramana_core.learn.bayes_classifier.exchange import DOCUMENT as BAYES_DOCUMENT
 from pramana_core.learn.bayes_classifier.exchange import (
-    bayes_classifier_json,
     draw_bayes_classifier,
-    read_bayes_classifier_json,
     write_bayes_classifier_text,
 )
 from pramana_core.learn.bayes_classifier.learning import learn_bayes_classifier
-from pramana_core.learn.common.documents import write_json
+from pramana_core.learn.common.documents import DocumentForm, write_json
 from pramana_core.learn.common.options import BayesClassifierOptions, LinearOptions, TreeOptions
 from pramana_core.learn.linear.fitting import learn_linear
-from pramana_core.learn.linear.model import draw_weights, linear_json, read_linear_json, weights_csv
+from pramana_core.learn.linear.model import DOCUMENT as LINEAR_DOCUMENT
+from pramana_core.learn.linear.model import draw_weights, weights_csv
 from pramana_core.learn.networks.bif import write_bif
 from pramana_core.learn.prediction import Predictor
 from pramana_core.learn.tree.drawing import draw_tree, write_tree_text
 from pramana_core.learn.tree.growth import learn_tree
-from pramana_core.learn.tree.model import read_tree_json, tree_json
+from pramana_core.learn.tree.model import DOCUMENT as TREE_DOCUMENT
 from pramana_core.marginals.counts import Marginals
 from pramana_core.progress import Progress, unwatched
 
@@ -48,8 +48,7 @@ class ClassLearner(Generic[OptionsT, ModelT]):
         options: its options, a frozen dataclass.
         fit: what learns: of marginals, the class, the features (None: all others), options, a seed
             that may decide nothing, and what is told of each step.
-        document: returns a model as what JSON is made of.
-        read: reads a model from the text of that.
+        documents: a model as JSON.
         forms: what writes a model in its other forms, by name; the second argument is how a form
             calls the model in which it has a name.
         files: the files that an owner keeps of a model, with the form of each.
@@ -62,8 +61,7 @@ class ClassLearner(Generic[OptionsT, ModelT]):
     kind: str
     options: type[OptionsT]
     fit: Callable[[Marginals, str, Sequence[str] | None, OptionsT, int, Progress], ModelT]
-    document: Callable[[ModelT], dict[str, Any]]
-    read: Callable[[str], ModelT]
+    documents: DocumentForm[ModelT]
     forms: Mapping[str, Callable[[ModelT, str], str]]
     files: Mapping[str, str]
     together: Callable[[OptionsT], int | None]
@@ -90,6 +88,14 @@ class ClassLearner(Generic[OptionsT, ModelT]):
             return write_json(self.document(model))
         return self.forms[form](model, name)
 
+    def document(self, model: ModelT) -> dict[str, Any]:
+        """Return a model as what JSON is made of."""
+        return self.documents.write(model)
+
+    def read(self, text: str) -> ModelT:
+        """Read a model from its JSON; see `DocumentForm.read`."""
+        return self.documents.read(text)
+
     def kept(self, model: ModelT) -> dict[str, str]:
         """Return the files that an owner keeps of a model, by name."""
         return {file: self.write(model, form) for file, form in self.files.items()}
@@ -101,8 +107,7 @@ TREE = ClassLearner(
     fit=lambda counts, target, attributes, options, _seed, on_step: learn_tree(
         counts, target, attributes, options, on_step
     ),
-    document=tree_json,
-    read=read_tree_json,
+    documents=TREE_DOCUMENT,
     forms={
         "svg": lambda tree, _: draw_tree(tree).svg(),
         "text": lambda tree, _: write_tree_text(tree, show_weights=True),
@@ -121,8 +126,7 @@ LINEAR = ClassLearner(
     fit=lambda counts, target, features, options, seed, on_step: learn_linear(
         counts, target, features, options, seed=seed, on_step=on_step
     ),
-    document=linear_json,
-    read=read_linear_json,
+    documents=LINEAR_DOCUMENT,
     forms={
         "svg": lambda model, _: draw_weights(model),
         "csv": lambda model, _: weights_csv(model),
@@ -139,8 +143,7 @@ BAYES = ClassLearner(
     fit=lambda counts, target, features, options, _seed, on_step: learn_bayes_classifier(
         counts, target, features, options, on_step
     ),
-    document=bayes_classifier_json,
-    read=read_bayes_classifier_json,
+    documents=BAYES_DOCUMENT,
     forms={
         "svg": lambda model, _: draw_bayes_classifier(model),
         "text": lambda model, _: write_bayes_classifier_text(model),
@@ -163,7 +166,7 @@ def read_predictor(text: str) -> Predictor:
 
     Raises:
         InputError: the text is none of them.
-        Others: see `read_bayes_classifier_json`, `read_linear_json` and `read_tree_json`.
+        Others: see `DocumentForm.read`.
     """
     try:
         document = json.loads(text)

@@ -10,12 +10,9 @@ Also here:
 
 from __future__ import annotations
 
-import itertools
 import math
-import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -24,7 +21,6 @@ import numpy.typing as npt
 from pramana_core.domain import Domain
 from pramana_core.errors import DomainError, EmptyTable, LimitExceeded, UnknownVariable
 from pramana_core.kernels import counting
-from pramana_core.kernels.compiled import Forgone, can_compile
 from pramana_core.marginals.score_interval import MORE, LackOfFit, Tilt
 from pramana_core.marginals.support_counts import Flags, Indices, Item, RuleCounts, SupportCounts
 from pramana_core.progress import Tick, no_cancel
@@ -228,20 +224,6 @@ class Explanation(Protocol):
         """The log-likelihood of the records, in nats, at the most likely parameters."""
 
 
-@dataclass(frozen=True, eq=False)
-class CellMoments:
-    """What a record says of the cells of its row, on average over its report.
-
-    With W_c the function of a report that estimates cell c of a row, and V their sum: the means of
-    W_c^2, W_c V and V^2 over the reports of a record whose true cell is d of the same row; `square`
-    and `cross` of shape (rows, cells, cells) by row, c and d, `margin` by row and d.
-    """
-
-    square: Tensor
-    cross: Tensor
-    margin: Tensor
-
-
 class Subtable(Protocol):
     """Counts over some variables within a subpopulation, with their joint error."""
 
@@ -263,9 +245,6 @@ class Subtable(Protocol):
 
     def covariance(self, *, population: bool) -> Tensor:
         """Return the covariance of the counts, a row per cell in C order."""
-
-    def moments_given_cell(self) -> CellMoments | None:
-        """Return what records say of their row, by all variables but the last; None if unknown."""
 
 
 class Subpopulation(Protocol):
@@ -431,7 +410,6 @@ class RecordTables(ABC):
         self._names = tuple(sizes)
         self._sizes = {name: int(size) for name, size in sizes.items()}
         self.cells = math.prod(self._sizes.values())
-        self._single_pairs, self._foresaw = 0, False
         self._cube: npt.NDArray[np.int64] | None = None
         self._kept: ValueCache[Places, Table] = ValueCache(KEPT_CELLS, lambda table: table.size)
 
@@ -463,7 +441,6 @@ class RecordTables(ABC):
         keys = [tuple(sorted(place[name] for name in names)) for names in asked]
         found = {key: self._kept[key] for key in keys if key in self._kept}
         missing = [key for key in dict.fromkeys(keys) if key not in found]
-        missing += self._foreseen(missing)
         for some in _passes(missing, list(self._sizes.values()), self.pass_cells):
             for key, counted in zip(some, self._counted(some, tick), strict=True):
                 # A part of a larger array would keep all of it in memory.
@@ -477,27 +454,6 @@ class RecordTables(ABC):
             np.transpose(found[key], [key.index(place[name]) for name in names])
             for key, names in zip(keys, asked, strict=True)
         ]
-
-    def _foreseen(self, missing: Sequence[Places]) -> list[Places]:
-        """Return what will be asked next: every pair, once some of them were asked one by one.
-
-        So they come from whoever wants all; together they are one pass.
-        """
-        if len(missing) != 1 or len(missing[0]) != 2:
-            return []
-        self._single_pairs += 1
-        sizes = list(self._sizes.values())
-        every = len(sizes) * (len(sizes) - 1) // 2
-        if self._foresaw or 32 * self._single_pairs < every:
-            return []
-        # By compiled loops all cost less than a tenth of them one by one; by numpy as much.
-        if 4 * self._single_pairs < every and not can_compile(forgone=Forgone()):
-            return []
-        self._foresaw = True
-        if (sum(sizes) ** 2 - sum(size * size for size in sizes)) // 2 > KEPT_CELLS // 2:
-            return []
-        pairs = itertools.combinations(range(len(sizes)), 2)
-        return [pair for pair in pairs if pair not in self._kept and pair != missing[0]]
 
     def _require(self, name: str) -> None:
         if name not in self._sizes:
@@ -564,31 +520,13 @@ class ReportedCounts(RecordTables):
 
 
 def _margins(cube: Table, asked: Sequence[Sequence[int]]) -> list[Table]:
-    """Return margins of a table, each over some places of its axes and with axes in their order.
-
-    In the order of their first axes: what the next has in common with the last is summed once.
-    """
-    shape, found = cube.shape, dict[Places, Table]()
-    # Of each number of first axes: the table over these, in one, and over all from an axis on.
-    path, before = [(cube.reshape(1, -1), 0)], Places()
-    for axes in sorted({tuple(sorted(places)) for places in asked}):
-        shared = sum(itertools.takewhile(bool, map(operator.eq, axes, before)))
-        del path[shared + 1 :]
-        for depth in range(shared, len(axes)):
-            table, first = path[depth]
-            axis = axes[depth]
-            if axis > first:
-                between = math.prod(shape[first:axis])
-                table = table.reshape(len(table), between, -1).sum(axis=1)
-            path[depth] = table, axis
-            path.append((table.reshape(len(table) * shape[axis], -1), axis + 1))
-        found[axes] = path[-1][0].sum(axis=1).reshape([shape[axis] for axis in axes])
-        before = axes
-    order = [sorted(places) for places in asked]
-    return [
-        np.transpose(found[tuple(axes)], [axes.index(place) for place in places])
-        for axes, places in zip(order, asked, strict=True)
-    ]
+    """Return margins of a table, each over some places of its axes and with axes in their order."""
+    found = []
+    for places in asked:
+        gone = tuple(axis for axis in range(cube.ndim) if axis not in places)
+        left = sorted(places)
+        found.append(cube.sum(axis=gone).transpose([left.index(place) for place in places]))
+    return found
 
 
 def _passes(tables: Sequence[Places], sizes: Sequence[int], most: int) -> Iterator[list[Places]]:

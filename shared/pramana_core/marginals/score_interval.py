@@ -261,7 +261,7 @@ LACK_OF_FIT_RATE = 0.01
 
 @dataclass(frozen=True)
 class LackOfFit:
-    """A test of a log-linear model, or of pooled tables, against the interactions they leave out.
+    """A test of pooled tables against the interactions they leave out.
 
     Attributes:
         variables: those of the model.
@@ -324,7 +324,7 @@ def filled_in_words(sets: Sequence[Sequence[str]]) -> str:
 
 def _words(test: LackOfFit, p_value: float) -> str:
     return (
-        f"The reports of {', '.join(test.variables)} do not fit a log-linear model with"
+        f"The reports of {', '.join(test.variables)} do not fit tables with"
         f" interactions of at most {test.order} variables (p = {p_value:.2g}): more variables"
         " interact, so that counts are biased and intervals miss the truth. Raise the order to"
         f" {test.order + 1} or more, or use the estimator 'ml' or 'moment'."

@@ -7,20 +7,5 @@ measures are in the room `measures`; how an owner draws and names copies is in `
 
 from pramana_core.mask.catalogue import METHODS, mask
 from pramana_core.mask.core.masked import Masked, Method
-from pramana_core.mask.methods.gadp import cadp, cgadp, egadp, gadp, ipso, sadp, shuffle
-from pramana_core.mask.methods.nmegadp import nmegadp
 
-__all__ = [
-    "METHODS",
-    "Masked",
-    "Method",
-    "cadp",
-    "cgadp",
-    "egadp",
-    "gadp",
-    "ipso",
-    "mask",
-    "nmegadp",
-    "sadp",
-    "shuffle",
-]
+__all__ = ["METHODS", "Masked", "Method", "mask"]

@@ -8,23 +8,12 @@ from types import MappingProxyType
 from typing import Any
 
 from pramana_core.kernel_regression.options import KernelOptions
-from pramana_core.mask.core.inputs import (
-    MAX_LEVERAGE,
-)
+from pramana_core.mask.core.inputs import MAX_LEVERAGE
 from pramana_core.mask.core.masked import Masked, Method, method_of
-from pramana_core.mask.core.noise import (
-    Randomness,
-)
-from pramana_core.mask.methods.gadp import (
-    NOISE,
-    cadp,
-    cgadp,
-    egadp,
-    gadp,
-    ipso,
-    sadp,
-    shuffle,
-)
+from pramana_core.mask.core.noise import Randomness
+from pramana_core.mask.methods.additive import NOISE, cadp, sadp
+from pramana_core.mask.methods.copula import cgadp, shuffle
+from pramana_core.mask.methods.gadp import egadp, gadp, ipso
 from pramana_core.mask.methods.nmegadp import nmegadp
 
 _LONE = {"max_leverage": MAX_LEVERAGE, "max_told": None}
@@ -114,18 +103,8 @@ METHODS: Mapping[str, Method] = MappingProxyType(
                 orthogonal=True,
             ),
             Method(
-                "shuffle-parametric",
-                partial(shuffle, marginals="parametric"),
-                keeps="Relationships that are linear once each column is made normal by a fitted"
-                " family, and exactly the marginals.",
-                protects=_TRUE_VALUES,
-                options=_LONE,
-                released_values=True,
-                orthogonal=True,
-            ),
-            Method(
                 "nmegadp",
-                partial(nmegadp, form="perturbation"),
+                nmegadp,
                 keeps="Relationships of any shape that S tells of; means and covariances exactly.",
                 protects=_NO_MORE,
                 options=_KERNEL,
@@ -134,7 +113,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
             ),
             Method(
                 "nmegadp-shuffle",
-                partial(nmegadp, form="shuffling"),
+                partial(nmegadp, shuffled=True),
                 keeps="Relationships of any shape that S tells of, and exactly the marginals.",
                 protects=_TRUE_VALUES,
                 options=_KERNEL,
@@ -143,7 +122,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
             ),
             Method(
                 "nmegadp-copula",
-                partial(nmegadp, form="copula-perturbation"),
+                partial(nmegadp, copula=True),
                 keeps="Relationships of any shape that S tells of; means and covariances exactly,"
                 " the residuals' marginals and rank correlations nearly.",
                 protects=_NO_MORE,
@@ -153,7 +132,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
             ),
             Method(
                 "nmegadp-copula-shuffle",
-                partial(nmegadp, form="copula-shuffling"),
+                partial(nmegadp, copula=True, shuffled=True),
                 keeps="Relationships of any shape that S tells of, the residuals' rank"
                 " correlations, and exactly the marginals.",
                 protects=_TRUE_VALUES,
@@ -168,16 +147,5 @@ METHODS: Mapping[str, Method] = MappingProxyType(
 
 
 def mask(name: str, S: Any, X: Any, rng: Randomness, **options: Any) -> Masked:  # noqa: N803
-    """Mask X beside S by the method of a name.
-
-    Args:
-        name: one of `METHODS`.
-        S, X: as of `inputs`.
-        rng: the randomness.
-        options: the method's own, see `Method.options`.
-
-    Raises:
-        OptionError: there is no such method, or it has no such option.
-        TableError, MaskingError: S and X cannot be masked so.
-    """
+    """Mask X beside S by the method of a name in `METHODS`; all else as of `Method`."""
     return method_of(name, METHODS)(S, X, rng, **options)

@@ -20,10 +20,6 @@ and in no interval. Nor are residuals that are no normal noise of one spread: th
 relationships among the columns of Y that are curved given S, and spreads that change with S. Trees
 cover unevenly (slopes of S on Y in some 70 %), and additive noise, which no model of X given S
 makes, biases slopes on Y towards 0: do not combine its copies.
-
-Also here:
-
-* How many copies of a table may leave: each says something exact of the true values.
 """
 
 from __future__ import annotations
@@ -34,8 +30,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from pramana_core.errors import MaskingError, OptionError
-from pramana_core.mask.core.masked import Method
+from pramana_core.errors import OptionError
 from pramana_core.mixed import Floats
 
 ROUNDING = 1e-12
@@ -54,7 +49,6 @@ class CombinedEstimates:
     Attributes:
         estimate: the mean over copies, k.
         variance: T = u + b/m of each, k.
-        covariance: the same as a k x k matrix; None unless the copies' covariances were given.
         within: u, the mean over copies of the variance that each one's analysis states, k.
         between: b, the variance of the estimates over copies, k; 0 for one copy.
         freedom: degrees of freedom of t intervals, k; infinite where normal ones hold.
@@ -64,7 +58,6 @@ class CombinedEstimates:
 
     estimate: Floats
     variance: Floats
-    covariance: Floats | None
     within: Floats
     between: Floats
     freedom: Floats
@@ -124,7 +117,7 @@ def combine_copies(
 
     Args:
         estimates: what each copy gave: m x k numbers, or m for a single number.
-        variances: their variances as each analysis states them: m x k, or m x k x k covariances.
+        variances: their variances as each analysis states them: m x k, or m.
         records: n; None for a number so large that normal intervals hold.
         parameters: how many parameters the analysis fits; default k.
 
@@ -135,7 +128,7 @@ def combine_copies(
         OptionError: shapes that do not belong together, numbers that are not finite, negative
             variances, or no more records than parameters.
     """
-    found, stated, covariances = _checked(estimates, variances)
+    found, stated = _checked(estimates, variances)
     m, k = found.shape
     complete = _complete_freedom(records, k if parameters is None else parameters)
     within = stated.mean(axis=0)
@@ -145,17 +138,12 @@ def combine_copies(
     between = np.where(between <= ROUNDING * scale, 0.0, between)
     added = between / m
     variance = within + added
-    covariance = None
-    if covariances is not None:
-        spread = np.atleast_2d(np.cov(found, rowvar=False)) / m if m > 1 else np.zeros((k, k))
-        covariance = covariances.mean(axis=0) + spread
     with np.errstate(divide="ignore", invalid="ignore"):
         noise = np.square(added) / (m - 1) if m > 1 else np.zeros(k)
         freedom = np.square(variance) / (np.square(within) / complete + noise)
     return CombinedEstimates(
         estimate=found.mean(axis=0),
         variance=variance,
-        covariance=covariance,
         within=within,
         between=between,
         freedom=np.where(np.isnan(freedom), complete, freedom),
@@ -164,32 +152,22 @@ def combine_copies(
     )
 
 
-def _checked(
-    estimates: npt.ArrayLike, variances: npt.ArrayLike
-) -> tuple[Floats, Floats, Floats | None]:
-    """Return estimates m x k, variances m x k, and covariances m x k x k if those were given."""
-    found = np.asarray(estimates, dtype=np.float64)
-    stated = given = np.asarray(variances, dtype=np.float64)
-    if found.ndim == 1:
-        found = found[:, None]
-        stated = stated[:, None] if stated.ndim == 1 else stated
-    covariances = None
-    if stated.ndim == 3 and stated.shape[1] == stated.shape[2]:
-        covariances = stated
-        stated = np.diagonal(stated, axis1=1, axis2=2)
-    if found.ndim != 2 or not found.size or found.shape != stated.shape:
+def _checked(estimates: npt.ArrayLike, variances: npt.ArrayLike) -> tuple[Floats, Floats]:
+    """Return estimates and variances, m x k each."""
+    found, stated = (np.asarray(each, dtype=np.float64) for each in (estimates, variances))
+    if found.ndim not in (1, 2) or not found.size or found.shape != stated.shape:
         raise OptionError(
-            f"Estimates of shape {found.shape} and variances of shape {given.shape} do not"
+            f"Estimates of shape {found.shape} and variances of shape {stated.shape} do not"
             " belong together.",
             where="estimates",
-            remedy="Pass m x k estimates and m x k variances or m x k x k covariances.",
+            remedy="Pass m x k estimates and m x k variances.",
         )
     if not (np.isfinite(found).all() and np.isfinite(stated).all()) or (stated < 0).any():
         raise OptionError(
             "Estimates must be finite, and their variances finite and not negative.",
             where="variances",
         )
-    return found, stated, covariances
+    return found.reshape(len(found), -1), stated.reshape(len(found), -1)
 
 
 def _complete_freedom(records: int | None, parameters: int) -> float:
@@ -200,39 +178,3 @@ def _complete_freedom(records: int | None, parameters: int) -> float:
             f"{records} records are too few for {parameters} parameters.", where="records"
         )
     return float(records - parameters)
-
-
-# How many copies of a table may leave: each says something exact of the true values.
-
-RECORDS_PER_NOISE = 10
-"""So many records there must be for each column of noise, over all copies."""
-
-
-def require_few_copies(method: Method, copies: int, records: int, columns: int) -> None:
-    """Check that several copies do not give the true values away by linear algebra.
-
-    Noise that is orthogonal to X in the sample is an equation on each column of X, for whoever
-    takes the noise out of a masked column by a regression on S. With as many columns of noise as
-    there are records beyond S, the equations leave one solution and its mirror image; long before,
-    who knows some records learns the others. Copies whose noise is independent of X (GADP, IPSO)
-    sharpen only what S tells of X, which one tells nearly as well; additive noise averages out.
-
-    Args:
-        method: the method.
-        copies: m, how many copies leave.
-        records: n.
-        columns: q, the masked columns.
-
-    Raises:
-        MaskingError: there are too many copies for the records.
-    """
-    most = max(1, records // (RECORDS_PER_NOISE * columns))
-    if method.orthogonal and copies > most:
-        raise MaskingError(
-            f"{copies} copies of {columns} columns by {method.name} are too many for {records}"
-            " records: the noise of each copy is orthogonal to the true values, and so many"
-            " equations narrow them down.",
-            where="copies",
-            remedy=f"Make at most {most} (a tenth of the records, divided by the columns), or use"
-            " more records.",
-        )

@@ -1,9 +1,4 @@
-"""Clouds of records: each relationship in a column, each version of the records in a row.
-
-Also here:
-
-* Which relationships are worth a picture: what tells most of each confidential column.
-"""
+"""Clouds of records: each relationship in a column, each version of the records in a row."""
 
 from __future__ import annotations
 
@@ -16,13 +11,11 @@ import numpy.typing as npt
 from pramana_core.mixed import CategoricalColumn, Column, Floats, MixedTable, NumericColumn
 from pramana_core.pictures import plots
 from pramana_core.pictures.plots import Chart
-from pramana_core.ties import first_largest
+from pramana_core.ties import descending
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-
-# Which relationships are worth a picture: what tells most of each confidential column.
 
 GROUPS = 20
 """Numbers are cut into so many groups of equally many records to see what they tell."""
@@ -32,10 +25,9 @@ Pair = tuple[str, str]
 
 
 def pairs_to_show(told: MixedTable, confidential: MixedTable, most: int = 4) -> tuple[Pair, ...]:
-    """Return the relationships to draw, at most so many.
+    """Return the relationships to draw, at most so many: those that explain most come first.
 
-    Each confidential column against the told one that explains it best, then confidential
-    columns against each other, those first that explain each other best.
+    Each confidential column stands over the told ones and over the confidential ones before it.
 
     Args:
         told: S, n records.
@@ -43,19 +35,13 @@ def pairs_to_show(told: MixedTable, confidential: MixedTable, most: int = 4) -> 
         most: how many at most.
     """
     columns = [c for c in confidential.columns if isinstance(c, NumericColumn)]
-    beside: list[Pair] = []
-    for column in columns:
-        shares = [explained(column.values, other) for other in told.columns]
-        if shares:
-            beside.append((told.columns[first_largest(shares, scale=1.0)].name, column.name))
-    among = [
-        (-max(explained(a.values, b), explained(b.values, a)), a.name, b.name)
-        for place, a in enumerate(columns)
-        for b in columns[place + 1 :]
+    pairs = [
+        (across, up)
+        for place, up in enumerate(columns)
+        for across in (*told.columns, *columns[:place])
     ]
-    room = max(1, most - min(len(among), max(1, most // 4))) if beside and among else most
-    found = [*beside[:room], *((a, b) for _, a, b in sorted(among))]
-    return tuple(found[:most])
+    order = descending([explained(up.values, across) for across, up in pairs], scale=1.0)
+    return tuple((pairs[place][0].name, pairs[place][1].name) for place in order[:most])
 
 
 def explained(values: Floats, by: Column) -> float:

@@ -1,19 +1,9 @@
-"""What a tree is learned from, and the splits that an attribute offers of it.
-
-Also here:
-
-* The records that a tree is learned from, as codes and ranks.
-* Thresholds that tell of no record: the shortest number between two neighbours, not their middle.
-* Trees of questions with two answers, and the shared tree that they make.
-* Which categories a question may part from the others.
-"""
+"""What a tree is learned from, and the splits that an attribute offers of it."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cache, cached_property
 
 import numpy as np
@@ -21,49 +11,9 @@ import numpy.typing as npt
 
 from pramana_core.mixed import CategoricalColumn, Floats, MixedTable
 from pramana_core.model_sharing.attributes import NumericAttribute, TreeSchema
-from pramana_core.model_sharing.tree import Condition, Interval, Leaf, Node, Split, Values, whole
-
-# The records that a tree is learned from, as codes and ranks.
-
-# Thresholds that tell of no record: the shortest number between two neighbours, not their middle.
-#
-# The middle of two records' values tells the one to whoever knows the other.
-
-MOST_DIGITS = 18
-"""Floats that differ do so within so many digits."""
-
-
-def between(left: float, right: float, *, whole: bool = False) -> float:
-    """Return the number of fewest decimal digits between two, of such the nearest to their middle.
-
-    Args:
-        left: a number.
-        right: a greater one.
-        whole: whether both are whole: then the threshold is, too, and may be `left` itself.
-
-    Returns:
-        A number that is at least `left` and below `right`: neither of both unless there is no other
-        (`left`, where the two are whole and follow one another, or are neighbours among floats).
-    """
-    low, high = Fraction(left), Fraction(right)
-    if whole and high - low == 1:
-        return left  # To be at most 3 is to be below 4: no other whole number parts the two.
-    middle = (Fraction(left) + Fraction(right)) / 2
-    largest = max(abs(left), abs(right))
-    top = math.floor(math.log10(largest)) + 1
-    # So many digits nearer to zero the difference of the two begins.
-    shift = max(0, top - 1 - math.floor(math.log10(right - left)))
-    for power in range(top, top - MOST_DIGITS - shift, -1):
-        if whole and power < 0:
-            break
-        step = Fraction(10) ** power
-        first, last = math.floor(low / step) + 1, math.ceil(high / step) - 1
-        if first <= last:
-            found = float(min(max(round(middle / step), first), last) * step)
-            if left < found < right:
-                return found
-    return left
-
+from pramana_core.model_sharing.conditions import Condition, Interval, Values, whole
+from pramana_core.model_sharing.thresholds import between
+from pramana_core.model_sharing.tree import Leaf, Node, Split
 
 Codes = npt.NDArray[np.intp]
 
@@ -127,45 +77,20 @@ class Records:
         return between(a, b, whole=is_whole and a == int(a) and b == int(b))
 
 
-# Trees of questions with two answers, and the shared tree that they make.
-#
-# Questions for one attribute that follow one another become a single split of several parts: two
-# questions for a category are one split into three, as in the paper's figure 2.
+def contracted(node: Node) -> Node:
+    """Return a tree of splits in two, in which those by one attribute in a row are one split.
 
-
-@dataclass(frozen=True)
-class Question:
-    """A question for one attribute: the two parts of what reaches it, and what comes after them."""
-
-    attribute: str
-    sides: tuple[tuple[Condition, Asked], tuple[Condition, Asked]]
-
-
-Asked = Leaf | Question
-
-
-def leaves_of(node: Asked) -> Iterator[Leaf]:
-    """Return the leaves below a node."""
-    if isinstance(node, Leaf):
-        yield node
-        return
-    for _, below in node.sides:
-        yield from leaves_of(below)
-
-
-def contracted(node: Asked) -> Node:
-    """Return the node that questions make: those of one attribute in a row are one split.
-
-    Its parts are in order: intervals ascend, and sets of categories by their first.
+    Two splits by a category become one into three parts, as in the paper's figure 2. Parts are in
+    order: intervals ascend, and sets of categories by their first.
     """
     if isinstance(node, Leaf):
         return node
     parts: list[tuple[Condition, Node]] = []
-    waiting = list(node.sides)
+    waiting = list(node.parts)
     while waiting:
         condition, below = waiting.pop()
-        if isinstance(below, Question) and below.attribute == node.attribute:
-            waiting += below.sides
+        if isinstance(below, Split) and below.attribute == node.attribute:
+            waiting += below.parts
         else:
             parts.append((condition, contracted(below)))
     return Split(node.attribute, tuple(sorted(parts, key=lambda part: _rank(part[0]))))
@@ -185,8 +110,6 @@ def apart(extent: Values, codes: set[int]) -> tuple[Values, Values]:
 def _rank(condition: Condition) -> float:
     return condition.above if isinstance(condition, Interval) else condition.codes[0]
 
-
-# Which categories a question may part from the others.
 
 ALL_OF = 8
 """Of so many categories all subsets are tried: 127 splits."""
@@ -307,3 +230,16 @@ def offered(
     table = table[present]
     chosen = subsets(table)
     return Subsets(name, extent, codes, present, table.sum(axis=1), chosen, chosen @ table)
+
+
+def entropy(counts: Floats) -> Floats:
+    """Return the entropy of the classes of m parts in nats, times their records.
+
+    Args:
+        counts: how many records of each part are of each class: m x classes.
+    """
+    records = counts.sum(axis=1)
+    logs = np.log(np.where(counts > 0, counts, 1.0))
+    return np.asarray(
+        records * np.log(np.where(records > 0, records, 1.0)) - (counts * logs).sum(axis=1)
+    )

@@ -26,18 +26,16 @@ from dataclasses import dataclass
 from functools import singledispatch
 from typing import Self
 
-import numpy as np
 import numpy.typing as npt
 
 from pramana_core.channels import RESOLUTION, Coordinated, Grouped, Sampled, Transition
 from pramana_core.errors import OptionError
 from pramana_core.plan import Block, Plan
-from pramana_core.privacy.structures import structure_of
-from pramana_core.privacy.structures_by_kind import (
-    ChannelStructure,
+from pramana_core.privacy.structures import (
     checked_prior,
     entropy,
     require_belief,
+    structure_of,
 )
 
 
@@ -232,12 +230,8 @@ def conditional_entropy(channel: Transition, prior: npt.ArrayLike | None = None)
     structure = structure_of(channel)
     given = checked_prior(prior, structure.size)
     learned = structure.information(given)
-    before = _uniform_entropy(structure) if given is None else entropy(given)
+    before = math.log2(structure.size) if given is None else entropy(given)
     return max(0.0, before - learned)
-
-
-def _uniform_entropy(structure: ChannelStructure) -> float:
-    return -math.log2(float(np.max(structure.uniform())))
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,12 @@ from pramana_core.channels import RESOLUTION, RandomSymmetric, Transition
 from pramana_core.errors import LimitExceeded, OptionError
 from pramana_core.marginals.counts import Tensor
 from pramana_core.plan import Block
-from pramana_core.privacy.structures import structure_of
-from pramana_core.privacy.structures_by_kind import ChannelStructure, checked_prior, require_belief
+from pramana_core.privacy.structures import (
+    ChannelStructure,
+    checked_prior,
+    require_belief,
+    structure_of,
+)
 
 POSTERIOR_CELLS = 1 << 59
 """Posteriors that are all equal are one number seen this many times at most."""
@@ -141,7 +145,7 @@ def _asked(
 
 
 def _explicit(structure: ChannelStructure, prior: Tensor | None) -> Tensor:
-    return structure.uniform() if prior is None else prior
+    return np.array([1 / structure.size]) if prior is None else prior
 
 
 def _posterior_at(channel: RandomSymmetric, off_units: int, prior: float) -> float:
@@ -176,10 +180,9 @@ def largest_proportion_se(block: Block, name: str, records: int) -> float:
     decoder, channel = _decoder(block, name, restricted)
     moments = channel.apply_adjoint(np.square(decoder).T, 0).T
     category = _category_of_truth(block, name, moments.shape[1])
-    possible = channel.can_occur()
     worst = 0.0
     for j, row in enumerate(moments):
-        inside, outside = row[possible & (category == j)], row[possible & (category != j)]
+        inside, outside = row[category == j], row[category != j]
         if inside.size and outside.size:
             worst = max(worst, _worst_mix(float(inside.max()), float(outside.max())))
     return math.sqrt(worst / records)

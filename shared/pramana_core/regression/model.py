@@ -3,29 +3,21 @@
 It predicts by terms with weights, kernels at points, or a tree of questions. All are plain numbers
 and names. The points of kernels are means of several records, and so are the leaves of a tree: no
 form holds a record.
-
-Also here:
-
-* Standard diagnostics of a regression: what its residuals show, and tests of its coefficients. They
-  are of masked records. Where the method draws its noise from a normal distribution of one
-  variance, residuals of a masked target look normal and even whatever the true ones are.
-* What one copy gives: weights of a basis with their covariance, and what is left of the target.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import linalg, stats
 
-from pramana_core.errors import EstimationError, InputError
+from pramana_core.errors import InputError
 from pramana_core.kernel_regression.tuning import gaussian
 from pramana_core.mixed import Floats, MixedTable, raw_columns
 from pramana_core.regression.options import RegressionOptions
-from pramana_core.regression.terms import Feature, Terms, as_learned
+from pramana_core.regression.records import Feature, as_learned
+from pramana_core.regression.terms import Terms
 
 _BLOCK = 1 << 22
 """The most numbers of a matrix of records by points that is held at once."""
@@ -204,7 +196,7 @@ class Coefficient:
     """A coefficient in its column's own unit, its copies combined.
 
     Attributes:
-        term: what it multiplies, such as `age`, `age^2`, `sex=male * age`, or `(intercept)`.
+        term: what it multiplies, such as `age`, `age^2`, `sex=male`, or `(intercept)`.
         estimate: the coefficient.
         se: its standard error against the population, if the errors of all records have one
             variance and are independent.
@@ -213,7 +205,6 @@ class Coefficient:
         freedom: the degrees of freedom of `t`.
         p: how often a coefficient of 0 would give as large a `t`, either way.
         interval: by `se`, at the confidence that was asked for.
-        inflation: the variance inflation factor, of centred columns; None for the intercept.
         deviation: the standard deviation of the centred term, in its own unit.
     """
 
@@ -225,19 +216,7 @@ class Coefficient:
     freedom: float
     p: float | None
     interval: tuple[float, float]
-    inflation: float | None
     deviation: float
-
-
-@dataclass(frozen=True)
-class Test:
-    """A test: its statistic, its degrees of freedom, and its p-value."""
-
-    __test__ = False
-
-    statistic: float
-    freedom: tuple[float, ...]
-    p: float
 
 
 @dataclass(frozen=True)
@@ -248,26 +227,14 @@ class Diagnostics:
         r2: the share of the target's variance that the fitted values explain.
         adjusted_r2: the same with variances in place of sums, so that terms cost something.
         residual_sd: the residuals' standard deviation, in the target's unit.
-        aic: Akaike's criterion with normal errors, their variance counted as a parameter.
-        normality: of the residuals (Jarque and Bera 1987).
-        even: whether the residuals' variance is the same everywhere (Breusch and Pagan 1979, as
-            Koenker 1981 has it, which supposes no normal errors).
-        largest_leverage: the most that a record's own target weighs in its fitted value.
-        largest_distance: the largest of Cook's distances.
-        influential: how many of Cook's distances are above 4 / n.
-        condition: the condition number of the standardized terms.
+        aic: Akaike's criterion with normal errors, their variance counted as a parameter; None of
+            an exact fit.
     """
 
     r2: float
     adjusted_r2: float
     residual_sd: float
     aic: float | None
-    normality: Test | None
-    even: Test | None
-    largest_leverage: float | None
-    largest_distance: float | None
-    influential: int | None
-    condition: float | None
 
 
 @dataclass(frozen=True)
@@ -307,38 +274,6 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class Strip:
-    """Records of about one fitted value, at least `learning.FEWEST` of each copy.
-
-    Attributes:
-        fitted: their mean fitted value.
-        residual: their mean residual.
-        sd: the residuals' standard deviation.
-        records: how many, in each copy.
-    """
-
-    fitted: float
-    residual: float
-    sd: float
-    records: float
-
-
-@dataclass(frozen=True)
-class Cells:
-    """How many records have which fitted and observed target, cells of few records left out.
-
-    Attributes:
-        edges: of the cells in both directions, k + 1 numbers.
-        counts: (fitted cell, observed cell, records in each copy).
-        hidden: the share of the records that no cell shows.
-    """
-
-    edges: tuple[float, ...]
-    counts: tuple[tuple[int, int, float], ...]
-    hidden: float
-
-
-@dataclass(frozen=True)
 class RegressionModel:
     """A learned regression of one numeric column on others.
 
@@ -350,12 +285,9 @@ class RegressionModel:
         copies: m; estimates of several are combined by the rules of Reiter (2003).
         form: how it predicts.
         coefficients: of least squares; none of other models.
-        overall: the test that all coefficients but the intercept are 0.
         diagnostics: of each copy.
         score: by records that were left out; None where they are too few.
         curves: of the features that are left; of a linear model none, for its coefficients say it.
-        strips: residuals by fitted values.
-        cells: observed by fitted values.
         constant: columns, or categories, without variation, left out.
         redundant: terms that others tell exactly, left out.
         notes: what must be known of the errors, in words.
@@ -368,12 +300,9 @@ class RegressionModel:
     copies: int
     form: Form
     coefficients: tuple[Coefficient, ...]
-    overall: Test | None
     diagnostics: tuple[Diagnostics, ...]
     score: Score | None
     curves: tuple[Curve, ...]
-    strips: tuple[Strip, ...]
-    cells: Cells
     constant: tuple[str, ...]
     redundant: tuple[str, ...]
     notes: tuple[str, ...]
@@ -390,268 +319,3 @@ class RegressionModel:
         """Return a number of the diagnostics, the mean over the copies; NaN where there is none."""
         values = [getattr(one, name) for one in self.diagnostics]
         return float(np.mean([np.nan if value is None else value for value in values]))
-
-
-# What one copy gives: weights of a basis with their covariance, and what is left of the target.
-#
-# Every model here is linear in a basis: terms, kernels at points, or the leaves of a tree.
-
-Basis = Callable[[MixedTable], Floats]
-"""What makes of n records an n x k matrix that the model is linear in."""
-
-
-@dataclass(frozen=True, eq=False)
-class Fit:
-    """A model fitted to one copy.
-
-    Attributes:
-        weights: of the k columns of the basis.
-        covariance: of the weights, k x k, if errors have one variance and are independent.
-        robust: of the weights whatever the errors' variances (HC3), k x k; None for other models
-            than least squares.
-        fitted: n fitted targets.
-        residuals: n targets less their fitted values.
-        leverages: n numbers, how much each record's target weighs in its own fitted value; None
-            where that is not known.
-        freedom: the effective number of parameters, the constant among them.
-        condition: of the standardized terms; None for other models than least squares.
-    """
-
-    weights: Floats
-    covariance: Floats
-    robust: Floats | None
-    fitted: Floats
-    residuals: Floats
-    leverages: Floats | None
-    freedom: float
-    condition: float | None = None
-
-    @property
-    def records(self) -> int:
-        """n."""
-        return len(self.fitted)
-
-    @property
-    def rest(self) -> float:
-        """The degrees of freedom that the residuals have."""
-        return self.records - self.freedom
-
-    @property
-    def variance(self) -> float:
-        """The residuals' variance."""
-        return float(self.residuals @ self.residuals) / self.rest
-
-
-def least_squares(matrix: Floats, targets: Floats) -> Fit:
-    """Fit a target by the columns of a matrix of full rank, through QR.
-
-    Args:
-        matrix: n x k; the constant is its first column.
-        targets: n numbers.
-
-    Raises:
-        EstimationError: there are not more records than columns.
-    """
-    records, columns = matrix.shape
-    if records <= columns:
-        raise EstimationError(
-            f"{records} records are too few for {columns} coefficients, the intercept among them.",
-            where="features",
-            remedy="Name fewer features, or a lower degree.",
-        )
-    q, r = np.linalg.qr(matrix)
-    inverse = linalg.solve_triangular(r, np.eye(columns))
-    projections = q.T @ targets
-    fitted = q @ projections
-    residuals = targets - fitted
-    # Once more, against rounding where the target is far from 0.
-    again = q.T @ residuals
-    fitted, residuals = fitted + q @ again, residuals - q @ again
-    leverages: Floats = np.einsum("ij,ij->i", q, q).astype(np.float64)
-    variance = float(residuals @ residuals) / (records - columns)
-    return Fit(
-        weights=inverse @ (projections + again),
-        covariance=variance * inverse @ inverse.T,
-        robust=_robust(q, inverse, residuals, leverages),
-        fitted=fitted,
-        residuals=residuals,
-        leverages=leverages,
-        freedom=columns,
-        condition=_condition(matrix),
-    )
-
-
-def inflations(matrix: Floats) -> list[float]:
-    """Return the variance inflation factor of each column but the constant, the first.
-
-    By how much the others enlarge the variance of its coefficient: 1 if they tell nothing of it.
-    """
-    standard = _standard(matrix[:, 1:])
-    if not standard.shape[1]:
-        return []
-    r = linalg.qr(standard, mode="r")[0][: standard.shape[1]]
-    inverse = linalg.solve_triangular(r, np.eye(len(r)))
-    return [float(v) for v in np.einsum("ij,ij->i", inverse, inverse)]
-
-
-def _robust(q: Floats, inverse: Floats, residuals: Floats, leverages: Floats) -> Floats:
-    """Return the covariance of MacKinnon and White (1985), HC3."""
-    # A record that decides its own fitted value has no residual, and adds nothing.
-    free = leverages < 1 - 1e-9
-    scaled = np.where(free, residuals, 0.0) / np.where(free, 1 - leverages, 1.0)
-    half = inverse @ (q * scaled[:, None]).T
-    found: Floats = half @ half.T
-    return found
-
-
-def _condition(matrix: Floats) -> float:
-    """Return the ratio of the largest to the smallest singular value of the standardized terms."""
-    standard = _standard(matrix[:, 1:])
-    if not standard.shape[1]:
-        return 1.0
-    values = linalg.svdvals(linalg.qr(standard, mode="r")[0][: standard.shape[1]])
-    return float(values[0] / values[-1])
-
-
-def _standard(columns: Floats) -> Floats:
-    """Return centred columns of length 1."""
-    centred = columns - columns.mean(axis=0)
-    found: Floats = centred / np.linalg.norm(centred, axis=0)
-    return found
-
-
-_NOTHING = 1e-24
-"""A share of the target's variance that is rounding: residuals so small have no shape."""
-
-
-def diagnose(fit: Fit, targets: Floats, matrix: Floats | None) -> Diagnostics:
-    """Return the diagnostics of a model of one copy.
-
-    Args:
-        fit: the model.
-        targets: n numbers.
-        matrix: the terms of least squares, the constant first, n x (1 + k); None for other models.
-    """
-    centred = targets - targets.mean()
-    total, rest = float(centred @ centred), float(fit.residuals @ fit.residuals)
-    exact = rest <= _NOTHING * total
-    r2 = 1 - rest / total
-    adjusted = 1 - (1 - r2) * (fit.records - 1) / fit.rest
-    shown = None if exact or matrix is None else matrix[:, 1:]
-    distances = None if matrix is None or exact else cook_distances(fit)
-    return Diagnostics(
-        r2=r2,
-        adjusted_r2=adjusted,
-        residual_sd=float(np.sqrt(fit.variance)),
-        aic=None if exact else aic(fit),
-        normality=None if exact else jarque_bera(fit.residuals),
-        even=None if shown is None else breusch_pagan(fit.residuals, shown),
-        largest_leverage=None if fit.leverages is None else float(fit.leverages.max()),
-        largest_distance=None if distances is None else float(distances.max()),
-        influential=None if distances is None else int((distances > 4 / fit.records).sum()),
-        condition=fit.condition,
-    )
-
-
-def aic(fit: Fit) -> float:
-    """Return Akaike's criterion with normal errors; their variance counts as a parameter."""
-    mean_square = float(fit.residuals @ fit.residuals) / fit.records
-    likelihood = fit.records * (np.log(2 * np.pi * mean_square) + 1)
-    return float(likelihood + 2 * (fit.freedom + 1))
-
-
-def jarque_bera(residuals: Floats) -> Test:
-    """Test whether residuals are normal, by their skewness and kurtosis (Jarque and Bera 1987)."""
-    found = stats.jarque_bera(residuals)
-    return Test(float(found.statistic), (2.0,), float(found.pvalue))
-
-
-def breusch_pagan(residuals: Floats, terms: Floats) -> Test | None:
-    """Test whether the residuals' variance depends on the terms.
-
-    n R^2 of the regression of squared residuals on the k terms is chi-square with k (Breusch and
-    Pagan 1979, studentized by Koenker 1981).
-
-    Args:
-        residuals: n numbers.
-        terms: n x k, independent of each other and of the constant; k at least 1.
-
-    Returns:
-        the test; None where all squares are the same.
-    """
-    squares = np.square(residuals)
-    centred = squares - squares.mean()
-    if not centred.any():
-        return None
-    basis, _ = np.linalg.qr(terms - terms.mean(axis=0))
-    share = float(np.square(basis.T @ centred).sum() / (centred @ centred))
-    statistic, freedom = len(residuals) * share, terms.shape[1]
-    return Test(statistic, (float(freedom),), float(stats.chi2.sf(statistic, freedom)))
-
-
-def cook_distances(fit: Fit) -> Floats:
-    """Return how far each record moves all fitted values (Cook 1977): n numbers.
-
-    A record that decides its own fitted value alone has no distance, and gets 0.
-    """
-    leverages = np.zeros(fit.records) if fit.leverages is None else fit.leverages
-    free = leverages < 1 - 1e-9
-    outer = np.where(free, leverages / np.square(np.where(free, 1 - leverages, 1.0)), 0.0)
-    found: Floats = np.square(fit.residuals) * outer / (fit.freedom * fit.variance)
-    return found
-
-
-def overall_test(fits: Sequence[Fit]) -> Test | None:
-    """Test that all coefficients but the constant's are 0.
-
-    With one copy it is the F test of least squares. With m of them it is that of Reiter (2005,
-    "Significance tests for multi-component estimands from multiply imputed, synthetic microdata",
-    section 2.2 for partially synthetic data): r is the share that copies add to the variance.
-
-    Returns:
-        the test; None without a term, or where nothing is left of the target.
-    """
-    copies, terms = len(fits), len(fits[0].weights) - 1
-    rest = fits[0].rest
-    within = np.mean([fit.covariance[1:, 1:] for fit in fits], axis=0)
-    if not terms or not np.trace(within) > 0:
-        return None
-    weights = np.stack([fit.weights[1:] for fit in fits])
-    mean = weights.mean(axis=0)
-    statistic = float(mean @ np.linalg.solve(within, mean)) / terms
-    freedom = rest
-    if copies > 1:
-        around = weights - mean
-        between = around.T @ around / (copies - 1)
-        added = float(np.trace(np.linalg.solve(within, between))) / (copies * terms)
-        statistic /= 1 + added
-        freedom = min(rest, _freedom(terms, copies, added))
-    return Test(statistic, (float(terms), freedom), float(stats.f.sf(statistic, terms, freedom)))
-
-
-def _freedom(terms: int, copies: int, added: float) -> float:
-    """Return the degrees of freedom in the denominator of the test of m copies."""
-    if added < 1e-9:
-        return float("inf")
-    t = terms * (copies - 1)
-    if t > 4:
-        return float(4 + (t - 4) * (1 + (1 - 2 / t) / added) ** 2)
-    return float((terms + 1) * (copies - 1) * (1 + 1 / added) ** 2 / 2)
-
-
-def scored(predictions: Floats, targets: Floats, folds: int) -> Score:
-    """Return how well left-out records were predicted, of all copies together.
-
-    The error of R^2 is by the delta method over records: 1 - R^2 is a ratio of two means.
-
-    Args:
-        predictions: m x n.
-        targets: m x n.
-        folds: into how many parts records were divided.
-    """
-    wrong = np.square(targets - predictions).mean(axis=0)
-    spread = np.square(targets - targets.mean(axis=1, keepdims=True)).mean(axis=0)
-    lost = float(wrong.mean() / spread.mean())
-    influence = (wrong - lost * spread) / spread.mean()
-    se = float(influence.std(ddof=1) / np.sqrt(len(influence)))
-    return Score(folds, 1 - lost, se, float(np.sqrt(wrong.mean())))

@@ -17,12 +17,10 @@ class RegressionOptions:
     """How a regression is fitted.
 
     Args:
-        model: `linear` and `polynomial` are least squares on the columns and on their powers and
-            products; `kernel` is kernel ridge regression, for relationships of any smooth shape;
-            `tree` is a regression tree, which asks one column at a time.
+        model: `linear` and `polynomial` are least squares on the columns and on their powers;
+            `kernel` is kernel ridge regression, for relationships of any smooth shape; `tree` is a
+            regression tree, which asks one column at a time.
         degree: the highest power of a numeric column, of `polynomial`.
-        interactions: whether `polynomial` also has products of different columns, up to `degree`
-            factors.
         max_depth: the most questions on a path of a `tree`.
         min_leaf: the fewest records of each copy in a leaf of a `tree`.
         confidence: that of all intervals.
@@ -35,7 +33,6 @@ class RegressionOptions:
 
     model: ModelName = "linear"
     degree: Annotated[int, Ge(2), Le(6)] = 2
-    interactions: bool = False
     max_depth: Annotated[int, Ge(1), Le(12)] = 4
     min_leaf: Annotated[int, Ge(5), Le(1_000_000)] = 20
     confidence: InnerShare = 0.95
@@ -49,7 +46,6 @@ class RegressionOptions:
             "model",
             self.model,
             degree=powers,
-            interactions=powers,
             max_depth=tree,
             min_leaf=tree,
         )

@@ -45,15 +45,7 @@ from pramana_core.learn.common.options import (
     types_of,
 )
 from pramana_core.learn.networks.structure import DRAWS, Draws, ParameterOptions, Scoring, Search
-from pramana_core.model_sharing.generating import Absent, Misses, Numeric, Spread
-from pramana_core.model_sharing.global_models.combining import (
-    MOST_PSEUDO_RECORDS,
-    CombineOptions,
-    Method,
-    generation_for,
-)
-from pramana_core.model_sharing.global_models.learning import GlobalName, GlobalOptions
-from pramana_core.model_sharing.global_models.votes import MOST_LEAVES, Labels, VoteOptions, Weights
+from pramana_core.model_sharing.combine_options import CombineOptions
 from pramana_core.regression.options import RegressionOptions
 from pramana_core.wire.base import MAX_CATEGORIES, MAX_VARIABLES, Label, Message, Name, Records
 from pramana_core.wire.release_kinds import RequirementMessage
@@ -136,42 +128,23 @@ def _default(field: dataclasses.Field[Any]) -> Any:
 
 # Model sharing: what is asked of the miner on released trees, and what is answered of them.
 
-_Positive = Annotated[float, Field(gt=0, le=1_000)]
-_NotNegative = Annotated[float, Field(ge=0, le=1_000_000)]
 
-
-@options_from(GlobalOptions)
-class _Learned(WithOptions[CombineOptions]):
+@options_from(CombineOptions)
+class _Combined(WithOptions[CombineOptions]):
     kind: Literal["model-sharing"]
     target: Label | None = None
     owners: Annotated[list[Name], Field(min_length=1, max_length=MAX_OWNERS)] | None = None
-    method: Method = CombineOptions.method
-    model: GlobalName = CombineOptions.model
-    pseudo_records: Annotated[int, Field(ge=1, le=MOST_PSEUDO_RECORDS, strict=True)] | None = None
-    scale: _Positive = 1.0
-    numeric: Numeric | None = None
-    absent: Absent | None = None
-    misses: Misses | None = None
-    spread: Spread | None = None
-    labels: Labels = "likeliest"
-    weights: Weights = "equal"
-    smoothing: _NotNegative = 1.0
-    product_leaves: Annotated[int, Field(ge=2, le=MOST_LEAVES, strict=True)] = MOST_LEAVES
 
 
-class ModelSharingSpec(_Learned):
+class ModelSharingSpec(_Combined):
     """Combine the trees that owners released to one model, without any records.
 
     `target` is the class, by default the one of all trees, and `owners` whose trees are used, by
     default everybody's. `method` is how: `model` is learned from pseudo-data drawn from the paths
     (`pgen`), drawn evenly and labelled by the owner's tree (`basegen`), or labelled by all trees
-    (`labelled`); or the trees themselves are the model, as `votes` or as their `product`, one tree.
-    There are as many pseudo-data as the trees count, times `scale`, or `pseudo_records` in all.
-    `numeric`, `absent`, `misses` and `spread` say what values they take where a path leaves them
-    open, by default all evenly for `pgen` and `basegen`, and for `labelled` by the trees' own
-    estimates, `labels` whether a label is the likeliest or drawn, `weights` and `smoothing` how
-    trees are weighed that vote. A product has at most `product_leaves` leaves. `seed` decides all
-    that is drawn; the other options are those of the model that is learned.
+    (`labelled`); or the trees themselves are the model, as `votes`. There are as many pseudo-data
+    as the trees count, times `scale`, or `pseudo_records` in all. `seed` decides all that is drawn;
+    `max_depth` and `min_leaf` are those of the model that is learned.
     """
 
     @model_validator(mode="after")
@@ -179,28 +152,6 @@ class ModelSharingSpec(_Learned):
         if self.owners is not None and len(set(self.owners)) < len(self.owners):
             raise ValueError("an owner is named twice")
         return self
-
-    def options(self) -> CombineOptions:
-        """Return how the trees are combined. Raises OptionError."""
-        learning = options_in(self, GlobalOptions)
-        return CombineOptions(
-            method=self.method,
-            model=self.model,
-            generation=generation_for(
-                self.method,
-                records=self.pseudo_records,
-                scale=self.scale,
-                numeric=self.numeric,
-                absent=self.absent,
-                misses=self.misses,
-                spread=self.spread,
-            ),
-            labels=self.labels,
-            votes=VoteOptions(self.weights, self.smoothing),
-            learning=learning,
-            most_leaves=self.product_leaves,
-            seed=learning.seed,
-        )
 
 
 class UsedTreeMessage(Message):
@@ -236,13 +187,12 @@ class CountsSpec(Message):
 
     `estimator` is that of the counts: by moments (where records are of different people with
     different noise, those with less noise count more), by moments with every record counting alike
-    (`sum`), by maximum likelihood, by a log-linear model with interactions of up to `order`
-    variables, or pooled over all sets of variables that hold them, of
-    up to `order` variables that interact. The last two can tell tables that no record reports
-    whole; the log-linear model is of few variables, the pooled tables are of few out of hundreds.
+    (`sum`), by maximum likelihood, or pooled over all sets of variables that hold them, of
+    up to `order` variables that interact, which tells tables of few variables out of hundreds, also
+    those that no record reports whole.
     An `order` that is left out follows the records: a table of up to 8 variables that they report
     together is told with all interactions, others by those of fewer. Of pooled tables the job says
-    which it is, of itemsets and log-linear models it hangs on the table.
+    which it is, of itemsets it hangs on the table.
     `records` says what to do if the owners' records are not the same set: refuse
     (`identical`), use only those at every owner (`common`), or use all (`any`): what an owner does
     not report of a record is missing there, by no fault of its value, and several owners may report
@@ -251,14 +201,14 @@ class CountsSpec(Message):
     `identical`.
     """
 
-    estimator: Literal["moment", "sum", "ml", "log-linear", "pooled"] = "moment"
+    estimator: Literal["moment", "sum", "ml", "pooled"] = "moment"
     order: Annotated[int | None, Field(ge=1, le=8, strict=True)] = None
     records: Records | None = None
 
     @property
     def models(self) -> bool:
         """Whether the estimator may make tables of smaller ones."""
-        return self.estimator in ("log-linear", "pooled")
+        return self.estimator == "pooled"
 
     @property
     def interacting(self) -> int:
@@ -315,7 +265,7 @@ class AssociationRulesSpec(AssociationRulesTask, CountsSpec):
     `decisions` says how itemsets are held frequent: by their estimates (`point`), or so that the
     share of mistakes among them stays at `false_discovery` (`controlled`). `confidence` is that of
     all intervals, `against` what they and the tests are about: these very records, or the
-    population they were drawn from. `consistent` adds supports made consistent with each other.
+    population they were drawn from.
     Rules have a confidence of at least `minimum_confidence`; if `certain`, the lower end of its
     interval has.
     """
@@ -422,9 +372,9 @@ class RegressionSpec(_FittedRegression, RecordsSpec):
     """Learn how a numeric column depends on others, from masked records.
 
     `target` is the column and `features` what it is explained by, by default all others. `model` is
-    `linear` or `polynomial` (least squares; powers up to `degree`, with `interactions` also
-    products of columns), `kernel` (any smooth relationship) or `tree` (of at most `max_depth`
-    questions, with at least `min_leaf` records in a leaf). `confidence` is that of all intervals.
+    `linear` or `polynomial` (least squares; powers up to `degree`), `kernel` (any smooth
+    relationship) or `tree` (of at most `max_depth` questions, with at least `min_leaf` records in a
+    leaf). `confidence` is that of all intervals.
     `seed` decides which records are left out together when a model is judged by records that it was
     not fitted to.
     """

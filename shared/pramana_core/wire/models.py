@@ -38,10 +38,11 @@ class ParameterMessage(Message):
 
 
 class NodeMessage(Message):
-    """A node with its categories and parents."""
+    """A node with its categories, the numbers that stand for them if it has any, and parents."""
 
     name: str
     categories: list[str]
+    representatives: list[float] | None = None
     parents: list[str]
 
 
@@ -65,7 +66,7 @@ class LinkMessage(Message):
 
 
 class LackOfFitMessage(Message):
-    """Whether the reports contradict a log-linear model that counts were taken from.
+    """Whether the reports contradict pooled tables that counts were taken from.
 
     The model of the `variables`, with interactions of at most `order`, is tested against those of
     one more. `statistic` is how many times as large as under the model the reports' deviation from
@@ -88,10 +89,11 @@ class ModelHead(Message):
 
     `releases` maps each release used, by id, to the digest of its content; `inconsistent` those
     that are inconsistent with their plan to the p-value (an owner sees its own there).
-    `lack_of_fit` has a test of each log-linear model that counts were taken from; `filled_in` the
-    first sets of variables whose tables were made of smaller ones, because no record reports them
-    together or more of them may not interact. `told` is what the releases tell of one person's
-    whole record, over all owners; its gamma and epsilon are null where nothing bounds it.
+    `lack_of_fit` has a test of each set of pooled variables that counts were taken from;
+    `filled_in` the first sets of variables whose tables were made of smaller ones, because no
+    record reports them together or more of them may not interact. `told` is what the releases
+    tell of one person's whole record, over all owners; its gamma and epsilon are null where
+    nothing bounds it.
     """
 
     id: str
@@ -173,8 +175,7 @@ class ItemsetMessage(Message):
     [0, 1]; `se_records` its standard error against the true records, `se_population` against their
     population; `interval` is of the kind and at the confidence that was asked for, `verdict` what
     it says of the minimum support. `chosen` says whether the itemset is held frequent. `p_value` is
-    that of "this itemset or a subset of it is below the minimum". `consistent` is the support made
-    consistent with all others, if that was asked for.
+    that of "this itemset or a subset of it is below the minimum".
     """
 
     items: list[int]
@@ -185,7 +186,6 @@ class ItemsetMessage(Message):
     verdict: Literal["frequent", "not frequent", "undecided"]
     chosen: bool
     p_value: Estimate
-    consistent: Estimate
 
 
 class RuleMessage(Message):
@@ -292,7 +292,7 @@ ModelMessage = Annotated[
 class ModelEntry(Message):
     """A model in a list; `addresses` are those at which it can be read, shown and asked.
 
-    `warnings` are those of the log-linear models that its counts were taken from.
+    `warnings` are those of the pooled tables that its counts were taken from.
     """
 
     id: str

@@ -236,13 +236,7 @@ def _values(column: pa.Array, dtype: np.dtype[Any]) -> Values:
 
 
 def _require_one_plain_batch(schema: RecordSchema, body: bytes | pa.Buffer) -> None:
-    """Check that reading a part takes no more memory than the part itself.
-
-    The Arrow library decompresses while it reads, and an older form hides the compression in a
-    message's metadata. Several batches, or several columns of one, may point at the same bytes.
-    So the header of each message, a flatbuffer, is read first: version 5, no compression, no
-    metadata of its own, one batch, and no more rows than the body has room for.
-    """
+    """Check that reading a part takes no more memory than the part itself."""
     batches = rows = 0
     for message in pa.ipc.MessageReader.open_stream(body):
         if message.type == "schema":

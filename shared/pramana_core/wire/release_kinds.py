@@ -27,8 +27,8 @@ from pydantic import (
 from pramana_core.alike import first_few
 from pramana_core.errors import ModelError
 from pramana_core.model_sharing.exchange.documents import CategoricalDocument, TreeDocument
-from pramana_core.model_sharing.exchange.text import NO_BOUND, promised
-from pramana_core.model_sharing.private import EPSILONS
+from pramana_core.model_sharing.exchange.protection import NO_BOUND, promised
+from pramana_core.model_sharing.private_options import EPSILONS
 from pramana_core.model_sharing.requirements import Requirement
 from pramana_core.model_sharing.tree import SharedTree
 from pramana_core.plan import Plan

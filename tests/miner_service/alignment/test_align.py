@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -34,16 +32,3 @@ def test_overlap_is_that_of_the_sets(sets):
     assert overlap.not_everywhere == tuple(len(keys - common) for keys in sets)
     for array, rows in zip(arrays, common_rows(arrays), strict=True):
         assert array[rows].tolist() == ascending(common).tolist()
-
-
-@pytest.mark.slow
-def test_a_million_pseudonyms_align_in_about_a_second():
-    """Counted is the time of this process alone, and ten times what it is at rest is allowed."""
-    rng = np.random.default_rng(1)
-    keys = np.sort(np.frombuffer(rng.bytes(16 * 1_000_000), dtype="S16"))
-    other = np.delete(keys, np.arange(0, 1_000_000, 1000))
-    started = time.process_time()
-    overlap = overlap_of([keys, other, keys[5:]])
-    assert time.process_time() - started < 10
-    assert overlap.in_any == 1_000_000
-    assert overlap.in_all == 999_000 - 4

@@ -11,7 +11,6 @@ from pramana_core.plan import Block, Plan
 
 JOBS = "/v1/studies/asia/jobs"
 SPEC = {"structure": {"A": [], "C": ["A"]}, "records": "any"}
-SEARCH = {"kind": "bayes-net-structure", "draws": 0}
 A, C = Variable("A", ("no", "yes")), Variable("C", ("no", "yes"))
 
 
@@ -72,37 +71,11 @@ def test_all_records_are_used_and_what_is_missing_is_explained(partial):
     assert common["C", "yes", "yes"] != pytest.approx(found["C", "yes", "yes"], abs=1e-6)
 
 
-def test_a_structure_is_searched_for_on_all_records(partial):
-    spec = {"kind": "bayes-net-structure", "records": "any", "estimator": "ml"}
-    model, _ = estimates(partial.analyst, spec)
-    assert [{link["parent"], link["child"]} for link in model["links"]] == [{"A", "C"}]
-    assert model["records"] == 140
-
-
 @pytest.mark.parametrize("spec", [SPEC, {"kind": "bayes-net-structure", "records": "any"}])
 def test_moments_say_nothing_of_what_is_missing(partial, assert_problem, spec):
     before = partial.snapshot()
     answer = partial.analyst("POST", JOBS, json={"spec": spec})
     assert_problem(answer, 422, "option-invalid", "40 records", "estimator", '"ml"')
-    assert partial.snapshot() == before
-
-
-def test_moments_serve_what_every_record_has(partial):
-    spec = {**SPEC, "structure": {"A": []}}
-    model, found = estimates(partial.analyst, spec)
-    assert model["records"] == 100
-    assert found["A", "yes", None] == pytest.approx(partial.codes[0][:100].mean(), abs=1e-9)
-
-
-def test_owners_may_not_read_such_a_model(partial, assert_problem):
-    model, _ = estimates(partial.analyst, {**SPEC, "estimator": "ml"})
-    assert_problem(partial.north("GET", f"/v1/models/{model['id']}"), 404, "not-found", "no such")
-
-
-def test_a_log_linear_model_is_refused_before_it_runs(partial, assert_problem):
-    before = partial.snapshot()
-    answer = partial.analyst("POST", JOBS, json={"spec": {**SPEC, "estimator": "log-linear"}})
-    assert_problem(answer, 422, "option-invalid", "reported in the same way")
     assert partial.snapshot() == before
 
 
@@ -148,23 +121,3 @@ def test_one_record_of_two_owners_has_each_variable_once(miner, build, assert_pr
     answer = analyst("POST", JOBS, json={"spec": {"structure": {"A": []}, "records": "any"}})
     assert_problem(answer, 409, "conflict", "5 records", "A (north, south)")
     assert miner.snapshot() == before
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("first", ["north", "south"])
-@pytest.mark.parametrize("kind", [{"structure": {"A": [], "C": ["A"]}}, SEARCH])
-def test_a_joint_block_and_one_of_its_variables_combine_in_any_order(miner, build, first, kind):
-    """North has A of its people, south A and C of its own, randomized together."""
-    analyst = miner.study("asia")
-    rng = np.random.default_rng(6)
-    joint = Plan((Block((A, C), Symmetric.from_probability(4, 0.1)),))
-    codes = {name: rng.integers(0, 2, 300) for name in "AC"}
-    releases = {
-        "north": build(plan_of(A), range(300), {"A": codes["A"]}),
-        "south": build(joint, range(300, 600), codes),
-    }
-    for owner in sorted(releases, reverse=first == "south"):
-        miner.owner("asia", owner).publish("asia", releases[owner])
-    model, _ = estimates(analyst, {**kind, "records": "any", "estimator": "ml"})
-    assert {node["name"] for node in model["nodes"]} == {"A", "C"}
-    assert model["records"] == 600

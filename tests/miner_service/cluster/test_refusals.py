@@ -18,7 +18,6 @@ from miner_service.alignment.cluster import (
     require_scheduler,
 )
 from miner_service.alignment.pieces import RecordSet
-from miner_service.jobs.process import settings_from, settings_line
 from miner_service.settings import ClusterSettings, Settings, is_loopback
 from miner_service.store.sqlite import FILE
 from pramana_core.errors import Conflict, KeyFileError, NotReady, OptionError, StoreCorrupt
@@ -68,12 +67,6 @@ def test_a_worker_listens_everywhere_where_the_cluster_is_elsewhere_or_speaks_tl
         ClusterSettings(scheduler="tcp://10.0.0.5:8786", allow_plain=True),
     ):
         assert listening_host(told) is None
-
-
-def test_processes_that_run_jobs_are_told_of_the_cluster(tmp_path: Path):
-    cluster = ClusterSettings(scheduler="tls://10.0.0.5:8786", wait_seconds=3.0, **TLS)
-    told = Settings(tmp_path, cluster=cluster)
-    assert settings_from(settings_line(told)) == told
 
 
 def test_a_scheduler_that_takes_no_connection_is_away():

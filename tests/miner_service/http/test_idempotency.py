@@ -157,8 +157,3 @@ def test_a_key_that_is_none_is_refused(opened, key):
     headers = {"Idempotency-Key": key.encode("latin-1")}
     answer = opened.admin("POST", "/v1/studies/s/tokens", json={"name": "ana"}, headers=headers)
     assert_problem(answer, 422, "option-invalid", "Idempotency-Key")
-
-
-def test_the_longest_key_is_taken(opened):
-    key = {"Idempotency-Key": "~" * 255}
-    assert issue(opened, **key).content == issue(opened, **key).content

@@ -11,7 +11,6 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from miner_service.kinds import networks
 from miner_service.settings import Limits
 from pramana_core.domain import Domain
 from pramana_core.learn.networks.bif import read_bif
@@ -67,12 +66,8 @@ def test_the_model_reads_as_a_network(learned):
     )
 
 
-def test_the_structure_as_dot_and_as_a_picture(learned):
+def test_the_structure_as_a_picture(learned):
     miner = learned()
-    dot = miner.analyst("GET", f"{miner.model}/dot")
-    assert dot.headers["content-type"].startswith("text/plain")
-    assert f'"{ODD}"' in dot.text
-    assert 'label="1.00"' in dot.text
     svg = miner.owner_person("GET", f"{miner.model}/svg")
     assert svg.headers["content-type"] == "image/svg+xml"
     assert "default-src 'none'" in svg.headers["content-security-policy"]
@@ -226,25 +221,7 @@ def test_the_page_shows_picture_links_and_parameters(learned):
     assert "bootstrap samples of the records keep it" not in seen
 
 
-@pytest.mark.slow
-def test_the_page_of_a_given_structure_has_no_table_of_links(learned, monkeypatch):
-    monkeypatch.setattr(networks, "PARAMETERS_SHOWN", 3)
-    miner = learned(spec={"structure": {"A": [], ODD: ["A"]}})
-    page = Page(miner.analyst("GET", f"{miner.model}/page").text)
-    assert "confidence" not in page.cells
-    assert "parameters of a given structure" in " ".join(page.seen)
-    seen = " ".join(" ".join(page.seen).split())
-    assert "3 of 6 probabilities" in seen
-    assert "3 free parameters" in seen, "one of A, one of the other for each category of A"
-
-
-def test_a_search_that_finds_nothing_says_so(learned):
-    miner = learned(spec={**SEARCH, "variables": ["A"]})
-    page = Page(miner.analyst("GET", f"{miner.model}/page").text)
-    assert "No link is worth its penalty" in " ".join(page.seen)
-
-
-ADDRESSES = ("", "/bif", "/dot", "/svg", "/page", "/samples?records=1")
+ADDRESSES = ("", "/bif", "/svg", "/page", "/samples?records=1")
 
 
 def test_who_may_not_read_a_model_may_do_nothing_with_it(learned, assert_problem):
@@ -273,13 +250,3 @@ def test_whoever_carries_a_model_away_is_noted(learned):
     entries = [json.loads(line) for line in log.read_text().splitlines()[before:]]
     assert len(entries) == len(ADDRESSES) + 1
     assert all((e["name"], e["outcome"]) == ("north", 200) for e in entries)
-
-
-def test_a_model_stored_before_links_were_is_still_read(learned):
-    miner = learned(spec={"structure": {"A": [], ODD: ["A"]}})
-    with miner.services.database.write() as session:
-        sql = "UPDATE models SET body = json_remove(body, '$.links')"
-        session.connection().exec_driver_sql(sql)
-    for address in ADDRESSES:
-        assert miner.analyst("GET", miner.model + address).status_code == 200
-    assert miner.analyst.get(miner.model)["links"] == []

@@ -23,8 +23,8 @@ from miner_service.cli.main import app, first_token
 from miner_service.http.server import bind, exclusive, url_of, write_ready_file
 from miner_service.services import open_services
 from miner_service.settings import Settings, utc_now
-from miner_service.store.migrations import HEAD
 from miner_service.store.schema import Base
+from miner_service.store.sql_database import HEAD
 from miner_service.store.sqlite import SqliteStore
 from miner_service.store.tokens import find_token, rotate_admin_token
 from pramana_core.errors import Conflict, OptionError, StoreCorrupt
@@ -246,18 +246,26 @@ def test_the_admin_token_is_shown_once(tmp_path):
     assert (tmp_path / "audit.jsonl").read_text().count('"issue_admin_token"') == 2
 
 
-def test_a_database_of_another_version_is_left_alone(tmp_path):
-    path, later = tmp_path / "miner.sqlite", str(int(HEAD) + 1)
+@pytest.mark.parametrize("later", ["5", str(int(HEAD) + 1)])
+def test_a_database_of_another_version_is_left_alone(tmp_path, later):
+    path = tmp_path / "miner.sqlite"
     SqliteStore(path).close()
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("UPDATE alembic_version SET version_num=?", [later])
         connection.commit()
         before = connection.execute("SELECT * FROM sqlite_schema").fetchall()
-    with pytest.raises(StoreCorrupt, match=f"has schema {later}; .* reads schema {HEAD}"):
+    with pytest.raises(StoreCorrupt, match=f"tables of schema {later}; .* reads schema {HEAD}"):
         SqliteStore(path)
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("SELECT * FROM sqlite_schema").fetchall() == before
         assert connection.execute("SELECT * FROM alembic_version").fetchall() == [(later,)]
+
+
+def test_tables_that_are_not_a_miners_are_left_alone(tmp_path):
+    with closing(sqlite3.connect(tmp_path / "miner.sqlite")) as connection:
+        connection.execute("CREATE TABLE payroll (id INTEGER)")
+    with pytest.raises(StoreCorrupt):
+        SqliteStore(tmp_path / "miner.sqlite")
 
 
 def test_small_answers_go_at_once(tmp_path):

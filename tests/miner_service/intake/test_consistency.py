@@ -13,16 +13,10 @@ from pramana_core.channels import Symmetric
 from pramana_core.domain import Variable
 from pramana_core.errors import LimitExceeded
 from pramana_core.estimation.plausibility import (
-    PAIR_CELLS,
-    PAIRS,
     RATE,
-    RECORDS,
-    SHARES,
 )
 from pramana_core.plan import Block, Plan
-from tests.places import ROOT
 
-DOCS = ROOT / "docs"
 MILLION = 1_000_000
 SIZES = {"age": 5, "illness": 10, "region": 4, "smoker": 2}
 KEPT = 0.7
@@ -162,16 +156,6 @@ def test_honest_records_are_not_marked(study, build, records):
     assert "Warning" not in analyst("GET", f"{model}/page").text
 
 
-def test_a_release_is_examined_as_it_arrived_whatever_its_parts(study, build):
-    """Found from few records too if the difference is large; an open release is not examined."""
-    analyst, owner, _ = study
-    path = owner.send("s", release(build, 5000, 1.0))
-    assert analyst.get(path)["consistency"] is None
-    assert owner("POST", f"{path}/seal").json()["consistency"]["state"] == "inconsistent"
-    again = owner("POST", f"{path}/seal").json()["consistency"]
-    assert again == analyst.get(path)["consistency"]
-
-
 @pytest.mark.parametrize(
     ("error", "reason"),
     [
@@ -205,15 +189,6 @@ def test_columns_that_are_not_randomized_are_not_examined(study, release_a):
     said = analyst.get(owner.publish("s", release_a))["consistency"]
     assert (said["state"], said["p_value"]) == ("not-examined", None)
     assert said["reason"] == "No column of it is randomized."
-
-
-def test_a_release_sealed_before_is_shown_without_a_word_on_it(study, build):
-    analyst, owner, miner = study
-    path = owner.publish("s", release(build, 5000, 1.0))
-    with miner.services.database.write() as session:
-        session.connection().exec_driver_sql("UPDATE releases SET consistency = NULL")
-    assert analyst.get(path)["consistency"] is None
-    assert learned(analyst)["inconsistent"] == {}
 
 
 def test_what_an_interrupted_seal_found_is_found_again(study, build, monkeypatch):
@@ -263,19 +238,3 @@ def test_an_examination_keeps_nobody_waiting_but_its_own_release(study, build, m
     assert sealed[0]["state"] == "sealed"
     assert names == [path.rsplit("/", 1)[1], other.rsplit("/", 1)[1]]
     assert miner.services.database._names._locks == {}
-
-
-def test_the_documents_give_the_bounds_of_the_examination():
-    texts = [(DOCS / name).read_text() for name in ("api.md", "architecture.md")]
-    api, architecture = (" ".join(text.split()) for text in texts)
-    assert f"pairs beyond {PAIRS})" in api
-    assert f"at a p-value of {RATE} or less" in api
-    assert (
-        f"up to {PAIRS} pairs, neighbours first; of pairs up to {PAIR_CELLS:,} cells"
-        in architecture
-    )
-    assert f"more than {RECORDS // MILLION} million records" in architecture
-    assert [0, *(1 / n for n in (8, 4, 2)), 1] == list(SHARES)
-    assert "cut at 1/8, 1/4 and 1/2" in architecture
-    warned = " ".join((DOCS / "owner-guide.md").read_text().split())
-    assert f"at most one in {1 / RATE:,.0f}" in warned

@@ -10,16 +10,15 @@ import httpx
 import numpy as np
 import pytest
 
-from miner_service.alignment.align import AlignedSource, Aligner, LinkageSecrets, require_aligned
+from miner_service.alignment.align import LinkageSecrets
 from pramana_core.channels import Symmetric
 from pramana_core.domain import Variable
-from pramana_core.errors import LinkageDiffers, RecordsDoNotAlign
+from pramana_core.errors import LinkageDiffers
 from pramana_core.plan import Block, Plan
-from pramana_core.wire.releases import Alignment, LinkageCheck, ReleaseCreate, secrets_differ
+from pramana_core.wire.releases import LinkageCheck, secrets_differ
 from tests.forked import run_command
 
 ONE, OTHER = "1" * 64, "2" * 64
-NONE = "Whether that is so could not be checked"
 
 
 def plan(name, gamma):
@@ -143,11 +142,6 @@ def test_the_same_release_with_another_fingerprint_is_another_release(
     )
 
 
-def test_a_manifest_without_a_fingerprint_is_written_as_ever(release):
-    made = ReleaseCreate.model_validate(release("r1", range(3)).body)
-    assert "linkage" not in made.model_dump(mode="json")
-
-
 # Sums --------------------------------------------------------------------------------------------
 
 
@@ -191,21 +185,6 @@ def test_a_person_at_both_is_told_to_the_analyst_and_to_no_owner(miner, release)
     assert "records of several owners have the same pseudonym" in told["warnings"][0]
     assert not any("study plan" in said.lower() for said in told["warnings"])
     assert gamma(seen(north)) == gamma(seen(south)) == 19
-
-
-@pytest.mark.parametrize(
-    ("linkages", "why"),
-    [((ONE, OTHER), "one at north; another at south"), ((ONE, None), "south carry no fingerprint")],
-)
-def test_what_cannot_be_checked_is_said_first(miner, release, linkages, why):
-    analyst, north, south = opened(miner, "different")
-    north.publish("s", release("r1", range(10), linkages[0]))
-    south.publish("s", release("r1", range(20, 30), linkages[1]))
-    told = seen(analyst)
-    assert gamma(told) == 19
-    assert NONE in told["warnings"][0]
-    assert why in told["warnings"][0]
-    assert seen(north)["warnings"] == []
 
 
 def test_of_withdrawn_records_nothing_is_known(miner, release):
@@ -284,62 +263,6 @@ def test_a_question_about_a_secret_is_in_the_audit_log_and_the_fingerprint_is_no
 
 
 # What joins --------------------------------------------------------------------------------------
-
-
-def aligned(first, second, linkages):
-    sources = [
-        AlignedSource(owner, owner, owner, digit * 64, len(ids), linkage)
-        for owner, digit, ids, linkage in zip(
-            ("north", "south"), "ab", (first, second), linkages, strict=True
-        )
-    ]
-    keys = {s.release: np.array([f"{i:016}".encode() for i in ids], "S16")
-            for s, ids in zip(sources, (first, second), strict=True)}  # fmt: skip
-    return Aligner(keys.__getitem__).align("s", sources, [])
-
-
-def test_everything_that_joins_says_first_that_secrets_differ():
-    found = aligned(range(3), range(5, 8), (ONE, OTHER))
-    assert (found.secrets, found.secret_groups) == ("different", [["north"], ["south"]])
-    for records in ("identical", "common"):
-        with pytest.raises(RecordsDoNotAlign, match="^The linkage secrets of the owners differ"):
-            require_aligned(found, records)
-    require_aligned(found, "any")
-    alike = aligned(range(3), range(5, 8), (ONE, ONE))
-    assert (alike.secrets, alike.secret_groups) == ("same", [])
-    with pytest.raises(RecordsDoNotAlign, match="^Of 6 records at any owner"):
-        require_aligned(alike, "identical")
-    assert aligned(range(3), range(5, 8), (ONE, None)).secrets == "unknown"
-    # The same pseudonyms under two fingerprints are the same records whatever is said of secrets.
-    same = aligned(range(3), range(3), (ONE, OTHER))
-    assert (same.secrets, same.state) == ("different", "identical")
-    require_aligned(same, "identical")
-    assert Alignment.model_validate(found.model_dump()) == found
-
-
-def test_a_study_that_was_corrected_says_first_that_secrets_differ(miner, release):
-    from typer.testing import CliRunner
-
-    from miner_service.cli.main import app
-
-    analyst, north, south = opened(miner, "different")
-    north.publish("s", release("r1", range(10), ONE))
-    south.publish("s", release("r1", range(20, 30), OTHER))
-    spec = {"kind": "contingency-table", "variables": ["ill"], "records": "any"}
-    made = analyst("POST", "/v1/studies/s/jobs", json={"spec": spec})
-    log = read(analyst, f"{made.headers['location']}/log")["items"]
-    assert any("counts once for each of them" in line["line"] for line in log)
-    told = CliRunner().invoke(app, ["study", "people", "s", "same", "--data", str(miner.data)])
-    assert "its owners hold the same people" in " ".join(told.output.split())
-    assert '"action": "change_people"' in (miner.data / "audit.jsonl").read_text()
-    for person in (analyst, north, south):
-        said = seen(person)
-        assert gamma(said) == 361
-        assert said["warnings"][0].startswith("The linkage secrets of the owners differ")
-    assert read(analyst, "/v1/studies/s/alignment")["secrets"] == "different"
-    spec["records"] = "common"
-    refused = analyst("POST", "/v1/studies/s/jobs", json={"spec": spec}).json()
-    assert refused["detail"].startswith("The linkage secrets of the owners differ")
 
 
 # Real processes ----------------------------------------------------------------------------------
@@ -444,38 +367,3 @@ def test_another_secret_is_learned_of_at_join_before_anybody_releases(clinics):
     south("join", "--linkage", "../shared.key")
     for clinic in (north, south):
         clinic("publish", "--yes")
-
-
-@pytest.mark.parametrize("people", ["same", "overlapping", "different"])
-def test_owners_who_joined_are_compared_before_anybody_releases(miner, release, people):
-    """A release is refused by other releases alone: who asked first may have the wrong secret."""
-    assert miner.admin("POST", "/v1/studies", json={"name": "s", "people": people}).is_success
-    north, south = (miner.owner("s", name) for name in ("north", "south"))
-    assert compared(north, ONE)["secrets"] == "unknown"
-    told = compared(south, OTHER)
-    assert (told["secrets"], told["others"], told["refused"]) == ("different", ["north"], False)
-    assert (LinkageCheck(**told).difference is None) == (people == "different")
-    assert compared(south, ONE)["secrets"] == "same"
-    assert compared(north, OTHER)["others"] == ["south"]
-    # The secret of a release counts, whatever its owner asked about.
-    north.publish("s", release("r1", range(10), ONE))
-    assert compared(north, OTHER)["others"] == ["south"]
-    assert compared(south, ONE)["others"] == []
-
-
-@pytest.mark.slow
-def test_clinics_of_different_patients_are_told_what_one_tells(clinics):
-    """One patient, whom both have, is found; an owner's own plan says what that would tell."""
-    asked, north, south = clinics("different", north=range(40), south=range(39, 79))
-    north("keys", "create", "--linkage")
-    north("keys", "export", "linkage", "../shared.key")
-    south("keys", "import", "linkage", "../shared.key")
-    for clinic in (north, south):
-        clinic("publish", "--yes")
-    said = south("plan", "--no-report")
-    assert "gamma 19 at most; 361 for a person whom all know" in said
-    assert "study plan" not in said.lower()
-    told = asked("GET", "/v1/studies/clinics/privacy")
-    assert gamma(told) == 361
-    assert told["different_people"] is False
-    assert "have the same pseudonym" in told["warnings"][0]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
@@ -12,13 +11,11 @@ import pytest
 
 from miner_service.intake import intake
 from miner_service.settings import WebSettings
-from pramana_core.channels import Symmetric
-from pramana_core.domain import Domain, Variable
-from pramana_core.plan import Block, Plan
+from pramana_core.domain import Domain
+from pramana_core.plan import Plan
 from pramana_core.wire.parts import (
     RecordSchema,
     content_digest,
-    decode_part_json,
     encode_part,
     encode_part_json,
 )
@@ -195,19 +192,6 @@ def test_a_part_damaged_on_the_miners_disk_is_noticed(miner, north, release_a, a
     assert north.get(path)["state"] == "open"
 
 
-def test_a_row_sum_of_0_99_is_refused(miner, north, release_a, assert_problem):
-    body = json.loads(json.dumps(release_a.body))
-    whole = 1 << 32
-    body["plan"]["blocks"][0]["channel"] = {
-        "family": "dense",
-        "rows": [[int(0.98 * whole), int(0.01 * whole)], [0, whole]],
-    }
-    before = miner.snapshot()
-    answer = north("POST", "/v1/studies/asia/releases", json=body)
-    assert_problem(answer, 422, "channel-not-stochastic", "Row 0", "4252017622")
-    assert miner.snapshot() == before
-
-
 def test_a_digest_that_is_not_that_of_the_plan_is_refused(miner, north, release_a, assert_problem):
     body = {**release_a.body, "digest": "0" * 64}
     before = miner.snapshot()
@@ -229,38 +213,6 @@ def test_a_small_release_may_be_json(miner, north, plan_a, build, keys_of):
     files = [p.read_bytes() for p in (miner.data / "columns").iterdir()]
     assert len(files) == 2
     assert files[0] == files[1]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("body", "words"),
-    [
-        (b"{", "not a JSON part"),
-        (b'{"keys": ["zz"], "columns": {}}', "keys.0"),
-        (b'{"keys": ["%s"], "columns": {"A": [0]}}' % (b"0" * 32), "columns are ['A']"),
-        (b'{"keys": ["%s"], "columns": {"A": [0], "B": [0, 1]}}' % (b"0" * 32), "[1, 2] values"),
-        (b'{"keys": ["%s"], "columns": {"A": [0], "B": [300]}}' % (b"0" * 32), "code 300 of 'B'"),
-        (b'{"keys": ["%s"], "columns": {"A": [0], "B": [-1]}}' % (b"0" * 32), "Column 'B'"),
-    ],
-)
-def test_a_json_part_that_is_wrong_is_refused(
-    miner, north, plan_a, manifest, assert_problem, body, words
-):
-    path = north.announce("asia", manifest(plan_a, [body], [1]))
-    before = miner.snapshot()
-    answer = north.put(path, 0, body, **{"Content-Type": "application/json"})
-    assert_problem(answer, 422, "part-invalid", words)
-    assert miner.snapshot() == before
-
-
-def test_a_json_part_survives_its_encoding(plan_a, keys_of):
-    keys = np.sort(np.frombuffer(keys_of(range(5)).tobytes(), dtype="S16")).view("V16")
-    columns = {"A": np.array([0, 1, 0, 1, 1], np.uint8), "B": np.array([2, 0, 1, 1, 0], np.uint8)}
-    back, codes = decode_part_json(
-        RecordSchema.of(plan_a), encode_part_json(RecordSchema.of(plan_a), keys, columns)
-    )
-    assert back.tobytes() == keys.tobytes()
-    assert all((codes[n] == columns[n]).all() and codes[n].dtype == np.uint8 for n in columns)
 
 
 def test_a_part_of_another_media_type_is_refused(miner, north, release_a, assert_problem):
@@ -294,13 +246,6 @@ def test_a_release_that_is_withdrawn_while_open_leaves_nothing(miner, north, rel
     path = north.send("asia", release_a)
     assert north("POST", f"{path}/withdraw").json()["state"] == "withdrawn"
     assert miner.snapshot()[1] == {}
-
-
-def test_a_joint_block_travels_whole(north, build):
-    two = (Variable("S", ("f", "m")), Variable("T", ("a", "b", "c")))
-    plan = Plan((Block(two, Symmetric.from_gamma(6, 9.0)),))
-    path = north.publish("asia", build(plan, range(6), {"S": [0, 1] * 3, "T": [0, 1, 2] * 2}))
-    assert north.get(path)["plan_digest"] == plan.digest
 
 
 def test_a_seal_interrupted_at_its_end_can_be_done_again(north, release_a, monkeypatch):

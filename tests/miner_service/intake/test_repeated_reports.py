@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -264,25 +263,6 @@ def test_a_release_that_cannot_be_read_keeps_no_other_from_being_sealed(study, r
     assert [one["not_compared"] for one in said(analyst)[0]] == [1]
 
 
-def test_what_an_interrupted_seal_found_is_found_again(study, release, monkeypatch):
-    _, analyst, north = study
-    before, after, differ = corrected()
-    north.publish("asia", release("r1", ill=before))
-    path = north.send("asia", release("r2", ill=after))
-
-    def die(*_):
-        raise OSError("the power failed")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(intake, "_commit_seal", die)
-        assert north("POST", f"{path}/seal").status_code == 500
-    assert said(analyst) == ([], [])
-    sealed = north("POST", f"{path}/seal").json()
-    assert sealed["repeated"][0]["changed"] == differ
-    assert north("POST", f"{path}/seal").json() == sealed
-    assert epsilon(analyst) == pytest.approx(2 * EPSILON)
-
-
 def compared_together(monkeypatch, number):
     """Let so many seals find what they are to be compared with before one of them commits."""
     all_there, found, first = threading.Barrier(number), intake.compared, threading.local()
@@ -315,38 +295,3 @@ def test_of_releases_sealed_at_once_each_pair_is_compared(
     (changed,), _ = said(analyst)
     assert (changed["releases"], changed["not_compared"]) == (3, 0)
     assert epsilon(analyst) == pytest.approx(3 * EPSILON)
-
-
-def test_a_release_of_many_chunks_is_compared_whole(study, release, monkeypatch):
-    _, _, north = study
-    before, after, differ = corrected()
-    monkeypatch.setattr(
-        intake, "repeated", lambda *releases, found=intake.repeated: found(*releases, chunk=7)
-    )
-    north.publish("asia", release("r1", ill=before))
-    path = north.publish("asia", release("r2", ill=after))
-    assert north.get(path)["repeated"][0]["changed"] == differ
-
-
-@pytest.mark.end_to_end
-def test_a_miner_s_process_says_it_after_a_kill_too(killed, release):
-    before, after, differ = corrected()
-
-    def publish(built):
-        made = killed(killed.owner, "POST", "/v1/studies/asia/releases", json=built.body)
-        path = made.headers["location"]
-        for number, part in enumerate(built.parts):
-            killed.put(path, number, part)
-        return killed(killed.owner, "POST", f"{path}/seal").json()
-
-    def privacy():
-        return killed(killed.admin, "GET", "/v1/studies/asia/privacy").json()
-
-    publish(release("r1", ill=before))
-    sealed = publish(release("r2", ill=after))
-    assert sealed["repeated"][0]["changed"] == differ
-    known = privacy()
-    assert known["record"]["determined"]["epsilon"] == pytest.approx(2 * EPSILON)
-    assert json.dumps(known["warnings"]).count(f"{differ} of 2,000 records") == 1
-    killed.again(*killed.IDLE)
-    assert privacy() == known

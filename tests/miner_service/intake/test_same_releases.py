@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
-from miner_service.alignment.copies import FEWEST, SAMPLED, Copies, ReleaseInUse, Reports
+from miner_service.alignment.copies import FEWEST, Copies, ReleaseInUse, Reports
 from pramana_core.channels import Symmetric
 from pramana_core.domain import Variable
 from pramana_core.plan import Block, Plan
@@ -136,51 +134,3 @@ def test_a_release_that_cannot_be_read_is_not_a_copy_until_it_can_be():
     assert copies.among(owners) == []
     (found,) = copies.among(owners)
     assert found.same == 100
-
-
-def test_nobody_waits_for_the_comparison_of_others():
-    """While two releases are read, two others are compared: with a lock held it would not end."""
-    codes, asked = np.zeros(100, np.uint8), []
-
-    def load(release, _names):
-        asked.append(release)
-        if len(asked) == 1:
-            assert len(copies.among([sent("east", 100), sent("west", 100)])) == 1
-        return Reports(np.sort(np.arange(100).astype("S16")), {"a": codes})
-
-    copies = Copies(load)
-    assert len(copies.among([sent("north", 100), sent("south", 100)])) == 1
-    assert asked == ["north-1", "east-1", "west-1", "south-1"]
-
-
-class Read:
-    """A column that counts how many of its values are read."""
-
-    def __init__(self, codes):
-        self.codes, self.values = codes, 0
-
-    def __getitem__(self, at):
-        self.values += len(self.codes[at])
-        return self.codes[at]
-
-
-@pytest.mark.parametrize("people", ["same", "different"])
-def test_of_releases_that_are_no_copies_few_records_are_read(people):
-    records = 100 * SAMPLED
-    rng = np.random.default_rng(1)
-    keys = np.sort(np.array([b"%015d" % n for n in range(2 * records)], "S16"))
-    drawn = [rng.integers(2, size=records).astype(np.uint8) for _ in range(2)]
-    north = Reports(keys[:records], {"a": drawn[0]})
-    theirs = keys[:records] if people == "same" else keys[records:]
-    column = Read(drawn[1])
-    loaded = {"north-1": north, "south-1": Reports(theirs, {"a": column})}
-    copies = Copies(lambda release, _names: loaded[release])
-    assert copies.among([sent("north", records), sent("south", records)]) == []
-    assert column.values <= 2 * SAMPLED
-    # The control: a copy but for 1 record in 25 is found, and for that all are read.
-    nearly = drawn[0].copy()
-    nearly[::25] ^= 1
-    loaded["south-2"] = Reports(keys[:records], {"a": Read(nearly)})
-    again = replace(sent("south", records), release="south-2")
-    (found,) = copies.among([sent("north", records), again])
-    assert found.same == records - len(nearly[::25])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,6 @@ from miner_service.services import open_services
 from miner_service.settings import Limits, Settings
 from miner_service.store.schema import ReportBatchRow, ReportCellRow, ReportPlanRow
 from miner_service.store.segments import load_keys
-from owner_agent.release.single_record import draw_reports
 from pramana_core.channels import Identity, Symmetric
 from pramana_core.domain import Domain, Variable
 from pramana_core.estimation.estimated import EstimatedMarginals
@@ -26,7 +24,6 @@ from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Block, Plan
 from pramana_core.wire.base import KEY_BYTES
 from pramana_core.wire.reports import CellFormat, ReportBatch
-from tests.miner_service.http.pages.browsers import Browser
 
 BINARY = ("no", "yes")
 SMOKES, ASTHMA = Variable("smokes", BINARY), Variable("asthma", ("none", "mild", "severe"))
@@ -258,13 +255,6 @@ def test_releases_of_more_and_more_reports_replace_each_other_and_tell_nothing_m
     assert lungs.job()["records"] == 12
 
 
-def test_a_single_report_is_released(lungs: Setting) -> None:
-    lungs.send(ROWS[:1], "1")
-    made = lungs.analyst("POST", PATH + "/release")
-    assert (made.status_code, made.json()["records"]) == (201, 1)
-    assert lungs.job()["records"] == 1
-
-
 def test_a_release_that_was_interrupted_goes_on(
     lungs: Setting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -346,16 +336,6 @@ def test_a_budget_holds_back_what_was_published(start: Any, assert_problem: Any)
     assert_problem(short.send(ROWS, "1"), 404, "not-found")
 
 
-def test_published_and_not_yet_reported_is_owed_and_not_told(start: Any) -> None:
-    lungs = Setting(start(), max_epsilon_record=3.0)
-    told = lungs.analyst.get("/v1/studies/lungs/privacy")
-    assert told["record"]["determined"]["epsilon"] == 0
-    assert told["budget"]["left_for_record"] == pytest.approx(3.0 - np.log(9.0))
-    lungs.send(ROWS, "1")
-    told = lungs.analyst.get("/v1/studies/lungs/privacy")
-    assert told["record"]["determined"]["epsilon"] == pytest.approx(np.log(9.0))
-
-
 def test_a_check_finds_counts_that_do_not_agree(lungs: Setting) -> None:
     lungs.send(ROWS, "1")
     with lungs.miner.services.database.write() as session:
@@ -376,47 +356,6 @@ def test_a_restored_backup_has_counts_and_receipts(lungs: Setting, tmp_path: Pat
     with other.database.read() as session:
         assert intake.counts(session, "lungs").model_dump() == lungs.counts()
     other.database.close()
-
-
-def test_estimates_from_20_000_reports_recover_the_truth(
-    start: Any, assert_distribution: Any
-) -> None:
-    """Gateways bring 20,000 reports; what was reported has the law that the plan declares.
-
-    The false alarm rate is one in a million; as control, a law that is the truth's, unrandomized,
-    must be refused.
-    """
-    lungs = Setting(start())
-    records, per_batch = 20_000, 5_000
-    rng = np.random.default_rng(20)
-    law = np.array([[0.45, 0.1, 0.05], [0.1, 0.1, 0.2]])
-    cells = rng.choice(6, size=records, p=law.ravel())
-    true = {"smokes": (cells // 3).astype(np.uint8), "asthma": (cells % 3).astype(np.uint8)}
-    drawn = draw_reports(PLAN, "lungs", true, rng.bytes)
-    rows = np.stack([drawn["smokes"], drawn["asthma"]], axis=1).tolist()
-    for start_at in range(0, records, per_batch):
-        sent = rows[start_at : start_at + per_batch]
-        who = (lungs.gateway, lungs.other)[start_at // per_batch % 2]
-        assert lungs.send(sent, str(start_at), who=who).status_code == 201
-    lungs.miner.admin("POST", PATH + "/close")
-    assert lungs.analyst("POST", PATH + "/release").status_code == 201
-    counts = np.bincount(np.array(rows) @ [3, 1], minlength=6)
-    smokes, asthma = (block.channel.matrix() for block in PLAN.blocks)
-    declared = (smokes.T @ law @ asthma).ravel()
-    assert_distribution(counts, declared * records, false_alarm=1e-6)
-    with pytest.raises(AssertionError):
-        assert_distribution(counts, law.ravel() * records, false_alarm=1e-6)
-    table = lungs.job()
-    assert table["records"] == records
-    # Six cells beyond 5.5 standard errors: less than once in a million such tables.
-    cells = table["cells"]
-    found = np.array([cell["count"] for cell in cells])
-    errors = np.array([cell["se_population"] for cell in cells])
-    assert list(cells[1]["values"].values()) == ["no", "mild"]
-    assert np.abs((found - law.ravel() * records) / errors).max() < 5.5
-    assert np.abs((found - np.roll(law, 1).ravel() * records) / errors).max() > 5.5
-    net = lungs.job(structure={"smokes": [], "asthma": ["smokes"]})
-    assert net["records"] == records
 
 
 def test_figures_of_a_lying_client() -> None:
@@ -447,21 +386,6 @@ def test_figures_of_a_lying_client() -> None:
     moved = estimate(forged) - estimate(honest)
     assert moved == pytest.approx(liars * joint[5])
     assert moved.max() == pytest.approx(300)
-
-
-def test_the_page_of_the_study_shows_how_many_there_are_and_what_each_tells(
-    lungs: Setting,
-) -> None:
-    lungs.send(ROWS, "1")
-    page = Browser(lungs.miner)
-    page.sign_in(lungs.analyst.token)
-    shown = re.sub(r"</?bdi>", "", page.get("/pages/studies/lungs").text)
-    assert "4 reported, 0 of them in use, under the name clients; reports are taken" in shown
-    assert "Each tells ε 2.197 of a record" in shown
-    assert '<th scope="row">app</th><td class="right">1</td><td class="right">4</td>' in shown
-    owner = Browser(lungs.miner)
-    owner.sign_in(lungs.miner.owner("lungs", "north").token)
-    assert "one record each" not in owner.get("/pages/studies/lungs").text
 
 
 def test_public_columns_are_named(start: Any) -> None:

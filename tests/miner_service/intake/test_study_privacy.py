@@ -11,11 +11,10 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from miner_service.alignment.align import apart
 from miner_service.cli.main import app
 from miner_service.intake import study_privacy
 from miner_service.store.database import ContentCache
-from pramana_core.channels import Grouped, Identity, Symmetric
+from pramana_core.channels import Identity, Symmetric
 from pramana_core.domain import Variable
 from pramana_core.errors import PramanaError
 from pramana_core.plan import Block, Plan
@@ -89,16 +88,6 @@ def test_the_study_of_three_owners_is_told_to_everybody_in_it(three):
         assert dashboard["privacy"] == told
 
 
-def test_other_studies_are_not_told(three, assert_problem):
-    miner, *_ = three
-    miner.study("other")
-    stranger = miner.owner("other", "north")
-    asked = {"plan": PlanMessage.from_plan(plan(x=3)).model_dump(mode="json")}
-    assert_problem(stranger("GET", "/v1/studies/asia/privacy"), 404, "not-found")
-    answer = stranger("POST", "/v1/studies/asia/privacy", json=asked)
-    assert_problem(answer, 404, "not-found")
-
-
 @pytest.mark.slow
 def test_what_was_withdrawn_or_never_finished_was_told_and_what_never_arrived_was_not(
     miner, release
@@ -127,35 +116,6 @@ def test_the_same_draws_add_nothing_and_unnamed_ones_count_every_time(miner, rel
     assert total(analyst)["gamma"] == pytest.approx(15, rel=1e-6)
     owner.publish("asia", release(plan(a=3), range(13), name="unsaid"))
     assert total(analyst)["gamma"] == pytest.approx(45, rel=1e-6)
-
-
-def test_a_release_named_before_with_other_draws_is_another_release(
-    miner, north, release, assert_problem
-):
-    first = release(plan(a=3), draws=["first"])
-    assert north.announce("asia", first) == north.announce("asia", first)
-    for other in (release(plan(a=3), draws=["second"]), release(plan(a=3))):
-        before = miner.snapshot()
-        answer = north("POST", "/v1/studies/asia/releases", json=other.body)
-        assert_problem(answer, 409, "conflict", "r1")
-        assert "other draws" in answer.json()["detail"]
-        assert miner.snapshot() == before
-    too_many = release(plan(a=3), name="r2", draws=["first", "second"])
-    answer = north("POST", "/v1/studies/asia/releases", json=too_many.body)
-    assert_problem(answer, 422, "request-invalid", "2 draws for 1 blocks")
-
-
-def test_columns_told_as_they_are_and_channels_without_a_bound(miner, release):
-    analyst, owner = miner.study("asia"), miner.owner("asia", "north")
-    owner.publish("asia", release(plan(a=3, b=None)))
-    told = analyst.get("/v1/studies/asia/privacy")
-    assert [c["variable"] for c in told["columns"] if c["amplification"] is None] == ["b"]
-    assert told["record"]["determined"]["gamma"] == pytest.approx(3, rel=1e-6)
-    groups = Grouped.from_probability([[0, 1], [2, 3]], 0.25)
-    grouped = Plan((Block((Variable("g", tuple("abcd")),), groups),))
-    owner.publish("asia", release(grouped, name="g"))
-    determined = total(analyst)
-    assert determined == {"epsilon": None, "gamma": None, "grows_to": 1.0}
 
 
 def test_different_people_do_not_add_where_the_study_says_that_they_are(miner, release):
@@ -190,15 +150,6 @@ def test_an_owner_sees_the_same_whether_or_not_somebody_is_known_to_others(miner
     told = south.get("/v1/studies/asia/privacy")
     assert told["record"]["determined"]["gamma"] == pytest.approx(15, rel=1e-6)
     assert told["different_people"] is False
-
-
-def test_pseudonyms_apart_are_found_by_a_merge(keys_of):
-    def keys(*ids):
-        return np.sort(np.frombuffer(keys_of(ids).tobytes(), dtype="S16"))
-
-    assert apart([[keys(1, 2), keys(2, 3)], [keys(4)], [keys(5, 6)]])
-    assert not apart([[keys(1, 2), keys(2, 3)], [keys(4)], [keys(5, 3)]])
-    assert apart([[keys(1)]])
 
 
 def test_a_forecast_tells_before_and_after_and_stores_nothing(three, assert_problem):
@@ -252,16 +203,6 @@ def limited(miner):
     made = {"name": "asia", "max_epsilon_record": 3.0, "max_epsilon_column": 1.5}
     assert miner.admin("POST", "/v1/studies", json=made).status_code == 201
     return miner
-
-
-def test_a_study_keeps_the_budget_it_was_made_with(limited, assert_problem):
-    told = limited.admin.get("/v1/studies/asia")
-    assert (told["max_epsilon_record"], told["max_epsilon_column"]) == (3.0, 1.5)
-    other = {"name": "asia", "max_epsilon_record": 4.0, "max_epsilon_column": 1.5}
-    assert_problem(limited.admin("POST", "/v1/studies", json=other), 409, "conflict", "budget")
-    for wrong in (0, -1, "many"):
-        body = {"name": "x", "max_epsilon_record": wrong}
-        assert_problem(limited.admin("POST", "/v1/studies", json=body), 422, "request-invalid")
 
 
 def test_a_release_over_the_budget_is_refused_before_any_part_of_it(

@@ -124,45 +124,6 @@ def test_a_tree_that_is_none_is_refused_and_nothing_is_stored(asked, name: str):
     assert miner.snapshot() == before
 
 
-@pytest.mark.parametrize(
-    ("told", "code"),
-    [
-        (model(requirement={"k": 53}), "model-invalid"),
-        (model(requirement={"c": 1.5, "l": 2, "exact": False}), "model-invalid"),
-        (model(requirement={"c": 8, "l": 3, "exact": True}), "model-invalid"),
-        (model(requirement={"c": 8, "l": 4, "exact": False}), "model-invalid"),
-        (model(requirement={"c": 8, "l": 10**400, "exact": False}), "request-invalid"),
-        (model(requirement={"c": 8}), "request-invalid"),
-        (model(requirement={}), "request-invalid"),
-        (model(records=100), "model-invalid"),
-        (model(epsilon=1.0), "request-invalid"),
-        (model(counts="noised"), "request-invalid"),
-        (private(-1.0), "request-invalid"),
-        (private(1e308), "request-invalid"),
-        (private(5e-324), "request-invalid"),
-        ({**model(), "tree": None, "columns": ["age"]}, "model-invalid"),
-        ({**model(), "columns": ["age"]}, "request-invalid"),
-    ],
-)
-def test_what_is_promised_must_hold(asked, told: dict[str, Any], code: str):
-    miner, _, north = asked
-    before = miner.snapshot()
-    assert_problem(north("POST", RELEASES, json=raw(told)), 422, code)
-    assert miner.snapshot() == before
-
-
-@pytest.mark.parametrize("number", ["NaN", "Infinity", "1e999"])
-def test_numbers_that_json_has_not_are_refused(asked, number: str):
-    _, _, north = asked
-    told = '{"name": "t", "kind": "knowledge-model", "digest": "' + "0" * 64 + '", "model": '
-    nodes = '[{"class": "no", "miss": 0, "hit": ' + number + "}]"
-    inner = '{"protection": [], "tree": {"target": {"name": "i", "categories": ["no"]},'
-    inner += '"attributes": [{"name": "a", "type": "numeric", "low": 0, "high": 1}], "nodes": '
-    text = told + inner + nodes + "}}}"
-    answer = north("POST", RELEASES, content=text, headers={"Content-Type": "application/json"})
-    assert_problem(answer, 422, "request-invalid")
-
-
 @pytest.mark.slow
 def test_depth_bombs_are_refused(miner):
     """Of JSON, and of a tree whose every path is one cut away from the next."""

@@ -7,11 +7,7 @@ import threading
 import pytest
 
 from miner_service.jobs.runner import learn_model
-from pramana_core.channels import Dense
-from pramana_core.domain import Variable
 from pramana_core.errors import NotConverged
-from pramana_core.estimation import axes
-from pramana_core.plan import Block, Plan
 from tests.miner_service.crew import ThreadCrew
 
 JOBS = "/v1/studies/asia/jobs"
@@ -156,31 +152,3 @@ def test_a_service_that_was_asked_to_end_counts_against_no_job(interrupted):
     crash()
     only_start()
     assert look() == ("queued", 3, 1)
-
-
-def test_a_family_inside_a_joint_block_too_large_for_its_errors_fails_the_job(
-    miner, build, monkeypatch
-):
-    monkeypatch.setattr(axes, "DECODER_CELLS", 5)
-    analyst = miner.study("asia")
-    two = (Variable("S", ("f", "m")), Variable("T", ("a", "b", "c")))
-    whole = 1 << 32
-    rows = [[0] * 6 for _ in range(6)]
-    for i, row in enumerate(rows):
-        row[i] = whole - (i + 1) * (whole // 32)
-        row[(i + 1) % 6] += (i + 1) * (whole // 32)
-    plan = Plan((Block(two, Dense(tuple(map(tuple, rows)))),))
-    codes = {"S": [0, 1] * 30, "T": [0, 1, 2] * 20}
-    miner.owner("asia", "north").publish("asia", build(plan, range(60), codes))
-    path = analyst("POST", JOBS, json={"spec": {"structure": {"S": ["T"], "T": []}}}).headers[
-        "location"
-    ]
-    job = analyst.wait(path)
-    assert (job["state"], job["model"]) == ("failed", None)
-    assert (job["problem"]["code"], job["problem"]["status"]) == ("limit-exceeded", 413)
-    assert "6 cells" in job["problem"]["detail"]
-    assert "symmetric" in job["problem"]["remedy"]
-    monkeypatch.undo()
-    again = analyst("POST", JOBS, json={"spec": {"structure": {"S": ["T"], "T": []}}})
-    assert again.headers["location"] == path, "a failed job is run again, and the runner goes on"
-    assert analyst.wait(path)["state"] == "succeeded"

@@ -9,8 +9,8 @@ from dataclasses import replace
 
 import pytest
 
-from miner_service.jobs.crew import DistantWorkerPool, crew_of
 from miner_service.jobs.runner import FollowedJobs, learn_model, work_once
+from miner_service.jobs.supervisor import DistantWorkers, workers_of
 from miner_service.settings import JobSettings, WebSettings
 from miner_service.store.queue import claim_next, show_up
 from pramana_core.errors import NotReady, StorageFull, TooManyRequests
@@ -95,7 +95,7 @@ class Away:
 
 def without_workers(asked, **settings):
     """A job that nobody runs, its services, and the lease of its first run."""
-    miner, path = asked(crew=crew_of, jobs=JobSettings(workers=0, **settings))
+    miner, path = asked(crew=workers_of, jobs=JobSettings(workers=0, **settings))
     with miner.services.database.write() as session:
         lease = claim_next(session, "here", 1, miner.clock())
     return miner, path, lease
@@ -126,8 +126,8 @@ def test_a_result_does_not_wait_for_longer_than_a_lease_holds(asked):
 
 
 def test_a_service_without_workers_is_ready_while_another_machine_has_some(asked):
-    miner, path = asked(crew=crew_of, jobs=JobSettings(workers=0, lease_seconds=0.05))
-    assert isinstance(miner.app.state.crew, DistantWorkerPool)
+    miner, path = asked(crew=workers_of, jobs=JobSettings(workers=0, lease_seconds=0.05))
+    assert isinstance(miner.app.state.crew, DistantWorkers)
     assert not miner.app.state.crew.alive
     assert miner.analyst.get(path)["state"] == "queued"
     with miner.services.database.write() as session:

@@ -74,16 +74,3 @@ def test_the_subsets_of_sampled_channels_are_bounded(start, build, assert_proble
             release = build(plan, [1], {name: [0] for name in plan.reported_sizes})
             answer = owner("POST", "/v1/studies/asia/releases", json=release.body)
             assert_problem(answer, 413, "limit-exceeded", "subsets")
-
-
-def test_a_model_too_large_to_fit_is_refused_before_it_runs(start, build, assert_problem):
-    """Five variables of eight categories interacting in fours: more than a step may cost."""
-    miner = start(Limits(job_cells=1 << 24))
-    analyst = miner.study("asia")
-    plan = Plan((Block(SIX, ROOMY["sampled"]),))
-    release = build(plan, [1, 2, 3], {v.name: [0, 1, 2] for v in SIX})
-    miner.owner("asia", "north").publish("asia", release)
-    structure = {v.name: [] for v in SIX[1:5]} | {"v0": [v.name for v in SIX[1:5]]}
-    spec = {"structure": structure, "estimator": "log-linear", "order": 4}
-    answer = analyst("POST", "/v1/studies/asia/jobs", json={"spec": spec})
-    assert_problem(answer, 413, "limit-exceeded", "log-linear model of node 'v0'")

@@ -1,12 +1,11 @@
-"""A model whose reports contradict the log-linear model behind it says so wherever it is shown."""
+"""A model whose reports contradict the pooled tables behind it says so wherever it is shown."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from pramana.client.job import Served, table_frame
-from pramana_core.channels import RESOLUTION, Choice, Identity, Sampled, Symmetric
+from pramana_core.channels import RESOLUTION, Choice, Sampled, Symmetric
 from pramana_core.domain import Variable
 from pramana_core.plan import Block, Plan
 
@@ -15,7 +14,7 @@ PLAN = Plan(
     tuple(Block((Variable(n, ("no", "yes")),), Symmetric.from_probability(2, 0.1)) for n in NAMES)
 )
 
-ORDER = {"estimator": "log-linear", "order": 2}
+ORDER = {"estimator": "pooled", "order": 2}
 TABLE = {"kind": "contingency-table", "variables": list(NAMES), **ORDER}
 NETWORK = {"structure": {"a": [], "b": ["a"], "c": ["a", "b"]}, **ORDER}
 
@@ -54,8 +53,8 @@ def test_a_model_that_does_not_fit_is_marked_wherever_it_is_shown(miner, build, 
         assert test["warning"] == ""
         assert "Warning:" not in page
         assert entry["warnings"] == []
-    assert "Fit of the log-linear model" in page
-    assert ("drawn towards no interaction" in page) == (spec == TABLE)
+    assert "Fit of the pooled table" in page
+    assert ("the table of largest entropy" in page) == (spec == TABLE)
     assert "is the raw estimate" not in page
 
 
@@ -104,29 +103,11 @@ def test_counts_filled_in_from_pairs_are_marked_wherever_they_are_shown(miner, b
     assert analyst.get(filled)["spec"]["order"] == 2
 
 
-def test_variables_may_be_called_as_the_columns_of_numbers_are(miner, build):
-    names = ("filled_in", "low")
-    plan = Plan(tuple(Block((Variable(n, ("no", "yes")),), Identity(2)) for n in names))
-    analyst, owner = miner.study("s"), miner.owner("s", "north")
-    codes = {n: np.tile(np.array([0, 1], np.uint8), 50) for n in names}
-    owner.publish("s", build(plan, range(100), codes))
-    spec = {"kind": "contingency-table", "variables": list(names), **ORDER}
-    made = analyst("POST", "/v1/studies/s/jobs", json={"spec": spec})
-    address = f"/v1/models/{analyst.wait(made.headers['location'])['model']}"
-    header = analyst("GET", f"{address}/csv").text.splitlines()[0].split(",")
-    assert header[:3] == ["filled_in (variable)", "low (variable)", "count"]
-    assert header[-3:] == ["low", "high", "filled_in"]
-    model = analyst("GET", address).content
-    frame = table_frame(Served.model_validate_json(model).root)
-    assert frame["filled_in (variable)"].tolist() == ["no", "no", "yes", "yes"]
-    assert frame["filled_in"].tolist() == [False] * 4
-
-
 def test_an_order_that_is_left_out_follows_the_records_and_is_told(miner, build):
     analyst, owner = miner.study("s"), miner.owner("s", "north")
     owner.publish("s", build(PLAN, range(2000), reports(three=True)))
     asked = {"kind": "contingency-table", "variables": list(NAMES)}
-    for estimator, order in (("moment", 2), ("log-linear", None), ("pooled", 3)):
+    for estimator, order in (("moment", 2), ("pooled", 3)):
         body = {"key": f"by-{estimator}", "spec": {**asked, "estimator": estimator}}
         made = analyst("POST", "/v1/studies/s/jobs", json=body).json()
         assert made["spec"]["order"] == order
@@ -137,17 +118,3 @@ def test_an_order_that_is_left_out_follows_the_records_and_is_told(miner, build)
     rules = {"kind": "association-rules", "estimator": "pooled", "minimum_support": 0.1}
     made = analyst("POST", "/v1/studies/s/jobs", json={"spec": rules}).json()
     assert made["spec"]["order"] is None
-
-
-def test_a_model_without_a_log_linear_model_has_no_such_test(miner, build):
-    analyst, owner = miner.study("s"), miner.owner("s", "north")
-    owner.publish("s", build(PLAN, range(2000), reports(three=True)))
-    spec = {**TABLE, "estimator": "moment"}
-    job = analyst.wait(
-        analyst("POST", "/v1/studies/s/jobs", json={"spec": spec}).headers["location"]
-    )
-    address = f"/v1/models/{job['model']}"
-    assert analyst.get(address)["lack_of_fit"] == []
-    assert "Fit of the log-linear model" not in analyst("GET", f"{address}/page").text
-    (entry,) = analyst.get("/v1/dashboard")["studies"][0]["models"]
-    assert entry["warnings"] == []

@@ -6,15 +6,14 @@ import csv
 import io
 import json
 
-import numpy as np
 import pytest
 
 from miner_service.kinds import itemsets
 from miner_service.settings import Limits
-from pramana_core.channels import Dense, Symmetric
+from pramana_core.channels import Dense
 from pramana_core.domain import Variable
 from pramana_core.learn.common.options import RuleOptions
-from pramana_core.learn.rules.itemsets import all_items, chosen_items, present_items
+from pramana_core.learn.rules.itemsets import all_items
 from pramana_core.learn.rules.mining import mine_itemsets
 from pramana_core.learn.rules.rules import derive_rules
 from pramana_core.plan import Block, Plan
@@ -44,7 +43,7 @@ def assert_same(model, found, listed, rules):
         labelled(found, [found.items[p] for p in i.items]) for i in listed
     ]
     for told, own in zip(model["itemsets"], listed, strict=True):
-        for name in ("support", "se_records", "se_population", "p_value", "consistent"):
+        for name in ("support", "se_records", "se_population", "p_value"):
             assert told[name] == getattr(own, name), name
         assert tuple(told["interval"]) == own.interval
         assert (told["verdict"], told["chosen"]) == (own.verdict, own.chosen)
@@ -66,47 +65,6 @@ def test_itemsets_and_rules_of_all_that_is_reported(survey):
     assert len(model["rules"]) > 3
     assert model["examined"] == len(found.itemsets) > len(listed)
     assert model["records"] == 4000
-
-
-@pytest.mark.slow
-def test_every_option_reaches_the_library(survey):
-    study = survey()
-    spec = {
-        "max_length": 2,
-        "decisions": "controlled",
-        "confidence": 0.9,
-        "false_discovery": 0.01,
-        "against": "population",
-        "consistent": True,
-        "minimum_confidence": 0.5,
-        "certain": True,
-        "items": {"age": ["<30", ">=45"], "ill": ["yes"], "smoker": ["yes", "no"]},
-    }
-    model = study.learn(**RULES, **spec)
-    options = RuleOptions(0.1, 2, "controlled", 0.9, 0.01, "population", True)
-    items = chosen_items(study.marginals.domain, spec["items"])
-    found, listed, rules = by_hand(study, options, items, minimum_confidence=0.5, certain=True)
-    assert_same(model, found, listed, rules)
-    assert [tuple(i.values()) for i in model["items"]] == list(labelled(found, items))
-    assert model["rules"]
-    assert any(not i["chosen"] for i in model["itemsets"]), "undecided ones are listed"
-    page = study.owner("GET", f"/v1/models/{model['id']}/page").text
-    assert "<th>consistent</th>" in page
-    assert "on average at most 1&nbsp;% of them" in page
-    assert "in the population the records" in page
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("variables", [None, ["ill", "sport", "smoker"]])
-def test_present_items_leave_out_what_is_only_absence(survey, variables):
-    study = survey()
-    chosen = {} if variables is None else {"variables": variables}
-    model = study.learn(**RULES, present="yes", **chosen)
-    domain = study.marginals.domain.project(variables or study.marginals.domain.names)
-    assert words(model, range(len(model["items"]))) == labelled(
-        study.marginals, present_items(domain, "yes")
-    )
-    assert len(model["itemsets"]) == 3
 
 
 @pytest.mark.slow
@@ -139,34 +97,6 @@ def test_itemsets_and_rules_as_csv_and_on_a_page(survey, monkeypatch):
     assert "the CSV has all" not in page
     monkeypatch.setattr(itemsets, "SHOWN", 1)
     assert "The 1 longest of" in study.owner("GET", f"{path}/page").text
-
-
-def test_a_lift_without_an_upper_end_says_so_on_the_page(miner, build):
-    rng = np.random.default_rng(3)
-    plan = Plan(
-        tuple(
-            Block((Variable(name, ("no", "yes")),), Symmetric.from_probability(2, 0.3))
-            for name in "abc"
-        )
-    )
-    true = {
-        name: rng.random(300) < share for name, share in zip("abc", (0.5, 0.9, 0.05), strict=True)
-    }
-    reports = {
-        name: (held ^ (rng.random(300) < 0.3)).astype(np.uint8) for name, held in true.items()
-    }
-    analyst, owner = miner.study("s"), miner.owner("s", "north")
-    owner.publish("s", build(plan, range(300), reports))
-    spec = {**RULES, "minimum_support": 0.02, "minimum_confidence": 0.1}
-    job = analyst.wait(
-        analyst("POST", "/v1/studies/s/jobs", json={"spec": spec}).headers["location"]
-    )
-    rules = analyst.get(f"/v1/models/{job['model']}")["rules"]
-    endless = [rule for rule in rules if rule["lift_interval"][1] is None]
-    page = analyst("GET", f"/v1/models/{job['model']}/page").text
-    assert page.count(" to no end</td>") == len(endless)
-    assert 0 < len(endless) < len(rules)
-    assert " to n/a</td>" not in page
 
 
 REFUSED = [
@@ -202,15 +132,6 @@ def test_too_many_variables_or_items_are_refused(survey, assert_problem, monkeyp
     monkeypatch.setattr(itemsets, "MOST_ITEMS", 4)
     answer = study.job(**RULES, variables=VARIABLES[:2])
     assert_problem(answer, 413, "limit-exceeded", "5 items", "4 items of 3 variables are allowed")
-
-
-@pytest.mark.slow
-def test_only_where_itemsets_need_tables_is_their_size_bounded(survey, assert_problem):
-    study = survey(limits=Limits(job_cells=35))
-    assert study.learn(**RULES)["itemsets"], "no table is needed where blocks mix"
-    answer = study.job(**RULES, estimator="ml")
-    assert_problem(answer, 413, "limit-exceeded", "max_length", "36 cells")
-    assert study.learn(**RULES, estimator="ml", max_length=3)["itemsets"]
 
 
 def test_a_joint_block_without_a_closed_form_counts_whole(start, build, assert_problem):

@@ -18,7 +18,7 @@ from pramana_core.errors import JobCancelled
 from pramana_core.estimation.axes import strata_of
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.networks.network import BayesNet
-from pramana_core.learn.networks.structure import Scoring, Search, Structure
+from pramana_core.learn.networks.structure import Structure
 from pramana_core.learn.networks.structure_learning import learn_structure
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Block, Plan
@@ -131,41 +131,6 @@ def test_structure_then_parameters_are_learned(noisy):
     assert [set(k.values()) - {k["parent"], k["child"]} for k in again["links"]] == [{None}] * 2
 
 
-@pytest.mark.slow
-def test_all_that_is_reported_is_searched_by_default(noisy):
-    model = noisy().analyst.learn("asia", {**SEARCH, "draws": 0})
-    assert [n["name"] for n in model["nodes"]] == ["A", "D", "secret", "B", "C"]
-    assert [k["confidence"] for k in model["links"]] == [None, None]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("score", "scoring"),
-    [
-        ({"name": "bic", "c_star": 2.0}, Scoring("bic", c_star=2.0)),
-        ({"name": "bayesian", "eta": 0.98, "alpha": 2.0}, Scoring("bayesian", 0.98, alpha=2.0)),
-        (
-            {"name": "bdeu", "equivalent_sample_size": 3.0},
-            Scoring("bdeu", equivalent_sample_size=3.0),
-        ),
-    ],
-)
-def test_scores_with_their_options_and_an_order(noisy, score, scoring):
-    order = ["C", "D", "B", "A"]
-    spec = {
-        **SEARCH,
-        "variables": ["A", "D", "B", "C"],
-        "score": score,
-        "search": {"order": order, "max_parents": 1},
-        "seed": 5,
-    }
-    model = noisy().analyst.learn("asia", spec)
-    wanted = by_hand(scoring, Search(tuple(order), 1), seed=5)
-    assert {n["name"]: n["parents"] for n in model["nodes"]} == wanted.structure.as_dict()
-    assert [k["confidence"] for k in model["links"]] == [k.confidence for k in wanted.links]
-    assert all(len(n["parents"]) <= 1 for n in model["nodes"])
-
-
 def test_the_same_search_is_one_job_and_another_seed_another(noisy):
     analyst = noisy().analyst
     first, again, other = (
@@ -232,42 +197,6 @@ def test_what_a_search_may_cost_is_asked_before_it_runs(
     assert_problem(answer, 413, "limit-exceeded", *words)
     small = {**SEARCH, "variables": ["A", "B"], "draws": 5}
     assert miner.analyst.learn("asia", small)["links"]
-
-
-@pytest.mark.parametrize("most", [1, 2, 3, 4])
-def test_the_largest_family_bounds_every_family(most):
-    """By enumeration: no set of so many variables needs a larger table; one needs it."""
-    rows = [[0] * 6 for _ in range(6)]
-    for i, row in enumerate(rows):
-        row[i], row[(i + 1) % 6] = (1 << 32) - (i + 1) * (1 << 20), (i + 1) * (1 << 20)
-    plan = Plan(
-        (
-            Block((Variable("u", tuple("abcde")),), Symmetric.from_probability(5, 0.1)),
-            Block(
-                (Variable("v", tuple("ab")), Variable("w", tuple("abc"))),
-                Dense(tuple(map(tuple, rows))),
-            ),
-            Block(
-                tuple(Variable(n, tuple("abcd"[:k])) for n, k in (("x", 2), ("y", 4), ("z", 3))),
-                Symmetric.from_gamma(24, 19.0),
-            ),
-        )
-    )
-    nodes = plan.domain.names
-
-    def cells(names):
-        total = 1
-        for block in plan.blocks:
-            asked = [n for n in block.names if n in names]
-            if asked:
-                total *= max((block.restrict(asked) or block.channel).shape)
-        return total
-
-    sets = [c for k in range(1, most + 1) for c in itertools.combinations(nodes, k)]
-    bound, names = largest_family(RecordLayout((plan,)), nodes, most)
-    assert bound == max(map(cells, sets)) == cells(names)
-    assert len(names) <= most
-    assert largest_family(RecordLayout((plan,)), ["x", "z"], most)[0] == (3 if most == 1 else 6)
 
 
 DENSE = Dense(
@@ -341,23 +270,3 @@ def test_a_search_tells_how_far_it_is_and_ends_when_cancelled(noisy):
     assert steps[0] == 0
     assert steps[-1] == 1
     assert 0.9 in steps, "the parameters are the last tenth"
-
-
-@pytest.mark.slow
-def test_after_a_crash_the_same_model_is_made(noisy, start):
-    """The store is put back as a crash in the middle of the run would have left it."""
-    spec = {**SEARCH, "seed": 11}
-    miner = noisy()
-    first = miner.analyst.learn("asia", spec)
-    job = first["job"]
-    with miner.services.database.write() as session:
-        session.connection().exec_driver_sql("DELETE FROM models")
-        session.connection().exec_driver_sql(
-            "UPDATE jobs SET state = 'running', model = NULL, finished = NULL"
-        )
-    again = start()
-    person = type(miner.analyst)(again.client, miner.analyst.token)
-    ended = person.wait(f"/v1/jobs/{job}")
-    assert ended["state"] == "succeeded"
-    second = person.get(f"/v1/models/{ended['model']}")
-    assert second == first

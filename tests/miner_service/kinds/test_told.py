@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.resources
 import math
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from pramana_core.channels import Identity, Symmetric
 from pramana_core.domain import Variable
-from pramana_core.learn.tree.drawing import said_of_model
 from pramana_core.plan import Block, Plan
 
 RECORDS = 300
@@ -82,10 +79,3 @@ def test_what_nothing_bounds_says_so(study, build):
     assert (told["gamma"], told["epsilon"], told["grows_to"]) == (None, None, 1.0)
     assert "no gamma bounds what is told of a person" in analyst("GET", f"{path}/page").text
     assert "no gamma bounds what these tell" in analyst("GET", f"{path}/text").text
-
-
-def test_a_tree_through_a_model_says_of_its_questions_the_same_on_its_page_and_as_text():
-    said = "it and those below it let more records be told right"
-    template = importlib.resources.files("miner_service.kinds") / "templates/tree.html.j2"
-    assert said in " ".join(template.read_text(encoding="utf-8").split())
-    assert said in said_of_model(SimpleNamespace(through="tan"))

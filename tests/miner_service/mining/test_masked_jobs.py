@@ -65,15 +65,6 @@ def test_a_regression_is_least_squares_on_the_table_sent(miner, json):
     ]
 
 
-def test_what_a_job_receives_has_every_bit_of_what_was_sent(miner, north):
-    built = masked(range(100))
-    release = send_clumsily(north, "asia", built).rsplit("/", 1)[1]
-    kept = miner.services.columns(release, built.table.names)
-    for name, values in built.columns.items():
-        assert kept[name].tobytes() == values.astype(kept[name].dtype).tobytes()
-    assert [kept[n].dtype.str for n in kept] == ["<f8", "|u1", "<f8"]
-
-
 def test_every_copy_is_learned_from(miner):
     analyst = miner.study("asia")
     built = masked(range(60), copies=3)
@@ -82,17 +73,6 @@ def test_every_copy_is_learned_from(miner):
     assert len(found) == 3
     for number, one in enumerate(found, 1):
         np.testing.assert_allclose(one, least_squares(built.columns, f"@{number}"), rtol=1e-9)
-
-
-def test_told_columns_alone_are_one_copy(miner):
-    analyst = miner.study("asia")
-    built = masked(range(60), copies=3)
-    miner.owner("asia", "north").publish("asia", built)
-    model = learn(analyst, target="age", features=["sex"])
-    sent = built.columns
-    x = np.column_stack([np.ones(60), sent["sex"] == 1])
-    (found,) = model["document"]["coefficients"]
-    np.testing.assert_allclose(found, np.linalg.solve(x.T @ x, x.T @ sent["age"]), rtol=1e-9)
 
 
 @pytest.mark.slow
@@ -246,28 +226,3 @@ def test_a_job_whose_release_goes_away_fails_and_says_so(start):
     failed = analyst.wait(job)
     assert (failed["state"], failed["problem"]["code"]) == ("failed", "conflict")
     assert "withdrawn" in failed["problem"]["detail"]
-
-
-def test_an_interrupted_job_runs_again_and_ends_with_the_same_model(start, when_stopping):
-    reached, go_on = threading.Event(), threading.Event()
-
-    def held(spec, prepared, services, on_step):
-        reached.set()
-        go_on.wait()
-        on_step(1, 1)
-        raise AssertionError("asked to stop")
-
-    built = masked(range(70))
-    miner = start(learn=held, entered=False)
-    with miner.client:
-        analyst = miner.study("asia")
-        miner.owner("asia", "north").publish("asia", built)
-        path = create(analyst).headers["location"]
-        reached.wait()
-        when_stopping(miner, go_on.set)
-    again = start()
-    analyst = again.study("asia")
-    job = analyst.wait(path)
-    assert job["state"] == "succeeded", job
-    (found,) = analyst.get(f"/v1/models/{job['model']}")["document"]["coefficients"]
-    np.testing.assert_allclose(found, least_squares(built.columns), rtol=1e-9)

@@ -74,13 +74,6 @@ def test_what_is_no_cursor_is_refused(asked, assert_problem, cursor):
     assert_problem(answer, 422, "option-invalid", "cursor", "`next`")
 
 
-def test_a_cursor_of_a_hidden_study_is_not_looked_at(study, assert_problem):
-    outsider = study.study("other")
-    for cursor in ("x", "1"):
-        answer = outsider("GET", f"{JOBS}?cursor={cursor}")
-        assert_problem(answer, 404, "not-found", "study")
-
-
 LISTS = ("/v1/studies", *(f"/v1/studies/asia/{what}" for what in (
     "tokens", "invitations", "owners", "releases", "jobs",
 )))  # fmt: skip
@@ -101,16 +94,3 @@ def test_every_list_comes_in_pages(study):
             parts += page["items"]
             cursor = page["next"]
         assert parts == whole
-
-
-def test_cursors_outlive_a_restart(start):
-    first = start(entered=False)
-    with first.client:
-        analyst = first.study("asia")
-        for name in ("north", "south"):
-            first.owner("asia", name)
-        cursor = analyst.get("/v1/studies/asia/owners?limit=1")["next"]
-    again = start()
-    person = type(analyst)(again.client, analyst.token)
-    (owner,) = person.get(f"/v1/studies/asia/owners?cursor={cursor}")["items"]
-    assert owner["name"] == "south"

@@ -63,7 +63,7 @@ class TestEveryDatabase:
 
     def test_it_is_opened_again_with_what_is_in_it(self, place, open_at):
         add_study(open_at(place), "asia")
-        with open_at(place, upgrade=False).read() as session:
+        with open_at(place).read() as session:
             assert names(session) == ["asia"]
 
     def test_all_that_is_stored_is_read_back_as_it_was(self, both):

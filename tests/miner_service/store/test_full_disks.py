@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 
@@ -70,20 +68,6 @@ def test_sealing_without_room_for_the_columns_leaves_the_release_open(
     sealed = north("POST", f"{path}/seal").json()
     assert sealed["state"] == "sealed"
     assert len(miner.snapshot()[1]) == 1
-
-
-def test_a_large_request_that_has_no_room_is_refused_and_sent_again(miner, disk, assert_problem):
-    def send():
-        padded = json.dumps({"name": "asia"}).encode() + b" " * 400 * KIB
-        headers = {"Content-Type": "application/json"}
-        return miner.admin("POST", "/v1/studies", content=padded, headers=headers)
-
-    miner.admin("POST", "/v1/studies", json=study(0))
-    # Room for a line of the audit log, and not for the request.
-    disk.fill(340 * KIB)
-    assert_problem(send(), 507, "storage-full", "The request")
-    disk.free()
-    assert send().status_code == 201
 
 
 def test_rows_that_have_no_room_are_refused_and_made_later(miner, disk, assert_problem):

@@ -28,7 +28,7 @@ sqlite._PRAGMAS = [p for p in sqlite._PRAGMAS if "busy_timeout" not in p]
 """
 READ = """
 from sqlalchemy import text
-database = open_database(Settings(folder), upgrade=UPGRADE)
+database = open_database(Settings(folder))
 with database.read() as session:
     assert session.scalar(text("SELECT version_num FROM alembic_version")) == tables.HEAD
 database.close()
@@ -41,8 +41,8 @@ def test_processes_that_open_an_empty_file_wait_for_the_one_that_makes_the_table
 make = tables.Base.metadata.create_all
 tables.Base.metadata.create_all = lambda connection: (make(connection), hold())
 """
-    other = OPEN + IMPATIENT + READ.replace("UPGRADE", "False")
-    one_is_held_while_others_start(tmp_path, OPEN + making + READ.replace("UPGRADE", "True"), other)
+    other = OPEN + IMPATIENT + READ
+    one_is_held_while_others_start(tmp_path, OPEN + making + READ, other)
 
 
 @pytest.mark.end_to_end
@@ -59,7 +59,7 @@ def slowly(connection, record):
     sqlite._prepare = prepare
 sqlite._prepare = slowly
 """
-    read = READ.replace("UPGRADE", "True")
+    read = READ
     one_is_held_while_others_start(tmp_path, OPEN + changing + read, OPEN + IMPATIENT + read)
 
 

@@ -15,7 +15,6 @@ from miner_service.store.queue import (
     create_job,
     finish,
     give_back,
-    jobs_may_come,
     leased,
     take_back,
 )
@@ -161,19 +160,3 @@ def test_a_job_is_given_up_after_three_runs_in_a_row_that_were_broken_off(queue)
         (problem,) = session.scalars(select(JobRow.problem))
     assert ProblemDetail.model_validate_json(problem).code == "worker-lost"
     assert queue.take() is None
-
-
-def test_jobs_may_come_where_one_is_unfinished(queue):
-    """That a sealed release is enough is seen by a worker that waits for its first job."""
-
-    def may_come():
-        with queue.database.read() as session:
-            return jobs_may_come(session)
-
-    assert not may_come()
-    queue.put("a", "one")
-    assert may_come()
-    queue.take()
-    assert may_come()
-    queue.end()
-    assert not may_come()

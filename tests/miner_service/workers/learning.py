@@ -1,9 +1,7 @@
-"""A worker whose jobs do what a test wants: `python -m tests.miner_service.workers.learning PID`.
+"""What jobs do in tests of their processes, in place of learning.
 
-Without the number of a parent it is a supervisor, and its workers are such ones.
-
-The file `now` in the folder `PRAMANA_TEST_FOLDER` says what, and where each run leaves a file with
-the number of its process.
+The file `now` beside the data directory says what, and where each run leaves a file with the number
+of its process.
 """
 
 from __future__ import annotations
@@ -11,14 +9,10 @@ from __future__ import annotations
 import itertools
 import json
 import os
-import sys
 import time
 from pathlib import Path
 
 from miner_service.jobs import process
-from miner_service.jobs.supervisor import main as supervise
-
-COMMAND = (sys.executable, "-m", "tests.miner_service.workers.learning")
 
 
 def loop():
@@ -29,6 +23,13 @@ def loop():
 def hold_everything():
     """One call of C that keeps the interpreter's lock."""
     return 3 ** (1 << 34)
+
+
+def hold_for_parent(file):
+    """Do so in a process that says that it is about to."""
+    process.end_with_parent()
+    Path(file).write_text(str(os.getpid()))
+    hold_everything()
 
 
 def hog():
@@ -56,7 +57,7 @@ WHAT = {f.__name__: f for f in (loop, hold_everything, hog, take_all_at_once, di
 def learn(spec, prepared, services, on_step):
     from miner_service.jobs.runner import learn_model
 
-    now = json.loads((Path(os.environ["PRAMANA_TEST_FOLDER"]) / "now").read_text())
+    now = json.loads((services.settings.data_dir.parent / "now").read_text())
     folder, what = Path(now["folder"]), now["what"]
     for number in itertools.count():
         try:
@@ -70,10 +71,3 @@ def learn(spec, prepared, services, on_step):
     if once == what or number == 0:
         WHAT[once]()
     return learn_model(spec, prepared, services, on_step)
-
-
-if __name__ == "__main__":
-    if sys.argv[1:]:
-        process.main(learn)
-    else:
-        supervise(COMMAND)

@@ -9,24 +9,24 @@ import itertools
 import json
 import os
 import signal
+import subprocess
+import sys
+import threading
 import time
-from contextlib import ExitStack, closing
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from miner_service.jobs.crew import COMMAND, ProcessWorkerPool
-from miner_service.jobs.process import departed, named
-from miner_service.jobs.supervisor import Supervisor
-from miner_service.jobs.worker import Run
+from miner_service.jobs.supervisor import LocalWorkers, Run, Supervisor
 from miner_service.settings import MEBIBYTE, JobSettings, Limits, Settings
 from miner_service.store.queue import Lease
 from miner_service.store.sqlite import SqliteStore
 from pramana_core.errors import LimitExceeded, NotReady, StorageFull
 from tests.miner_service.conftest import Miner, Person, starting
-from tests.miner_service.workers import learning
+from tests.miner_service.workers.learning import learn
 
 SPEC = {"structure": {"A": ["B"], "B": []}}
 
@@ -48,11 +48,6 @@ def wait_gone(pid: int) -> None:
     """Wait until a process is gone."""
     while exists(pid):
         time.sleep(0.005)
-
-
-def supervisor_of(miner: Miner) -> int:
-    """The number of the process of a miner's supervisor."""
-    return miner.app.state.crew._process.pid
 
 
 def kill(pid: int) -> None:
@@ -129,7 +124,7 @@ class Shared:
         if self._miner is None:
             self._miner = self._start(
                 Limits(job_bytes=512 * MEBIBYTE),
-                crew=lambda services: ProcessWorkerPool(services, learning.COMMAND),
+                crew=lambda services: LocalWorkers(services, learn),
                 jobs=JobSettings(workers=2, lease_seconds=3600),
                 at=self._folder / f"data-{next(self._numbers)}",
             )
@@ -139,8 +134,7 @@ class Shared:
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory):
     folder = tmp_path_factory.mktemp("workers")
-    with pytest.MonkeyPatch.context() as patch, starting(folder / "data") as start:
-        patch.setenv("PRAMANA_TEST_FOLDER", str(folder))
+    with starting(folder / "data") as start:
         yield Shared(start, folder)
 
 
@@ -148,38 +142,6 @@ def shared(tmp_path_factory):
 def begin(shared, release_a):
     """Open a study with a release on the module's miner, whose jobs do what is said."""
     return lambda what: shared.begin(what, release_a)
-
-
-def children(pid):
-    return [int(n) for n in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-
-
-def workers_of(miner):
-    return {w for template in children(supervisor_of(miner)) for w in children(template)}
-
-
-def wait_for_workers(miner, number, gone=frozenset()):
-    """Wait until so many workers were forked, and none of those is there that are to be gone."""
-    while len(found := workers_of(miner)) != number or found & gone:
-        time.sleep(0.01)
-    return found
-
-
-@pytest.mark.end_to_end
-def test_a_small_job_beside_a_long_one_has_a_worker_that_was_ready_before_it(begin):
-    long = begin("once loop")
-    earlier = workers_of(long.miner)
-    for worker in earlier:
-        kill(worker)
-    ready = wait_for_workers(long.miner, 1, earlier)  # for its release, there being no job yet
-    path = long.create()
-    assert {long.pid()} == ready
-    both = wait_for_workers(long.miner, 2)  # while no job waits
-    other = long.create(SPEC, key="small")
-    assert long.analyst.wait(other)["state"] == "succeeded"
-    assert {long.pid(1)} == both - ready
-    assert long.analyst.get(path)["state"] == "running"
-    assert long.analyst("DELETE", path).status_code == 200
 
 
 @pytest.mark.end_to_end
@@ -194,8 +156,6 @@ def test_a_job_that_never_ends_is_cancelled_whatever_it_computes(begin, what):
     assert study.create() == path
     assert study.analyst.wait(path)["state"] == "succeeded"
     assert study.pid(1) != pid
-    while "The process of run 1 has ended." not in study.lines(path):
-        time.sleep(0.01)
 
 
 @pytest.mark.end_to_end
@@ -246,14 +206,12 @@ def runs_begun(study, path):
 
 
 @pytest.mark.end_to_end
-@pytest.mark.parametrize("victim", ["worker", "supervisor"])
-def test_a_job_whose_process_is_killed_runs_again_and_gives_the_same_model(begin, victim):
-    """No lease has to run out: the supervisor sees its worker end, and knows its former life."""
+def test_a_job_whose_process_is_killed_runs_again_and_gives_the_same_model(begin):
     study = begin("once loop")
     path = study.create()
-    worker, supervisor = study.pid(), supervisor_of(study.miner)
-    kill(worker if victim == "worker" else supervisor)
-    wait_gone(worker)
+    pid = study.pid()
+    kill(pid)
+    wait_gone(pid)
     job, model = model_of(study, path)
     assert job["model"] == path.rsplit("/", 1)[1].replace("j-", "m-")
     _, fresh = model_of(study, study.create(SPEC, key="undisturbed"))
@@ -263,43 +221,29 @@ def test_a_job_whose_process_is_killed_runs_again_and_gives_the_same_model(begin
     }
     assert runs_begun(study, path) == ["Run 1 began.", "Run 2 began."]
     assert any(line.startswith("Broken off") for line in study.lines(path))
-    crew = study.miner.app.state.crew
-    assert (crew.alive, supervisor_of(study.miner) == supervisor) == (True, victim == "worker")
 
 
 @pytest.mark.end_to_end
-def test_a_supervisor_that_stood_still_has_lost_its_job_and_stores_nothing(begin):
-    """Another takes the job over; the first one's worker is ended when it goes on.
-
-    Then both go on together, and never have the same job.
-    """
+def test_a_silent_supervisor_loses_its_job_to_another_and_stores_nothing(begin, monkeypatch):
     study = begin("once loop")
     path = study.create()
-    worker, first = study.pid(), supervisor_of(study.miner)
-    services = study.miner.services
-    with services.database.write() as session:  # so that it has no lock of it while it stands
-        session.connection()  # the transaction begins here, not before
-        os.kill(first, signal.SIGSTOP)
-        while state(first) != "T":
-            time.sleep(0.005)
-    impatient = JobSettings(workers=1, lease_seconds=3)
-    settings = replace(services.settings, jobs=impatient)
-    other = ProcessWorkerPool(replace(services, settings=settings), COMMAND)
-    other.start()
+    pid, services = study.pid(), study.miner.services
+    first = study.miner.app.state.crew.supervisor
+    monkeypatch.setattr(first, "_turn", lambda: None)  # it stands still
+    impatient = replace(services.settings, jobs=JobSettings(workers=1, lease_seconds=1))
+    second = Supervisor(impatient, services.database, "other", learn)
+    thread = threading.Thread(target=second.run)
+    thread.start()
     try:
         job, _ = model_of(study, path)
-        assert (study.told(path)["runs"], study.runs) == (2, 1)
-        os.kill(first, signal.SIGCONT)
-        wait_gone(worker)
-        # The first one's last word is a line of the log, and changes nothing.
+        assert (study.told(path)["runs"], exists(pid)) == (2, True)
+        monkeypatch.undo()
+        wait_gone(pid)  # it finds that its run is not wanted any more
         assert {**study.told(path), "log": job["log"]} == job
-        paths = [study.create(SPEC, key=f"job-{number}") for number in range(4)]
-        for one in paths:
-            assert study.analyst.wait(one)["state"] == "succeeded"
-            assert sorted(set(runs_begun(study, one))) == sorted(runs_begun(study, one))
     finally:
-        os.kill(first, signal.SIGCONT)
-        other.stop()
+        monkeypatch.undo()
+        second.ask_to_stop()
+        thread.join()
 
 
 @pytest.mark.end_to_end
@@ -307,9 +251,9 @@ def test_a_service_that_ends_leaves_no_process_and_no_run(begin, shared, start):
     study = begin("once loop")
     miner = study.miner
     path = study.create()
-    worker, supervisor = study.pid(), supervisor_of(miner)
+    pid = study.pid()
     shared.close()
-    assert not any(exists(pid) for pid in (worker, supervisor))
+    assert not exists(pid)
     with miner.services.database.read() as session:
         job = path.rsplit("/", 1)[1]
         query = f"SELECT state, attempt, broken_off, lease FROM jobs WHERE id='{job}'"
@@ -320,82 +264,91 @@ def test_a_service_that_ends_leaves_no_process_and_no_run(begin, shared, start):
     assert person.wait(path)["state"] == "succeeded"
 
 
-def test_a_supervisor_has_the_name_of_its_former_life_and_nobody_elses(tmp_path):
-    with named(tmp_path) as first, named(tmp_path) as second:
-        assert first != second
-    with named(tmp_path) as again:
-        assert again == first
+SERVICE = """
+import sys, time
+from miner_service.jobs.process import processes
+from tests.miner_service.workers.learning import hold_for_parent
+processes().Process(target=hold_for_parent, args=(sys.argv[1],)).start()
+time.sleep(3600)
+"""
 
 
-def test_the_names_of_supervisors_that_ended_are_held_while_they_are_looked_at(tmp_path):
-    with ExitStack() as ended:
-        first, second = (ended.enter_context(named(tmp_path)) for _ in range(2))
-        with departed(tmp_path) as gone:
-            assert gone == []
-    with named(tmp_path) as again:
-        with departed(tmp_path) as gone, named(tmp_path) as third:
-            assert (again, gone) == (first, [second])
-            assert third not in (first, second)
-        with named(tmp_path) as free:
-            assert free == second
+@pytest.mark.end_to_end
+def test_a_job_ends_with_its_service_whatever_ends_that(tmp_path):
+    file = tmp_path / "pid"
+    with subprocess.Popen([sys.executable, "-c", SERVICE, str(file)]) as service:
+        while not (file.exists() and file.read_text()):
+            time.sleep(0.01)
+        service.kill()
+    wait_gone(int(file.read_text()))
 
 
-class Watched:
-    """A worker whose supervisor may end it."""
-
-    killed, memory = False, 0
+class Process:
+    """A process that a supervisor may kill."""
 
     def __init__(self) -> None:
-        self.run = Run(Lease("j-1", 1, "one"))
-        self.why = "not at all"
+        self.killed = False
 
-    def kill(self, why):
-        self.killed, self.why = True, why
+    def is_alive(self):
+        return not self.killed
+
+    def kill(self):
+        self.killed = True
+
+    exitcode = -9
+
+    def close(self):
+        """Nothing is held."""
+
+    def join(self):
+        """Nothing is to be waited for."""
 
 
 @pytest.fixture
-def supervisor(tmp_path):
-    """One that supervises nobody yet, its leases good for a minute and jobs for two."""
+def supervised(tmp_path):
+    """A supervisor with a run whose leases hold for a minute and jobs for two, and that run."""
     settings = Settings(
         tmp_path, limits=Limits(job_seconds=120), jobs=JobSettings(lease_seconds=60)
     )
     with closing(SqliteStore(tmp_path / "miner.sqlite")) as database:
-        made = Supervisor(settings, database, "one")
-        yield made
-        made.ask_to_stop()
-        made.run()
+        supervisor = Supervisor(settings, database, "one")
+        run = Run(Lease("j-1", 1, "one"), Process())
+        supervisor.runs.append(run)
+        yield supervisor, run
 
 
-@pytest.mark.parametrize(
-    ("missed", "why"),
-    [
-        (None, None),
-        (NotReady("Away."), "its lease could not be renewed."),
-        (StorageFull("Full."), "not at all"),
-    ],
-    ids=["late", "away", "full"],
-)
-def test_a_run_counts_whose_supervisor_came_too_late_unless_the_store_was_away(
-    supervisor, missed, why
-):
-    """Without a reason of the supervisor's own the run counts as one that was broken off."""
-    worker = Watched()
-    supervisor._look_at(worker)
-    assert not worker.killed
-    supervisor._records.renewed -= 41
-    if missed is not None:
-        supervisor._records.missed(missed)
-    supervisor._look_at(worker)
-    assert worker.why == why
+@pytest.mark.parametrize("away", [False, True])
+def test_a_run_ends_whose_lease_a_store_that_is_away_cannot_renew(supervised, monkeypatch, away):
+    supervisor, run = supervised
+    supervisor._renewed = now = time.monotonic()
+
+    def missing(*_):
+        raise NotReady("Away.")
+
+    if away:
+        monkeypatch.setattr(supervisor, "_end_unwanted_runs", missing)
+        supervisor._turn()
+    supervisor._end_late_runs(now + 39)
+    assert not run.process.killed
+    supervisor._end_late_runs(now + 41)
+    assert run.process.killed == away
 
 
-def test_a_job_may_not_run_for_ever(supervisor):
-    """What is ended is a process, as with one that takes too much memory."""
-    worker = Watched()
-    worker.run.began -= 119
-    supervisor._look_at(worker)
-    assert not worker.killed
-    worker.run.began -= 1
-    supervisor._look_at(worker)
-    assert isinstance(worker.why, LimitExceeded)
-    assert "more than 120 seconds and was stopped" in str(worker.why)
+def test_a_full_store_is_not_an_absent_one(supervised, monkeypatch):
+    supervisor, _ = supervised
+
+    def full(*_):
+        raise StorageFull("Full.")
+
+    monkeypatch.setattr(supervisor, "_end_unwanted_runs", full)
+    supervisor._renewed = time.monotonic() - 100
+    supervisor._turn()  # it was late, and this run ends for that
+    assert time.monotonic() - supervisor._renewed < 30
+
+
+def test_a_job_may_not_run_for_ever(supervised):
+    supervisor, run = supervised
+    supervisor._end_late_runs(run.began + 119)
+    assert not run.process.killed
+    supervisor._end_late_runs(run.began + 121)
+    assert isinstance(run.reason, LimitExceeded)

@@ -51,7 +51,7 @@ def test_the_sample_site_file_is_valid(tmp_path):
         sharing.GrowthSection, sharing.PrivateSection,
         channels.SymmetricSpec, channels.BinarySpec, channels.TernarySpec, channels.MatrixSpec,
         channels.GroupedSpec, channels.GammaDiagonalSpec, channels.RandomGammaDiagonalSpec,
-        channels.StructuralZerosSpec, channels.MaskSpec,
+        channels.MaskSpec,
         channels.CutAndPasteSpec, channels.SampledSpec,
     ],
 )  # fmt: skip

@@ -11,8 +11,6 @@ import sys
 import pytest
 
 from owner_agent.cli.main import build
-from owner_agent.release.ledger_file import connected
-from owner_agent.state.private_files import LEDGER
 from pramana_core.terminal import run
 
 
@@ -42,7 +40,6 @@ def test_the_report_goes_to_the_owners_folder(bench, command):
 
 @pytest.mark.slow
 def test_the_report_goes_where_it_is_told(bench, command, tmp_path):
-    connected(bench.state / LEDGER).close()  # what is opened the first time gets its tables
     before = bench.files()
     printed = json.loads(command("plan", "--json").out)
     assert command("plan", "--no-report").exit_code == 0
@@ -102,7 +99,6 @@ def test_the_report_overwrites_nothing_that_is_read(bench, command, words, monke
     def kept():
         return {p: p.read_bytes() for p in sorted(bench.folder.rglob("*")) if p.is_file()}
 
-    connected(bench.state / LEDGER).close()  # what is opened the first time gets its tables
     before = kept()
     ended = command("plan", *words)
     assert ended.exit_code == 2

@@ -9,8 +9,8 @@ import httpx
 import pytest
 
 from owner_agent.release.ledger import Ledger
-from owner_agent.release.memory import begin_new_epoch
-from owner_agent.release.randomized import PreparedRecords
+from owner_agent.release.new_epoch import begin_new_epoch
+from owner_agent.release.publish import PreparedRecords
 from owner_agent.report.plan_shown import PLAN
 from owner_agent.report.report import site_report
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import csv
 import hashlib
 import hmac
@@ -26,7 +27,7 @@ from owner_agent.peer.app import create_peer_app
 from owner_agent.peer.exchange.outgoing import Consent
 from owner_agent.peer.joint import JointOutcome, run_session
 from owner_agent.peer.participant import Participant
-from owner_agent.peer.protocol.identity import make_identity
+from owner_agent.peer.protocol.identity import PeerIdentity, load_identity, make_identity
 from owner_agent.peer.protocol.messages import Proposal, Statements
 from owner_agent.peer.protocol.steps import ANNOUNCEMENTS, BEGIN, OFFERS, PROPOSE, STATUS
 from owner_agent.peer.remote import opened
@@ -158,19 +159,49 @@ class Wire(httpx.BaseTransport):
             raise httpx.ConnectError("refused", request=request)
         if response is None:
             path = request.url.raw_path.decode()
-            kept = {k: v for k, v in request.headers.items() if k.startswith("pramana")}
+            kept = {k: v for k, v in request.headers.items() if k.startswith("tls-")}
             got = self.clients[receiver].request(request.method, path, content=body, headers=kept)
             response = httpx.Response(got.status_code, headers=got.headers, content=got.content)
         if self.bend_answer is not None:
             response = self.bend_answer(receiver, request, response)
         self.sent.append(
             Sent(
-                request.headers.get("pramana-peer", ""), receiver,
+                request.headers["tls-caller"], receiver,
                 f"{request.method} {request.url.path}", dict(request.headers), body,
                 response.status_code, response.content,
             )
         )  # fmt: skip
         return response
+
+
+@dataclass
+class Line(httpx.BaseTransport):
+    """The wire as one owner calls over it: the others see its certificate, as TLS would show it."""
+
+    wire: Wire
+    identity: PeerIdentity
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        request.headers["tls-caller"] = self.identity.public.name
+        request.headers["tls-certificate"] = shown(self.identity)
+        return self.wire.handle_request(request)
+
+
+def shown(identity: PeerIdentity) -> str:
+    """A certificate as the header in which it goes over the wire here."""
+    return base64.b64encode(identity.public.pem).decode()
+
+
+def behind_tls(app: Any) -> Any:
+    """An application that is told of certificates as the server tells it."""
+
+    async def served(scope: Any, receive: Any, send: Any) -> None:
+        given = dict(scope.get("headers", ())).get(b"tls-certificate")
+        chain = [] if given is None else [base64.b64decode(given).decode()]
+        extensions = {"tls": {"client_cert_chain": chain}}
+        await app({**scope, "extensions": extensions}, receive, send)
+
+    return served
 
 
 @dataclass
@@ -190,9 +221,9 @@ class World:
     def folder(self, owner: str) -> Path:
         return self.root / owner
 
-    def environment(self, attempts: int = 2) -> Environment:
+    def environment(self, owner: str, attempts: int = 2) -> Environment:
         return Environment(
-            transport=self.wire,
+            transport=Line(self.wire, load_identity(load_site(self.folder(owner) / "site.toml"))),
             sleep=lambda _seconds: time.sleep(0.002),
             now=lambda: self.now,
             attempts=attempts,
@@ -232,12 +263,12 @@ class World:
         for owner, lines in self.told.items():
             participant = self.stack.enter_context(
                 opened(
-                    self.folder(owner) / "site.toml", self.environment(), lines.append,
+                    self.folder(owner) / "site.toml", self.environment(owner), lines.append,
                     Consent(owner in accept, corrections),
                 )
             )  # fmt: skip
             self.participants[owner] = participant
-            client = TestClient(create_peer_app(participant))
+            client = TestClient(behind_tls(create_peer_app(participant)))
             self.wire.clients[owner] = self.stack.enter_context(client)
 
     def proposal(self, task: dict[str, Any], **more: Any) -> Proposal:

@@ -12,7 +12,7 @@ from owner_agent.peer.protocol.messages import Statements
 from owner_agent.peer.protocol.steps import OFFERS, PROPOSE
 from owner_agent.release.composition import spent
 from owner_agent.release.ledger import Ledger
-from owner_agent.release.memory import begin_new_epoch
+from owner_agent.release.new_epoch import begin_new_epoch
 from owner_agent.report.corrected import corrected_of
 from owner_agent.site.planning import planned
 from owner_agent.site.site import load_site

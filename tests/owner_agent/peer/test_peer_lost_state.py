@@ -12,13 +12,12 @@ from owner_agent.peer.protocol.identity import state as signed
 from owner_agent.peer.protocol.messages import Offer, Statements
 from owner_agent.peer.protocol.steps import ANNOUNCEMENTS, OFFERS, PROPOSE
 from owner_agent.release.ledger import Ledger
-from owner_agent.release.memory import begin_new_epoch
+from owner_agent.release.new_epoch import begin_new_epoch
 from owner_agent.release.options import PublishOptions
-from owner_agent.release.publish import publish
-from owner_agent.release.randomized import PreparedRecords
+from owner_agent.release.publish import PreparedRecords, publish
 from owner_agent.site.site import load_site
 from owner_agent.state.environment import Environment
-from owner_agent.state.private_files import TokenStore
+from owner_agent.state.tokens import TokenStore
 from pramana_core.errors import HistoryLost, StoreCorrupt
 
 TABLE = {"kind": "contingency-table", "variables": ["A", "C", "D"]}
@@ -113,7 +112,7 @@ def with_miner(closed_world, bench, make_site):
 def published(world, **options):
     """Publish south's table to its miner."""
     site = load_site(world.folder("south") / "site.toml")
-    return publish(PreparedRecords, site, world.environment(), PublishOptions(**options))
+    return publish(PreparedRecords, site, world.environment(site.owner), PublishOptions(**options))
 
 
 def correct(table, people=40):
@@ -133,7 +132,7 @@ def test_a_session_with_a_new_peer_asks_the_miner_first(with_miner):
     published(world)
     copied(world, "south")
     correct(world.folder("south") / "table.csv")
-    site, environment = load_site(world.folder("south") / "site.toml"), world.environment()
+    site, environment = load_site(world.folder("south") / "site.toml"), world.environment("south")
     later = environment.now() + timedelta(days=1)
     begin_new_epoch(site, replace(environment, now=lambda: later), anyway=True)
     made = published(world, accept_added_loss=True)

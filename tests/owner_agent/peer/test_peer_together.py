@@ -33,7 +33,7 @@ from owner_agent.release.ledger import Ledger
 from owner_agent.site.planning import planned
 from owner_agent.site.site import load_site
 from owner_agent.state.environment import Environment, WaitingTimes
-from owner_agent.state.private_files import publishing_alone
+from owner_agent.state.lock import publishing_alone
 from pramana_core.errors import (
     Conflict,
     NotFound,
@@ -311,7 +311,7 @@ def test_an_owner_is_tried_for_as_long_as_the_session_file_says(world, seconds):
     tried = []
     world.wire.bend = lambda _, request: tried.append(request.extensions["timeout"]["connect"])
     world.patience = WaitingTimes(connect=seconds, quick=1e6)  # And 600 for work.
-    with opened(world.folder("north") / "site.toml", world.environment(), print) as north:
+    with opened(world.folder("north") / "site.toml", world.environment("north"), print) as north:
         for step in (STATUS, BEGIN):
             with pytest.raises(NotFound):
                 north.partners("south").ask(step, SESSION)

@@ -2,8 +2,6 @@
 
 import hmac
 import itertools
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -107,22 +105,6 @@ def test_noise_follows_from_the_draw_key_and_what_is_masked_alone():
     assert len({tuple(one) for one in [first(), *others]}) == len(others) + 1
 
 
-@pytest.mark.slow
-def test_another_process_draws_the_same():
-    code = (
-        "from owner_agent.randomize.noise import masking_randomness\n"
-        "from owner_agent.state.keys import Secrets\n"
-        "keys = Secrets(draw=bytes(range(1, 33)), linkage=bytes(range(2, 34)))\n"
-        "made = masking_randomness(keys, 'asia', 'a' * 64, 1)\n"
-        "print(made.standard_normal(50).tobytes().hex())"
-    )
-    told = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    ).stdout.strip()
-    here = masking_randomness(SECRETS, "asia", "a" * 64, 1).standard_normal(50)
-    assert told == here.tobytes().hex()
-
-
 def test_a_digest_is_keyed_and_tells_its_parts_apart():
     key = HKDF(algorithm=SHA256(), length=32, salt=None, info=b"pramana/mask/1\x00digest").derive(
         SECRETS.draw
@@ -131,9 +113,3 @@ def test_a_digest_is_keyed_and_tells_its_parts_apart():
     assert keyed_digest(SECRETS.draw, b"ab", b"c") == hmac.digest(key, framed, "sha256").hex()
     assert keyed_digest(SECRETS.draw, b"ab", b"c") != keyed_digest(SECRETS.draw, b"a", b"bc")
     assert keyed_digest(SECRETS.draw, b"ab") != keyed_digest(OTHER.draw, b"ab")
-
-
-def test_streams_of_two_copies_are_independent():
-    one, two = (masking_randomness(SECRETS, "asia", "a" * 64, i) for i in (1, 2))
-    correlation = stats.pearsonr(one.standard_normal(MANY), two.standard_normal(MANY))
-    assert correlation.pvalue > 1e-6

@@ -1,23 +1,19 @@
 """Draws in chunks and threads, spans of words, and pseudonyms: the same bits."""
 
-import hmac
 import itertools
 
 import numpy as np
 import pytest
 
-from owner_agent.randomize import draws, reports, sampling
-from owner_agent.randomize.draws import UniformWords, pseudonyms
+from owner_agent.randomize import choices, reports
+from owner_agent.randomize.choices import Spans
 from owner_agent.randomize.reports import Randomizer, randomize
-from owner_agent.randomize.sampling import Spans
 from owner_agent.state.keys import Secrets
-from owner_agent.table.table import CHUNK_ROWS
 from pramana_core.channels import RESOLUTION, Symmetric, most_accurate
 from pramana_core.channels.product import Product
 from pramana_core.channels.sampled import Choice, Sampled
 from pramana_core.domain import Variable
 from pramana_core.plan import Block, Plan
-from tests.owner_agent.randomize.drawing import sample
 from tests.shared.channels.examples import EXAMPLES
 
 SECRETS = Secrets(draw=bytes(range(7, 39)), linkage=bytes(range(2, 34)))
@@ -40,16 +36,10 @@ def block_of(channel):
 
 
 def records_of(block, count):
-    """Return pseudonyms and codes; possible ones, where a combination is impossible."""
+    """Return pseudonyms and codes."""
     rng = np.random.default_rng(count)
     keys = np.frombuffer(rng.bytes(16 * count), dtype="V16")
     columns = {v.name: rng.integers(0, v.size, count, dtype=np.uint16) for v in block.variables}
-    if block.channel.impossible:
-        possible = np.setdiff1d(np.arange(block.channel.shape[0]), block.channel.impossible)
-        columns = {block.names[0]: rng.choice(possible, count).astype(np.uint16)}
-    for choice in block.channel.choices:
-        if choice.channel.impossible:
-            columns[block.names[choice.axes[0]]][:] = 0
     return keys, columns
 
 
@@ -60,7 +50,7 @@ def test_chunks_and_threads_change_no_report(name, count, monkeypatch):
     keys, columns = records_of(block, count)
     whole = Randomizer(Plan((block,)), SECRETS, "asia", threads=1).reports(keys, columns)
     monkeypatch.setattr(reports, "_TOGETHER", 64)
-    monkeypatch.setattr(sampling, "_ENOUGH", 1)
+    monkeypatch.setattr(choices, "_ENOUGH", 1)
     for threads in (1, 2):
         parts = Randomizer(Plan((block,)), SECRETS, "asia", threads=threads)
         for _ in range(2):
@@ -73,48 +63,14 @@ def test_chunks_and_threads_change_no_report(name, count, monkeypatch):
         assert column.dtype == (np.uint8 if size <= 256 else np.uint16)
 
 
-def test_a_chunk_of_a_table_is_drawn_by_several_threads():
-    assert 2 * reports._TOGETHER <= CHUNK_ROWS
-
-
 def test_a_release_is_what_the_randomizer_reports_sorted():
     blocks = tuple(block_of(CHANNELS[name]) for name in ("symmetric",))
     keys, columns = records_of(blocks[0], 500)
-    plain = Randomizer(Plan(blocks), SECRETS, "asia", {"v0": 3}).reports(keys, columns)
-    made = randomize(Plan(blocks), SECRETS, "asia", keys, columns, {"v0": 3})
+    plain = Randomizer(Plan(blocks), SECRETS, "asia", 3).reports(keys, columns)
+    made = randomize(Plan(blocks), SECRETS, "asia", keys, columns, 3)
     order = np.argsort(keys.view("S16"))
     assert made.keys.tobytes() == keys[order].tobytes()
     assert made.columns["v0"].tolist() == plain["v0"][order].tolist()
-
-
-@pytest.mark.parametrize(
-    "channel",
-    [
-        Symmetric.from_gamma(2, 19.0),
-        Symmetric.from_gamma(256, 19.0),
-        Symmetric.from_gamma(257, 19.0),
-        Symmetric.from_gamma(65_536, 999.0),
-        Symmetric.from_probability(3, 1.0),
-        Symmetric(4, 1),
-    ],
-    ids=lambda channel: f"{channel.size} of {channel.off_units}",
-)
-def test_a_symmetric_channel_keeps_below_its_bound_and_moves_in_order_above(channel):
-    keep, off, last = channel.keep_units, channel.off_units, channel.size - 1
-    for code in {0, 1, last // 2, last}:
-        others = [other for other in range(channel.size) if other != code]
-        rows = [(0, code), (keep - 1, code)] if keep else []
-        for place in {0, 1, max(code - 1, 0), min(code, last - 1), last - 1} & set(range(last)):
-            rows += [(keep + place * off + at, others[place]) for at in {0, off - 1}]
-        table = np.array([word for word, _ in rows], dtype=np.uint32)
-
-        def source(counter, inputs, table=table):
-            assert counter == 0
-            return np.repeat(table[inputs][:, None], 4, axis=1)
-
-        given = UniformWords(source, np.arange(len(rows)))
-        made = sample(channel, np.full(len(rows), code, np.uint16), given)
-        assert made.tolist() == [report for _, report in rows]
 
 
 @pytest.mark.parametrize("count", [1, 15, 3000])
@@ -129,13 +85,3 @@ def test_spans_are_counted_at_every_bound(count):
     found = Spans(bounds).of(words)
     assert found[:50].tolist() == expected
     assert found.tolist() == np.searchsorted(bounds, words.astype(np.int64), "right").tolist()
-
-
-@pytest.mark.parametrize("study", ["a", "s" * 64])
-def test_pseudonyms_are_the_standard_librarys_hmac(study, monkeypatch):
-    monkeypatch.setattr(draws, "_BATCH", 37)
-    ids = ["", *("x" * n for n in range(1, 150)), *("é" * n for n in (1, 30, 31, 500))]
-    prefix = b"pramana/pseudonym/1\x00" + study.encode() + b"\x00"
-    expected = [hmac.digest(SECRETS.linkage, prefix + i.encode(), "sha256")[:16].hex() for i in ids]
-    assert [bytes(key).hex() for key in pseudonyms(SECRETS, study, ids)] == expected
-    assert len(pseudonyms(SECRETS, study, [])) == 0

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from owner_agent.randomize.draws import UniformWords
 from owner_agent.randomize.sampling import true_cells, unit_sampler
-from pramana_core.channels import RESOLUTION, Dense, Grouped, Identity, StructuralZeros, Symmetric
+from owner_agent.randomize.words import UniformWords
+from pramana_core.channels import RESOLUTION, Dense, Grouped, Identity, Symmetric
 from pramana_core.domain import Variable
 from pramana_core.plan import Block
 from tests.owner_agent.randomize.drawing import sample, sample_block
@@ -28,7 +28,6 @@ FAMILIES = {
     "finest": Dense(((1, RESOLUTION - 1), (RESOLUTION - 1, 1))),
     "wider": Dense.from_probabilities([[0.5, 0.25, 0.25], [0.0, 0.25, 0.75]]),
     "dense-many": Dense.from_probabilities(WIDE.tolist()),
-    "zeros-possible": StructuralZeros(5, (1, 4), Dense.ternary(0.1, 0.25)),
     "grouped": Grouped.from_probability([[3, 0], [1], [4, 2, 5]], 0.3),
     "grouped-mixed": Grouped(
         ((4, 1, 2), (0, 3)), (Dense.ternary(0.2, 0.3), Symmetric.from_probability(2, 0.1))
@@ -78,23 +77,6 @@ def test_each_report_has_exactly_its_share_of_draws(name):
         assert len(found) == np.count_nonzero(units[code]), "a report's draws are not contiguous"
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", FAMILIES)
-def test_many_records_are_sampled_as_one_by_one(name):
-    channel = FAMILIES[name]
-    rng = np.random.default_rng(1)
-    codes = rng.integers(0, channel.shape[0], 2_000).astype(np.uint16)
-    draws = rng.integers(0, RESOLUTION, 2_000, dtype=np.uint32)
-    together = sample(channel, codes, _words(draws))
-    alone = [sample(channel, codes[i : i + 1], _words(draws[i : i + 1]))[0] for i in range(2_000)]
-    assert together.tolist() == alone
-
-
-def test_no_records_give_no_reports():
-    for channel in FAMILIES.values():
-        assert len(sample(channel, np.zeros(0, np.uint8), _words([]))) == 0
-
-
 def test_a_joint_block_is_one_channel_over_the_product():
     variables = (Variable("sex", ("f", "m")), Variable("income", ("low", "mid", "high")))
     block = Block(variables, Symmetric.from_gamma(6, 5.0))
@@ -108,16 +90,3 @@ def test_a_joint_block_is_one_channel_over_the_product():
     assert (reported["sex"] * 3 + reported["income"]).tolist() == sample(
         block.channel, cells, _words(draws)
     ).tolist()
-
-
-def test_a_joint_block_larger_than_any_table_is_sampled_without_a_matrix():
-    size = 1000
-    variables = tuple(Variable(n, tuple(map(str, range(size)))) for n in "abc")
-    block = Block(variables, Symmetric.from_gamma(size**3, 1e9))
-    codes = {n: np.array([0, 7, size - 1], np.uint16) for n in "abc"}
-    cells = true_cells(block, codes)
-    kept = sample_block(block, cells, _words(np.zeros(3)))
-    moved = sample_block(block, cells, _words(np.full(3, RESOLUTION - 1)))
-    assert kept["a"].tolist() == codes["a"].tolist()
-    assert moved["a"].tolist() == [size - 1, size - 1, size - 1]
-    assert moved["c"].tolist() == [size - 1, size - 1, size - 2]

@@ -12,14 +12,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from owner_agent.randomize.draws import PER_CALL, UniformWords, uniform_below, uniform_columns
-from owner_agent.randomize.reports import Randomizer, randomize
+from owner_agent.randomize.reports import Randomizer
 from owner_agent.randomize.sampling import (
-    impossible_records,
     join,
     split,
-    true_cells,
 )
+from owner_agent.randomize.words import PER_CALL, UniformWords, uniform_below
 from owner_agent.state.keys import Secrets
 from pramana_core.channels import (
     RESOLUTION,
@@ -32,13 +30,10 @@ from pramana_core.channels import (
     Product,
     RandomSymmetric,
     Sampled,
-    StructuralZeros,
     Symmetric,
 )
 from pramana_core.domain import Variable
-from pramana_core.errors import ChannelError, TableError
 from pramana_core.plan import Block, Plan
-from pramana_core.wire.parts import RecordSchema, decode_part, encode_part
 from tests.owner_agent.randomize.drawing import sample, sample_columns
 
 LAST = RESOLUTION - 1
@@ -95,7 +90,7 @@ def test_a_number_above_32_bits_takes_two_words():
 @pytest.mark.slow
 def test_all_words_of_eight_bits(monkeypatch):
     """The same code with 2^8 in place of 2^32: all pairs of an attempt and the next."""
-    monkeypatch.setattr("owner_agent.randomize.draws.RESOLUTION", 256)
+    monkeypatch.setattr("owner_agent.randomize.words.RESOLUTION", 256)
     pairs = np.array(list(itertools.product(range(256), repeat=2)))
     for n in (3, 7, 100, 129, 255):
         rows = np.pad(pairs, ((0, 0), (0, 2)))
@@ -103,18 +98,6 @@ def test_all_words_of_eight_bits(monkeypatch):
         accepted = (pairs[:, 0] < 256 // n * n) | (pairs[:, 1] < 256 // n * n)
         counts = np.bincount(made[accepted].astype(int), minlength=n)
         assert len(set(counts.tolist())) == 1, n
-
-
-def test_columns_that_try_again_stay_independent():
-    """Each first word may be rejected, so that the words of the next attempts are read too."""
-    sizes = (3, 5)  # 2^32 - 1 is above the last multiple of both
-    first = [[0, 1, 2, LAST], [0, 1, 2, 3, 4, LAST]]
-    second = [[0, 1, 2], [0, 1, 2, 3, 4]]
-    rows = list(itertools.product(*first, *second))
-    made = uniform_columns(table_words(rows), sizes)
-    law = np.zeros(sizes, dtype=int)
-    np.add.at(law, tuple(column.astype(int) for column in made), 1)
-    assert np.unique(law).tolist() == [len(rows) // 15]
 
 
 # Enumerated laws ---------------------------------------------------------------------------------
@@ -219,13 +202,6 @@ def test_the_law_of_the_report_is_the_declared_row(name):
         assert np.allclose([float(f) for f in found], matrix[truth], rtol=1e-12, atol=1e-15)
 
 
-def test_a_mixture_has_exactly_its_probabilities():
-    """In rational numbers: a for keeping, and (1 - a) / n for each cell."""
-    found = law(*ENUMERATED["mixture"][:2], 4, ENUMERATED["mixture"][2])
-    kept = Fraction(MIXTURE.keep, 1 << 64)
-    assert found == [(1 - kept) / 6 + (kept if cell == 4 else 0) for cell in range(6)]
-
-
 def test_each_channel_of_a_product_has_words_of_its_own():
     """Word by word dealt to a mixture over two variables, which takes four, and to a single one."""
     channel = Product((2, 1), (MIXED, ONE))
@@ -322,11 +298,6 @@ FAMILIES = {
         (2,),
         RandomSymmetric(2, 13 << 27, 1 << 30),
     ),
-    "structural-zeros": (
-        StructuralZeros(6, (4,), Symmetric.from_gamma(5, 5.0)),
-        (2, 3),
-        StructuralZeros(6, (4,), Symmetric.from_gamma(5, 5.2)),
-    ),
     "grouped": (
         Grouped(((0, 3), (1, 2, 4)), (ONE, Symmetric.from_gamma(3, 4.0))),
         (5,),
@@ -363,8 +334,6 @@ def keys():
 def _cells(block, count=RECORDS):
     """Every possible truth in turn."""
     possible = np.arange(block.channel.shape[0])
-    if isinstance(block.channel, StructuralZeros):
-        possible = np.array(block.channel.possible)
     return possible[np.arange(count) % len(possible)].astype(np.uint8)
 
 
@@ -416,101 +385,3 @@ def test_a_record_is_reported_alike_whatever_is_beside_it(name, keys):
         assert column[order].tolist() == some[variable].tolist()
         assert column.tobytes() == again[variable].tobytes()
     assert any(whole[v].tobytes() != others[v].tobytes() for v in whole)
-
-
-@pytest.mark.parametrize("name", FAMILIES)
-def test_codes_are_the_narrowest_and_no_records_give_none(name, keys):
-    channel, sizes, _ = FAMILIES[name]
-    block = _block(channel, sizes)
-    for column in _reports(block, _cells(block, 100), keys[:100]).values():
-        assert column.dtype == np.uint8
-    for column in _reports(block, _cells(block, 0), keys[:0]).values():
-        assert column.shape == (0,)
-
-
-@pytest.mark.parametrize("name", FAMILIES)
-def test_a_release_carries_the_reports(name, keys):
-    """Part and plan agree about every code; `decode_part` checks that each is one of the plan's."""
-    channel, sizes, _ = FAMILIES[name]
-    block = _block(channel, sizes)
-    true = split(_cells(block, 300), sizes)
-    made = randomize(
-        Plan((block,)), SECRETS, "asia", keys[:300], dict(zip(block.names, true, strict=True))
-    )
-    again, columns = decode_part(
-        RecordSchema.of(made.plan), encode_part(RecordSchema.of(made.plan), made.keys, made.columns)
-    )
-    assert again.tobytes() == made.keys.tobytes()
-    assert {n: c.tolist() for n, c in columns.items()} == {
-        n: c.tolist() for n, c in made.columns.items()
-    }
-
-
-def test_a_record_of_many_columns_is_drawn_without_its_cells(keys, assert_distribution):
-    """62 bits of cells: each column of a mixture is kept or uniform, and all columns together."""
-    block = _block(Mixture(1 << 62, 1 << 63), (2,) * 62)
-    cells = np.full(RECORDS, (1 << 62) - 1, dtype=np.uint64)
-    made = _reports(block, cells, keys)
-    half = np.array([RECORDS / 4, 3 * RECORDS / 4])
-    for column in made.values():
-        assert_distribution(np.bincount(column, minlength=2), half)
-    with pytest.raises(AssertionError, match="chi-square"):
-        assert_distribution(np.bincount(made["v3"], minlength=2), half[::-1])
-    whole = np.all(list(made.values()), axis=0).sum()
-    assert_distribution([whole, RECORDS - whole], [RECORDS / 2, RECORDS / 2])
-
-
-def test_a_mixture_that_always_keeps_keeps(keys):
-    block = _block(Mixture(6, 1 << 64), (2, 3))
-    cells = _cells(block, 60)
-    assert join(list(_reports(block, cells, keys[:60]).values()), (2, 3)).tolist() == cells.tolist()
-
-
-def test_cells_are_split_and_joined():
-    sizes = (3, 2, 5)
-    cells = np.arange(30, dtype=np.uint8)
-    columns = split(cells, sizes)
-    expected = np.unravel_index(cells, sizes)
-    assert all(a.tolist() == b.tolist() for a, b in zip(columns, expected, strict=True))
-    assert join(columns, sizes).tolist() == cells.tolist()
-
-
-def test_wide_items_are_reported_in_wider_codes(keys):
-    block = _block(OneHot.from_probability(16, 0.9), (16,))
-    (column,) = _reports(block, _cells(block, 500), keys[:500]).values()
-    assert column.dtype == np.uint16
-    assert column.max() >= 1 << 15
-
-
-def test_an_impossible_truth_is_never_randomized(keys):
-    channel = StructuralZeros(4, (3,), Symmetric.from_gamma(3, 5.0))
-    block = _block(channel, (2, 2))
-    columns = {"v0": np.array([0, 1, 1], np.uint8), "v1": np.array([1, 1, 0], np.uint8)}
-    assert impossible_records(block, columns).tolist() == [False, True, False]
-    assert true_cells(block, columns).tolist() == [1, 3, 2]
-    with pytest.raises(TableError, match=r"1 records have a combination of 'v0\*v1'") as told:
-        randomize(Plan((block,)), SECRETS, "asia", keys[:3], columns)
-    assert told.value.where == "v0*v1"
-    fine = {name: column[[0, 2]] for name, column in columns.items()}
-    made = randomize(Plan((block,)), SECRETS, "asia", keys[:2], fine)
-    assert not impossible_records(block, made.columns).any()
-
-
-def test_an_unknown_family_is_refused():
-    with pytest.raises(ChannelError, match="no sampler for a channel of the family object"):
-        sample_columns(object(), (2,), np.zeros(1, np.uint8), table_words([[0]]))
-
-
-@pytest.mark.parametrize(
-    "inner",
-    [
-        OneHot(2, 1 << 30),
-        CutAndPaste.from_probability((2,), 1, 0.3),
-        Sampled((2,), (Choice((0,), RESOLUTION, ONE),)),
-    ],
-    ids=lambda channel: channel.as_dict()["family"],
-)
-def test_a_subset_reports_categories_only(inner):
-    """K + 1 codes leave no room for sets of items, nor for a second "withheld"."""
-    with pytest.raises(ChannelError, match="must be reported in as many"):
-        Sampled((2, 2), (Choice((0,), RESOLUTION, inner),))

@@ -9,37 +9,26 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-from owner_agent.randomize import reports, sampling
-from owner_agent.randomize.draws import UniformWords
+from owner_agent.randomize import choices, reports, sampling
 from owner_agent.randomize.reports import Randomizer, randomize
 from owner_agent.randomize.sampling import (
-    COUNTED_CELLS,
-    ChoiceSampler,
-    impossible_records,
-    join,
-    rows_by_label,
-    sampler,
     true_cells,
 )
+from owner_agent.randomize.words import UniformWords
 from owner_agent.state.keys import Secrets
 from pramana_core.channels import (
     RESOLUTION,
     Choice,
-    Dense,
-    Mixture,
     Sampled,
-    StructuralZeros,
     Symmetric,
     most_accurate,
 )
 from pramana_core.domain import Variable
-from pramana_core.errors import TableError
 from pramana_core.plan import Block, Plan
-from tests.owner_agent.randomize.drawing import sample_block, sample_columns, words
+from tests.owner_agent.randomize.drawing import sample_block, words
 
 SECRETS = Secrets(draw=bytes(range(7, 39)), linkage=bytes(range(2, 34)))
 SIZES = tuple(2 + 7 * i % 29 for i in range(60))
-PAIRS = tuple(itertools.combinations(range(60), 2))
 
 
 def block_of(channel):
@@ -67,20 +56,8 @@ def records(block, count, seed=1):
 
 
 def drawn(block, keys, columns, epoch=0):
-    randomizer = Randomizer(Plan((block,)), SECRETS, "asia", {block.name: epoch})
+    randomizer = Randomizer(Plan((block,)), SECRETS, "asia", epoch)
     return randomizer.reports(keys, columns)
-
-
-def test_a_record_of_a_wide_block_is_its_codes():
-    _, columns = records(WIDE, 5)
-    assert WIDE.channel.shape[0] > COUNTED_CELLS
-    codes = true_cells(WIDE, columns)
-    assert codes.dtype == np.uint8
-    assert codes.tolist() == np.stack([columns[n] for n in WIDE.names], axis=1).tolist()
-    large = block_of(pairs_of((300, *SIZES)))
-    assert true_cells(large, columns | {f"v{i}": np.zeros(5, np.uint8) for i in (0, 60)}).dtype == (
-        np.uint16
-    )
 
 
 @pytest.mark.slow
@@ -110,25 +87,6 @@ def test_the_words_are_aes_of_a_cbc_mac_of_pseudonym_and_codes(sizes):
             assert [int(made.word(4 * counter + i)[row]) for i in range(4)] == expected
 
 
-def test_every_code_of_a_record_and_its_pseudonym_change_all_its_words():
-    keys, columns = records(WIDE, 1)
-    rows = [{n: int(columns[n][0]) for n in WIDE.names}]
-    for variable in WIDE.variables:
-        rows.append(rows[0] | {variable.name: (rows[0][variable.name] + 1) % variable.size})
-    table = {n: np.array([row[n] for row in rows], np.uint8) for n in WIDE.names}
-    cells = true_cells(WIDE, table)
-    same = np.repeat(keys, len(rows))
-    first = words(SECRETS, "asia", WIDE, same, cells)
-    made = np.stack([first.word(i) for i in range(8)], axis=1)
-    assert len({tuple(row) for row in made.tolist()}) == len(rows)
-    assert len(np.unique(made)) == made.size  # 488 words of 2^32: two alike once in 36,000 runs
-    other, _ = records(WIDE, len(rows), seed=2)
-    beside = words(SECRETS, "asia", WIDE, other, cells)
-    later = words(SECRETS, "asia", WIDE, same, cells, 1)
-    for source in (beside, later):
-        assert (source.word(0) != made[:, 0]).all()
-
-
 @pytest.mark.slow
 def test_a_record_is_reported_alike_whatever_is_beside_it(monkeypatch):
     """In any order, with any others, and however many records are drawn together."""
@@ -140,44 +98,13 @@ def test_a_record_is_reported_alike_whatever_is_beside_it(monkeypatch):
         assert column[order].tobytes() == some[name].tobytes()
         assert column.dtype == np.uint8
     monkeypatch.setattr(reports, "_TOGETHER", 64)
-    monkeypatch.setattr(sampling, "_ENOUGH", 1)
+    monkeypatch.setattr(choices, "_ENOUGH", 1)
     made = randomize(Plan((WIDE,)), SECRETS, "asia", keys, columns)
     assert {n: sorted(c.tolist()) for n, c in made.columns.items()} == {
         n: sorted(c.tolist()) for n, c in whole.items()
     }
     for column in drawn(WIDE, keys[:0], {n: c[:0] for n, c in columns.items()}).values():
         assert column.shape == (0,)
-
-
-def test_drawing_those_of_one_channel_together_is_drawing_choice_by_choice():
-    """Channels of several kinds, choices of several sizes, and records of no choice."""
-    sizes = (2, 3, 4, 2, 3)
-    kinds = [
-        Choice((0, 1), 3 << 28, Symmetric.from_gamma(6, 9.0)),
-        Choice((1, 3), 3 << 28, Symmetric.from_gamma(6, 9.0)),
-        Choice((3, 4), 3 << 28, Symmetric.from_gamma(6, 9.0)),
-        Choice((2,), 3 << 28, Symmetric.from_gamma(4, 9.0)),
-        Choice((0,), 1 << 28, Dense.binary(0.1, 0.3)),
-        Choice((3,), 1 << 28, Dense.binary(0.1, 0.3)),
-        Choice((0, 2, 4), 1 << 28, Mixture.from_gamma(24, 19.0)),
-    ]
-    block = block_of(Sampled(sizes, tuple(kinds)))
-    keys, columns = records(block, 4000)
-    cells = true_cells(block, columns)
-    chosen = np.random.default_rng(5).integers(0, len(kinds) + 1, len(keys))
-    own = words(SECRETS, "asia", block, keys, cells)
-    true = [columns[n] for n in block.names]
-    together = ChoiceSampler(kinds, sizes, sampler)(true, chosen, own)
-    for index, rows in rows_by_label(chosen, len(kinds) + 1):
-        axes = kinds[index].axes if index < len(kinds) else ()
-        for axis in set(range(5)) - set(axes):
-            assert (together[axis][rows] == sizes[axis]).all()
-        if axes:
-            inner = [sizes[axis] for axis in axes]
-            inside = join([true[axis][rows] for axis in axes], inner)
-            alone = sample_columns(kinds[index].channel, inner, inside, own.of(rows))
-            for axis, column in zip(axes, alone, strict=True):
-                assert together[axis][rows].tolist() == column.tolist()
 
 
 def test_the_law_at_width_is_the_declared_one_on_every_word(monkeypatch):
@@ -225,53 +152,3 @@ def test_the_law_at_width_is_the_declared_one_on_every_word(monkeypatch):
         declared = row.reshape(3, 4)
         for report in itertools.product(range(3), range(4)):
             assert float(law.get(report, Fraction(0))) == declared[report]
-
-
-@pytest.mark.slow
-def test_reports_at_width_follow_the_published_matrix(assert_distribution):
-    """All choices, and in each whether the pair was kept, at a false alarm of 1e-6."""
-    count = 300_000
-    keys, columns = records(WIDE, count)
-    made = drawn(WIDE, keys, columns)
-    told = np.stack([made[n] != size for n, size in zip(WIDE.names, SIZES, strict=True)], axis=1)
-    assert (told.sum(axis=1) <= 2).all()
-    pair = np.argwhere(told)[:, 1].reshape(-1, 2)
-    place = np.full((60, 60), -1)
-    place[tuple(np.array(PAIRS).T)] = np.arange(len(PAIRS))
-    reported = np.flatnonzero(told.any(axis=1))
-    chosen = place[pair[:, 0], pair[:, 1]]
-    true = np.stack([columns[n] for n in WIDE.names], axis=1)
-    code = np.stack([made[n] for n in WIDE.names], axis=1)
-    kept = np.ones(len(reported), dtype=bool)
-    for axis in (0, 1):
-        kept &= true[reported, pair[:, axis]] == code[reported, pair[:, axis]]
-    counts = np.bincount(2 * chosen + kept, minlength=2 * len(PAIRS))
-
-    def compare(channel):
-        expected = np.array([
-            count * c.weight / RESOLUTION * share
-            for c in channel.choices
-            for share in (1 - c.channel.matrix()[0, 0], c.channel.matrix()[0, 0])
-        ])  # fmt: skip
-        by_size = np.argsort([c.channel.shape[0] for c in channel.choices], kind="stable")
-        grouped = np.add.reduceat(counts.reshape(-1, 2)[by_size], np.arange(0, len(PAIRS), 15))
-        wanted = np.add.reduceat(expected.reshape(-1, 2)[by_size], np.arange(0, len(PAIRS), 15))
-        assert_distribution(grouped.ravel(), wanted.ravel())
-
-    compare(WIDE.channel)
-    with pytest.raises(AssertionError, match="chi-square"):
-        compare(pairs_of(SIZES, 20.5))
-
-
-def test_a_combination_that_a_choice_calls_impossible_is_refused_at_any_width():
-    zeros = StructuralZeros(
-        SIZES[0] * SIZES[1], (1,), Symmetric.from_gamma(SIZES[0] * SIZES[1] - 1, 9)
-    )
-    channel = WIDE.channel
-    block = block_of(Sampled(SIZES, (Choice((0, 1), 1 << 20, zeros), *channel.choices[1:])))
-    keys, columns = records(block, 50)
-    columns["v0"][:], columns["v1"][:] = 1, 1
-    columns["v0"][7], columns["v1"][7] = 0, 1
-    assert np.flatnonzero(impossible_records(block, columns)).tolist() == [7]
-    with pytest.raises(TableError, match="1 records have a combination"):
-        randomize(Plan((block,)), SECRETS, "asia", keys, columns)

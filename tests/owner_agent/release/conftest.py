@@ -5,8 +5,7 @@ import shutil
 import pytest
 
 from owner_agent.release.options import PublishOptions
-from owner_agent.release.publish import publish
-from owner_agent.release.randomized import PreparedRecords
+from owner_agent.release.publish import PreparedRecords, publish
 
 
 @pytest.fixture

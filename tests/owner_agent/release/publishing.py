@@ -3,10 +3,9 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from owner_agent.release.memory import begin_new_epoch
+from owner_agent.release.new_epoch import begin_new_epoch
 from owner_agent.release.options import PublishOptions
-from owner_agent.release.publish import publish
-from owner_agent.release.randomized import PreparedRecords
+from owner_agent.release.publish import PreparedRecords, publish
 from pramana_core.wire.parts import RecordSchema, decode_part
 
 

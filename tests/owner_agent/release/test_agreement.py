@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 
 from owner_agent.randomize.draws import coins, pseudonyms
-from owner_agent.release.agreement import agreed_plan
 from owner_agent.release.composition import spent
 from owner_agent.release.ledger import Ledger
 from owner_agent.state.keys import KeyStore
-from pramana_core.errors import NotFound, RecordsCorrected, Refused, StudyPlanNotFollowed
+from pramana_core.errors import StudyPlanNotFollowed
 from pramana_core.wire.parts import RecordSchema, decode_part
 from tests.owner_agent.release.publishing import drawn_anew, published
 from tests.owner_agent.site.plans import PLAN, follow, study_plan
@@ -54,16 +53,6 @@ def test_a_release_follows_the_plan_and_its_coin(agreed):
     )
 
 
-def test_publishing_again_sends_nothing_and_more_rows_repeat_the_reports(agreed, table_text):
-    published(agreed)
-    assert published(agreed).already
-    agreed.write((agreed.folder / "site.toml").read_text(), table_text(60))
-    published(agreed)
-    first, second = (_reports(r) for r in agreed.miner.sealed())
-    assert len(second) == 60
-    assert {k: second[k] for k in first} == first
-
-
 def nothing_left(bench):
     return not bench.miner.releases and {e.state for e in Ledger(bench.state).entries()} <= {
         "prepared"
@@ -91,15 +80,7 @@ def test_a_miner_without_the_plan_would_hold_nobody_to_it(agreed):
 
 def test_a_site_that_follows_no_plan_is_told_of_the_studys(bench):
     bench.miner.study_plan = PLAN
-    with pytest.raises(StudyPlanNotFollowed, match="the site file names none") as refused:
-        published(bench)
-    assert "study-plan fetch" in refused.value.remedy
-    assert nothing_left(bench)
-
-
-def test_a_study_that_is_not_there_is_no_study_without_a_plan(bench):
-    bench.miner.faults = [("before", 404)]
-    with pytest.raises(Refused):
+    with pytest.raises(StudyPlanNotFollowed, match="the site file names none"):
         published(bench)
     assert nothing_left(bench)
 
@@ -113,18 +94,6 @@ def corrected(bench):
     table = (bench.folder / "patients.csv").read_text()
     bench.write((bench.folder / "site.toml").read_text(), table.replace(",yes,", ",no,"))
     return {key for key, report in before.items() if report[0] < 2}
-
-
-def test_kept_reports_are_permanent(agreed):
-    published(agreed)
-    first = _reports(agreed.miner.sealed()[0])
-    reported = corrected(agreed)
-    with pytest.raises(RecordsCorrected, match=r"'smoker\*age' \d+ of 50"):
-        published(agreed)
-    outcome = published(agreed, corrections="keep")
-    assert outcome.already
-    assert 0 < outcome.stale <= len(reported)
-    assert _reports(agreed.miner.sealed()[0]) == first
 
 
 def test_a_correction_of_what_is_not_reported_is_no_correction(agreed):
@@ -162,18 +131,9 @@ def test_draws_of_a_new_epoch_are_of_the_same_sets_and_add(agreed):
 # Commands ----------------------------------------------------------------------------------------
 
 
-def test_the_plan_is_fetched_read_and_approved(bench, command, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_the_plan_is_read_and_followed(bench, command):
     bench.miner.study_plan = PLAN
-    fetched = command("study-plan", "fetch")
-    assert fetched.exit_code == 0, fetched.err
-    assert f"The study plan {PLAN.digest}" in " ".join(fetched.out.split())
-    section = f'[study_plan]\nfile = "study-plan.json"\ndigest = "{PLAN.digest}"'
-    assert section in fetched.out
-    # What is printed is what the site file takes.
     follow(bench)
-    text = (bench.folder / "site.toml").read_text()
-    bench.write(text.replace('[study_plan]\nfile = "plan.json"', section))
     shown = command("study-plan", "show", "--json")
     assert json.loads(shown.out)["digest"] == PLAN.digest
     assert json.loads(command("study-plan", "show", "--miner", "--json").out) == json.loads(
@@ -181,14 +141,3 @@ def test_the_plan_is_fetched_read_and_approved(bench, command, tmp_path, monkeyp
     )
     assert command("publish", "--yes").exit_code == 0
     assert bench.miner.sealed()
-
-
-def test_without_a_plan_there_is_nothing_to_fetch_or_show(bench, command):
-    with pytest.raises(NotFound, match="'asia' has no study plan"):
-        agreed_plan(bench.site, bench.environment)
-    assert "names no study plan" in command("study-plan", "show").err
-    assert command("study-plan", "show", "plan.json", "--miner").exit_code == 2
-
-
-def test_publishing_says_what_is_agreed(agreed, command):
-    assert f"The study plan {PLAN.digest}" in " ".join(command("publish", "--yes").out.split())

@@ -1,7 +1,7 @@
 """What two reports of one record tell, over all truths and all reports, by each choice.
 
 The words of the keyed stream are replaced by all combinations of words there are, one record for
-each, so that shares of records are exact probabilities; everything else is what `settle` does.
+each, so that shares of records are exact probabilities; everything else is what publishing does.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ import numpy as np
 import pytest
 
 from owner_agent.randomize import reports as drawing
-from owner_agent.randomize.draws import UniformWords, pseudonyms
+from owner_agent.randomize.draws import pseudonyms
 from owner_agent.randomize.reports import randomize
-from owner_agent.release.corrections import OwnRecords, ReleaseHistory, is_drawn, settle
+from owner_agent.randomize.words import UniformWords
+from owner_agent.release.corrections import ReleaseHistory, is_drawn, overlay_reported
 from owner_agent.release.memory import Memory
 from owner_agent.state.keys import Secrets
 from pramana_core.channels import RESOLUTION, Choice, Dense, Sampled, Symmetric
@@ -63,7 +64,7 @@ class AllWords:
     """Gives every combination of two independent rows of words to one record each.
 
     The first row belongs to the draw of the first release; every other draw, that of another value
-    or of another epoch, has the second row. OwnRecords after the combinations are bystanders.
+    or of another epoch, has the second row. Records after the combinations are bystanders.
     """
 
     def __init__(self, words, steps, first):
@@ -123,11 +124,11 @@ def pairs_of_reports(monkeypatch, name, truths, choice):
         if choice is None:
             randomized = randomize(plan, SECRETS, "asia", keys, columns)
         else:
-            records = OwnRecords(SECRETS, "asia", keys, columns)
             if choice == "anew" and release == 1:  # a new epoch, which remembers nothing
                 memory, beginning = Memory(), 7
             past = ReleaseHistory(None, tuple(entries), memory, "asia", beginning)
-            settled = settle(plan, records, past, "keep")
+            drawn = randomize(plan, SECRETS, "asia", keys, columns, beginning)
+            settled = overlay_reported(drawn, past.identities(plan, SECRETS), past)
             randomized = settled.randomized
             assert is_drawn(block)
             file = io.BytesIO()

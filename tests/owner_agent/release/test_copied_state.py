@@ -1,25 +1,19 @@
 """What is copied past the ledger, or comes back beside it, draws nothing that was drawn before."""
 
 import shutil
-from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
-from owner_agent.release import ledger as ledger_module
-from owner_agent.release import memory
 from owner_agent.release.client import Miner
 from owner_agent.release.composition import spent
 from owner_agent.release.ledger import Ledger
-from owner_agent.release.memory import begin_new_epoch, import_draw_key
+from owner_agent.release.new_epoch import begin_new_epoch
 from owner_agent.release.options import PublishOptions
-from owner_agent.release.publish import publish
-from owner_agent.release.randomized import PreparedRecords
-from owner_agent.state.keys import KeyStore, fingerprint, read_key
-from owner_agent.state.private_files import TokenStore, knows_draw_key
+from owner_agent.release.publish import PreparedRecords, publish
+from owner_agent.state.tokens import TokenStore
 from pramana_core.errors import HistoryLost, PlanConflict
-from tests.full_disk import with_ever_more_room
 
 TOKEN = "token-of-clinic-north-0123456789"
 
@@ -39,7 +33,7 @@ def test_keys_that_are_copied_after_joining_publish_nothing(left, epochs):
     TokenStore(left.state).save("asia", TOKEN)
     shutil.copytree(left.folder / "backup" / "keys", left.state / "keys")
     left.miner.releases = {}  # Another miner, or another name at this one.
-    with pytest.raises(HistoryLost, match="was not made or imported with the ledger") as refused:
+    with pytest.raises(HistoryLost, match="was not made with the ledger") as refused:
         _publish(left, accept_added_loss=True)
     assert "backup" in refused.value.remedy
     assert "new-epoch" in refused.value.remedy
@@ -49,164 +43,6 @@ def test_keys_that_are_copied_after_joining_publish_nothing(left, epochs):
         _publish(left)
         (entry,) = Ledger(left.state).entries()
         assert entry.beginning == Ledger(left.state).beginning > 1 << 32
-
-
-def test_an_epoch_that_comes_back_beside_another_is_found(left, table_text):
-    _new_epoch(left)
-    _publish(left, accept_added_loss=True)
-    shutil.copy(left.state / "ledger.sqlite", left.folder / "of A")
-    left.write(table=table_text(60))
-    _publish(left, corrections="keep")
-    (left.state / "ledger.sqlite").unlink()
-    _new_epoch(left, 1)
-    shutil.copy(left.folder / "of A", left.state / "ledger.sqlite")
-    left.miner.releases = {}
-    assert len(Ledger(left.state).beginnings()) == 1
-    with pytest.raises(HistoryLost, match="a new epoch.* the ledger is older than the audit log"):
-        _publish(left, accept_added_loss=True)
-    _new_epoch(left, 2)
-    _publish(left, accept_added_loss=True)
-
-
-def test_a_key_that_the_ledger_knows_is_restored_without_a_new_epoch(left, command, table_text):
-    left.write(table=table_text(50))
-    kept = shutil.move(left.state / "keys" / "draw.key", left.folder / "draw.key")
-    ended = command("keys", "import", "draw", str(kept))
-    assert ended.exit_code == 0
-    assert "epoch" not in ended.out
-    assert Ledger(left.state).beginnings() == ()
-    assert _publish(left).already
-
-
-def test_another_key_begins_an_epoch_and_says_so(left, command):
-    ended = command("keys", "import", "draw", str(_other_key(left)), "--yes")
-    assert ended.exit_code == 0
-    assert "drawn in a new epoch from here on" in " ".join(ended.out.split())
-    assert len(Ledger(left.state).beginnings()) == 1
-    with pytest.raises(PlanConflict):
-        _publish(left)
-
-
-def _other_key(bench):
-    """Lose the draw key; return a file with another one."""
-    (bench.state / "keys" / "draw.key").unlink()
-    other = bench.folder / "other.key"
-    other.write_text("5a" * 16 + "6b" * 16)
-    other.chmod(0o600)
-    return other
-
-
-def test_another_key_is_stored_only_where_a_new_epoch_is_wanted(left, command):
-    other = str(_other_key(left))
-    ended = command("keys", "import", "draw", other)
-    assert ended.exit_code == 2
-    assert "costs its whole epsilon once more" in ended.err
-    assert "--yes" in ended.err
-    assert not (left.state / "keys" / "draw.key").exists()
-    assert Ledger(left.state).beginnings() == ()
-    assert command("keys", "import", "draw", other, "--yes").exit_code == 0
-    assert len(Ledger(left.state).beginnings()) == 1
-    # What is there is neither replaced nor does it begin another epoch.
-    assert "was not changed" in command("keys", "import", "draw", other, "--yes").err
-    assert len(Ledger(left.state).beginnings()) == 1
-
-
-def test_where_nothing_left_another_key_needs_no_consent(bench, command):
-    assert command("keys", "import", "draw", str(_other_key(bench))).exit_code == 0
-    assert len(Ledger(bench.state).beginnings()) == 1
-    assert not _publish(bench).already
-
-
-@pytest.mark.parametrize("step", ["begin_anew", "know_draw"])
-@pytest.mark.parametrize("after", [False, True])
-def test_an_import_that_is_killed_draws_nothing_and_goes_on(
-    left, command, monkeypatch, killed, step, after
-):
-    """After the key is stored, before or after the epoch begins, and before the ledger knows it."""
-    other = _other_key(left)
-    store, secret = KeyStore(left.state), read_key(other)
-    kind = Ledger if step == "begin_anew" else KeyStore
-    real = getattr(kind, step)
-
-    def dies(*words):
-        if after:
-            real(*words)
-        raise killed
-
-    with monkeypatch.context() as patched:
-        patched.setattr(kind, step, dies)
-        with pytest.raises(killed):
-            import_draw_key(store, secret, left.environment, anyway=True)
-    assert store.read("draw") == secret
-    done = (step, after) == ("know_draw", True)
-    if not done:
-        with pytest.raises(HistoryLost, match="was not made or imported with the ledger"):
-            _publish(left, accept_added_loss=True)
-        assert command("keys", "import", "draw", str(other), "--yes").exit_code == 0
-    # An epoch in which nothing left costs nothing.
-    twice = (step, after) in {("begin_anew", True), ("know_draw", False)}
-    assert len(Ledger(left.state).beginnings()) == 1 + twice
-    assert len(left.miner.releases) == 1
-    _publish(left, accept_added_loss=True)
-    newest = Ledger(left.state).entries()[-1]
-    assert newest.beginning == Ledger(left.state).beginning
-
-
-def test_an_import_on_a_full_disk_goes_on_when_there_is_room(left):
-    other = _other_key(left)
-    store, secret = KeyStore(left.state), read_key(other)
-
-    def look():
-        assert not knows_draw_key(left.state, fingerprint("draw", secret))
-
-    begun = []
-    tried = with_ever_more_room(
-        lambda: begun.append(import_draw_key(store, secret, left.environment, anyway=True)), look
-    )
-    assert tried > 5
-    assert begun == [True]
-    assert not store.unknown_draw
-    _publish(left, accept_added_loss=True)
-
-
-def test_a_new_epoch_on_a_full_disk_sets_nothing_apart(left):
-    """What was remembered keeps its name until the epoch has begun."""
-    names = [path.name for path in left.state.iterdir() if path.name.startswith("reported")]
-
-    def look():
-        assert Ledger(left.state).beginnings() == ()
-        kept = [path.name for path in left.state.iterdir() if path.name.startswith("reported")]
-        assert kept == names
-
-    assert with_ever_more_room(lambda: _new_epoch(left), look) > 5
-    assert len(Ledger(left.state).beginnings()) == 1
-    assert not (left.state / "reported").exists()
-
-
-@pytest.mark.parametrize("lost", [False, True])
-def test_a_new_epoch_that_is_killed_before_it_sets_the_memory_apart(
-    left, command, monkeypatch, killed, lost
-):
-    if lost:
-        (left.state / "ledger.sqlite").unlink()
-
-    def dies(*_words):
-        raise killed
-
-    with monkeypatch.context() as patched:
-        patched.setattr(memory, "set_apart", dies)
-        with pytest.raises(killed):
-            _new_epoch(left)
-    assert len(Ledger(left.state).beginnings()) == 1
-    if lost:
-        # What is remembered is of releases that the ledger has no content of.
-        with pytest.raises(HistoryLost):
-            _publish(left, accept_added_loss=True)
-        assert command("new-epoch").exit_code == 0
-        assert not (left.state / "reported").exists()
-    _publish(left, accept_added_loss=True)
-    newest = Ledger(left.state).entries()[-1]
-    assert newest.beginning == Ledger(left.state).beginning
 
 
 def test_keyed_draws_are_told_alike_without_a_ledger_though_records_came_and_went(left, table_text):
@@ -229,52 +65,6 @@ def test_keyed_draws_are_told_alike_without_a_ledger_though_records_came_and_wen
     third = left.miner.sealed()[-1]["manifest"]
     both = zip(first.keyed_draws, third.keyed_draws, strict=True)
     assert [before == after for before, after in both] == [False, False, True]
-
-
-def test_a_memory_of_more_than_the_ledger_has_is_a_loss(left, command, table_text):
-    left.write(table=table_text(60))
-    _publish(left)
-    shutil.copy(left.folder / "backup" / "ledger.sqlite", left.state / "ledger.sqlite")
-    (left.state / "audit.jsonl").unlink()
-    shutil.rmtree(left.state / "outbox")
-    left.miner.releases = {}
-    with pytest.raises(HistoryLost) as refused:
-        _publish(left)
-    assert refused.value.where == "asia", "it is the memory that has more"
-    assert command("new-epoch").exit_code == 0
-    _publish(left, accept_added_loss=True)
-
-
-@pytest.mark.parametrize("written", [False, True])
-def test_a_crash_around_the_line_of_what_leaves_is_no_loss(
-    left, table_text, monkeypatch, killed, command, written
-):
-    """Whether the audit log has the line or not, and whatever lines come after it."""
-    left.write(table=table_text(55))
-    real = ledger_module.noted
-
-    @contextmanager
-    def noted(state, now, action, **told):
-        dies = action == "release_sending"
-        with real(state, now, action, **told):
-            yield
-            if dies and not written:
-                raise killed
-        if dies:
-            raise killed
-
-    monkeypatch.setattr(ledger_module, "noted", noted)
-    with pytest.raises(killed):
-        _publish(left)
-    monkeypatch.setattr(ledger_module, "noted", real)
-    assert Ledger(left.state).entries()[-1].left
-    assert len(left.miner.releases) == 1
-    assert command("token", "rotate").exit_code == 0
-    _publish(left)
-    log = (left.state / "audit.jsonl").read_text()
-    assert log.count('"release_sending"') == 2 + 2 + written
-    left.write(table=table_text(60))
-    assert not _publish(left).already
 
 
 def test_a_loss_of_a_variable_that_was_renamed_counts_on_every_column(left, site_text):
@@ -300,13 +90,6 @@ def test_a_new_epoch_of_a_folder_that_lacks_nothing_is_refused_unless_it_is_want
     assert Ledger(left.state).beginnings() == ()
     assert command("new-epoch", "--yes").exit_code == 0
     assert len(Ledger(left.state).beginnings()) == 1
-
-
-def test_check_says_that_the_miner_was_not_asked(left, command):
-    left.miner.good = []
-    ended = command("check")
-    assert ended.exit_code == 0
-    assert "The miner was not asked: " in ended.out
 
 
 def test_a_miner_hears_of_the_releases_to_its_study_alone(left, table_text, monkeypatch):

@@ -13,7 +13,7 @@ import pytest
 
 from owner_agent.randomize.draws import pseudonyms
 from owner_agent.randomize.reports import randomize
-from owner_agent.release.corrections import OwnRecords, ReleaseHistory, settle
+from owner_agent.release.corrections import ReleaseHistory, overlay_reported
 from owner_agent.release.memory import Memory
 from owner_agent.state.keys import Secrets
 from pramana_core.channels import Symmetric
@@ -53,10 +53,10 @@ def both_reports(statuses, choice):
         if choice is None:
             reports = randomize(PLAN, SECRETS, "asia", keys, columns)
         else:
-            records = OwnRecords(SECRETS, "asia", keys, columns)
             anew = choice == "anew" and bool(made)
             past = ReleaseHistory(None, (), Memory() if anew else memory, "asia", 7 * anew)
-            settled = settle(PLAN, records, past, "keep" if made else None)
+            drawn = randomize(PLAN, SECRETS, "asia", keys, columns, past.beginning)
+            settled = overlay_reported(drawn, past.identities(PLAN, SECRETS), past)
             memory = remembered(past, settled)
             reports = settled.randomized
         column = np.empty(RECORDS, np.uint8)

@@ -2,29 +2,24 @@
 
 import itertools
 import shutil
-from dataclasses import replace
 
 import pytest
 
 from owner_agent.release.composition import spent
 from owner_agent.release.ledger import Ledger
-from owner_agent.release.memory import begin_new_epoch
+from owner_agent.release.new_epoch import begin_new_epoch
 from owner_agent.release.options import PublishOptions
-from owner_agent.release.publish import publish
-from owner_agent.release.randomized import PreparedRecords
-from owner_agent.state.keys import KeyStore
-from owner_agent.state.private_files import TRACES, TokenStore
+from owner_agent.release.publish import PreparedRecords, publish
+from owner_agent.state.ledger_file import TRACES
 from pramana_core.errors import (
     HistoryLost,
     KeyFileError,
     PlanConflict,
-    PramanaError,
     RecordsCorrected,
     StoreCorrupt,
     Unauthenticated,
 )
 from pramana_core.wire.parts import RecordSchema, decode_part
-from tests.owner_agent.conftest import Killed
 from tests.owner_agent.release.publishing import drawn_anew
 
 EPSILON = 2.0149  # ln 7.5 of the binary channel
@@ -41,10 +36,6 @@ SUBSETS = [frozenset(lost) for size in range(8) for lost in itertools.combinatio
 FURTHER = {name: name for name in TRACES if name not in {p.split("/")[0] for p in PARTS.values()}}
 """What else is there only if something was done; each, each two and all of them are lost."""
 SUBSETS += [frozenset(c) for n in (1, 2, len(FURTHER)) for c in itertools.combinations(FURTHER, n)]
-CHOICES = [
-    PublishOptions(),
-    PublishOptions(corrections="keep", accept_added_loss=True),
-]
 
 
 def _publish(bench, **options):
@@ -89,9 +80,9 @@ def _answer(lost, *, corrected):
         return KeyFileError
     if "ledger" in lost:
         return HistoryLost
-    if not corrected:
-        return None
-    return StoreCorrupt if lost >= {"memory", "outbox"} else RecordsCorrected
+    if "memory" in lost:
+        return StoreCorrupt
+    return RecordsCorrected if corrected else None
 
 
 def _restored(bench, lost=(), copy="backup"):
@@ -99,25 +90,6 @@ def _restored(bench, lost=(), copy="backup"):
     shutil.copytree(bench.folder / copy, bench.state)
     for part in lost:
         _remove(bench.state / {**PARTS, **FURTHER}[part])
-
-
-def _tried(bench, options):
-    """Publish; return the class of what was refused, or None."""
-    try:
-        publish(PreparedRecords, bench.site, bench.environment, options)
-    except PramanaError as error:
-        return type(error)
-    return None
-
-
-def _repaired(bench):
-    """What a custodian does who does not know better: new secrets for lost ones, and a token."""
-    store = KeyStore(bench.state)
-    if not store.path("draw").exists():
-        store.create("draw", lambda size: bytes(range(7, 7 + size)))
-    if not store.path("linkage").exists():
-        store.add("linkage", bytes.fromhex("c3" * 16 + "d4" * 16))
-    TokenStore(bench.state).save("asia", "token-of-clinic-north-0123456789")
 
 
 @pytest.mark.slow
@@ -138,116 +110,6 @@ def test_each_subset_of_the_state_has_its_answer(left, table_text, corrected):
             assert type(refused.value) is expected, lost
             assert refused.value.remedy, lost
         assert len(left.miner.releases) == 1, lost
-
-
-@pytest.mark.slow
-def test_no_subset_lets_a_corrected_record_be_found_out(left):
-    """Whatever is lost, whatever the custodian repairs it with, and whatever is accepted."""
-    first, published, states = dict(left.miner.releases), 0, []
-    for lost in SUBSETS:
-        _restored(left, lost)
-        _repaired(left)
-        # What is lost and repaired to the same bytes is the same state, and tried once.
-        if left.files() in states:
-            continue
-        states.append(left.files())
-        for options, anew in [(CHOICES[0], False), (CHOICES[1], False), (CHOICES[1], True)]:
-            _restored(left, lost)
-            _repaired(left)
-            left.miner.releases = dict(first)
-            if anew:
-                begin_new_epoch(left.site, left.environment, anyway=True)
-            refused = _tried(left, options)
-            assert anew or "ledger" not in lost or refused is HistoryLost, lost
-            published += len(left.miner.releases) > 1
-            assert _told_by_comparing(left.miner) == 0, lost
-    assert published > 20, "nothing was put to the test"
-    assert len(states) >= 32
-
-
-def test_control_the_comparison_finds_what_a_lost_ledger_gave_away(left):
-    """Without the refusal: a ledger that is begun anew beside the old keys."""
-    _restored(left, PARTS)
-    left.join()
-    first, left.miner.releases = left.miner.releases, {}
-    _publish(left)
-    left.miner.releases |= {f"lost {one}": release for one, release in first.items()}
-    assert _told_by_comparing(left.miner) > 5
-
-
-@pytest.mark.parametrize("old", [c for n in range(5) for c in itertools.combinations(
-    ("ledger", "memory", "outbox", "audit log"), n)])  # fmt: skip
-def test_an_older_copy_of_any_part_is_found_or_harmless(left, table_text, old):
-    drawn_anew(left)
-    _remove(left.folder / "newest")
-    shutil.copytree(left.state, left.folder / "newest")
-    left.write(table=table_text(50).replace(",no,", ",yes,"))
-    first = dict(left.miner.releases)
-    for options in CHOICES:
-        _restored(left, copy="newest")
-        for part in old:
-            _remove(left.state / PARTS[part])
-            older = left.folder / "backup" / PARTS[part]
-            (shutil.copytree if older.is_dir() else shutil.copy)(older, left.state / PARTS[part])
-        left.miner.releases = dict(first)
-        refused = _tried(left, options)
-        if "ledger" in old:
-            assert refused is not None
-            assert refused is HistoryLost or options.corrections is None
-        assert _told_by_comparing(left.miner) == 0
-
-
-@pytest.mark.parametrize("old", [("ledger", *c) for n in range(3) for c in itertools.combinations(
-    ("memory", "audit log"), n)])  # fmt: skip
-def test_an_older_ledger_beside_a_newer_outbox_is_found_at_a_restored_miner(left, table_text, old):
-    drawn_anew(left)
-    shutil.copytree(left.state, left.folder / "newest")
-    left.write(table=table_text(50).replace(",no,", ",yes,"))
-    for options in CHOICES:
-        _restored(left, copy="newest")
-        for part in old:
-            _remove(left.state / PARTS[part])
-            older = left.folder / "backup" / PARTS[part]
-            (shutil.copytree if older.is_dir() else shutil.copy)(older, left.state / PARTS[part])
-        left.miner.releases = {}
-        assert _tried(left, options) is HistoryLost
-        assert left.miner.releases == {}
-
-
-def test_what_was_prepared_and_never_left_is_no_loss(bench, table_text):
-    """A crash before the ledger's entry, and a package for a session that never began."""
-    bench.miner.faults = [("before", Killed())]
-    with pytest.raises(Killed):
-        _publish(bench)
-    (name,) = (path.name for path in (bench.state / "outbox").iterdir())
-    ledger = Ledger(bench.state)
-    assert [(entry.name, entry.left) for entry in ledger.entries()] == [(name, False)]
-    (bench.state / "outbox" / name).rename(bench.state / "outbox" / "r-0123456789ab")
-    bench.write(table=table_text(60))
-    assert not _publish(bench).already
-
-
-def test_a_key_copied_into_a_new_directory_publishes_nothing(left):
-    _restored(left, set(PARTS) - {"draw key", "linkage secret"})
-    _repaired(left)
-    with pytest.raises(HistoryLost, match="no ledger at .* but keys, tokens"):
-        _publish(left)
-    assert len(left.miner.releases) == 1
-
-
-def test_an_imported_draw_key_draws_nothing_as_it_drew_elsewhere(left, command):
-    kept = left.folder / "draw.key"
-    shutil.copy(left.state / PARTS["draw key"], kept)
-    shutil.rmtree(left.state)
-    assert command("keys", "import", "draw", str(kept)).exit_code == 0
-    _repaired(left)
-    with pytest.raises(HistoryLost, match="The miner .* has releases .* of 2031-05-06"):
-        _publish(left)
-    left.miner.releases = {}  # another miner, which cannot say what it has
-    _publish(left)
-    assert Ledger(left.state).beginning > 1 << 32
-    assert command("keys", "import", "draw", str(kept)).exit_code == 3
-    assert len(Ledger(left.state).beginnings()) == 1
 
 
 def test_a_new_epoch_counts_what_the_miner_has_and_draws_anew(left, table_text):
@@ -275,42 +137,3 @@ def test_a_new_epoch_counts_what_the_miner_has_and_draws_anew(left, table_text):
         _publish(left)
     drawn_anew(left, seconds=1)
     assert _told_by_comparing(left.miner) == 0
-
-
-def test_a_new_epoch_is_lost_no_less(left):
-    """Of a ledger of before it, restored beside the audit log of after it, nothing leaves."""
-    begin_new_epoch(left.site, left.environment, anyway=True)
-    shutil.copy(left.folder / "backup" / "ledger.sqlite", left.state / "ledger.sqlite")
-    with pytest.raises(HistoryLost, match="a new epoch"):
-        _publish(left, corrections="keep", accept_added_loss=True)
-
-
-def test_two_new_epochs_are_two(left):
-    for _ in range(2):
-        _restored(left, {"ledger"})
-        begin_new_epoch(left.site, left.environment)
-        _publish(left, accept_added_loss=True)
-    assert len(left.miner.sealed()) == 3
-    assert _told_by_comparing(left.miner) == 0
-    # Each plan left three times, by three draws; the ledger of now was told of two of them.
-    assert spent(Ledger(left.state).entries())["smokes"] == pytest.approx(3 * EPSILON, abs=1e-4)
-
-
-def test_a_miner_that_has_less_is_no_loss(bench, table_text):
-    _publish(bench)
-    bench.miner.releases = {}
-    bench.write(table=table_text(60))
-    assert not _publish(bench).already
-
-
-def test_the_epoch_is_of_the_randomness_that_is_passed(left):
-    sizes = []
-
-    def random_bytes(size):
-        sizes.append(size)
-        return bytes(range(1, size + 1))
-
-    environment = replace(left.environment, random_bytes=random_bytes)
-    begin_new_epoch(left.site, environment, anyway=True)
-    assert Ledger(left.state).beginning == int.from_bytes(bytes(range(1, 9))) >> 1
-    assert sizes == [8]

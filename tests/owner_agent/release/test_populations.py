@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from owner_agent.release.composition import SKETCH_RECORDS, population_of, same_records, sketch_of
 from owner_agent.release.ledger import Draw, Form
+from owner_agent.release.populations import population_of, same_records, sketch_of
 from pramana_core.wire.base import KEY_BYTES
 
 
@@ -22,13 +22,6 @@ def _keys(count, seed=1):
 def _some(keys, seed=3):
     """Return pseudonyms in another order: their first are a random part of them."""
     return np.random.default_rng(seed).permutation(keys)
-
-
-@pytest.mark.parametrize("count", [1, 3, SKETCH_RECORDS, SKETCH_RECORDS + 1, 5_000])
-def test_a_sketch_holds_the_smallest_pseudonyms(count):
-    keys = _keys(count)
-    smallest = sorted(bytes(key) for key in keys)[:SKETCH_RECORDS]
-    assert sketch_of(keys) == b"".join(smallest)
 
 
 @dataclass(frozen=True)

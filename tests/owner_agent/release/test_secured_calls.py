@@ -13,8 +13,9 @@ import pytest
 import pramana as pm
 from owner_agent.release.client import Miner
 from owner_agent.site.site import site_from
-from owner_agent.state.environment import Environment, TlsFiles
-from pramana_core.errors import ConfigError, KeyFileError, Unreachable
+from owner_agent.state.environment import Environment
+from owner_agent.state.tls_files import TlsFiles
+from pramana_core.errors import ConfigError, Unreachable
 from tests.certificates import Authority
 
 TOKEN = "t-0123456789ab." + "x" * 43
@@ -93,25 +94,6 @@ def test_agents_and_analysts_show_their_certificates_to_a_miner_that_asks(
     ):
         with pytest.raises(Unreachable):
             asked(miner_url, wrong)
-
-
-def test_files_that_cannot_be_used_are_named(authority, tmp_path):
-    certificate, key = authority.issue("north")
-    url = "https://127.0.0.1:9"
-    with pytest.raises(ConfigError, match="ca_file"):
-        asked(url, TlsFiles(tmp_path / "absent"))
-    other = tmp_path / "other"
-    other.write_text("nothing")
-    other.chmod(0o600)
-    with pytest.raises(ConfigError, match="ca_file"):
-        asked(url, TlsFiles(other))
-    with pytest.raises(ConfigError, match="client_certificate"):
-        asked(url, TlsFiles(None, certificate, other))
-    key.chmod(0o640)
-    with pytest.raises(KeyFileError, match="mode 0640"):
-        asked(url, TlsFiles(None, certificate, key))
-    with pytest.raises(ConfigError, match="without its client_certificate"):
-        TlsFiles(client_key=key)
 
 
 def test_the_site_file_names_them_from_its_folder_on(tmp_path):

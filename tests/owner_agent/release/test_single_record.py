@@ -14,7 +14,7 @@ import pytest
 import pramana as pm
 from owner_agent.release import single_record
 from owner_agent.release.single_record import draw_reports, permanent_report
-from pramana_core.channels import Choice, Coordinated, Identity, Mixture, Sampled, Symmetric
+from pramana_core.channels import Choice, Coordinated, Identity, Symmetric
 from pramana_core.domain import Variable
 from pramana_core.plan import Block, Plan
 from pramana_core.wire.reports import PublishedPlan
@@ -115,22 +115,6 @@ def test_a_study_that_takes_no_more_reports_gets_the_kept_one_or_none(file: Path
     assert pm.report({"smokes": "never"}, published(), file, max_gamma=9) == mine
 
 
-def test_a_folder_in_which_no_report_can_be_kept_is_told(tmp_path: Path) -> None:
-    (tmp_path / "no-folder").touch()
-    for file in (tmp_path / "none" / "report.json", tmp_path / "no-folder" / "report.json"):
-        with pytest.raises(pm.OptionError, match="cannot be kept in") as told:
-            pm.report(RECORD, published(), file, max_gamma=9)
-        assert told.value.where == "file"
-
-
-def test_a_published_plan_is_read_from_a_file_too(file: Path, tmp_path: Path) -> None:
-    (tmp_path / "plan.json").write_text(json.dumps(published()))
-    mine = pm.report(RECORD, tmp_path / "plan.json", file, max_gamma=9)
-    assert mine == pm.report(RECORD, published(), file, max_gamma=9)
-    with pytest.raises(pm.OptionError, match="cannot be read"):
-        pm.report(RECORD, tmp_path / "none.json", file, max_gamma=9)
-
-
 def test_a_file_that_others_may_read_or_that_is_damaged_is_refused(file: Path) -> None:
     pm.report(RECORD, published(), file, max_gamma=9)
     file.chmod(0o644)
@@ -192,19 +176,3 @@ def test_what_one_person_draws_has_the_law_that_many_at_once_have(
         assert_distribution(counts, declared * len(found), false_alarm=1e-6)
         with pytest.raises(AssertionError):
             assert_distribution(counts, other * len(found), false_alarm=1e-6)
-
-
-def test_joint_and_sampled_blocks_are_reported_whole(tmp_path: Path) -> None:
-    joint = Block((SMOKES, ASTHMA), Mixture.from_gamma(6, 19.0))
-    sets = tuple(
-        Choice((axis,), 1 << 31, Symmetric.from_gamma(size, 19.0))
-        for axis, size in ((0, 2), (1, 3))
-    )
-    sampled = Block((SMOKES, ASTHMA), Sampled((2, 3), sets))
-    for name, block in (("joint", joint), ("sampled", sampled)):
-        plan = Plan((block,))
-        codes = pm.report(RECORD, published(plan), tmp_path / name, max_gamma=19)["codes"]
-        sizes = plan.reported_sizes.values()
-        assert all(0 <= code < size for code, size in zip(codes, sizes, strict=True))
-        if name == "sampled":
-            assert sum(code == size for code, size in zip(codes, (2, 3), strict=True)) == 1

@@ -14,9 +14,8 @@ import pytest
 
 from owner_agent.randomize.draws import pseudonyms
 from owner_agent.randomize.reports import randomize
-from owner_agent.release import memory, outbox, randomized
-from owner_agent.release.corrections import SortedRuns
-from owner_agent.release.randomized import TableRecords
+from owner_agent.release import memory
+from owner_agent.release.publish import draw_table
 from owner_agent.site.planning import planned
 from owner_agent.state.keys import KeyStore
 from owner_agent.table.encode import encode
@@ -30,7 +29,7 @@ def records_of(bench, rows, watch=lambda *_: None):
     """Return the bench's records, read so many rows at a time."""
     plan = planned(bench.site)
     secrets = KeyStore(bench.state).load()
-    return TableRecords(bench.site, "asia", plan, secrets, watch, rows)
+    return draw_table(bench.site, "asia", plan, secrets, 0, watch, rows).reports
 
 
 def in_memory(bench):
@@ -48,12 +47,9 @@ def shuffled(text, seed=3):
     return "\n".join([head, *rows]) + "\n"
 
 
-@pytest.fixture(params=[1, 7, 50, 51])
-def in_chunks(request, monkeypatch):
-    """Have everything read so many rows at a time: tables are longer, shorter and as long."""
-    monkeypatch.setattr(randomized, "CHUNK_ROWS", request.param)
-    monkeypatch.setattr("owner_agent.report.corrected.CHUNK_ROWS", request.param)
-    return request.param
+def read_in_chunks(monkeypatch, rows):
+    """Have the table read so many rows at a time."""
+    monkeypatch.setattr(draw_table, "__defaults__", (rows,))
 
 
 @pytest.mark.parametrize("rows", [1, 7, 50, 600, 10_000])
@@ -62,7 +58,7 @@ def test_chunks_of_any_length_give_what_the_whole_table_gives(bench, table_text,
     bench.write(table=shuffled(table_text(count)))
     whole = in_memory(bench)
     records = records_of(bench, rows)
-    made = records.drawn(planned(bench.site).plan, {})
+    made = records
     assert made.keys[:].tobytes() == whole.keys.tobytes()
     for name, column in whole.columns.items():
         assert made.columns[name][:].tobytes() == column.tobytes()
@@ -89,33 +85,20 @@ def test_formats_are_read_in_chunks_alike(bench, site_text, table_text, suffix):
     whole = in_memory(bench)
     seen = []
     records = records_of(bench, 8, lambda *step: seen.append(step))
-    assert records.drawn(planned(bench.site).plan, {}).digest == whole.digest
+    assert records.digest == whole.digest
     read = [step[1:] for step in seen if step[0] == "randomizing"]
     assert len(read) == 7
     assert read == sorted(read)
     assert read[-1][0] == read[-1][1]
 
 
-@pytest.mark.usefixtures("in_chunks")
-def test_what_is_published_hangs_neither_on_chunks_nor_on_the_order_of_rows(
-    bench, table_text, site_text
-):
-    whole = in_memory(bench)
-    bench.write(site_text, shuffled(table_text(50)))
-    published(bench)
-    (release,) = bench.miner.sealed()
-    kept = outbox.Outgoing.of(whole)
-    expected = outbox.prepare(bench.folder / "expected", kept, 20).manifest
-    assert release["manifest"].digest == expected.digest
-    assert release["manifest"].parts == expected.parts
-
-
+@pytest.mark.parametrize("in_chunks", [1, 7, 50, 51])
 def test_corrected_records_leave_alike_in_chunks(left, monkeypatch, table_text, in_chunks):
     """Of 22 corrected records and 15 that come later."""
     text = table_text(65).replace(",yes,", ",no,")
     outcomes = []
     for rows in (in_chunks, 1 << 18):
-        monkeypatch.setattr(randomized, "CHUNK_ROWS", rows)
+        read_in_chunks(monkeypatch, rows)
         monkeypatch.setattr(memory, "READ_ROWS", rows)
         shutil.rmtree(left.state)
         shutil.copytree(left.folder / "backup", left.state)
@@ -146,7 +129,7 @@ def test_all_that_is_wrong_is_told_as_of_the_whole_table(bench, text, rows):
         encode(bench.site, planned(bench.site))
     before = bench.files()
     with pytest.raises(PramanaError) as told:
-        records_of(bench, rows).drawn(planned(bench.site).plan, {})
+        records_of(bench, rows)
     assert type(told.value) is type(whole.value)
     assert str(told.value) == str(whole.value)
     assert bench.files() == before
@@ -156,47 +139,25 @@ def test_duplicates_far_apart_are_named(bench, table_text):
     text = table_text(50) + "PATIENT-00003,no,30,north,\nPATIENT-00049,no,30,north,\n"
     bench.write(table=text)
     with pytest.raises(PramanaError) as told:
-        records_of(bench, 7).drawn(planned(bench.site).plan, {})
+        records_of(bench, 7)
     assert "has 2 ids more than once, in 4 rows (rows 4, 50, 51, 52)" in str(told.value)
     assert "PATIENT" not in str(told.value)
-
-
-def test_killed_between_runs_and_their_merge(bench, monkeypatch, killed):
-    def die(*_):
-        raise killed
-
-    monkeypatch.setattr(randomized, "CHUNK_ROWS", 7)
-    before = bench.files()
-    with monkeypatch.context() as patched:
-        patched.setattr(SortedRuns, "merged", die)
-        with pytest.raises(killed):
-            published(bench)
-    assert {path.split("/")[0] for path in bench.files()} == {
-        *{path.split("/")[0] for path in before},
-        *{"ledger.sqlite", "opening.lock", "publish.lock"},
-    }
-    assert not bench.miner.requests
-    published(bench)
-    (release,) = bench.miner.sealed()
-    whole = outbox.Outgoing.of(in_memory(bench))
-    expected = outbox.prepare(bench.folder / "expected", whole, 20).manifest
-    assert release["manifest"].parts == expected.parts
 
 
 DRAWN = """
 import resource, sys
 from pathlib import Path
-from owner_agent.release.randomized import TableRecords
+from owner_agent.release.publish import draw_table
 from owner_agent.site.planning import planned
 from owner_agent.site.site import load_site
 from owner_agent.state.keys import KeyStore
 
 site = load_site(Path(sys.argv[1]))
 plan = planned(site)
-records = TableRecords(
-    site, "asia", plan, KeyStore(site.state).load(), lambda *_: None, 10_000
-)
-print(len(records.drawn(plan.plan, {}).digest), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+reports = draw_table(
+    site, "asia", plan, KeyStore(site.state).load(), 0, lambda *_: None, 10_000
+).reports
+print(len(reports.digest), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 
 

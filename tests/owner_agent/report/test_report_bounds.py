@@ -19,15 +19,12 @@ from pramana_core.channels import (
     Dense,
     Identity,
     Sampled,
-    StructuralZeros,
     Symmetric,
 )
 from pramana_core.domain import Variable
 from pramana_core.plan import Block, Plan
 from pramana_core.privacy import Amplification
 from pramana_core.privacy import structures as dispatch
-from pramana_core.privacy.structures import SampledSet, SampledStructure
-from pramana_core.privacy.structures_by_kind import PossibleStructure
 
 
 def block(names, sizes, channel):
@@ -152,24 +149,6 @@ def test_pairs_of_40_variables_are_reported():
     assert "one of 780 parts sampled" in PLAN.html(made, "o")
 
 
-def test_the_possible_cells_of_a_sampled_structure_are_those_of_every_part():
-    """By a loop over the cells, with parts that rule cells out and one that does not."""
-    inner = dispatch.structure_of(Symmetric.from_gamma(4, 3))
-    first = PossibleStructure(6, np.array([0, 2, 3, 5]), inner)
-    free = dispatch.structure_of(Symmetric.from_gamma(6, 3))
-    last = PossibleStructure(4, np.array([0, 1, 3]), dispatch.structure_of(Symmetric(3, 1 << 30)))
-    parts = (
-        SampledSet((0, 1), 0.5, first),
-        SampledSet((1, 2), 0.25, free),
-        SampledSet((0, 2), 0.25, last),
-    )
-    found = SampledStructure((2, 3, 2), parts, inner).uniform().reshape(2, 3, 2)
-    for a, b, c in itertools.product(range(2), range(3), range(2)):
-        possible = (3 * a + b) in {0, 2, 3, 5} and (2 * a + c) in {0, 1, 3}
-        assert bool(found[a, b, c] > 0) == possible
-    assert found.sum() == pytest.approx(1)
-
-
 @pytest.mark.slow
 def test_many_subsets_are_counted_by_their_sizes():
     made = report(plan_of(sampled(20, 2)), 1000)
@@ -261,9 +240,6 @@ def test_subsets_that_share_a_channel_are_measured_once(monkeypatch):
 
 
 # Beliefs, and blocks of both kinds ---------------------------------------------------------------
-
-
-ZEROS = StructuralZeros(4, (3,), Symmetric.from_gamma(3, 4))
 
 
 def test_blocks_of_public_and_sensitive_variables_are_warned_of():

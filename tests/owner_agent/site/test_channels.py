@@ -11,7 +11,6 @@ from owner_agent.site.channels import AnyChannel
 from owner_agent.site.planning import planned
 from owner_agent.site.protection import require_estimable, require_protected
 from owner_agent.site.site import site_from
-from owner_agent.table.encode import encode, inspect
 from pramana_core.channels import (
     MIXTURE_CELLS,
     RESOLUTION,
@@ -24,7 +23,6 @@ from pramana_core.channels import (
     OneHot,
     RandomSymmetric,
     Sampled,
-    StructuralZeros,
     Symmetric,
 )
 from pramana_core.domain import Variable
@@ -35,7 +33,6 @@ from pramana_core.errors import (
     PlanError,
     PramanaError,
     SingularChannel,
-    TableError,
     UnknownCategory,
     UnknownVariable,
     UnprotectedVariable,
@@ -76,11 +73,6 @@ from tests.places import ROOT
             "random-gamma-diagonal, gamma = 19, share = 0.1",
             "abc",
             RandomSymmetric.around_gamma(3, 19.0, 0.1),
-        ),
-        (
-            'structural-zeros, impossible = ["d", "b"], p = 0.3',
-            "abcd",
-            StructuralZeros(4, (1, 3), Symmetric.from_probability(2, 0.3)),
         ),
         ("mask, p = 0.9", "abc", OneHot.from_probability(3, 0.9)),
         ("mask, gamma = 9", "abc", OneHot.from_gamma(3, 9)),
@@ -166,17 +158,6 @@ def test_every_kind_of_channel(tmp_path, channel, categories, expected):
             "share must be between 0 and 1, not 1.5",
         ),
         ("random-gamma-diagonal, gamma = 19", NotStochastic, "not probabilities"),
-        (
-            'structural-zeros, impossible = ["z"], p = 0.1',
-            UnknownCategory,
-            r"impossible combinations name .*does not have: \['z'\]",
-        ),
-        ('structural-zeros, impossible = ["b"], p = 0.1', ChannelError, "which leaves 1 possible"),
-        (
-            'structural-zeros, impossible = ["b", "b"], p = 0.1',
-            ChannelError,
-            "2 impossible combinations are named, 1 of them different",
-        ),
         ("mask, p = 1.1", NotStochastic, "keeping an item must be between 0 and 1, not 1.1"),
         ("mask, p = 0.5", SingularChannel, "'A' is singular"),
         ("mask, p = 1.0", UnprotectedVariable, "'A' is sensitive but would leave"),
@@ -295,7 +276,6 @@ def test_a_large_subset_is_a_mixture(tmp_path):
             'There are 10000 .*matrix can be listed for.*"gamma-diagonal"',
         ),
         ('grouped, groups = [["0*0"]], p = 0.1', (100, 100), ChannelError, "listed"),
-        ('structural-zeros, impossible = ["0*0"], p = 0.1', (100, 100), ChannelError, "listed"),
         ("mask, p = 0.9", (17,), ChannelError, "16 categories are the most"),
     ],
 )
@@ -357,15 +337,13 @@ def test_the_smallest_weight_that_can_be_published(tmp_path, unit):
     assert made[1] == 1
 
 
-@pytest.mark.parametrize("kind", ["grouped", "structural-zeros"])
-def test_a_combination_that_can_be_read_in_two_ways_is_refused(tmp_path, kind):
+def test_a_combination_that_can_be_read_in_two_ways_is_refused(tmp_path):
     """`x*y*z` is x*y with z, or x with y*z."""
-    keys = {"grouped": 'groups = [["x*y*z"]]', "structural-zeros": 'impossible = ["x*y*z"]'}
     variables = "".join(
         f'[[variables]]\nname = "{name}"\ncategories = {categories}\nsensitive = true\n'
         for name, categories in (("a", ["x", "x*y"]), ("b", ["z", "y*z"]))
     )
-    channel = f"{kind}, {keys[kind]}, p = 0.2"
+    channel = 'grouped, groups = [["x*y*z"]], p = 0.2'
     block = f'[[blocks]]\nvariables = ["a", "b"]\nchannel = {channel_of(channel)}\n'
     with pytest.raises(ChannelError, match=r"\['x\*y\*z'\]") as told:
         planned(site_of(tmp_path, variables + block))
@@ -375,43 +353,9 @@ def test_a_combination_that_can_be_read_in_two_ways_is_refused(tmp_path, kind):
 
 
 def test_a_star_that_confuses_nothing_is_allowed(tmp_path):
-    channel = 'structural-zeros, impossible = ["b*c"], p = 0.2'
-    made = planned(one(tmp_path, channel, '["a", "b*c", "d"]')).plan.blocks[0].channel
-    assert made.impossible == (1,)
-
-
-def test_impossible_combinations(tmp_path):
-    channel = 'structural-zeros, impossible = ["1*1", "0*2"], gamma = 4'
-    made = _channel(tmp_path, channel, (2, 3))
-    assert made == StructuralZeros(6, (2, 4), Symmetric.from_gamma(4, 4))
-    # Only 0*0 and 0*1 are left: what a is, is no secret, but b is protected.
-    rest = '["0*2", "1*0", "1*1", "1*2"]'
-    told = f"structural-zeros, impossible = {rest}, gamma = 4"
-    with pytest.raises(UnprotectedVariable, match="'a' is sensitive but could be read off"):
-        _channel(tmp_path, told, (2, 3))
-    assert _channel(tmp_path, told, (2, 3), ["false", "true"]).possible == (0, 1)
-
-
-def test_a_record_that_is_impossible_is_refused(tmp_path):
-    channel = 'structural-zeros, impossible = ["1*1"], gamma = 4'
-    site = _block(tmp_path, channel, (2, 2))
-    (tmp_path / "t.csv").write_text("id,a,b\np,0,0\nq,1,1\nr,0,1\ns,1,1\n", encoding="utf-8")
-    (told,) = inspect(site, planned(site)).problems
-    assert "calls impossible is found in 2 rows (rows 2, 4)." in str(told)
-    assert told.where == "a*b"
-    assert "1*1" not in str(told)
-    assert told.remedy
-    # Rows of the only impossible combination would tell what they hold to whoever reads a log.
-    with pytest.raises(TableError, match="calls impossible is found in 2 records") as sent:
-        encode(site, planned(site))
-    assert sent.value.where == "a*b"
-    assert "row" not in f"{sent.value}".replace("owner-agent check names the rows", "")
-    assert "owner-agent check" in (sent.value.remedy or "")
-    (tmp_path / "t.csv").write_text("id,a,b\np,0,0\nr,0,1\n", encoding="utf-8")
-    assert encode(site, planned(site)).rows == 2
-    (tmp_path / "t.csv").write_text("id,a,b\np,9,0\nr,1,1\n", encoding="utf-8")
-    with pytest.raises(UnknownCategory):
-        encode(site, planned(site))
+    channel = 'grouped, groups = [["b*c", "a"], ["d", "e"]], p = 0.2'
+    made = planned(one(tmp_path, channel, '["a", "b*c", "d", "e"]')).plan.blocks[0].channel
+    assert made.groups == ((1, 0), (2, 3))
 
 
 AB = (Variable("a", ("0", "1")), Variable("b", ("0", "1")))

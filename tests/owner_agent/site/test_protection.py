@@ -17,7 +17,6 @@ from pramana_core.channels import (
     Mixture,
     OneHot,
     Sampled,
-    StructuralZeros,
     Symmetric,
 )
 from pramana_core.domain import Variable
@@ -42,9 +41,8 @@ def dense(rows):
 def proven_by_listing(block, axis):
     """Return each possible truth's chance of a report that no other value of the variable makes."""
     matrix = block.channel.matrix()
-    impossible = getattr(block.channel, "impossible", ())
     cells = list(itertools.product(*(range(v.size) for v in block.variables)))
-    truths = [code for code in range(len(cells)) if code not in impossible]
+    truths = range(len(cells))
     return {
         true: sum(
             matrix[true, m]
@@ -80,14 +78,6 @@ CASES = {
             ((0, 1, 3), (2, 4, 5)),
             (dense([[0.6, 0.4, 0], [0.5, 0.5, 0], [0.1, 0.1, 0.8]]), Symmetric.from_gamma(3, 5)),
         ),
-    ),
-    "zeros": (TWO, StructuralZeros(4, (0,), Symmetric.from_gamma(3, 3))),
-    "zeros leave one partner": ([2, 3], StructuralZeros(6, (1, 2), Symmetric.from_gamma(4, 3))),
-    "zeros leave one value": (TWO, StructuralZeros(4, (0, 1), Symmetric.from_gamma(2, 3))),
-    "zeros, identity": (TWO, StructuralZeros(4, (0,), Identity(3))),
-    "zeros, ternary": (TWO, StructuralZeros(4, (0,), Dense.ternary(0.2, 0.3))),
-    "zeros, one-sided": (
-        TWO, StructuralZeros(4, (0,), dense([[0.9, 0.1, 0], [0.2, 0.8, 0], [0.2, 0.2, 0.6]])),
     ),
     "mixture": (TWO, Mixture.from_gamma(4, 3)),
     "mixture that keeps all": (TWO, Mixture(4, 1 << 64)),

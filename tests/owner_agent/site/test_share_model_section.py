@@ -12,7 +12,7 @@ target = { column = "diagnosis", categories = ["a", "b", "c"] }
 attributes = [
   "weight",
   { column = "age", low = 0, high = 100, whole = true },
-  { column = "ward", categories = ["n", "s", "w"], taxonomy = { sea = ["n", "w"], no = ["s"] } },
+  { column = "ward", categories = ["n", "s", "w"] },
 ]
 """
 PRIVATE = SHARE.replace("requirement = { k = 5 }", "private = { epsilon = 1 }").replace(
@@ -32,7 +32,6 @@ def test_a_site_may_share_a_tree_alone_and_beside_variables(tmp_path):
     assert section.required.required.exact
     assert (section.tell, section.missing, section.private) == ("hits", "refuse", None)
     assert [a.declared for a in section.attributes] == [False, True, True]
-    assert section.attributes[2].groups.ancestors == (("sea",), ("no",), ("sea",))
     both = site_of(tmp_path, SHARE + VARIABLE % ("city", "true", CHANNEL))
     assert both.share_model == section
     site_of(tmp_path, SHARE + VARIABLE % ("ward", "false", ""))
@@ -67,9 +66,7 @@ def test_nothing_is_required_only_where_that_is_written_out(tmp_path):
             SHARE.replace("low = 0, high = 100, whole = true", 'missing = "?"'),
             "'age' lists no categories",
         ),
-        (SHARE.replace('"w"], tax', '"w"], low = 0, high = 1, tax'), "so it has no range"),
-        (SHARE.replace('["s"] }', '["s", "x"] }'), "groups \\['x'\\], which are no categories"),
-        (SHARE.replace('["n", "w"]', '["n"]'), "Categories \\['w'\\] are in no group"),
+        (SHARE.replace('"w"] }', '"w"], low = 0, high = 1 }'), "so it has no range"),
         (SHARE.replace('"weight"', '"age"'), "column 'age' is named twice"),
         (SHARE.replace('"weight"', '"diagnosis"'), "column 'diagnosis' is named twice"),
         (SHARE.replace('"weight"', '"id"'), "column 'id' is the record id"),
@@ -99,10 +96,6 @@ def test_nothing_is_required_only_where_that_is_written_out(tmp_path):
         (PRIVATE.replace("epsilon = 1", "epsilon = 2, max_epsilon = 1"), "at least epsilon"),
         (PRIVATE.replace("epsilon = 1", "epsilon = 1, depth = 13"), "share_model.private.depth"),
         (_asked("{ k = 5 }") + 'pruning = { merge = "all" }\n', 'by = "pruning"'),
-        (
-            _asked('{ k = 5, by = "pruning" }') + "pruning = { least_gain = -1 }\n",
-            "share_model.pruning.least_gain",
-        ),
         (PRIVATE + "growth = { min_leaf = 3 }\n", "private.depth limits it"),
         (PRIVATE + 'tell = "hits"\n', "take tell out"),
         (

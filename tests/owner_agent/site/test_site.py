@@ -127,11 +127,10 @@ def good(words):
         (HEAD + good("mask"), "exactly one of p and gamma"),
         (HEAD + good("cut-and-paste, keep = 1"), "exactly one of rho and gamma"),
         (HEAD + good("cut-and-paste, keep = -1, rho = 0.1"), "keep"),
-        (HEAD + good("structural-zeros, impossible = [], p = 0.1"), "impossible"),
         (HEAD + good("sampled, gamma = 2"), "exactly one of subsets and size"),
         (
             HEAD + GOOD + "cuts = [1]\n",
-            "exactly one of categories, categories_from, cuts and centres",
+            "exactly one of categories, categories_from and cuts",
         ),
         (HEAD + GOOD.replace("sensitive = false\n", ""), r"missing key variables\[1\]\.sensitive"),
         (HEAD, "missing key variables"),

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from owner_agent.cli.main import build
 from owner_agent.state.keys import KeyStore
-from owner_agent.state.private_files import TokenStore
+from owner_agent.state.tokens import TokenStore
 from pramana_core.errors import KeyFileError, PramanaError
 
 DAMAGES = {

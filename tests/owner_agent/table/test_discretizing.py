@@ -11,10 +11,9 @@ import pytest
 
 from owner_agent.site.planning import planned
 from owner_agent.site.site import site_from
-from owner_agent.table.discretizing import OPTIONS, propose
+from owner_agent.table.discretizing import propose
 from owner_agent.table.encode import encode
-from owner_agent.table.methods import Method
-from pramana_core.errors import ConfigError, DomainError, OptionError, TableError
+from pramana_core.errors import OptionError, TableError
 
 MGAS = ("--minimum-count", "20", "--granularity", "5")
 
@@ -45,9 +44,7 @@ def _with_income(bench, lines):
     "words",
     [
         MGAS,
-        ("--method", "mgas", *MGAS, "--grid", "0.5"),
-        ("--method", "equal-width", "--groups", "6", "--low", "0", "--high", "120"),
-        ("--method", "equal-frequency", "--groups", "6", "--minimum-count", "20", "--grid", "1"),
+        (*MGAS, "--grid", "0.5"),
         ("--minimum-count", "5", "--granularity", "0.5"),
     ],
 )
@@ -80,15 +77,6 @@ def test_no_value_of_the_column_is_printed(bench, command, incomes):
     assert not printed & set(incomes.tolist())
 
 
-def test_the_text_says_what_the_figures_rest_on(bench, command, incomes):
-    out = " ".join(command("discretize", "--column", "income", *MGAS).out.split())
-    assert "The cuts rest on all 300 records with a number, rounded to the grid" in out
-    assert "Nothing was written or sent." in out
-    width = ("--method", "equal-width", "--groups", "3", "--low", "0", "--high", "9")
-    out = " ".join(command("discretize", "--column", "income", *width).out.split())
-    assert "rest on no record, only on the range you gave" in out
-
-
 def test_missing_cells_are_left_out_and_have_no_number(bench, command):
     """The bench's ages: every seventh is empty; `?` is what its site file calls missing."""
     words = ("discretize", "--column", "age", "--minimum-count", "5", "--granularity", "3")
@@ -113,36 +101,21 @@ def test_a_cell_that_is_no_number_is_told_by_its_row(bench, command, cell):
 
 
 @pytest.mark.parametrize(
-    ("cells", "column", "method", "options", "error", "says"),
+    ("cells", "column", "fewest", "error", "where"),
     [
-        ([""] * 4, "income", "mgas", {"minimum_count": 5, "granularity": 1}, TableError,
-         "no number at all"),
-        ([1, 2], "patient_id", "mgas", {"minimum_count": 5, "granularity": 1}, OptionError,
-         "is the record id"),
-        ([1, 2], "wealth", "mgas", {"minimum_count": 5, "granularity": 1}, TableError,
-         "no column 'wealth'"),
-        ([1, 2] * 3, "income", "mgas", {"minimum_count": 5, "granularity": 1}, OptionError,
-         "fall into one group"),
-        ([1, 2], "income", "mgas", {"minimum_count": 5, "granularity": 1}, OptionError,
-         "2 records are too few"),
-        ([1, 2], "income", "mgas", {"granularity": 1}, OptionError, "needs --minimum-count"),
-        ([1, 2], "income", "mgas", {"minimum_count": 5, "granularity": 1, "groups": 2},
-         OptionError, "mgas does not use --groups"),
-        ([1, 2], "income", "equal-width", {"groups": 2}, OptionError, "needs --high, --low"),
-        ([1, 2], "income", "equal-width", {"groups": 2, "low": 0, "high": 1, "grid": 1},
-         OptionError, "does not use --grid"),
-        ([1, 2], "income", "equal-frequency", {"groups": 2, "minimum_count": 1}, OptionError,
-         "needs --grid"),
-        ([1, 2], "income", "mgas", {"minimum_count": 4, "granularity": 1}, OptionError,
-         "Groups of 4 records are too small to be shown; they need at least 5"),
-        ([1, 2], "income", "equal-frequency", {"groups": 2, "minimum_count": 1, "grid": 1},
-         OptionError, "Groups of 1 records are too small"),
+        ([""] * 4, "income", 5, TableError, "income"),
+        ([1, 2], "patient_id", 5, OptionError, "column"),
+        ([1, 2], "wealth", 5, TableError, "wealth"),
+        ([1, 2] * 3, "income", 5, OptionError, "column"),
+        ([1, 2], "income", 5, OptionError, "minimum_count"),
+        ([1, 2], "income", 4, OptionError, "minimum_count"),
     ],
-)  # fmt: skip
-def test_what_cannot_be_proposed(bench, cells, column, method, options, error, says):
+)
+def test_what_cannot_be_proposed(bench, cells, column, fewest, error, where):
     _incomes(bench, cells)
-    with pytest.raises(error, match=says):
-        propose(bench.site, column, Method(method), options)
+    with pytest.raises(error) as refused:
+        propose(bench.site, column, fewest, 1)
+    assert refused.value.where == where
 
 
 def test_the_fewest_records_are_enough(bench, command):
@@ -154,14 +127,6 @@ def test_the_fewest_records_are_enough(bench, command):
     ended = command(*words, "--minimum-count", "4")
     assert ended.exit_code == 2
     assert ended.out == ""
-
-
-def test_every_option_is_one_of_the_commands(bench, command):
-    named = {name for needed, allowed in OPTIONS.values() for name in needed | allowed}
-    ended = command("discretize", "--help")
-    for name in named:
-        assert f"--{name.replace('_', '-')}" in ended.out
-    assert set(OPTIONS) == set(Method)
 
 
 HEAD = 'owner = "clinic"\ntable = "t.csv"\nrecord_id = "id"\n[[variables]]\nname = "A"\n'
@@ -180,28 +145,3 @@ def test_a_site_file_gives_numbers_to_its_categories(tmp_path, lines, numbers):
     plan = planned(site_from(tomllib.loads(GOOD + lines), tmp_path))
     assert plan.variables["A"].representatives == numbers
     assert plan.plan.domain["A"].representatives == numbers
-
-
-@pytest.mark.parametrize(
-    ("lines", "says"),
-    [
-        ("cuts = [30, 45]\nrepresentatives = [20, 60]", "3 categories need 3 representatives"),
-        ('categories = ["a", "b"]\nrepresentatives = [1]', "2 categories need 2 representatives"),
-        ('cuts = [30]\nmissing = "?"\nrepresentatives = [20, 40, 0]', "'?', the category of empty"),
-        ('categories = ["a", "?"]\nmissing = "?"\nrepresentatives = [1, 2]', "has no number"),
-        ("cuts = [30, 45]\nrepresentatives = [37, 20, 60]", "must lie in its own interval"),
-        ("cuts = [30]\nrepresentatives = [20, inf]", r"representatives\[2\]"),
-    ],
-)
-def test_numbers_that_do_not_fit_are_refused(tmp_path, lines, says):
-    with pytest.raises(ConfigError, match=re.escape(says) if "?" in says else says):
-        site_from(tomllib.loads(GOOD + lines), tmp_path)
-
-
-def test_numbers_of_a_public_list_are_counted_when_it_is_read(tmp_path):
-    (tmp_path / "list.txt").write_text("low\nmiddle\nhigh\n", encoding="utf-8")
-    text = GOOD + 'categories_from = "list.txt"\nrepresentatives = '
-    made = planned(site_from(tomllib.loads(text + "[1, 2, 3]"), tmp_path))
-    assert made.variables["A"].representatives == (1.0, 2.0, 3.0)
-    with pytest.raises(DomainError, match="'A' has 3 categories .* has 2 representatives"):
-        planned(site_from(tomllib.loads(text + "[1, 2]"), tmp_path))

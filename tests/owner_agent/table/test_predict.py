@@ -66,7 +66,7 @@ def linear(loss="logistic"):
     weights = (Weight("(intercept)", -1.0), Weight("smoker=yes", 2.0), Weight("region=north", -1.5))
     target = Variable("ill", ("no", "yes"))
     options = LinearOptions(loss=loss)
-    return LinearClassifier(inputs, target, columns, (Plane("yes", weights),), options, "raw", 9)
+    return LinearClassifier(inputs, target, columns, (Plane("yes", weights),), options, "cells", 9)
 
 
 RECORDS = [
@@ -400,7 +400,7 @@ def test_labels_that_need_quotes_stay_whole(folder):
     target = Variable("it, too", ("a", 'b "b"'))
     plane = Plane('b "b"', (Weight("(intercept)", -1.0), Weight("x", 2.0)))
     columns = (Column("region", "x", (0.0, 1.0)),)
-    model = LinearClassifier(inputs, target, columns, (plane,), LinearOptions(), "raw", 9)
+    model = LinearClassifier(inputs, target, columns, (plane,), LinearOptions(), "cells", 9)
     (folder / "q.json").write_text(LINEAR.write(model))
     with (folder / "q.csv").open("w", newline="") as file:
         csv.writer(file).writerows([["region"], ["south"], [label]])

@@ -53,7 +53,7 @@ def world(tmp_path_factory, sent):
 
 LEARNERS = {
     "linear": {},
-    "polynomial": {"model": "polynomial", "degree": 3, "interactions": True, "confidence": 0.9},
+    "polynomial": {"model": "polynomial", "degree": 3, "confidence": 0.9},
     "kernel": {"model": "kernel", "seed": 4},
     "tree": {"model": "tree", "max_depth": 2, "min_leaf": 30},
 }

@@ -11,7 +11,6 @@ import pytest
 
 import pramana as pm
 from pramana.estimators.base import Estimator
-from pramana_core.domain import Domain
 from pramana_core.learn.common.options import BayesClassifierOptions, LinearOptions, TreeOptions
 from pramana_core.learn.learners import read_predictor
 from tests.pramana.estimators.aboard import CLASSIFIERS, clean, fitted, people, reports
@@ -35,7 +34,7 @@ def test_every_option_reaches_the_learner(name: str):
             "least_records": 20.0, "prune": False, "shrinkage": 0.2,
         },
         "LinearClassifier": {
-            "loss": "least-squares", "l2": 0.1, "encoding": "ordinal", "counts": "raw",
+            "loss": "least-squares", "l2": 0.1, "encoding": "ordinal", "basis": "cells",
             "sample": 100, "numeric": {"age": (40.0, 8.0)},
         },
     }[name]  # fmt: skip
@@ -132,24 +131,3 @@ def test_a_document_that_is_no_model_is_refused(change: dict[str, object], said:
     with pytest.raises(pm.InputError) as caught:
         Estimator.from_document(fitted("DecisionTree").to_document() | change)
     assert said in str(caught.value)
-
-
-def test_a_model_names_the_tables_that_it_took_whoever_took_others_before():
-    """The third variable is the exclusive or of two coins, which tables of pairs cannot say."""
-    cells = np.array([(a, b, a ^ b) for a in (0, 1) for b in (0, 1)] * 500)
-    frame = {name: np.where(column, "y", "x") for name, column in zip("abc", cells.T, strict=True)}
-    plan = pm.Plan.unrandomized(Domain.of(**{name: ["x", "y"] for name in frame}))
-    counts = pm.estimate(frame, plan, estimator="pooled", order=2)
-    with pytest.warns(UserWarning, match="a, b, c do not fit"):
-        counts.table(["a", "b", "c"])
-    assert "a, b, c" in counts.filled_in
-    # It takes pairs. Warnings are errors here.
-    pairs = pm.NaiveBayes("c").fit(counts)
-    assert (pairs.lack_of_fit_, pairs.filled_in_) == ((), "")
-    # This takes the table that is there already.
-    with pytest.warns(UserWarning, match="a, b, c do not fit") as told:
-        net = pm.BayesNet({"c": ["a", "b"]}).fit(counts)
-    assert [one.filename for one in told] == [__file__]
-    assert len(net.lack_of_fit_) == 1
-    assert net.filled_in_.startswith("Counts of a, b, c together are filled in")
-    assert len(counts.lack_of_fit) == 1

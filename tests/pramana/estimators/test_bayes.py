@@ -44,17 +44,6 @@ def test_the_frame_has_every_parameter_once_with_its_errors():
     assert frame["estimate"].between(frame["low"], frame["high"]).all()
 
 
-def test_evidence_adds_up_to_the_odds():
-    model = fitted("NaiveBayes")
-    frame = model.to_frame()
-    yes = frame[frame["class"] == "yes"].set_index(["variable", "category"])["evidence"]
-    prior = frame[frame["class"].isna()].set_index("category")["probability"]
-    odds = np.log(prior["yes"] / prior["no"])
-    odds += yes["class", "1st"] + yes["age", "adult"] + yes["sex", "female"]
-    (shares,) = model.predict_proba({"class": ["1st"], "age": ["adult"], "sex": ["female"]})
-    assert odds == pytest.approx(np.log(shares[1] / shares[0]))
-
-
 def test_links_and_their_parameters():
     model = fitted("BayesClassifier", model="tan")
     assert len(model.links_) == len(FEATURES) - 1

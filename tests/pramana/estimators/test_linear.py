@@ -47,18 +47,3 @@ def test_decisions_are_linear_functions():
     assert np.array_equal(model.predict(frame) == "yes", decisions > 0)
     (first,) = model.decision_function({"class": ["1st"], "age": ["adult"], "sex": ["female"]})
     assert first == pytest.approx(model.intercept_[0])
-
-
-def test_a_class_without_records_is_never_predicted():
-    frame = people()
-    domain = pm.Domain.of(
-        **{"class": ["1st", "2nd", "3rd", "4th", "crew"], "age": ["adult", "child"],
-           "survived": ["no", "yes"], "sex": ["female", "male"]}
-    )  # fmt: skip
-    model = pm.LinearClassifier("class", l2=0.01).fit(frame, pm.Plan.unrandomized(domain))
-    assert model.coef_.shape == (5, 3)
-    assert model.intercept_[3] == -np.inf
-    decisions = model.decision_function(frame)
-    assert decisions.shape == (2201, 5)
-    assert np.array_equal(model.classes_[decisions.argmax(axis=1)], model.predict(frame))
-    assert "4th" not in model.predict(frame)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import math
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -14,7 +12,6 @@ from pramana_core.domain import Domain
 from pramana_core.errors import (
     InputError,
     MissingColumn,
-    OptionError,
 )
 from pramana_core.learn.networks.structure import ParameterOptions, Scoring, Search
 
@@ -101,27 +98,6 @@ def test_a_part_of_the_variables(reports: pm.Reports):
     assert one.links_[["gain", "inflation", "confidence", "compelled"]].isna().all(axis=None)
 
 
-def test_predictions_are_the_shares_of_the_records(people: pd.DataFrame, given: pm.BayesNet):
-    shares = given.predict_proba(people[["sex", "department"]])
-    truth = people.groupby(["sex", "department"])["admitted"].value_counts(normalize=True)
-    wanted = [truth[s, d, "yes"] for s, d in zip(people["sex"], people["department"], strict=True)]
-    np.testing.assert_allclose(shares["yes"], wanted, atol=1e-12)
-    assert shares.index.equals(people.index)
-    labels = given.predict(people, "admitted")
-    assert list(labels) == list(shares.idxmax(axis=1))
-
-
-def test_missing_columns_and_cells_are_summed_out(people: pd.DataFrame, given: pm.BayesNet):
-    share = people.groupby("sex")["admitted"].value_counts(normalize=True)["male", "yes"]
-    row = pd.DataFrame({"sex": ["male", "male"], "department": [None, np.nan]})
-    for frame in (row, row[["sex"]]):
-        shares = given.predict_proba(frame, "admitted", missing_columns="ignore")
-        np.testing.assert_allclose(shares["yes"], share, atol=1e-12)
-    both = given.predict(row[["sex"]])
-    assert list(both.columns) == ["department", "admitted"]
-    assert list(both.iloc[0]) == ["B", "no"] or list(both.iloc[0]) == ["A", "no"]
-
-
 def test_columns_that_are_missing_are_named(given: pm.BayesNet):
     row = pd.DataFrame({"sex": ["male"], "Department": ["A"]})
     for ask in (given.predict, given.predict_proba):
@@ -138,29 +114,6 @@ def test_columns_that_are_missing_are_named(given: pm.BayesNet):
     given.predict(row[["sex"]], missing_columns="error")
 
 
-def test_questions_equal_conditional_shares(people: pd.DataFrame, given: pm.BayesNet):
-    found = given.query(["department", "sex"], given={"admitted": "yes"})
-    part = people[people["admitted"] == "yes"]
-    wanted = pd.crosstab(part["department"], part["sex"], normalize=True)
-    pivot = found.pivot(index="department", columns="sex", values="probability")
-    np.testing.assert_allclose(pivot, wanted, atol=1e-12)
-    assert given.query("sex")["probability"].sum() == pytest.approx(1)
-
-
-def test_an_impossible_row_is_said_to_be():
-    domain = Domain.of(a=["x", "y"], b=["x", "y"])
-    table = {"a": ["x", "x"], "b": ["x", "y"]}
-    net = pm.BayesNet([("a", "b")]).fit(table, pm.Plan.unrandomized(domain))
-    rows = {"a": ["x", "y"]}
-    assert net.score(rows, missing_columns="ignore") == -math.inf
-    assert list(net.predict(rows, "b")) == ["x", None]
-    assert net.predict_proba(rows, "b").isna().all(axis=1).tolist() == [False, True]
-    with pytest.raises(OptionError, match="a=y"):
-        net.query("b", given={"a": "y"})
-    prior = pm.BayesNet([("a", "b")], method="map").fit(table, pm.Plan.unrandomized(domain))
-    assert math.isfinite(prior.score(rows, missing_columns="ignore"))
-
-
 def test_a_saved_network_says_all_that_it_said(learned: pm.BayesNet, given: pm.BayesNet):
     for net in (learned, given):
         text = net.to_json()
@@ -174,9 +127,10 @@ def test_a_saved_network_says_all_that_it_said(learned: pm.BayesNet, given: pm.B
 
 
 def test_json_of_other_origins(given: pm.BayesNet, tmp_path):
-    from pramana_core.learn.networks.documents import write_network_json
+    from pramana_core.learn.common.documents import write_json
+    from pramana_core.learn.networks.documents import network_json
 
-    plain = pm.BayesNet.from_json(write_network_json(given.network_))
+    plain = pm.BayesNet.from_json(write_json(network_json(given.network_)))
     assert plain.edges_ == given.edges_
     assert plain.to_frame()["se_population"].isna().all()
     assert "not learned here" in repr(plain)

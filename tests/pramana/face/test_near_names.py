@@ -52,7 +52,7 @@ NEAR = {
     "a column to mask": (lambda: mask(confidential=["debts"]), "'debt'"),
     "a method of masking": (lambda: mask(method="shufle"), "'shuffle'"),
     "an option of a method": (lambda: mask(method="sadp", noize=1.0), "'noise'"),
-    "an estimator": (lambda: pm.estimate(REPORTS, estimator="loglinear"), "'log-linear'"),
+    "an estimator": (lambda: pm.estimate(REPORTS, estimator="poold"), "'pooled'"),
     "a study": (lambda: connect().study("voyages"), "'voyage'"),
     "a job": (lambda: connect().study("voyage").job("j1"), "'j-1'"),
     "which records": (

@@ -94,7 +94,6 @@ def right() -> dict[str, dict[str, Any]]:
         "Requirement": {"k": 5, "c": 10, "l": 2},
         "Sampled": {"sizes": (2, 2), "choices": ()},
         "SharedModel": {"tree": shared.tree, "content": shared.content},
-        "StructuralZeros": {"size": 3, "impossible": (2,), "channel": binary},
         "Symmetric": {"size": 3, "off_units": 1 << 20},
         "Variable": {"name": "a", "categories": ("x", "y")},
         "Withheld": {"size": 3},
@@ -185,5 +184,5 @@ def test_a_wrong_argument_is_refused_in_a_sentence(name, tmp_path, monkeypatch):
 def test_whole_numbers_of_any_kind_are_a_requirement(k, c, l):  # noqa: E741
     everybody = pm.example("titanic")
     shared = pm.share_tree(everybody, "survived", pm.Requirement(k=k, c=c, l=l))
-    wanted = pm.share_tree(everybody, "survived", {"k": 20, "c": 9, "l": 2})
+    wanted = pm.share_tree(everybody, "survived", pm.Requirement(k=20, c=9, l=2))
     assert shared.message == wanted.message

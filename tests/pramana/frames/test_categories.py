@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,22 +22,12 @@ LIST: dict[str, Any] = {"age": {"cuts": [30, 45]}, "sex": ["f", "m"]}
 DOMAIN = pm.Domain.of(age=["<30", "30-45", ">=45"], sex=["f", "m"])
 
 
-def test_a_list_may_be_written_in_several_ways(tmp_path: Path):
-    (tmp_path / "list.json").write_text(json.dumps(LIST), encoding="utf-8")
-    (tmp_path / "list.toml").write_text('sex = ["f", "m"]\n[age]\ncuts = [30, 45]\n', "utf-8")
-    (tmp_path / "sexes.txt").write_text("f\nm\n", encoding="utf-8")
-    (tmp_path / "from.json").write_text(
-        json.dumps({**LIST, "sex": {"categories_from": "sexes.txt"}}), encoding="utf-8"
-    )
+def test_a_list_may_be_written_in_several_ways():
     ways: list[Any] = [
         LIST,
         DOMAIN,
         {"age": DOMAIN["age"], "sex": {"categories": ("f", "m")}},
         {"sex": np.array(["f", "m"]), "age": list(DOMAIN["age"].categories)},
-        {"sex": pd.CategoricalDtype(["f", "m"]), "age": DOMAIN["age"]},
-        tmp_path / "list.json",
-        str(tmp_path / "list.toml"),
-        tmp_path / "from.json",
     ]
     assert [pm.domain(PEOPLE, way) for way in ways] == [DOMAIN] * len(ways)
 
@@ -56,33 +45,6 @@ def test_variables_are_those_of_a_site_file_that_says_the_same():
     assert list(pm.domain(frame, said)) == list(site.variables.values())
 
 
-def test_labels_of_other_types_are_written_as_cells_are():
-    frame = pd.DataFrame(
-        {"n": [1.0, 2.0], "b": [True, False], "d": pd.to_datetime(["2024-01-01"] * 2)}
-    )
-    domain = pm.domain(
-        frame,
-        {"n": [1, 2.0, 2.5], "b": [False, True], "d": pd.to_datetime(["2024-01-01", "2024-01-02"])},
-    )
-    assert [v.categories for v in domain] == [
-        ("1", "2", "2.5"),
-        ("False", "True"),
-        ("2024-01-01", "2024-01-02"),
-    ]
-
-
-@pytest.mark.parametrize(
-    "frame",
-    [
-        PEOPLE[["sex"]].astype(pd.CategoricalDtype(["m", "f", "x"])),
-        pl.DataFrame({"sex": ["f"]}, schema={"sex": pl.Enum(["m", "f", "x"])}),
-    ],
-    ids=["pandas", "polars"],
-)
-def test_declared_categories_are_taken_where_that_is_said(frame: Any):
-    assert pm.domain(frame, {"sex": "declared"})["sex"].categories == ("m", "f", "x")
-
-
 def test_columns_are_chosen_and_ordered():
     assert pm.domain(PEOPLE, LIST, columns=["sex", "age"]).names == ("sex", "age")
     assert pm.domain(PEOPLE, {**LIST, "town": ["A", "B"]}, columns="sex").names == ("sex",)
@@ -96,13 +58,6 @@ def test_what_is_to_be_written_tells_nothing_of_the_cells():
     said = str(caught.value)
     assert 'categories={"age": {"cuts": [...]}, "sex": [...]}' in said
     assert not any(repr(cell) in said for column in PEOPLE for cell in PEOPLE[column])
-
-
-def test_files_that_cannot_be_read_are_refused(tmp_path: Path):
-    for name, content in {"a.json": "{", "b.json": "[]", "c.toml": "sex = ["}.items():
-        (tmp_path / name).write_text(content, encoding="utf-8")
-        with pytest.raises(pm.PramanaError, match=name):
-            pm.domain(PEOPLE, tmp_path / name)
 
 
 def test_what_is_observed_makes_a_domain_that_takes_every_row():
@@ -127,23 +82,6 @@ def test_what_is_observed_makes_a_domain_that_takes_every_row():
     assert domain["x"].categories[-1] == "(empty)"
     codes = encode(table, domain, "frame")
     assert [len(set(codes[v.name].tolist())) for v in domain] == list(domain.shape)
-
-
-def test_intervals_of_one_width():
-    found = pm.observed_categories({"x": list(range(100))}, ["x"], intervals=4)
-    assert found == {
-        "x": {
-            "cuts": [24.8, 49.5, 74.2],
-            "representatives": [12.4, 37.1, 61.9, 86.6],
-        }
-    }
-
-
-def test_a_column_that_was_asked_for_and_cannot_be_used_is_named():
-    names = {"name": [f"person {i}" for i in range(100)], "sex": ["f", "m"] * 50}
-    assert list(pm.observed_categories(names)) == ["sex"]
-    with pytest.raises(pm.InputError, match="'name' has 100 different values"):
-        pm.observed_categories(names, ["name"])
 
 
 def test_columns_that_nothing_can_be_made_of_are_left_out_of_the_domain_with_a_reason():
@@ -176,24 +114,3 @@ def test_any_table_fits_the_domain_of_what_is_observed(rows: list[tuple[Any, Any
         return
     domain = pm.domain(table, found, columns=list(found))
     assert all(len(codes) == len(rows) for codes in encode(table, domain, "frame").values())
-
-
-@pytest.mark.parametrize("name", ["berkeley", "titanic"])
-def test_examples_are_public_tables_of_people(name: Any):
-    people = pm.example(name)
-    assert people.index.name == "person"
-    assert people.index.tolist() == list(range(1, len(people) + 1))
-    assert pm.domain(people, pm.observed_categories(people)).names == tuple(people.columns)
-
-
-def test_the_examples_are_as_they_were_published():
-    aboard, applicants = pm.example("titanic"), pm.example("berkeley")
-    assert aboard["survived"].value_counts().to_dict() == {"no": 1490, "yes": 711}
-    assert aboard.groupby("class").size().to_dict() == {
-        "1st": 325,
-        "2nd": 285,
-        "3rd": 706,
-        "crew": 885,
-    }
-    assert applicants["admitted"].value_counts().to_dict() == {"no": 2771, "yes": 1755}
-    assert applicants["sex"].value_counts().to_dict() == {"male": 2691, "female": 1835}

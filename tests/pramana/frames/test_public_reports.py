@@ -12,8 +12,6 @@ import pytest
 
 import pramana as pm
 
-ROWS = 90
-
 
 @pytest.mark.parametrize("columns", [["age", "age"], [1, "1"], ["a ", "a"], ["\u00e9", "e\u0301"]])
 def test_columns_of_one_name_are_refused_by_their_name(columns):
@@ -45,11 +43,6 @@ def test_an_ordered_type_gives_its_levels_in_order_also_those_that_a_sample_lack
     assert dict(zip(table["few"], table["count"], strict=True)) == pytest.approx(
         {"low": 30, "middle": 0, "high": 30, "(empty)": 30}
     )
-
-
-def test_control_an_unordered_type_has_the_levels_that_are_there():
-    frame = pd.DataFrame({"x": pd.Categorical(["b", "a"] * 9, ["c", "b", "a"])})
-    assert pm.observed_categories(frame)["x"] == ["a", "b"]
 
 
 def test_bytes_are_the_text_that_they_spell_and_others_are_refused_by_their_column():

@@ -11,9 +11,8 @@ import pytest
 
 import pramana as pm
 from pramana.masking.masked_frame import MARK
-from pramana.masking.masking import _SESSION
 from pramana_core.errors import OptionError
-from pramana_core.mask.core.inputs import gravity_of
+from pramana_core.mask.core.cautions import gravity_of
 
 X = ["expenditure", "debt"]
 
@@ -149,40 +148,6 @@ def test_lone_records_are_named_and_the_gravest_warning_is_first(store):
     assert "not released" in found.warnings[-1]
 
 
-def test_a_table_that_is_nearly_one_masked_before_is_warned_of(store, tmp_path):
-    people = store.head(400).assign(debt=store["debt"] + 0.125)
-    first, again = (pm.mask(people, ["debt"], "egadp", 1) for _ in range(2))
-    assert not again.warnings
-    with pytest.warns(UserWarning, match="This table lacks one record of one") as told:
-        second = pm.mask(people.drop(index=17), ["debt"], "egadp", 2)
-    assert told[0].filename == __file__
-    assert "'debt'" in second.warnings[0]
-    # What is warned of is so.
-    gap = first.frame["debt"].sum() - second.frame["debt"].sum()
-    assert gap == pytest.approx(people.loc[17, "debt"], rel=1e-6)
-    # Of other records and of those without exact sums nothing is said.
-    assert not pm.mask(store.tail(390), ["debt"], "egadp", 3).warnings
-    assert not pm.mask(people.drop(index=18), ["debt"], "gadp", 3).warnings
-    # In another session the released file is known.
-    other = store.tail(300).assign(debt=store["debt"] - 0.125)
-    pm.save(pm.mask(other.head(280), ["debt"], "egadp", 4), tmp_path / "before.parquet")
-    _SESSION.clear()
-    before = pm.load(tmp_path / "before.parquet")
-    with pytest.warns(UserWarning, match="'gender', this table has 20 records"):
-        pm.mask(other, ["debt"], "egadp", 5, earlier=[before])
-
-
-def test_earlier_frames_of_other_columns_say_nothing(store):
-    _SESSION.clear()
-    people = store.head(200)
-    before = pm.mask(people, ["debt"], "egadp", 1, tell=["age"])
-    other = people[["age", "debt"]].rename(columns=str.upper)
-    assert not pm.mask(other, ["DEBT"], "egadp", 1, tell=["AGE"], earlier=before).warnings
-    # Of which one confidential column is enough to compare records by.
-    with pytest.warns(UserWarning, match="lacks one record"):
-        pm.mask(people[["debt"]].iloc[1:], ["debt"], "egadp", 1, earlier=[before])
-
-
 def test_bounds_cut_masked_values_and_say_what_that_costs(store):
     gains = np.random.default_rng(1).exponential(size=len(store))
     people = store.assign(gain=np.where(gains > 2, gains, 0.0))
@@ -199,7 +164,6 @@ def test_bounds_cut_masked_values_and_say_what_that_costs(store):
 
 
 def test_the_gravity_of_warnings_is_saved_and_files_of_before_are_read(store, tmp_path):
-    _SESSION.clear()
     lone = store.head(200).assign(wealth=np.r_[np.zeros(199), 30.0] + np.arange(200) % 5)
     found = pm.mask(lone, X, "egadp", 1, max_leverage=1.0, tell=["age", "wealth"])
     pm.save(found, tmp_path / "masked.parquet")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections import Counter
 
 import numpy as np
@@ -11,10 +10,10 @@ import pandas as pd
 import pytest
 
 import pramana as pm
-from owner_agent.randomize.noise import TreeNoise
+from owner_agent.randomize.exact_noise import ExactNoise
 from pramana.model_sharing.sharing import noise_of
-from pramana_core.errors import NotInstalled, OptionError
-from pramana_core.model_sharing.private import GeneratorNoise
+from pramana_core.errors import OptionError
+from pramana_core.model_sharing.noise import GeneratorNoise
 from pramana_core.model_sharing.requirements import meets, released_form
 from pramana_core.wire.release_kinds import SharedTreeMessage
 
@@ -68,13 +67,6 @@ def test_what_was_given_up_is_told(shared: pm.SharedModel):
     assert "pruned from" in repr(shared)
 
 
-def test_a_split_that_wins_too_little_is_cut(people: pd.DataFrame, shared: pm.SharedModel):
-    leaner = pm.share_tree(people, "survived", pm.Requirement(k=20), by="pruning", least_gain=30)
-    assert len(leaner.tree.leaves) < len(shared.tree.leaves)
-    lost = shared.score(people) - leaner.score(people)
-    assert 0 <= lost * len(people) < 30 * (len(shared.tree.leaves) - len(leaner.tree.leaves))
-
-
 def test_what_growing_with_a_requirement_gave_up_is_told_beside_the_tree_without(
     people: pd.DataFrame, shared: pm.SharedModel
 ):
@@ -108,9 +100,7 @@ def test_the_message_is_what_a_miner_takes(shared: pm.SharedModel):
     ("given", "asked"),
     [
         (7, pm.Requirement(k=7)),
-        ({"k": 7}, pm.Requirement(k=7)),
-        ("k = 7", pm.Requirement(k=7)),
-        ({"c": 9, "l": 2, "exact": False}, pm.Requirement(c=9, l=2, exact=False)),
+        (pm.Requirement(c=9, l=2, exact=False), pm.Requirement(c=9, l=2, exact=False)),
     ],
 )
 def test_requirements_are_written_in_several_ways(
@@ -216,22 +206,13 @@ def test_what_was_read_from_records_is_told(people):
 
 
 def test_private_noise_without_a_seed_is_that_of_releases(people):
-    pytest.importorskip("opendp")
-    assert isinstance(noise_of(None), TreeNoise)
+    assert isinstance(noise_of(None), ExactNoise)
     assert isinstance(noise_of(3), GeneratorNoise)
     shared = pm.share_tree(people, "survived", categories=LISTED, epsilon=2.0)
     assert shared.message["epsilon"] == 2.0
 
 
-def test_a_private_tree_to_release_needs_opendp(people, monkeypatch):
-    monkeypatch.setitem(sys.modules, "opendp", None)
-    monkeypatch.setitem(sys.modules, "opendp.prelude", None)
-    with pytest.raises(NotInstalled, match=r"pramana\[noise\]"):
-        pm.share_tree(people, "survived", categories=LISTED, epsilon=2.0)
-    assert pm.share_tree(people, "survived", categories=LISTED, epsilon=2.0, rng=1)
-
-
-@pytest.mark.parametrize("k", [np.int64(20), {"k": np.int64(20)}, pm.Requirement(k=np.int64(20))])
+@pytest.mark.parametrize("k", [np.int64(20), pm.Requirement(k=np.int64(20))])
 def test_numbers_of_numpy_are_numbers(people, k):
     shared = pm.share_tree(people, "survived", k, max_depth=np.int64(3))
     assert shared.message["requirement"]["k"] == 20

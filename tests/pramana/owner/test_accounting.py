@@ -15,10 +15,8 @@ from pramana.reporting.reports import Reports
 from pramana.reporting.sources import join
 from pramana_core.channels import (
     RESOLUTION,
-    Choice,
     Identity,
     Mixture,
-    Sampled,
     Symmetric,
     Withheld,
 )
@@ -99,13 +97,6 @@ def test_draws_of_two_owners_add_unless_nobody_is_at_both():
     assert apart.to_frame().loc["a", "gamma"] == pytest.approx(3, rel=1e-6)
 
 
-def test_joined_reports_count_as_their_owners_do():
-    mine, theirs = made(one(A, 3.0)), made(one(B, 5.0), keys=Keys.for_experiments(2, 1))
-    both = join(mine, theirs)
-    assert accountant(both).epsilon == accountant(mine, theirs).epsilon == both.epsilon
-    assert accountant(both, mine).epsilon == both.epsilon
-
-
 def test_the_same_people_under_other_ids_were_drawn_anew():
     plan = one(A, 3.0)
     ids = FRAME.assign(id=[f"new {i}" for i in range(60)])
@@ -147,18 +138,6 @@ def test_of_a_study_plan_the_set_that_tells_most_counts():
     assert accountant(*plans.values()).gamma == pytest.approx(15, rel=1e-6)
 
 
-def test_a_sampled_block_counts_with_its_largest_choice():
-    sampled = Sampled(
-        (2, 3),
-        (
-            Choice((0,), RESOLUTION // 4, Symmetric.from_gamma(2, 3.0)),
-            Choice((1,), RESOLUTION // 4, Symmetric.from_gamma(3, 5.0)),
-        ),
-    )
-    reports = made(Block((A, B), sampled))
-    assert accountant(reports).gamma == pytest.approx(5, rel=1e-6) == reports.gamma
-
-
 def test_what_is_told_as_it_is_has_no_bound_and_is_named():
     account = accountant(made(one(A, 3.0), Block((B,), Identity(3))))
     assert account.public == ("b",)
@@ -168,11 +147,3 @@ def test_what_is_told_as_it_is_has_no_bound_and_is_named():
     assert "b as it is" in account._repr_html_()
     assert accountant(Plan((Block((B,), Identity(3)),))).epsilon == math.inf
     assert accountant(Plan((Block((B,), Withheld(3)),))).epsilon == 0
-
-
-def test_something_with_a_plan_is_taken_by_its_plan():
-    class Made:
-        plan = Plan((one(A, 3.0),))
-        study_plan = None
-
-    assert accountant(Made()).gamma == pytest.approx(3, rel=1e-6)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import copy
 import pickle
-import stat
-from errno import EACCES
 
 import pytest
 
@@ -22,15 +20,6 @@ def test_keys_that_were_made_are_opened_again(tmp_path):
     made = Keys.create(tmp_path / "keys")
     assert Keys.open(str(tmp_path / "keys")).secrets == made.secrets
     assert Keys.create(tmp_path / "others").secrets.draw != made.secrets.draw
-
-
-def test_the_owners_agent_finds_them_where_it_looks(tmp_path):
-    made = Keys.create(tmp_path / "state")
-    store = KeyStore(tmp_path / "state")
-    assert store.load() == made.secrets
-    assert store.fingerprints() == made.fingerprints
-    for name in ("draw", "linkage"):
-        assert stat.S_IMODE(store.path(name).stat().st_mode) == 0o600
 
 
 def test_owners_share_the_linkage_secret_and_not_the_draw_key(tmp_path):
@@ -65,14 +54,6 @@ def test_a_folder_with_another_linkage_secret_is_left_as_it_is(tmp_path):
     assert finished.fingerprints["linkage"] == half.fingerprints["linkage"]
 
 
-def test_a_wrong_linkage_file_makes_nothing(tmp_path):
-    (tmp_path / "short.key").write_text("abc")
-    (tmp_path / "short.key").chmod(0o600)
-    with pytest.raises(KeyFileError, match="linkage: .*does not hold 32 bytes"):
-        Keys.create(tmp_path / "keys", linkage=tmp_path / "short.key")
-    assert not (tmp_path / "keys").exists()
-
-
 def test_secrets_are_nowhere_in_what_is_printed(tmp_path):
     keys = Keys.create(tmp_path / "keys")
     for text in shown(keys):
@@ -104,24 +85,3 @@ def test_keys_for_experiments_follow_their_seeds():
     assert Keys.for_experiments(1).secrets == Keys.for_experiments(1).secrets
     assert Keys.for_experiments(1).secrets.draw == one.secrets.draw
     assert "experiments only" in repr(one)
-
-
-def test_an_exported_secret_replaces_no_file(tmp_path):
-    (tmp_path / "there").write_text("mine")
-    with pytest.raises(KeyFileError, match="was not changed"):
-        Keys.for_experiments(1).export_linkage(tmp_path / "there")
-    assert (tmp_path / "there").read_text() == "mine"
-
-
-def test_a_folder_that_may_not_be_entered_is_named(tmp_path, monkeypatch):
-    Keys.create(tmp_path / "keys")
-
-    def refuse(path, *_args, **_options):
-        raise PermissionError(EACCES, "Permission denied", str(path))
-
-    monkeypatch.setattr(KeyStore, "path", refuse)
-    for use in (Keys.open, Keys.create):
-        with pytest.raises(KeyFileError, match=r"keys' cannot be .* \(Permission denied\)\.$"):
-            use(tmp_path / "keys")
-    with pytest.raises(KeyFileError, match="must be the name of a folder"):
-        Keys.open("a\0b")

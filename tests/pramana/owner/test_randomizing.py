@@ -12,17 +12,13 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from owner_agent.release.randomized import TableRecords
+from owner_agent.release.publish import draw_table
 from owner_agent.site.planning import planned
 from owner_agent.site.site import load_site
 from owner_agent.state.keys import KeyStore
-from pramana.designing import design
-from pramana.frames.examples import example
-from pramana.owner.accounting import accountant
 from pramana.owner.keys import Keys
 from pramana.owner.randomizing import randomize
-from pramana.reporting.sources import join
-from pramana_core.channels import RESOLUTION, Identity, StructuralZeros, Symmetric
+from pramana_core.channels import Identity, Symmetric
 from pramana_core.domain import Domain
 from pramana_core.errors import (
     DuplicateRecordId,
@@ -33,7 +29,6 @@ from pramana_core.errors import (
 )
 from pramana_core.plan import Block, Plan
 from pramana_core.privacy import Amplification
-from pramana_core.study_plan import StudyPart, StudyPlan, StudySet
 
 DOMAIN = Domain.of(sex=["f", "m"], region=["north", "south", "east"])
 PLAN = Plan(tuple(Block((v,), Symmetric.from_probability(v.size, 0.3)) for v in DOMAIN))
@@ -92,7 +87,7 @@ def test_the_reports_are_those_that_the_owners_agent_publishes(tmp_path, ids):
     site = load_site(tmp_path / "site.toml")
     plan = planned(site)
     secrets = KeyStore(tmp_path / "state").load()
-    made = TableRecords(site, "asia", plan, secrets, lambda *_: None, 100).drawn(plan.plan, {})
+    made = draw_table(site, "asia", plan, secrets, 0, lambda *_: None, 100).reports
     reports = randomize(table, plan.plan, keys, record_id="id", study="asia")
     assert plan.plan == PLAN
     assert reports.digest == made.digest
@@ -111,20 +106,6 @@ def test_the_same_records_give_the_same_reports_in_any_order_and_company():
     assert told(first).items() <= again.items()
 
 
-def test_other_keys_studies_and_plans_draw_otherwise():
-    table = people(list(range(300)))
-    digests = {
-        randomize(table, plan, keys, record_id="id", study=study).digest
-        for plan, keys, study in (
-            (PLAN, KEYS, "study"),
-            (PLAN, KEYS, "another"),
-            (PLAN, Keys.for_experiments(8), "study"),
-            (PLAN, Keys.for_experiments(8, linkage_seed=7), "study"),
-        )
-    }
-    assert len(digests) == 4
-
-
 TABLE = people(list("abcdef"))
 SAME = {
     "the index": (TABLE.set_index("id"), "id"),
@@ -134,7 +115,6 @@ SAME = {
     "an array": (TABLE, np.array(list("abcdef"))),
     "a series": (TABLE, TABLE["id"]),
     "a generator": (TABLE, iter("abcdef")),
-    "a list of one name": (TABLE, ["id"]),
     "a dict of columns": (TABLE.to_dict("list"), "id"),
     "polars": (pl.from_pandas(TABLE), "id"),
     "categories": (TABLE.astype("category"), "id"),
@@ -146,14 +126,6 @@ SAME = {
 def test_ids_are_understood_however_they_come(frame, record_id):
     wanted = randomize(TABLE, PLAN, KEYS, record_id="id").digest
     assert randomize(frame, PLAN, KEYS, record_id=record_id).digest == wanted
-
-
-def test_a_number_and_its_text_are_one_id():
-    digests = {
-        randomize(people(ids), PLAN, KEYS, record_id="id").digest
-        for ids in ([7, 8], ["7", "8"], [7.0, 8.0], [7, "8"], np.array([7, 8], dtype=np.uint8))
-    }
-    assert len(digests) == 1
 
 
 DAYS = [date(2020, 1, day) for day in (1, 2)]
@@ -189,15 +161,6 @@ def test_an_id_is_the_same_in_any_type_that_a_table_can_have_it_in(alike):
     assert len(digests) == 1
 
 
-def test_an_id_does_not_depend_on_the_others():
-    some = people([Decimal(7), Decimal(8)])
-    more = people([Decimal(7), Decimal(8), Decimal("2.125")])
-    alone = randomize(some, PLAN, KEYS, record_id="id").pseudonyms
-    assert set(alone.tolist()) < set(
-        randomize(more, PLAN, KEYS, record_id="id").pseudonyms.tolist()
-    )
-
-
 @pytest.mark.parametrize(
     ("cell", "said"),
     [
@@ -211,14 +174,6 @@ def test_an_id_does_not_depend_on_the_others():
 def test_what_has_no_text_of_its_own_is_no_id(cell, said):
     with pytest.raises(TableError, match=said):
         randomize(people([1, 2]), PLAN, KEYS, record_id=[1, cell])
-
-
-def test_columns_of_ids_are_told_apart():
-    frame = TABLE.assign(house=["1", "12", "1", "2", "2", "2"], id=["23", "3", "3", "1", "2", "3"])
-    made = randomize(frame, PLAN, KEYS, record_id=["house", "id"])
-    assert len(made) == 6
-    swapped = randomize(frame, PLAN, KEYS, record_id=["id", "house"])
-    assert len(set(told(made)) & set(told(swapped))) == 1  # 2 of house 2
 
 
 @pytest.mark.parametrize(
@@ -248,10 +203,6 @@ def test_a_frame_that_does_not_fit_the_plan_is_refused():
         randomize(TABLE[["id", "sex"]], PLAN, KEYS, record_id="id")
     with pytest.raises(UnknownCategory, match="'west'"):
         randomize(TABLE.replace("north", "west"), PLAN, KEYS, record_id="id")
-    possible = StructuralZeros(6, (0,), Symmetric.from_probability(5, 0.3))
-    zeros = Plan((Block(DOMAIN.variables, possible),))
-    with pytest.raises(TableError, match=r"calls impossible; .*\.$"):
-        randomize(TABLE.assign(sex="f", region="north"), zeros, KEYS, record_id="id")
 
 
 def test_variables_that_the_plan_tells_are_told_and_the_reports_say_so():
@@ -260,65 +211,6 @@ def test_variables_that_the_plan_tells_are_told_and_the_reports_say_so():
     assert sorted(reports.to_frame()["sex"]) == sorted(TABLE["sex"])
     assert reports.amplification == Amplification.of(PLAN.blocks[1].channel)
     assert "sex as it is" in repr(reports)
-
-
-def test_owners_of_one_study_plan_report_the_sets_of_one_coin():
-    titanic = example("titanic")
-    domain = Domain.of(**{c: sorted(titanic[c].unique()) for c in titanic})
-    half = RESOLUTION // 2
-    kept = {v.name: Symmetric.from_gamma(v.size, 3.0) for v in domain}
-    study = StudyPlan(
-        (
-            ("line", (domain["class"], domain["age"])),
-            ("registry", (domain["sex"], domain["survived"])),
-        ),
-        (
-            StudySet(
-                half, (StudyPart(0, (0,), kept["class"]), StudyPart(1, (1,), kept["survived"]))
-            ),
-            StudySet(half, (StudyPart(0, (1,), kept["age"]), StudyPart(1, (0,), kept["sex"]))),
-        ),
-    )
-    made = [
-        randomize(
-            titanic,
-            Plan((study.block(owner),)),
-            Keys.for_experiments(seed, linkage_seed=9),
-            record_id="person",
-        ).to_frame(pseudonyms=True)
-        for seed, owner in enumerate(("line", "registry"))
-    ]
-    both = made[0].join(made[1], how="inner")
-    assert len(both) == len(titanic)
-    assert (both["class"].notna() == both["survived"].notna()).all()
-    assert (both["age"].notna() == both["sex"].notna()).all()
-    assert (both["class"].isna() == both["age"].notna()).all()
-    assert set(both["class"].notna()) == {True, False}
-
-
-def test_a_design_for_two_owners_keeps_its_bound_when_they_are_joined():
-    titanic = example("titanic")
-    domain = Domain.of(**{c: sorted(titanic[c].unique()) for c in ("class", "sex", "survived")})
-    owners = {"line": ["class"], "registry": ["sex", "survived"]}
-    made = design(domain, len(titanic), gamma=9, owners=owners)
-    parts = [
-        randomize(
-            titanic,
-            made.plan_of(owner),
-            Keys.for_experiments(seed, linkage_seed=9),
-            record_id="person",
-        )
-        for seed, owner in enumerate(owners)
-    ]
-    both = join(*parts)
-    assert both.plan == made.plan
-    assert both.gamma <= 9
-    assert accountant(*parts).epsilon == pytest.approx(both.epsilon)
-
-
-def test_a_script_is_told_nothing(capsys):
-    randomize(TABLE, PLAN, KEYS, record_id="id")
-    assert capsys.readouterr() == ("", "")
 
 
 def test_reports_are_not_randomized_again():

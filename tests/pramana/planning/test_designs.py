@@ -65,7 +65,7 @@ def test_families_stand_side_by_side(made: pm.Design):
     assert table.loc[table["chosen"], "family"].tolist() == [made.family]
     assert able["error"].notna().all()
     assert table.loc[table["reason"] != "", "error"].isna().all()
-    assert set(able["estimator"]) <= {"moment", "log-linear", "pooled"}
+    assert set(able["estimator"]) <= {"moment", "pooled"}
     withheld = table.set_index("family")["withheld"]
     assert withheld["sampled-1"] == pytest.approx(3 / 4)
     assert withheld["sampled-3"] == pytest.approx(1 / 4)

@@ -50,7 +50,6 @@ CHANNELS: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
         ("age", "sex"),
         {"groups": [["child*f", "child*m"], ["adult*f", "adult*m"]], "p": 0.2},
     ),
-    "structural-zeros": (("age", "sex"), {"impossible": ["child*f"], "gamma": 9}),
     "mask": (("town",), {"p": 0.9}),
     "cut-and-paste": (("age", "sex"), {"keep": 2, "rho": 0.3}),
     "sampled": (("age", "sex", "town"), {"size": 2, "gamma": 9}),

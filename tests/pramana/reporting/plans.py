@@ -18,7 +18,6 @@ from pramana_core.channels import (
     OneHot,
     RandomSymmetric,
     Sampled,
-    StructuralZeros,
     Symmetric,
     Withheld,
 )
@@ -49,7 +48,6 @@ PLANS = {
         Dense.from_probabilities([[0.5, 0.3, 0.2], [0.25, 0.25, 0.5]]), A
     ),
     "grouped": plan_of(Grouped.from_probability(((0, 2), (1,)), 0.2), B),
-    "zeros": plan_of(StructuralZeros(6, (5,), Symmetric.from_probability(5, 0.3)), A, B),
     "random": plan_of(RandomSymmetric.around_gamma(3, 9.0, 0.1), B),
     "mixture": plan_of(Mixture.from_gamma(12, 9.0), A, B, C),
     "withheld": Plan((Block((A,), Withheld(2)), Block((B,), Symmetric.from_gamma(3, 9.0)))),

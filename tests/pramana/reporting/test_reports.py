@@ -67,7 +67,6 @@ def test_every_plan_is_told_in_words_and_numbers(plan):
         ("one-hot", "b", 0.75, 1.0),
         ("cut and paste", "b", math.nan, 1.0),
         ("more reports than truths", "a", math.nan, 1.0),
-        ("zeros", "a", math.nan, 1.0),
         # A pair is kept with 9/14, else one of five others: 9/14 + 2/14 have the same a.
         ("sampled", "a", 11 / 14, 0.25),
         ("sampled", "c", 0.8, 0.25),

@@ -1,4 +1,4 @@
-"""What learned nothing says so, and what takes long can be ended."""
+"""What learned nothing says so."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ import pytest
 from typer.testing import CliRunner
 
 from pramana.cli import app
-from pramana.simulate.bayes_net import ending
-from pramana_core.errors import LimitExceeded
 
 NETWORK = """network two {}
 variable A { type discrete [ 2 ] { a0, a1 }; }
@@ -54,23 +52,3 @@ def test_a_classifier_is_compared_with_the_most_frequent_class(
     told, found = run(tmp_path, *asked)
     assert found["better_than_majority"] is better
     assert ("no more often than always saying the most frequent class" in told) is not better
-
-
-def test_what_takes_too_long_is_ended():
-    now, shares = [0.0], []
-    step = ending(shares.append, 60.0, clock=lambda: now[0])
-    now[0] = 59.0
-    step(0.25)
-    now[0] = 60.0
-    with pytest.raises(LimitExceeded, match="ended after 60 seconds, 50% of it done"):
-        step(0.5)
-    assert shares == [0.25]
-
-
-def test_the_end_is_an_option_and_without_it_there_is_none(tmp_path: Path):
-    assert ending(print, None) is print
-    (tmp_path / "two.bif").write_text(NETWORK, encoding="utf-8")
-    asked = ["simulate", "bayes-net", "--bif", str(tmp_path / "two.bif"), "--p", "0.1"]
-    result = CliRunner().invoke(app, [*asked, "--limit", "0"])
-    assert isinstance(result.exception, LimitExceeded)
-    assert "The simulation was ended after 0 seconds" in str(result.exception)

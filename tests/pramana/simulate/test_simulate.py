@@ -12,7 +12,6 @@ import math
 import re
 import statistics
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -22,15 +21,10 @@ from typer.testing import CliRunner
 
 from benchmarks.reproduce import data
 from pramana.cli import app
-from pramana.simulate.bayes_net import (
-    StructureOptions,
-    _Comparison,
-    _LearnedNetwork,
-    compare,
-    directed,
-    divergence_or_none,
-)
+from pramana.simulate.bayes_net import NetworkSimulation, StructureOptions
+from pramana.simulate.commands.cli import _Chosen
 from pramana.simulate.designs import fitting, read_plan, symmetric
+from pramana.simulate.links import compare, directed, divergence_or_none, fitted
 from pramana.simulate.sources import (
     MOST_RECORDS,
     NetworkSource,
@@ -38,13 +32,12 @@ from pramana.simulate.sources import (
     require_records,
     topological,
 )
-from pramana.simulate.study import Series, Trials, fitted, require_place, write_result
+from pramana.simulate.study import Series, Trials, require_place, write_result
 from pramana.simulate.tables import EMPTY, OTHER, intervals_for, read_source
 from pramana_core.channels import Choice, Dense, Identity, Sampled, Symmetric, Withheld
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import (
     EmptyTable,
-    InputError,
     LimitExceeded,
     MissingColumn,
     OptionError,
@@ -540,13 +533,15 @@ def joint(network: BayesNet) -> dict[tuple[int, ...], float]:
 
 def test_divergence_is_the_sum_over_all_records_there_can_be():
     reference = data.network()
-    (trial,) = Trials(NetworkSource("six", reference), data.six_plan(0.1), 2_000, 1, 3)
+    trials = Trials(NetworkSource("six", reference), data.six_plan(0.1), 2_000, 1, 3)
+    (trial,) = trials
     marginals = EstimatedMarginals(trial.reported, data.six_plan(0.1))
     sparse = {"A": [], "B": ["A"], "C": [], "D": ["B"], "E": ["D"], "F": ["E"]}
     model = fitted(marginals, Structure.of(sparse))
     p, q = joint(reference), joint(model)
     expected = sum(p[cell] * math.log(p[cell] / q[cell]) for cell in p)
-    found = _Comparison(reference, by_class=False)(_LearnedNetwork(marginals, None, model, 1.0))
+    kind = NetworkSimulation(trials, StructureOptions(ordered=True))
+    found = kind._compared(marginals, model, 1.0)
     assert found["kl"] == pytest.approx(expected, rel=1e-9)
     assert (found["extra"], found["missing"], found["reversed"]) == (1, 4, 0)
 
@@ -556,11 +551,6 @@ def test_a_divergence_too_large_to_compute_is_none(monkeypatch: pytest.MonkeyPat
     assert divergence_or_none(network, network, None) is None
     monkeypatch.setattr(network_module, "MARGINAL_LIMIT", 3)
     assert divergence_or_none(network, network, 0.0) is None
-    (trial,) = Trials(NetworkSource("six", network), data.six_plan(0.1), 2_000, 1, 3)
-    marginals = EstimatedMarginals(trial.reported, data.six_plan(0.1))
-    found = _Comparison(network, by_class=True)(_LearnedNetwork(marginals, None, network, 1.0))
-    assert found["kl"] is None
-    assert found["kl_unlinked"] is None
 
 
 def test_options_out_of_range_are_refused():
@@ -594,7 +584,7 @@ def without_seconds(result: dict) -> dict:
     return kept
 
 
-RUN = ("--records", "3000", "--runs", "2", "--order", "given", "--seed", "7")
+RUN = ("--records", "3000", "--runs", "2", "--set", "ordered=true", "--seed", "7")
 
 
 @pytest.mark.slow
@@ -641,7 +631,7 @@ def test_a_sampled_plan_is_simulated_by_likelihood(bif: Path, tmp_path: Path):
     plan = tmp_path / "plan.json"
     plan.write_text(PlanMessage.from_plan(sampled_pairs("ABCDEF")).model_dump_json())
     options = ("--bif", str(bif), "--channels", str(plan), "--estimator", "ml", *RUN)
-    result = simulated(tmp_path / "o", *options, "--max-parents", "1", "--records", "20000")
+    result = simulated(tmp_path / "o", *options, "--set", "max_parents=1", "--records", "20000")
     # Five links make the largest tree; two nodes have two parents.
     assert result["mean"]["missing"] >= 2
     assert result["mean"]["missing"] + result["mean"]["extra"] <= 3
@@ -653,8 +643,8 @@ def test_a_sampled_plan_is_simulated_by_likelihood(bif: Path, tmp_path: Path):
 
 def test_thresholds_reach_the_learner(bif: Path, tmp_path: Path):
     options = ("--bif", str(bif), "--p", "0.2", *RUN)
-    plain = simulated(tmp_path / "o", *options, "--score", "bic")
-    strict = simulated(tmp_path / "o", *options, "--score", "bic", "--c-star", "1000")
+    plain = simulated(tmp_path / "o", *options, "--set", "score=bic")
+    strict = simulated(tmp_path / "o", *options, "--set", "score=bic", "--set", "c_star=1000")
     assert plain["mean"]["extra"] > 0
     assert strict["mean"]["extra"] == 0
     assert strict["mean"]["missing"] == 7
@@ -665,8 +655,8 @@ def test_a_table_is_held_against_itself(tmp_path: Path):
     drawn = data.six_sample(2_000, np.random.default_rng(6))
     table = tmp_path / "t.csv"
     pd.DataFrame(drawn).assign(id=range(2_000)).to_csv(table, index=False)
-    options = ("--table", str(table), "--runs", "2", "--order", "none")
-    result = simulated(tmp_path / "o", *options, "--p", "0.1", "--draws", "5")
+    options = ("--table", str(table), "--runs", "2")
+    result = simulated(tmp_path / "o", *options, "--p", "0.1", "--set", "draws=5")
     assert result["setting"]["records"] == 2_000
     assert "'id'" in result["source"]["note"]
     zero = {"extra": 0, "missing": 0, "reversed": 0, "kl": 0}
@@ -690,42 +680,29 @@ def test_standard_output_holds_the_json_alone(bif: Path):
 
 
 @pytest.mark.parametrize(
-    ("options", "error", "says"),
+    ("options", "error", "where"),
     [
-        (["--p", "0.1"], OptionError, "Neither --bif nor --table"),
-        (["--bif", "BIF", "--table", "t.csv", "--p", "0.1"], OptionError, "exclude each other"),
-        (["--bif", "BIF"], OptionError, "None of --p, --channels and --design"),
-        (["--bif", "BIF", "--p", "0.1", "--channels", "c"], OptionError, "exclude each other"),
-        (["--bif", "none.bif", "--p", "0.1"], OptionError, "none.bif cannot be read"),
-        (["--bif", str(Path(__file__)), "--p", "0.1"], InputError, "not a Bayesian network in BIF"),
-        (["--bif", "BIF", "--p", "0.1", "--variables", "A"], OptionError, "chooses columns"),
-        (["--bif", "BIF", "--p", "0.5"], OptionError, "say nothing"),
-        (["--bif", "BIF", "--p", "0.1", "--records", "1"], OptionError, "too few"),
-        (["--bif", "BIF", "--p", "0.1", "--runs", "0"], OptionError, "at least 1"),
-        (["--bif", "BIF", "--p", "0.1", "--seed", "-1"], OptionError, "0 or more"),
-        (["--bif", "BIF", "--p", "0.1", "--eta", "0.9"], OptionError, "--eta has no effect"),
-        (["--bif", "BIF", "--p", "0.1", "--c-star", "2"], OptionError, "--c-star has no effect"),
-        (
-            ["--bif", "BIF", "--p", "0.1", "--score", "bdeu", "--equivalent-sample-size", "inf"],
-            OptionError,
-            "--equivalent-sample-size is inf",
-        ),
-        (
-            ["--bif", "BIF", "--p", "0.1", "--max-parents", "0"],
-            OptionError,
-            "--max-parents must be at least 1",
-        ),
-        (["--bif", "BIF", "--p", "0.1", "--no-refine"], OptionError, "--no-refine: "),
-        (["--bif", "BIF", "--p", "0.1", "--draws", "10001"], OptionError, "at most 10,000"),
-        (["--table", "none.csv", "--p", "0.1"], TableUnreadable, "no table"),
-        (["--bif", "BIF", "--p", "0.1", "--out", "no/folder/x"], OptionError, "no folder"),
+        (["--p", "0.1"], OptionError, "--bif"),
+        (["--bif", "BIF", "--table", "t.csv", "--p", "0.1"], OptionError, "--bif"),
+        (["--bif", "BIF"], OptionError, "--p"),
+        (["--bif", "BIF", "--p", "0.1", "--channels", "c"], OptionError, "--p"),
+        (["--bif", "none.bif", "--p", "0.1"], OptionError, "--bif"),
+        (["--bif", "BIF", "--p", "0.1", "--variables", "A"], OptionError, "--variables"),
+        (["--bif", "BIF", "--p", "0.5"], OptionError, "--p"),
+        (["--bif", "BIF", "--p", "0.1", "--records", "1"], OptionError, "--records"),
+        (["--bif", "BIF", "--p", "0.1", "--runs", "0"], OptionError, "--runs"),
+        (["--bif", "BIF", "--p", "0.1", "--seed", "-1"], OptionError, "--seed"),
+        (["--bif", "BIF", "--p", "0.1", "--set", "eta=0.9"], OptionError, "--set"),
+        (["--bif", "BIF", "--p", "0.1", "--set", "max_parents=0"], OptionError, "--set"),
+        (["--bif", "BIF", "--p", "0.1", "--set", "refine=false"], OptionError, "--set"),
+        (["--bif", "BIF", "--p", "0.1", "--out", "no/folder/x"], OptionError, "--out"),
     ],
 )
-def test_bad_commands_say_what_is_wrong(bif: Path, options, error, says: str):
+def test_bad_commands_say_what_is_wrong(bif: Path, options, error, where: str):
     command = [str(bif) if option == "BIF" else option for option in options]
     result = CliRunner().invoke(app, ["simulate", "bayes-net", *command])
     assert isinstance(result.exception, error), result.output
-    assert says in str(result.exception)
+    assert result.exception.where == where
     assert result.exception.exit_code == 2
 
 
@@ -737,44 +714,24 @@ def test_asia_is_found_almost_whole_along_its_order(tmp_path: Path):
         pytest.skip("the public networks are not there")
     result = simulated(
         tmp_path / "o", "--bif", str(asia), "--p", "0.1", "--records", "50000", "--runs", "1",
-        "--order", "given",
+        "--set", "ordered=true",
     )  # fmt: skip
     assert result["true_links"] == 8
     assert result["mean"]["extra"] <= 0.1 * 8
     assert result["structural_distance"]["randomized"]["mean"] <= 2
 
 
-def _options_of_rows(text: str) -> set[str]:
-    """Return the options in the first column of a page's tables."""
-    cells = re.findall(r"^\| (`--[^|]*)\|", text, re.MULTILINE)
-    return {option for cell in cells for option in re.findall(r"--[a-z0-9-]+", cell)}
-
-
-def _offered(command: Any) -> set[str]:
-    """Return all ways to write the options of a command."""
-    both = [(*p.opts, *p.secondary_opts) for p in command.params]
-    return {option for options in both for option in options} - {"--help"}
+def _names_of_rows(text: str, pattern: str) -> set[str]:
+    """Return the names in the first column of a page's tables."""
+    cells = re.findall(r"^\| (`[^|]*)\|", text, re.MULTILINE)
+    return {name for cell in cells for name in re.findall(pattern, cell)}
 
 
 def test_the_document_has_every_option_and_no_other():
     text = (ROOT / "docs/simulate.md").read_text(encoding="utf-8")
-    randomizing, sharing = text.split("\n## Shared trees\n")
-    commands = dict(get_command(app).commands["simulate"].commands)
-    assert _options_of_rows(sharing) == _offered(commands.pop("model-sharing"))
-    assert set(commands) == {"bayes-net", "rules", "tree", "linear", "classifier"}
-    assert _options_of_rows(randomizing) == set().union(*map(_offered, commands.values()))
-
-
-@pytest.mark.slow
-def test_k2_as_published_and_the_other_estimator_can_be_asked_for(tmp_path: Path, bif: Path):
-    """The published search finds other links than the refined one; both estimators are there."""
-    command = ("--bif", str(bif), "--p", "0.25", "--records", "3000", "--order", "given", *RUN)
-    refined = simulated(tmp_path / "a", *command, "--score", "bic")
-    published = simulated(tmp_path / "b", *command, "--score", "bic", "--no-refine")
-    assert (refined["setting"]["refine"], published["setting"]["refine"]) == (True, False)
-    assert refined["links"] != published["links"]
-    assert simulated(tmp_path / "c", *command, "--estimator", "ml")["setting"]["estimator"] == "ml"
-    result = CliRunner().invoke(
-        app, ["simulate", "bayes-net", "--bif", str(bif), "--p", "0.1", "--no-refine"]
-    )
-    assert isinstance(result.exception, OptionError)
+    command = get_command(app).commands["simulate"]
+    offered = {name for p in command.params for name in p.opts if name.startswith("--")}
+    assert _names_of_rows(text, r"--[a-z0-9-]+") | {"--set"} == offered - {"--help"} | {"--set"}
+    kinds = ("bayes-net", "tree", "linear", "classifier", "rules", "model-sharing")
+    settings = {name for kind in kinds for name in _Chosen(kind, []).settings.names}
+    assert _names_of_rows(text, r"(?<!-)\b[a-z][a-z0-9_]*(?==)") == settings

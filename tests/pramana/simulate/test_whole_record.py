@@ -35,7 +35,7 @@ def table(name: str) -> str:
 def test_naive_bayes_is_useful_under_one_bound(name: str):
     found = simulated(
         "classifier", "--table", table(name), "--target", TARGETS[name],
-        "--model", "naive-bayes", "--design", "auto", "--runs", "2",
+        "--set", "model=naive-bayes", "--design", "auto", "--runs", "2",
     )  # fmt: skip
     assert found["setting"]["gamma"] <= float(GAMMA) * (1 + 1e-6)
     assert found["accuracy"]["mean"] > FLOORS[name]
@@ -46,7 +46,7 @@ def test_naive_bayes_is_useful_under_one_bound(name: str):
 def test_columns_one_by_one_are_not():
     found = simulated(
         "classifier", "--table", table("nursery"), "--target", "class",
-        "--model", "naive-bayes", "--design", "independent", "--runs", "2",
+        "--set", "model=naive-bayes", "--design", "independent", "--runs", "2",
     )  # fmt: skip
     assert found["accuracy"]["mean"] < FLOORS["nursery"]
 

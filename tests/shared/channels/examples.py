@@ -15,7 +15,6 @@ from pramana_core.channels import (
     Product,
     RandomSymmetric,
     Sampled,
-    StructuralZeros,
     Symmetric,
     Transition,
     Withheld,
@@ -35,7 +34,6 @@ EXAMPLES: dict[str, Transition] = {
         ((0, 2), (1,), (3, 4)), (Symmetric(2, 5 * QUARTER // 3), None, Dense.binary(0.1, 0.2))
     ),
     "grouped that tells": Grouped(((0, 2), (1,)), (Identity(2), None)),
-    "structural zeros": StructuralZeros(6, (1, 4), Symmetric.from_probability(4, 0.3)),
     "random symmetric": RandomSymmetric.around_gamma(6, 9.0, 0.5),
     "mixture": Mixture.from_gamma(6, 19.0),
     "withheld": Withheld(3),
@@ -48,7 +46,7 @@ EXAMPLES: dict[str, Transition] = {
         (
             Choice((0, 2), QUARTER, Mixture.from_gamma(4, 9.0)),
             Choice((1,), QUARTER, Symmetric.from_gamma(3, 9.0)),
-            Choice((0, 1), QUARTER, StructuralZeros(6, (5,), Symmetric.from_gamma(5, 9.0))),
+            Choice((0, 1), QUARTER, Symmetric.from_gamma(6, 9.0)),
         ),
     ),
     "coordinated": Coordinated(

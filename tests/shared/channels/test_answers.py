@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pramana_core.channels import FAMILIES, Grouped, Identity, Symmetric, Transition
+from pramana_core.channels import FAMILIES, Transition
 from tests.shared.channels.examples import EXAMPLES
 
 
@@ -68,18 +68,6 @@ def test_what_is_known_exactly_is_what_the_matrix_has(channel: Transition):
         np.testing.assert_allclose(channel.mean_squares(theta), squares)
 
 
-def test_the_factors_of_a_product_hold_each_variable_once():
-    product = EXAMPLES["product"]
-    assert [places for places, _ in product.factors] == [slice(0, 2), slice(2, 3)]
-    assert not EXAMPLES["dense"].factors
-
-
-def test_it_is_withheld_where_there_is_one_report(channel: Transition):
-    assert channel.withheld == (channel.matrix().shape[1] == 1)
-    shares = {"sampled": 0.5, "coordinated": 0.25, "withheld": 0}
-    assert channel.share_reported(0) == shares.get(channel.family, 1)
-
-
 @pytest.mark.parametrize("name", [name for name, c in EXAMPLES.items() if c.choices])
 def test_a_variable_is_reported_as_often_as_its_code_is_another_than_withheld(name):
     sampled = EXAMPLES[name]
@@ -87,26 +75,6 @@ def test_a_variable_is_reported_as_often_as_its_code_is_another_than_withheld(na
     for axis, size in enumerate(sampled.sizes):
         told = law.sum(axis=tuple(a for a in range(law.ndim) if a != axis))[:size].sum()
         assert sampled.share_reported(axis) == pytest.approx(told)
-
-
-def test_truths_that_cannot_occur_are_those_declared():
-    zeros = EXAMPLES["structural zeros"].can_occur()
-    np.testing.assert_array_equal(np.flatnonzero(~zeros), [1, 4])
-    # The third choice excludes (1, 2) of its two variables, whatever the third has.
-    sampled = EXAMPLES["sampled"].can_occur().reshape(2, 3, 2)
-    assert [tuple(map(int, cell)) for cell in np.argwhere(~sampled)] == [(1, 2, 0), (1, 2, 1)]
-    assert EXAMPLES["dense"].can_occur().all()
-
-
-def test_a_group_that_is_told_as_it_is_has_the_condition_of_the_others():
-    parts = Symmetric.from_probability(3, 0.4), Identity(2)
-    grouped = Grouped(((0, 1, 2), (3, 4)), parts)
-    assert grouped.condition_number == pytest.approx(np.linalg.cond(grouped.matrix()))
-
-
-def test_words_are_few_and_there_for_every_family(channel: Transition):
-    assert 0 < len(channel.describe()) < 60
-    assert channel.describe() != type(channel).__name__.lower()
 
 
 def test_documents_hold_numbers_only_and_the_name_of_a_coin(channel: Transition):

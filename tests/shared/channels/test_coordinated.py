@@ -18,8 +18,7 @@ from pramana_core.channels import (
     pieces,
 )
 from pramana_core.errors import ChannelError, NotStochastic
-from pramana_core.privacy.structures import structure_of
-from pramana_core.privacy.structures_by_kind import ColumnsStructure
+from pramana_core.privacy.structures import ColumnsStructure, structure_of
 
 EIGHTH = RESOLUTION // 8
 COIN = "0123456789abcdef" * 4
@@ -93,14 +92,7 @@ def known() -> np.ndarray:
 @pytest.mark.parametrize("prior", [None, np.array([0.4, 0.3, 0.2, 0.1])])
 def test_it_is_measured_as_seen_by_who_knows_the_choice(prior):
     """Two of its choices differ by their channels alone, which a report does not tell apart."""
-
-    class Law:
-        shape = known().shape
-
-        def matrix(self) -> np.ndarray:
-            return known()
-
-    by_parts, by_list = structure_of(ONE), ColumnsStructure(Law())
+    by_parts, by_list = structure_of(ONE), ColumnsStructure(known().shape, known)
     assert by_parts.gamma == pytest.approx(by_list.gamma, rel=1e-12)
     assert by_parts.gamma == pytest.approx(7, rel=1e-9)
     assert by_parts.information(prior) == pytest.approx(by_list.information(prior))

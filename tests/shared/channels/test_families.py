@@ -20,11 +20,9 @@ from pramana_core.channels import (
     OneHot,
     RandomSymmetric,
     Sampled,
-    StructuralZeros,
     Symmetric,
     Transition,
     Withheld,
-    left_inverse,
 )
 from pramana_core.errors import (
     ChannelError,
@@ -66,14 +64,6 @@ def random_symmetric() -> tuple[Transition, np.ndarray]:
     for off in range(10**8 - 2, 10**8 + 3):
         total += Symmetric(4, off).matrix() / 5
     return channel, total
-
-
-def structural_zeros() -> tuple[Transition, np.ndarray]:
-    channel = StructuralZeros(6, (1, 4), Symmetric.from_probability(4, 0.3))
-    matrix = np.eye(6)
-    for i, j in itertools.product([0, 2, 3, 5], repeat=2):
-        matrix[i, j] = 0.7 if i == j else 0.1
-    return channel, matrix
 
 
 def one_hot() -> tuple[Transition, np.ndarray]:
@@ -128,7 +118,6 @@ def sampled(channel: Sampled) -> np.ndarray:
 FAMILIES: dict[str, Callable[[], tuple[Transition, np.ndarray]]] = {
     "mixture": mixture,
     "random-symmetric": random_symmetric,
-    "structural-zeros": structural_zeros,
     "one-hot": one_hot,
     "cut-and-paste": cut_and_paste,
     "cut-and-paste-2": lambda: cut_and_paste(2),
@@ -178,19 +167,6 @@ def test_the_decoder_is_unbiased_for_every_truth(name: str):
     np.testing.assert_allclose(channel.solve_adjoint(x, 0), decoder.T @ x, atol=1e-9)
 
 
-def test_the_left_inverse_has_least_variance_where_categories_are_equal():
-    """Adding any matrix that keeps it unbiased makes no category's variance smaller."""
-    channel, matrix = one_hot()
-    decoder = channel.decoder()
-    free = np.linalg.svd(matrix)[2][matrix.shape[0] :]
-    law = matrix.mean(axis=0)
-    rng = np.random.default_rng(7)
-    for _ in range(200):
-        other = decoder + rng.normal(size=(3, len(free))) @ free
-        np.testing.assert_allclose(other @ matrix.T, np.eye(3), atol=1e-9)
-        assert ((other**2) @ law >= (decoder**2) @ law - 1e-12).all()
-
-
 @pytest.mark.parametrize("name", ["mixture", "random-symmetric", "cut-and-paste", "sampled"])
 def test_restriction_is_the_margin_of_the_mechanism(name: str):
     channel, matrix = FAMILIES[name]()
@@ -220,18 +196,9 @@ def test_a_sampled_channel_is_not_lumpable_where_a_choice_is_not():
 
 def test_pairs_cannot_tell_the_joint_counts_of_three():
     assert PAIRS.condition_number == math.inf
-    with pytest.raises(SingularChannel, match="log-linear"):
+    with pytest.raises(SingularChannel, match="joint counts"):
         PAIRS.solve(np.ones(PAIRS.shape[1]), 0)
     part = PAIRS.restrict((2, 3, 2), (True, True, False))
-    assert part is not None
-    assert part.condition_number < 10
-
-
-def test_keeping_one_item_says_nothing_about_two_together():
-    channel, _ = cut_and_paste(1)
-    with pytest.raises(SingularChannel, match="2 items together"):
-        channel.solve(np.ones(32), 0)
-    part = channel.restrict((2, 3), (False, True))
     assert part is not None
     assert part.condition_number < 10
 
@@ -247,19 +214,6 @@ def test_mixtures_over_huge_domains_keep_their_gamma_and_margins():
     assert part.as_dict()["keep"] == channel.keep
     with pytest.raises(LimitExceeded, match="symmetric or sampled"):
         channel.matrix()
-
-
-def test_gamma_diagonal_as_mixture_and_as_symmetric_are_one_matrix():
-    one, other = Mixture.from_gamma(50, 19.0), Symmetric.from_gamma(50, 19.0)
-    np.testing.assert_allclose(one.matrix(), other.matrix(), atol=1e-8)
-    assert one.condition_number == pytest.approx(1 + 50 / 18, rel=1e-8)
-
-
-@pytest.mark.parametrize(("items", "p"), [(6, 0.5610), (7, 0.5524)], ids=["CENSUS", "HEALTH"])
-def test_mask_has_the_p_of_the_paper(items: int, p: float):
-    """FRAPP 7: p^(2M) / (1 - p)^(2M) <= 19 gives p = 0.5610 for M = 6 and 0.5524 for M = 7."""
-    channel = OneHot.from_gamma(5, 19.0 ** (1 / items))
-    assert 1 - channel.flip_units / RESOLUTION == pytest.approx(p, abs=5e-5)
 
 
 @pytest.mark.parametrize("cut", [0, 1, 2, 3, 5])
@@ -284,10 +238,6 @@ def test_cut_and_paste_reaches_a_gamma_from_below():
         (lambda: Mixture(6, -1), NotStochastic, "keeping the record"),
         (lambda: RandomSymmetric(3, 10, 11), NotStochastic, "smaller alpha"),
         (lambda: RandomSymmetric.around_gamma(4, 19, 1.5), OptionError, "between 0 and 1"),
-        (lambda: StructuralZeros(1 << 21, (4,), Symmetric(4, 5)), ChannelError, "fewer variables"),
-        (lambda: StructuralZeros(4, (4,), Symmetric(3, 5)), ChannelError, "below 4"),
-        (lambda: StructuralZeros(4, (1, 1), Symmetric(2, 5)), ChannelError, "distinct"),
-        (lambda: StructuralZeros(4, (1,), Symmetric(2, 5)), ChannelError, "3 of 4"),
         (lambda: OneHot.from_probability(17, 0.8), ChannelError, "symmetric or sampled"),
         (lambda: OneHot.from_probability(3, 1.8), NotStochastic, "between 0 and 1"),
         (lambda: OneHot(3, -1), NotStochastic, "flipping"),
@@ -334,52 +284,15 @@ def test_singular_choices_of_everything_are_refused():
         _ = big.condition_number
 
 
-def test_exactly_singular_choices_are_never_taken_for_invertible():
-    """Two true categories with one row, in the only choice that reports all variables."""
-    for seed in range(100):
-        rows = np.random.default_rng(seed).dirichlet(np.ones(6), size=6)
-        rows[4] = rows[1]
-        whole = Dense.from_probabilities(rows.tolist())
-        single = Choice((1,), HALF // 2, Symmetric(3, 1 << 20))
-        channel = Sampled((2, 3), (Choice((0, 1), HALF, whole), single))
-        same = np.linalg.matrix_rank(channel.matrix(), tol=1e-9) < 6
-        if same:
-            assert channel.condition_number > 1e8
-            with pytest.raises(SingularChannel):
-                channel.decoder()
-    with pytest.raises(SingularChannel):
-        left_inverse(np.array([[0.5, 0.5, 0.0], [0.5, 0.5, 0.0]]))
-
-
-def test_the_condition_of_a_sampled_channel_is_known_without_a_list(
-    monkeypatch: pytest.MonkeyPatch,
-):
-    monkeypatch.setattr("pramana_core.channels.sampled.CONDITION_ENTRIES", 0)
-    fresh = Sampled(WHOLE.sizes, WHOLE.choices)
-    assert fresh.condition_number == pytest.approx(np.linalg.cond(sampled(WHOLE)), rel=1e-6)
-
-
-def test_the_condition_of_a_sampled_channel_is_that_of_its_matrix():
-    assert WHOLE.condition_number == pytest.approx(np.linalg.cond(sampled(WHOLE)), rel=1e-9)
-
-
 @pytest.mark.parametrize(
     "build",
     [
         lambda: Grouped(((0, 1), (2, 3)), (RandomSymmetric(2, 9, 1), None)),
-        lambda: Grouped(((0, 1, 2), (3,)), (StructuralZeros(3, (0,), Symmetric(2, 9)), None)),
-        lambda: StructuralZeros(3, (0,), RandomSymmetric(2, 9, 1)),
     ],
 )
 def test_parts_are_of_simple_families(build):
     with pytest.raises(ChannelError, match="part of a channel|fit"):
         build()
-
-
-def test_errors_do_not_repeat_long_input():
-    with pytest.raises(ChannelError) as caught:
-        Grouped(((0,) * 100_000,), (None,))
-    assert len(str(caught.value)) < 300
 
 
 @pytest.mark.parametrize(

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import functools
-import itertools
 import math
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 
-from pramana_core.channels import Mixture, OneHot, Sampled, Symmetric
+from pramana_core.channels import OneHot, Sampled, Symmetric
 from pramana_core.design import (
     Goal,
-    Option,
     PredictedErrors,
     Problem,
     Requirements,
     best_weights,
-    by_model,
     by_moments,
+    by_pooling,
     compare,
     families,
     gamma_of_breach,
@@ -34,19 +30,16 @@ from pramana_core.design import (
     reference,
     strongest_privacy,
 )
-from pramana_core.design.families import cut_and_paste, sampled, subsets_of
+from pramana_core.design.families import cut_and_paste, subsets_of
 from pramana_core.domain import Domain
 from pramana_core.errors import (
     ChannelError,
-    LimitExceeded,
     OptionError,
     StructureError,
     UnknownVariable,
 )
-from pramana_core.estimation.axes import Stratum
-from pramana_core.estimation.loglinear import fit
 from pramana_core.plan import Plan
-from pramana_core.privacy import Amplification, gamma, k_anonymity
+from pramana_core.privacy import Amplification, k_anonymity
 
 DOMAIN = Domain.of(a="xyz", b="pq", c="01")
 KNOWN = {"a": [0.5, 0.3, 0.2], "c": [0.7, 0.3]}
@@ -159,202 +152,14 @@ def test_moments_leave_out_what_is_not_told(family, length, says):
     assert says in found.missing
 
 
-def log_linear(order: int) -> np.ndarray:
-    """Effects in the other usual coding: an indicator for each combination of later categories."""
-    cells = list(np.ndindex(*DOMAIN.shape))
-    columns = [
-        [float(all(cell[a] == c for a, c in zip(axes, codes, strict=True))) for cell in cells]
-        for size in range(1, order + 1)
-        for axes in itertools.combinations(range(3), size)
-        for codes in itertools.product(*(range(1, DOMAIN.shape[a]) for a in axes))
-    ]
-    return np.array(columns).T
-
-
-def by_differences(plan: Plan, order: int, sets: tuple[tuple[str, ...], ...]) -> PredictedErrors:
-    """Fisher information and slopes by central differences of the law of a report."""
-    effects = log_linear(order)
-    height = np.log(independent_of(("a", "b", "c"))).ravel()
-    matrix = functools.reduce(np.kron, (b.channel.matrix() for b in plan.blocks))
-
-    def theta(shift: np.ndarray) -> np.ndarray:
-        raised = np.exp(height + effects @ shift)
-        return raised / raised.sum()
-
-    step = 1e-5
-    moves = np.eye(effects.shape[1]) * step
-    slopes = np.array([(theta(m) - theta(-m)) / (2 * step) for m in moves]).T
-    law, seen = matrix.T @ theta(moves[0] * 0), matrix.T @ slopes
-    held = sum(np.outer(s, s) / q for s, q in zip(seen, law, strict=True) if q > 0)
-    covariance = np.linalg.inv(RECORDS * held)
-    variances = {}
-    for names in sets:
-        gone = tuple(i for i, n in enumerate("abc") if n not in names)
-        table = slopes.reshape(*DOMAIN.shape, -1).sum(axis=gone)
-        variances[names] = np.einsum("...d,de,...e->...", table, covariance, table)
-    return summary(variances, 0.1)
-
-
-@pytest.mark.parametrize(
-    ("family", "order"),
-    [
-        ("independent", 2), ("independent", 3), ("gamma-diagonal", 2), ("mask", 2),
-        ("random-gamma-diagonal", 1), ("cut-and-paste-2", 2), ("cut-and-paste-3", 3),
-        ("sampled-1", 1), ("sampled-2", 2), ("sampled-2", 1),
-    ],
-)  # fmt: skip
-def test_model_errors_follow_from_the_information_of_reports(family, order):
-    plan = FAMILIES[family](NEEDS)
-    found = by_model(plan, Goal(SETS, order, 0.1), REFERENCE, RECORDS)
-    agree(found, by_differences(plan, order, SETS), rel=1e-5)
-
-
-@pytest.mark.parametrize(
-    ("family", "order", "lengths"), [("sampled-1", 2, {1}), ("sampled-2", 3, {1, 2})]
-)
-def test_the_model_leaves_out_what_reports_do_not_tell(family, order, lengths):
-    found = by_model(FAMILIES[family](NEEDS), Goal(SETS, order), REFERENCE, RECORDS)
-    assert set(found.by_length) == lengths
-    assert math.isinf(found.score)
-    assert "do not tell the interactions" in found.missing
-
-
-def test_tables_that_are_reported_are_told_though_others_are_not():
-    """A chain a - b - c, interactions of two: nothing tells a with c, and nothing needs to."""
-    chain = (("a", "b"), ("b", "c"))
-    plan = sampled(chain)(NEEDS)
-    found = by_model(plan, Goal(chain, 2), REFERENCE, RECORDS)
-    assert math.isfinite(found.score)
-    whole = by_model(plan, Goal((*chain, ("a", "c")), 2), REFERENCE, RECORDS)
-    assert math.isinf(whole.score)
-
-
-@pytest.mark.slow
-def test_the_model_errors_are_the_spread_of_fits():
-    """300 samples: their mean squares over the variance predicted are chi-square / 300.
-
-    Order 1, which is not shrunk. Two-sided for the largest cell of three tables, false alarm 1e-6
-    in all; the control takes four fifths of the predicted error.
-    """
-    plan = FAMILIES["sampled-2"](NEEDS)
-    channel = plan.blocks[0].channel
-    theta = independent_of(("a", "b", "c"))
-    law = channel.apply(theta.ravel(), 0)
-    rng, runs, records = np.random.default_rng(5), 300, 20_000
-    fits = [
-        fit(
-            [Stratum(rng.multinomial(records, law / law.sum()).astype(float), (channel,))],
-            DOMAIN.shape,
-            order=1,
-        ).probabilities
-        for _ in range(runs)
-    ]
-    low, high = stats.chi2.ppf([0.5e-6 / 3, 1 - 0.5e-6 / 3], runs) / runs
-    ratios = []
-    for names, gone in ((("a",), (1, 2)), (("c",), (0, 1)), (("a", "c"), (1,))):
-        shares = theta.sum(axis=gone)
-        cell = np.unravel_index(shares.argmax(), shares.shape)
-        largest = Goal((names,), 1, float(shares[cell]) * (1 - 1e-9))
-        error = by_model(plan, largest, REFERENCE, records).score * shares[cell]
-        mean = np.mean([(f.sum(axis=gone)[cell] - shares[cell]) ** 2 for f in fits])
-        ratios.append(mean / error**2)
-    assert low <= min(ratios)
-    assert max(ratios) <= high
-    assert max(ratios) / 0.8**2 > high
-
-
-def test_predictions_fall_with_the_root_of_the_records():
-    plan, tables = FAMILIES["independent"](NEEDS), Goal(SETS, 2)
-    for predict in (by_moments, by_model):
-        at_once = predict(plan, tables, REFERENCE, 7 * RECORDS)
-        once = predict(plan, tables, REFERENCE, RECORDS)
-        scaled = {k: error / math.sqrt(7) for k, error in once.by_length.items()}
-        agree(PredictedErrors(scaled, once.score / math.sqrt(7)), at_once)
-
-
-@pytest.mark.slow
-def test_a_model_too_large_for_one_table_is_predicted_for_none():
-    domain = sized(12, 12, 4, 4)
-    needs = Requirements(domain, dict.fromkeys(domain.names, 19.0))
-    plan = dict(families(needs, ()))["mask"](needs)
-    tables = goal(domain, "pairs")
-    found = by_model(plan, tables, reference(domain), 1000)
-    assert (found.by_length, found.score) == ({}, math.inf)
-    assert "kinds of report and" in found.missing
-    assert math.isfinite(by_moments(plan, tables, reference(domain), 1000).score)
-
-
-def test_the_model_of_each_table_alone_where_all_variables_are_too_many():
-    domain = sized(*[4] * 10)
-    needs = Requirements(domain, dict.fromkeys(domain.names, 9.0), 9.0)
-    plan = dict(families(needs, ()))["sampled-2"](needs)
-    tables, known = goal(domain, "pairs"), reference(domain)
-    assert best_weights(plan, tables, known, 1000) is None
-    found = by_model(plan, tables, known, 1000)
-    # All pairs are alike here, and so is each to a domain of two variables seen as often.
-    assert found.by_length.keys() == {1, 2}
-    assert math.isfinite(found.score)
-
-
-def test_a_channel_too_large_to_list_leaves_its_tables_out():
-    domain = sized(*[2] * 9)
-    needs = Requirements(domain, dict.fromkeys(domain.names, 9.0), 9.0)
-    plan = cut_and_paste(4)(needs)
-    found = by_model(plan, goal(domain, "pairs"), reference(domain), 1000)
-    assert math.isinf(found.score)
-    assert "too large to list" in found.missing
-
-
-@pytest.mark.slow
-def test_best_weights_are_not_bettered():
-    """Weights without the tenth that is spread against 80 others near and far."""
-    domain = sized(6, 2, 3, 2)
-    needs = Requirements(domain, dict.fromkeys(domain.names, 9.0), 9.0)
-    subsets = subsets_of(needs, 2)
-    known, tables = reference(domain), goal(domain, "itemsets", length=3)
-    made = best_weights(sampled(subsets)(needs), tables, known, 10**6)
-    assert made is not None
-    assert made.sum() == pytest.approx(1)
-    pure = (made - 0.1 / len(made)) / 0.9
-
-    def score(weights: np.ndarray) -> float:
-        return by_model(sampled(subsets, weights)(needs), tables, known, 10**6).score
-
-    best, rng = score(pure), np.random.default_rng(3)
-    others = [pure * np.exp(rng.normal(size=len(pure)) * s) for s in (0.03, 0.3, 1.0) * 20]
-    others += list(rng.dirichlet(np.ones(len(pure)), size=20))
-    # A thousandth of the mean square is half of that of its root.
-    assert min(score(w / w.sum()) for w in others) > best * (1 - 5e-4)
-    equal = score(np.full(len(pure), 1 / len(pure)))
-    assert best < score(made) < equal * (1 - 5e-3)
-
-
 def test_a_symmetric_problem_has_equal_weights():
     domain = sized(3, 3, 3, 3)
     needs = Requirements(domain, dict.fromkeys(domain.names, 9.0), 9.0)
-    plan = sampled(subsets_of(needs, 2))(needs)
-    made = best_weights(plan, goal(domain, "pairs"), reference(domain), 1000)
+    made = best_weights(needs, goal(domain, "pairs"), reference(domain), 1000, subsets_of(needs, 2))
     np.testing.assert_allclose(made, 1 / 6, rtol=1e-9)
-    assert best_weights(FAMILIES["mask"](NEEDS), Goal(SETS, 2), REFERENCE, 9) is None
 
 
 GAMMAS = st.floats(1.05, 200)
-
-
-@pytest.mark.slow
-@given(st.lists(GAMMAS, min_size=1, max_size=6), GAMMAS)
-@settings(max_examples=200, deadline=None, derandomize=True)
-def test_the_whole_is_divided_and_nobody_gets_more_than_allowed(limits, whole):
-    domain = sized(*[2] * len(limits))
-    caps = dict(zip(domain.names, limits, strict=True))
-    given_to = Requirements(domain, caps, whole).split()
-    assert set(given_to) == set(caps)
-    assert math.prod(given_to.values()) == pytest.approx(min(whole, math.prod(limits)))
-    assert all(given_to[n] <= caps[n] * (1 + 1e-12) for n in caps)
-    # Nobody below its own limit has less than another.
-    least = [given_to[n] for n in caps if given_to[n] < caps[n] * (1 - 1e-9)]
-    assert all(gamma >= max(given_to.values()) * (1 - 1e-9) for gamma in least)
-    assert Requirements(domain, caps).split() == caps
 
 
 def worst_ratio(matrix: np.ndarray, axis: int) -> float:
@@ -405,14 +210,12 @@ def census() -> Problem:
 
 
 @pytest.mark.slow
-def test_on_census_sampled_pairs_win(census):
+def test_on_census_sampled_sets_win(census):
     ticks = []
     made = compare(census, lambda *tick: ticks.append(tick))
-    assert made.best.family == "sampled-2"
-    assert made.best.estimator == "log-linear"
-    # Sets of different sizes are better by less than 5 %, which plain pairs are worth.
-    assert made.options[1].family == "sampled-mixed"
-    losses = [o.prediction.loss for o in made.options[1:]]
+    assert made.best.family == "sampled-mixed"
+    assert made.best.estimator == "pooled"
+    losses = [o.prediction.loss for o in made.options]
     assert losses == sorted(losses)
     assert {o.family for o in made.options} == {name for name, _, _ in ticks} - {""}
     assert ticks[-1][1:] == (12, 12)
@@ -438,7 +241,7 @@ def test_records_needed_are_the_fewest(family, target):
 
     def error(records: int) -> float:
         assert made.plan is not None
-        predict = by_model if made.estimator == "log-linear" else by_moments
+        predict = by_pooling if made.estimator == "pooled" else by_moments
         return predict(made.plan, PROBLEM.goal, REFERENCE, records).score
 
     assert error(needed) <= target * (1 + 1e-12)
@@ -456,11 +259,6 @@ def test_the_strongest_privacy_and_the_records_needed_are_inverse(family):
     assert records_needed(made, PROBLEM, target) <= RECORDS
     weaker = Problem(NEEDS.scaled(share * 0.995), PROBLEM.goal, REFERENCE, RECORDS)
     assert records_needed(option(weaker, family, FAMILIES[family]), weaker, target) > RECORDS
-
-
-def test_a_target_that_anything_reaches_has_a_smallest_share():
-    share, _ = strongest_privacy(PROBLEM, "independent", 1e12)
-    assert share < 1e-3
 
 
 def test_what_cannot_be_reached_says_the_nearest():
@@ -483,15 +281,6 @@ def test_what_cannot_be_reached_says_the_nearest():
     for bad in (0.0, -1.0, math.inf, math.nan):
         with pytest.raises(OptionError, match="must be positive"):
             records_needed(full, PROBLEM, bad)
-
-
-def test_no_family_at_all():
-    """So little may be told that multiples of 2^-32 cannot say it, and no channel is left."""
-    needs = Requirements(DOMAIN, dict.fromkeys("abc", 1 + 1e-13), 1 + 1e-13)
-    with pytest.raises(OptionError, match="No family can estimate tables of up to 3") as error:
-        compare(Problem(needs, Goal(SETS, 3), REFERENCE, 10))
-    for name in FAMILIES:
-        assert f"{name}: " in error.value.message
 
 
 def test_a_family_that_cannot_keep_the_requirement_says_how_near_it_comes():
@@ -522,63 +311,6 @@ def test_families_by_the_number_of_variables():
     assert len(subsets_of(wide, 3)) == 120
 
 
-@pytest.mark.slow
-def test_tables_left_out_of_the_prediction_are_not_left_out_of_the_reports():
-    """To sample among the tables that are predicted would tell none of the others."""
-    domain = sized(*[2] * 5)
-    needs = Requirements(domain, dict.fromkeys(domain.names, 9.0), 9.0)
-    tables = Goal((("a", "b"), *((n,) for n in domain.names)), 2, omitted=9)
-    whole = Goal(tables.sets, 2)
-    for made, there in ((tables, False), (whole, True)):
-        found = {o.family for o in compare(Problem(needs, made, reference(domain), 99)).options}
-        assert ("sampled-sets" in found) == there
-
-
-def test_equal_tables_are_predicted_once_and_unequal_ones_apart():
-    """Each table's error, predicted with others, is what it is alone."""
-    domain = Domain.of(
-        **dict.fromkeys("ab", "01"), **dict.fromkeys("cdef", "012"), **dict.fromkeys("ghij", "0123")
-    )
-    needs = Requirements(domain, dict.fromkeys(domain.names, 9.0))
-    known = reference(domain, {"c": [0.6, 0.3, 0.1], "d": [0.1, 0.3, 0.6], "a": [0.9, 0.1]})
-    pairs = [("a", "c"), ("a", "d"), ("b", "c"), ("b", "e"), ("b", "f"), ("c", "e"), ("e", "f")]
-    for build in (dict(families(needs, ()))[n] for n in ("mask", "gamma-diagonal", "sampled-2")):
-        plan = build(needs)
-        alone = [by_model(plan, Goal((p,), 2), known, 99).score ** 2 for p in pairs]
-        together = by_model(plan, Goal(tuple(pairs), 2), known, 99).score ** 2
-        assert together == pytest.approx(np.mean(alone))
-        assert len({round(a, 9) for a in alone}) > 4
-
-
-def test_too_many_subsets_are_refused():
-    names = [f"v{i}" for i in range(75)]
-    domain = Domain.of(**dict.fromkeys(names, "01"))
-    needs = Requirements(domain, dict.fromkeys(names, 3.0))
-    with pytest.raises(OptionError, match="67,525 sets of 3"):
-        subsets_of(needs, 3)
-    found = dict(families(needs, ()))
-    assert len(found["sampled-2"](needs).blocks[0].channel.choices) == 2775
-    with pytest.raises(OptionError, match="67,525 sets of 3"):
-        found["sampled-3"](needs)
-
-
-def test_a_subset_of_very_many_cells_is_reported_by_a_mixture():
-    domain = sized(1100, 1000, 2)
-    needs = Requirements(domain, dict.fromkeys(domain.names, 19.0))
-    channel = sampled([("a", "b"), ("b", "c")])(needs).blocks[0].channel
-    assert isinstance(channel, Sampled)
-    assert [type(c.channel) for c in channel.choices] == [Mixture, Symmetric]
-    assert gamma(channel) == pytest.approx(19, rel=1e-6)
-
-
-def test_weights_of_subsets_are_their_probabilities():
-    weights = np.array([0.7, 0.2, 0.1])
-    channel = sampled(subsets_of(NEEDS, 2), weights)(NEEDS).blocks[0].channel
-    assert isinstance(channel, Sampled)
-    np.testing.assert_allclose([c.weight / 2**32 for c in channel.choices], weights, atol=1e-9)
-    assert channel.silent == 0
-
-
 @pytest.mark.parametrize(
     ("made", "expected"),
     [
@@ -592,15 +324,6 @@ def test_weights_of_subsets_are_their_probabilities():
 )
 def test_the_gamma_of_a_requirement(made, expected):
     assert made == pytest.approx(expected)
-
-
-def test_the_gamma_of_a_minimum_k_is_the_largest_that_keeps_it():
-    """Posteriors of the listed channel under equal priors, at this gamma and just above."""
-    allowed = gamma_of_minimum_k(5, 4, plausible=0.05)
-    for factor, left in ((1 - 1e-6, 5), (1 + 1e-4, 1)):
-        matrix = Symmetric.from_gamma(5, allowed * factor).matrix()
-        posterior = matrix[:, 0] / matrix[:, 0].sum()
-        assert (posterior > 0.05).sum() == left
 
 
 @pytest.mark.parametrize(
@@ -669,24 +392,6 @@ def test_the_tables_of_each_kind_of_learning():
     assert len(set(wide.sets)) == len(wide.sets)
 
 
-def test_one_variable_alone_has_no_pairs():
-    alone = Domain.of(a="xyz")
-    found = {what: goal(alone, what) for what in ("pairs", "structure", "counts")}
-    assert {(one.sets, one.order) for one in found.values()} == {((("a",),), 1)}
-
-
-def test_a_table_too_large_to_predict_is_refused():
-    with pytest.raises(LimitExceeded, match="has 10000000 cells"):
-        goal(sized(*[10] * 7), "itemsets", length=7)
-
-
-def test_a_prediction_is_chosen_by_its_score():
-    good, bad = PredictedErrors({1: 0.1}, 0.1), PredictedErrors({1: 0.2}, 0.2)
-    assert Option("x", None, good, bad).estimator == "moment"
-    assert Option("x", None, bad, good).estimator == "log-linear"
-    assert Option("x", None, bad, good).prediction is good
-
-
 @pytest.mark.parametrize("least", [3, 4])
 def test_no_plan_leaves_fewer_categories_plausible_than_demanded(least):
     """MASK keeps the gamma of a minimum K and yet leaves only two categories: it is not offered."""
@@ -707,9 +412,3 @@ def test_no_plan_leaves_fewer_categories_plausible_than_demanded(least):
                 alone = block.restrict([name])
                 assert alone is not None
                 assert k_anonymity(alone, None, 0.01).categories >= least, made.family
-
-
-def test_itemsets_too_many_to_look_through_are_refused():
-    domain = Domain.of(**{f"v{i}": "ab" for i in range(60)})
-    with pytest.raises(LimitExceeded, match="shorter itemsets"):
-        goal(domain, "itemsets", length=9)

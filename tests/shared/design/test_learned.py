@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from pramana.setups import SeededOwner
-from pramana_core.channels import CutAndPaste, Symmetric
 from pramana_core.design import (
     Learn,
     Option,
@@ -20,13 +19,11 @@ from pramana_core.design import (
     option,
     reference,
 )
-from pramana_core.design.predict import told_by_moments
 from pramana_core.domain import Domain
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.bayes_classifier.learning import learn_bayes_classifier
 from pramana_core.learn.networks.bayes_net import learn_parameters
 from pramana_core.learn.networks.structure import Structure
-from pramana_core.plan import Block, Plan
 
 SMALL = Domain.of(a="012", b="01", c="01", d="01")
 SACHS = Domain.of(**{f"v{i:02}": "012" for i in range(11)})
@@ -89,22 +86,6 @@ def test_a_classifier_is_learned_by_moments_of_pairs():
     assert learn_bayes_classifier(marginals(made), "a").model == "naive-bayes"
 
 
-def test_moments_stay_where_only_what_is_wanted_is_asked():
-    for learn in ("counts", "itemsets"):
-        assert goal(SACHS, learn).wider == 0
-    families = {"v00": (), "v01": ("v00",)}
-    assert goal(SACHS.project(["v00", "v01"]), "structure", structure=families).wider == 0
-
-
-def test_what_is_told_by_moments():
-    pair = Block(SMALL.project(["a", "b"]).variables, CutAndPaste.from_gamma((3, 2), 1, 9.0))
-    kept = Block(SMALL.project(["a", "b"]).variables, CutAndPaste.from_gamma((3, 2), 2, 9.0))
-    other = Block((SMALL["c"],), Symmetric.from_gamma(2, 9.0))
-    assert told_by_moments(Plan((kept, other)), 3)
-    assert not told_by_moments(Plan((pair, other)), 3)
-    assert told_by_moments(Plan((pair, other)), 1)
-
-
 @pytest.mark.slow
 def test_tables_that_cannot_be_made_are_not_proposed():
     """Two columns of 16 categories: as items, 2^32 kinds of report on both."""
@@ -119,11 +100,3 @@ def test_tables_that_cannot_be_made_are_not_proposed():
         assert marginals(made).marginal(["a", "b"]).counts.shape == (16, 16)
     # The first errs least here, too: none is shown to err less than the one that is chosen.
     assert able[0].prediction.score <= min(made.prediction.score for made in able) * (1 + 1e-6)
-
-
-def test_tables_too_large_to_be_pooled_are_not_proposed():
-    domain = Domain.of(a=map(str, range(90)), b=map(str, range(90)), c="01")
-    wanted = problem(domain, "pairs")
-    made = option(wanted, "sampled-2", builds(wanted)["sampled-2"])
-    assert "8,100 cells" in made.pooled.missing
-    assert not _able(made)

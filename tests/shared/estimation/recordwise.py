@@ -23,7 +23,6 @@ from pramana_core.channels import (
     OneHot,
     RandomSymmetric,
     Sampled,
-    StructuralZeros,
     Symmetric,
 )
 from pramana_core.domain import Domain
@@ -68,13 +67,6 @@ PLANS = {
         (Block((A, B), RandomSymmetric.around_gamma(6, 9.0, 0.5)), Block((C,), Identity(2)))
     ),
     "not-lumpable": Plan((Block((A, B), SWAPS), Block((C,), Dense.binary(0.2, 0.1)))),
-    "impossible": Plan((Block((A, B), StructuralZeros(6, (4,), Identity(5))), Block((C,), FLIP))),
-    "impossible-noisy": Plan(
-        (
-            Block((C,), FLIP),
-            Block((A, B), StructuralZeros(6, (4,), Symmetric.from_probability(5, 0.3))),
-        )
-    ),
     "one-hot": Plan(
         (Block((A,), FLIP), Block((B,), OneHot.from_probability(3, 0.8)), Block((C,), Identity(2)))
     ),

@@ -7,7 +7,6 @@ import math
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from pramana_core.channels import Dense, Identity, Symmetric, Withheld
 from pramana_core.domain import Domain
@@ -15,12 +14,10 @@ from pramana_core.errors import (
     DomainError,
     EmptyTable,
     EstimationError,
-    LimitExceeded,
     OptionError,
     UnknownVariable,
 )
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.estimation.likelihood import maximize
 from pramana_core.plan import Block, Plan
 from tests.shared.estimation.recordwise import DOMAIN, INDEPENDENT, SWAPS, A, B, C, Table
 
@@ -52,30 +49,6 @@ def listed(plan: Plan, domain: Domain = DOMAIN) -> np.ndarray:
 
 
 # By moments ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("plan", [NOISY, JOINT, CLEAN], ids=["noisy", "joint", "clean"])
-@pytest.mark.parametrize("names", ASKED, ids="".join)
-def test_strata_of_one_plan_are_one_table(plan: Plan, names: list[str]):
-    parts = [counted(plan, seed) for seed in (1, 2, 3)]
-    whole = Table(plan.domain.names, sum(part.tensor for part in parts))
-    combined = EstimatedMarginals.of([(part, plan) for part in parts])
-    table, one = combined.marginal(names), EstimatedMarginals(whole, plan).marginal(names)
-    assert table.domain == one.domain
-    assert combined.domain == plan.domain
-    assert table.records == one.records == combined.records == whole.records
-    np.testing.assert_allclose(table.counts, one.counts, rtol=1e-12, atol=1e-9)
-    for population in (True, False):
-        np.testing.assert_allclose(
-            table.variance(population=population),
-            one.variance(population=population),
-            rtol=1e-9,
-            atol=1e-7,
-        )
-    for got, wanted in zip(
-        table.second_moments(names[:1]), one.second_moments(names[:1]), strict=True
-    ):
-        np.testing.assert_allclose(got, wanted, rtol=1e-12)
 
 
 def test_strata_of_other_plans_add_up_their_moments():
@@ -147,18 +120,6 @@ def test_normal_deviates_have_the_population_covariance_exactly():
     assert table.variance(population=True).ravel() == pytest.approx(np.diag(covariance))
 
 
-def test_combined_tables_resample_each_stratum():
-    sources = [(counted(NOISY, 7), NOISY), (counted(JOINT, 8), JOINT)]
-    table = EstimatedMarginals.of(sources, estimator="sum").marginal(["b", "c"])
-    got = table.resampled(5, np.random.default_rng(9))
-    rng = np.random.default_rng(9)
-    wanted = sum(
-        EstimatedMarginals(*source).marginal(["b", "c"]).resampled(5, rng) for source in sources
-    )
-    np.testing.assert_allclose(got, wanted, rtol=1e-12)
-    assert got.shape == (5, 3, 2)
-
-
 # By likelihood ------------------------------------------------------------------------------------
 
 
@@ -212,19 +173,6 @@ def test_likelihood_equals_textbook_em(plans: tuple[Plan, ...]):
     assert table.records == combined.records
 
 
-@pytest.mark.parametrize("plans", [MIXED["absent"], MIXED["withheld"]], ids=["absent", "withheld"])
-def test_a_margin_is_explained_by_the_reports_on_it(plans: tuple[Plan, ...]):
-    sources = [(counted(plan, seed, 40), plan) for seed, plan in enumerate(plans)]
-    parts = []
-    for reports, plan in sources:
-        part = Plan(tuple(b for b in plan.blocks if set(b.names) <= {"a", "b"}))
-        parts.append((Table(part.domain.names, reports.table(part.domain.names)), part))
-    combined = EstimatedMarginals.of(sources, estimator="ml")
-    wanted = em_in_loops(parts, Domain((A, B))).T * combined.records
-    table = combined.marginal(["b", "a"])
-    np.testing.assert_allclose(table.counts, wanted, rtol=1e-3, atol=0.1)
-
-
 def test_monotone_missing_cells_have_the_closed_form():
     """b is missing in one stratum: Pr(a) of all records, Pr(b | a) of the complete ones."""
     complete = np.array([[30.0, 50, 20], [10, 60, 80]])
@@ -272,58 +220,7 @@ def test_errors_are_those_of_a_numerical_hessian(plans: tuple[Plan, ...]):
     assert np.abs((got - covariance) / scale).max() < 0.02
 
 
-def test_records_that_report_nothing_asked_only_count():
-    """Their number scales the counts; the relative error is that of the records that report."""
-    sources = [
-        (Table("a", [30, 70]), Plan.unrandomized(Domain((A,)))),
-        (Table("c", [400, 500]), Plan.unrandomized(Domain((C,)))),
-    ]
-    table = EstimatedMarginals.of(sources, estimator="ml").marginal(["a"])
-    np.testing.assert_allclose(table.counts, [300, 700])
-    np.testing.assert_allclose(table.variance(population=True), 1000**2 * 0.3 * 0.7 / 100)
-
-
-@pytest.mark.calibration
-@pytest.mark.parametrize("estimator", ["moment", "ml"])
-def test_intervals_of_strata_cover_at_their_rate(estimator: str):
-    """150 samples: 95 % intervals cover within the binomial's bounds, of 1e-6; halved they do not.
-
-    And the mean of the estimates is the truth within five standard errors.
-    """
-    domain = Domain((A, B))
-    true = np.array([[0.15, 0.1, 0.2], [0.25, 0.2, 0.1]])
-    plans = [
-        Plan((Block((A,), Dense.binary(0.1, 0.25)), Block((B,), Identity(3)))),
-        Plan((Block((A,), Identity(2)), Block((B,), Symmetric.from_probability(3, 0.3)))),
-    ]
-    if estimator == "ml":
-        plans.append(Plan((Block((A,), Identity(2)),)))
-    sizes = [3000, 2000, 1000]
-    rng = np.random.default_rng(10)
-    wanted = true * sum(sizes[: len(plans)])
-    runs = 150
-    estimates, covered, halved = [], np.zeros(6), np.zeros(6)
-    for _ in range(runs):
-        sources = []
-        for plan, size in zip(plans, sizes, strict=False):
-            shares = true.ravel() @ listed(plan, domain)
-            shape = [plan.reported_sizes[name] for name in plan.domain.names]
-            drawn = rng.multinomial(size, shares).reshape(shape)
-            sources.append((Table(plan.domain.names, drawn), plan))
-        table = EstimatedMarginals.of(sources, estimator=estimator).marginal(["a", "b"])
-        off = np.abs(table.counts - wanted) / np.sqrt(table.variance(population=True))
-        estimates.append(table.counts)
-        covered += (off <= 1.96).ravel()
-        halved += (off <= 0.98).ravel()
-    least, most = stats.binom.ppf([1e-7, 1 - 1e-7], runs, 0.95)
-    assert (covered >= least).all()
-    assert (covered <= most).all()
-    assert (halved < least).all()
-    error = np.std(estimates, axis=0) / math.sqrt(runs)
-    assert (np.abs(np.mean(estimates, axis=0) - wanted) < 5.5 * error).all()
-
-
-@pytest.mark.parametrize("estimator", ["moment", "ml", "log-linear"])
+@pytest.mark.parametrize("estimator", ["moment", "ml", "pooled"])
 def test_a_domain_can_be_a_part_of_what_is_reported(estimator: str):
     source = (counted(CLEAN, 10), CLEAN)
     every = EstimatedMarginals.of([source], estimator=estimator)
@@ -338,8 +235,6 @@ def test_a_domain_can_be_a_part_of_what_is_reported(estimator: str):
 
 def test_what_cannot_be_combined_is_refused():
     source = (counted(CLEAN, 11), CLEAN)
-    with pytest.raises(OptionError, match="'log-linear'"):
-        EstimatedMarginals.of([source, source], estimator="log-linear")
     with pytest.raises(EmptyTable, match="no strata"):
         EstimatedMarginals.of([])
     other = Plan.unrandomized(Domain.of(a="yx"))
@@ -358,36 +253,6 @@ def test_what_is_no_marginal_is_refused(estimator: str):
         combined.marginal(["a", "z"])
 
 
-def test_unknown_names_are_told_from_those_of_every_source():
-    sources = [(counted(plan, 13), plan) for plan in (without(CLEAN, "a"), without(CLEAN, "b"))]
-    combined = EstimatedMarginals.of(sources)
-    for ask in (
-        lambda: combined.independence(["q"], ["b"], []),
-        lambda: combined.explanation({"q": [], "b": ["q"]}),
-    ):
-        with pytest.raises(UnknownVariable, match="'q'") as raised:
-            ask()
-        assert set("abc") <= set(str(raised.value).split("'"))
-
-
-def test_several_sources_end_at_a_certified_maximum(monkeypatch: pytest.MonkeyPatch):
-    """Strata of equal channels are one."""
-    plans = [NOISY, JOINT, NOISY]
-    sources = [(counted(plan, seed, 0, 300), plan) for seed, plan in enumerate(plans)]
-    layouts = []
-
-    def noted(strata, **options):
-        found = maximize(strata, **options)
-        layouts.append((len(strata), found.gap))
-        return found
-
-    monkeypatch.setattr("pramana_core.estimation.estimated.maximize", noted)
-    EstimatedMarginals.of(sources, estimator="ml").marginal(["a", "b", "c"])
-    [(strata, gap)] = layouts
-    assert strata == 2
-    assert gap <= 1e-4
-
-
 def test_moments_need_every_variable_in_every_stratum():
     partial = without(CLEAN, "b")
     sources = [(counted(CLEAN, 14), CLEAN), (counted(partial, 15), partial)]
@@ -403,14 +268,6 @@ def test_what_is_never_reported_together_has_no_errors():
     with pytest.raises(EstimationError, match="cannot tell all"):
         combined.marginal(["a", "b"])
     assert combined.marginal(["a", "c"]).counts.min() > 0
-
-
-def test_large_tables_are_refused():
-    domain = Domain.of(**{f"v{i}": "xy" for i in range(13)})
-    source = (Table(domain.names, np.ones(domain.shape)), Plan.unrandomized(domain))
-    combined = EstimatedMarginals.of([source, source], estimator="ml")
-    with pytest.raises(LimitExceeded, match="8192 cells"):
-        combined.marginal(domain.names)
 
 
 def test_a_category_that_never_occurs_has_no_records_and_no_error():

@@ -106,21 +106,6 @@ def test_moments_with_margins_equal_dense_algebra(plan: Plan, names: list[str]):
             )
 
 
-def test_a_table_is_a_data_frame():
-    tensor = np.arange(12.0).reshape(2, 3, 2) + 50
-    table = table_of(PLANS["independent"], tensor, ["b", "a"], "moment")
-    frame = table.frame()
-    errors = ["se_records", "se_population", "low", "high"]
-    assert list(frame.columns) == ["b", "a", "count", *errors]
-    cell = frame[(frame["b"] == "2") & (frame["a"] == "y")].iloc[0]
-    assert cell["count"] == table.counts[1, 1]
-    assert cell["se_population"] == table.standard_error(population=True)[1, 1]
-    low, high = table.interval(0.95, population=True)
-    assert (cell["low"], cell["high"]) == (low[1, 1], high[1, 1])
-    assert (table.frame(0.5)["high"] < frame["high"]).all()
-    assert frame["count"].sum() == pytest.approx(tensor.sum())
-
-
 TINY = Plan((Block((A,), Dense.binary(0.1, 0.25)), Block((C,), Symmetric.from_probability(2, 0.2))))
 
 
@@ -172,31 +157,6 @@ def test_the_error_against_the_population_over_all_records_and_reports():
     covariance = outer - np.outer(mean, mean)
     np.testing.assert_allclose(mean, records * theta, atol=1e-12)
     np.testing.assert_allclose(claimed, covariance * (1 - 1 / records), atol=1e-12)
-
-
-def test_likelihood_has_the_moments_errors_inside_the_simplex():
-    tensor = np.random.default_rng(7).integers(200, 400, (2, 3, 2)).astype(float)
-    plan = PLANS["joint-not-lumpable"]
-    for names in ASKED:
-        moments = table_of(plan, tensor, names, "moment")
-        fitted = table_of(plan, tensor, names, "ml")
-        if moments.counts.min() < 0:
-            continue
-        np.testing.assert_allclose(fitted.counts, moments.counts, rtol=1e-6)
-        np.testing.assert_allclose(
-            fitted.variance(population=True), moments.variance(population=True), rtol=1e-4
-        )
-
-
-def test_likelihood_counts_are_a_distribution_where_moments_are_not():
-    tensor = np.zeros((2, 3, 2))
-    tensor[0, 0, 0], tensor[1, 2, 1], tensor[0, 1, 1] = 500, 3, 20
-    plan = PLANS["independent"]
-    assert table_of(plan, tensor, ["a", "b"], "moment").counts.min() < 0
-    fitted = table_of(plan, tensor, ["a", "b"], "ml")
-    assert fitted.counts.min() >= 0
-    assert fitted.counts.sum() == pytest.approx(523)
-    assert np.isfinite(fitted.standard_error(population=True)).all()
 
 
 WIDE = Dense.from_probabilities([[0.5, 0.3, 0.1, 0.1], [0.1, 0.2, 0.3, 0.4]])

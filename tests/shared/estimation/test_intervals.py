@@ -6,19 +6,17 @@ import math
 
 import numpy as np
 import pytest
-from scipy.stats import binom, binomtest, multinomial
+from scipy.stats import multinomial
 
-from pramana_core.channels import Choice, Dense, Grouped, Sampled, Symmetric, Withheld
+from pramana_core.channels import Choice, Dense, Sampled, Symmetric, Withheld
 from pramana_core.domain import Domain
 from pramana_core.errors import OptionError
-from pramana_core.estimation.axes import Axis, Stratum
-from pramana_core.estimation.curvature import inverse_information
+from pramana_core.estimation.axes import Axis
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.marginals.counts import Tensor
-from pramana_core.marginals.passes import NoisyCounts, NoisyTable, TabulatedCounts
 from pramana_core.marginals.score_interval import normal_quantile
 from pramana_core.plan import Block, Plan
-from tests.shared.estimation.recordwise import DOMAIN, INDEPENDENT, SWAPS, A, B, C
+from tests.shared.estimation.recordwise import DOMAIN, INDEPENDENT, SWAPS, A, B, C, Table
 
 Z = normal_quantile(0.95)
 Z2 = Z**2
@@ -42,7 +40,7 @@ PLANS = {
 
 
 def marginals(plan: Plan, reports: Tensor, estimator: str = "moment") -> EstimatedMarginals:
-    counted = TabulatedCounts({plan.domain.names: reports}, int(reports.sum()))
+    counted = Table(plan.domain.names, reports)
     return EstimatedMarginals(counted, plan, estimator=estimator)  # type: ignore[arg-type]
 
 
@@ -120,41 +118,12 @@ def test_a_tilt_has_the_slope_of_the_mean_square_under_exponential_tilting():
         assert slope[cell] == pytest.approx((another - second) / (other - first), rel=1e-6)
 
 
-def test_without_randomization_it_is_wilsons():
-    plan = Plan.unrandomized(Domain.of(a="xy", b="123"))
-    reports = np.array([[0, 1, 7], [12, 20, 0]])
-    low, high = marginals(plan, reports).marginal(["a", "b"]).interval(population=True)
-    for cell, count in np.ndenumerate(reports):
-        wilson = binomtest(int(count), 40).proportion_ci(method="wilson")
-        assert low[cell] == pytest.approx(40 * wilson.low, abs=1e-9)
-        assert high[cell] == pytest.approx(40 * wilson.high, abs=1e-9)
-
-
-def test_without_randomization_the_records_are_known():
-    plan = Plan.unrandomized(DOMAIN)
-    reports = np.random.default_rng(1).integers(0, 9, DOMAIN.shape)
-    for ends in marginals(plan, reports).marginal(DOMAIN.names).interval(population=False):
-        np.testing.assert_allclose(ends, reports, atol=1e-9)
-
-
-def test_nobody_seen_in_a_group_does_not_mean_nobody_there():
-    """All reports are of other groups, so that every estimator's square is nothing."""
-    block = Block((B, C), Grouped.from_probability(((0, 1, 2), (3, 4, 5)), 0.4))
-    reports = np.zeros((3, 2), dtype=np.int64)
-    reports.ravel()[:3] = 30
-    table = marginals(Plan((block,)), reports).marginal(["b", "c"])
-    assert table.standard_error(population=True).ravel()[3:] == pytest.approx(0)
-    low, high = table.interval(population=True)
-    assert low.ravel()[3:] == pytest.approx(0)
-    assert (high.ravel()[3:] > 90 * 3 / 90).all(), "as wide as three in N at least"
-
-
 # Several sources, noise, summed variables, likelihood --------------------------------------------
 
 
 def test_equal_sources_have_the_interval_of_all_their_reports():
     reports = np.random.default_rng(2).integers(5, 40, DOMAIN.shape)
-    one = TabulatedCounts({DOMAIN.names: reports}, int(reports.sum()))
+    one = Table(DOMAIN.names, reports)
     both = EstimatedMarginals.of([(one, INDEPENDENT), (one, INDEPENDENT)]).marginal(DOMAIN.names)
     whole = marginals(INDEPENDENT, 2 * reports).marginal(DOMAIN.names)
     for population in (True, False):
@@ -164,19 +133,6 @@ def test_equal_sources_have_the_interval_of_all_their_reports():
             strict=True,
         ):
             np.testing.assert_allclose(end, wanted, rtol=1e-9, atol=1e-9)
-
-
-def test_noise_is_in_the_variance_at_every_supposed_count():
-    counts, noise = np.array([3, 40, 157]), 25.0
-    domain = Domain.of(b="123")
-    reported = NoisyCounts({("b",): NoisyTable(counts, noise)}, 200)
-    table = EstimatedMarginals(reported, Plan.unrandomized(domain)).marginal(["b"])
-    low, high = table.interval(population=True)
-    for end in (low, high):
-        inside = (end > 0) & (end < 200)
-        wanted = Z2 * (end * (1 - end / 200) + noise)
-        np.testing.assert_allclose(np.square(counts - end)[inside], wanted[inside], rtol=1e-9)
-    assert low[0] == 0
 
 
 def test_moments_of_summed_cells_are_those_of_their_records():
@@ -197,22 +153,6 @@ def test_moments_of_summed_cells_are_those_of_their_records():
             assert found[b] == pytest.approx(decoder[b] ** power @ law_of_b, rel=1e-9)
 
 
-def test_likelihoods_estimators_are_those_of_moments_inside_the_simplex():
-    """Of a square channel: the same functions of a report, so the same moments of any power."""
-    channels = (Dense.binary(0.2, 0.1), Symmetric.from_probability(3, 0.3))
-    true = np.array([[0.1, 0.2, 0.15], [0.25, 0.2, 0.1]])
-    matrix = kron([c.matrix() for c in channels])
-    reports = (1_000 * true.ravel() @ matrix).reshape(2, 3)
-    stratum = Stratum(reports, channels)
-    products, third = inverse_information([stratum], true, 2)
-    decoder = kron([c.decoder() for c in channels])
-    np.testing.assert_allclose(products, (decoder * reports.ravel()) @ decoder.T, rtol=1e-7)
-    np.testing.assert_allclose(third.cubes, decoder**3 @ reports.ravel(), rtol=1e-7)
-    for power, own in zip((2, 3), third.own, strict=True):
-        wanted = np.einsum("kl,kl->k", matrix, decoder**power)
-        np.testing.assert_allclose(own, wanted, rtol=1e-7)
-
-
 def test_records_that_report_nothing_widen_the_interval():
     """Likelihood counts them with the estimate; 300 of 600 tell what 300 alone would."""
     domain = Domain.of(b="123")
@@ -220,8 +160,8 @@ def test_records_that_report_nothing_widen_the_interval():
     reports = np.array([75, 95, 130])
     told = Plan((Block((variable,), Symmetric.from_probability(3, 0.3)),))
     silent = Plan((Block((variable,), Withheld(3)),))
-    known = TabulatedCounts({("b",): reports}, 300)
-    empty = TabulatedCounts({("b",): np.array([300])}, 300)
+    known = Table(("b",), reports)
+    empty = Table(("b",), np.array([300]))
     alone = EstimatedMarginals(known, told, estimator="ml").marginal(["b"])
     both = EstimatedMarginals.of([(known, told), (empty, silent)], estimator="ml").marginal(["b"])
     for mine, wanted in zip(
@@ -231,35 +171,6 @@ def test_records_that_report_nothing_widen_the_interval():
 
 
 # Coverage, exact ---------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("records", "p"), [(10, 0.2), (15, 0.1), (20, 0.3)])
-def test_exact_coverage_of_one_binary_variable(records: int, p: float):
-    """Over all outcomes, at 99 shares: at the rate on average, and never far below."""
-    (variable,) = Domain.of(a="xy")
-    plan = Plan((Block((variable,), Symmetric.from_probability(2, p)),))
-    shares = np.arange(1, 100) / 100
-    tables = [
-        marginals(plan, np.array([yes, records - yes])).marginal(["a"])
-        for yes in range(records + 1)
-    ]
-    chances = binom.pmf(np.arange(records + 1)[:, None], records, p + (1 - 2 * p) * shares)
-    for scored in (True, False):
-        held = np.empty_like(chances)
-        for outcome, table in enumerate(tables):
-            if scored:
-                low, high = table.interval(population=True)
-            else:
-                half = Z * table.standard_error(population=True)
-                low, high = table.counts - half, table.counts + half
-            held[outcome] = (low[0] <= shares * records) & (shares * records <= high[0])
-        coverage = (chances * held).sum(axis=0)
-        if scored:
-            assert 0.945 <= coverage.mean() <= 0.96
-            assert coverage.min() > 0.91
-        else:
-            assert coverage.mean() < 0.93
-            assert coverage.min() < 0.89
 
 
 def outcomes(records: int, cells: int) -> list[tuple[int, ...]]:

@@ -49,9 +49,9 @@ WORK = {
     ),
     "explanation": (ONE, "moment", lambda m: m.explanation(CHAIN).log_likelihood),
     "supports": (FEW, "moment", lambda m: m.supports(ITEMS).counts(np.sort(PAIRS, axis=1))),
-    "log-linear table": (
+    "pooled table": (
         ONE,
-        "log-linear",
+        "pooled",
         lambda m: m.marginal(DOMAIN.names[:3]).interval(population=True),
     ),
     "supports by tables": (ONE, "ml", lambda m: m.supports(ITEMS).counts(np.sort(PAIRS, axis=1))),

@@ -10,7 +10,7 @@ import pytest
 from pramana_core.errors import OptionError
 from pramana_core.kernel_regression.fitting import fit_kernel
 from pramana_core.kernel_regression.options import KernelOptions
-from pramana_core.kernel_regression.tuning import PenaltyFits, smoothest
+from pramana_core.kernel_regression.smoothest import PenaltyFits, smoothest
 
 PENALTIES = np.array([1e-3, 1e-1, np.inf])
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 import sys
 from pathlib import Path
 
@@ -12,8 +11,8 @@ import pytest
 
 from pramana_core.errors import DomainError
 from pramana_core.kernels import counting
-from pramana_core.kernels.compiled import LOADING, Forgone, can_compile
-from pramana_core.kernels.counting import count_tables, processors
+from pramana_core.kernels.compiled import can_compile
+from pramana_core.kernels.counting import count_tables
 
 SIZES = (3, 2, 7, 64, 300, 70_000)
 TYPES = (np.uint8, np.uint8, np.uint16, np.uint32, np.uint16, np.uint64)
@@ -63,19 +62,6 @@ def test_all_tables_of_one_pass_are_right(way: str, records: int):
     for threads in (1, 2):
         found = count_tables(columns, SIZES, TABLES, threads=threads, at_once=1 << 13)
         same(found, columns, SIZES, TABLES)
-
-
-def test_pairs_of_few_codes_are_counted_by_patterns_of_bits(way: str):
-    """Enough pairs of each column that patterns pay, among them columns of one code."""
-    rng = np.random.default_rng(5)
-    sizes = (1, 2, 3, 4, 5, 8, 9, 16, 17, 2, 3, 4)
-    columns = [rng.integers(0, size, 40_001).astype(np.uint8) for size in sizes]
-    tables = list(itertools.permutations(range(len(sizes)), 2))
-    layout = counting._Layout.of(columns, sizes, tables, 40_001)
-    assert len(counting._pairs_by_bits(layout)) > 100
-    for threads in (1, 2):
-        found = count_tables(columns, sizes, tables, threads=threads, at_once=9_999)
-        same(found, columns, sizes, tables)
 
 
 def test_columns_of_any_layout_are_read(way: str, tmp_path):
@@ -139,11 +125,6 @@ def test_a_code_outside_its_column_is_refused(way: str, dtype, tables):
             count_tables([fine, codes], (2, 4), tables)
 
 
-def test_codes_are_whole_numbers(way: str):
-    with pytest.raises(DomainError, match="whole numbers, not float64"):
-        count_tables([np.zeros(3)], (2,), [(0,)])
-
-
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_tick_stops_a_count(way: str, threads: int):
     def tick() -> None:
@@ -160,35 +141,6 @@ def test_without_numba_the_counts_are_the_same(monkeypatch: pytest.MonkeyPatch):
     assert not can_compile()
     columns = made(4_097)
     same(count_tables(columns, SIZES, TABLES), columns, SIZES, TABLES)
-
-
-def test_numba_is_loaded_once_enough_would_have_been_saved(monkeypatch: pytest.MonkeyPatch):
-    pytest.importorskip("numba")
-    monkeypatch.delitem(sys.modules, "numba")
-    forgone = Forgone()
-    assert [can_compile(0.4 * LOADING, forgone) for _ in range(4)] == [False, False, True, True]
-    assert can_compile(2 * LOADING, Forgone())
-    assert "numba" not in sys.modules
-
-
-def test_processors_are_counted_where_no_affinity_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
-    assert processors() == (os.cpu_count() or 1)
-
-
-def test_pairs_by_patterns_of_bits_are_right_beside_tables_of_large_columns(way: str):
-    """Columns that only other tables have are no patterns of bits; errors name the right one."""
-    rng = np.random.default_rng(8)
-    sizes = (300, *[2] * 12)
-    columns = [rng.integers(0, size, 20_001).astype(np.uint16) for size in sizes]
-    tables = [*itertools.combinations(range(1, 13), 2), (12, 0)]
-    layout = counting._Layout.of(columns, sizes, tables, 20_001)
-    assert len(counting._pairs_by_bits(layout)) == 66
-    same(count_tables(columns, sizes, tables, threads=2), columns, sizes, tables)
-    columns[7] = columns[7].astype(np.uint8)
-    columns[7][20_000] = 2
-    with pytest.raises(DomainError, match="Axis 7 has a code of 2"):
-        count_tables(columns, sizes, tables)
 
 
 def test_a_table_of_no_columns_counts_all_records_beside_others(way: str):

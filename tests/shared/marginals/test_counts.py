@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from pramana_core.errors import DomainError, EmptyTable, LimitExceeded, UnknownVariable
 from pramana_core.kernels import counting
-from pramana_core.marginals import counts as counts_module
 from pramana_core.marginals.counts import CUBE_CELLS, ReportedCounts, tabulate
 
 
@@ -63,19 +62,6 @@ def test_many_tables_are_counted_in_one_pass_and_kept(monkeypatch: pytest.Monkey
         counts.table(["a", "b"])[0, 0] = 1
 
 
-def test_of_many_tables_the_last_are_kept(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(counts_module, "KEPT_CELLS", 20)
-    monkeypatch.setattr(counts_module, "MARGINAL_CELLS", 100)
-    columns = {name: np.arange(10, dtype=np.uint8) % 4 for name in "abc"} | {"d": np.zeros(10, int)}
-    counts = ReportedCounts(columns, {"a": 4, "b": 4, "c": 4, "d": CUBE_CELLS})
-    pairs = [["a", "b"], ["b", "c"], ["a", "c"], ["a"], ["a", "b", "c"]]
-    for _ in range(2):
-        for names, table in zip(pairs, counts.tables(pairs), strict=True):
-            assert np.array_equal(table, tabulate([columns[n] for n in names], [4] * len(names)))
-    with pytest.raises(LimitExceeded, match="larger than"):
-        counts.tables([["a"], ["d"]])
-
-
 def test_what_cannot_be_counted_is_refused():
     codes = np.array([0, 1, 3], dtype=np.uint8)
     with pytest.raises(DomainError, match="code of 3; it has 3 codes"):
@@ -92,55 +78,3 @@ def test_what_cannot_be_counted_is_refused():
         ReportedCounts({"a": codes, "b": codes[:1]}, {"a": 4, "b": 4})
     with pytest.raises(UnknownVariable, match="'z'"):
         ReportedCounts({"a": codes}, {"a": 4}).table(["z"])
-
-
-def test_margins_that_share_sums_are_those_of_the_cube():
-    """Every set of variables at once, axes in any order, one set twice."""
-    rng = np.random.default_rng(6)
-    sizes = {"a": 2, "b": 3, "c": 4, "d": 2, "e": 3}
-    columns = {n: rng.integers(0, size, 500).astype(np.uint8) for n, size in sizes.items()}
-    cube = tabulate(list(columns.values()), list(sizes.values()))
-    sets = [s for k in range(6) for s in itertools.combinations(sizes, k)]
-    asked = [list(rng.permutation(list(names))) for names in [*sets, sets[9]]]
-    names = list(sizes)
-    for own, table in zip(asked, ReportedCounts(columns, sizes).tables(asked), strict=True):
-        margin = cube.sum(axis=tuple(i for i, name in enumerate(names) if name not in own))
-        order = [sorted(own).index(name) for name in own]
-        np.testing.assert_array_equal(table, np.transpose(margin, order))
-
-
-def wide(columns: int) -> tuple[dict[str, np.ndarray], dict[str, int]]:
-    """Return columns of four codes, too many for one cube, and their sizes."""
-    rng = np.random.default_rng(9)
-    names = [f"v{i}" for i in range(columns)]
-    return {n: rng.integers(0, 4, 300).astype(np.uint8) for n in names}, dict.fromkeys(names, 4)
-
-
-def test_a_kept_table_does_not_hold_the_whole_pass():
-    counts = ReportedCounts(*wide(12))
-    small, _ = counts.tables([["v0"], ["v1", "v2", "v3", "v4", "v5"]])
-    while small.base is not None:
-        small = small.base
-    assert small.size == 4
-
-
-@pytest.mark.parametrize(("compiles", "all_by"), [(True, 3), (False, 17)])
-def test_pairs_that_are_asked_one_by_one_are_counted_together(
-    compiles: bool, all_by: int, monkeypatch: pytest.MonkeyPatch
-):
-    """Soon where loops are compiled, else once a quarter of them were asked."""
-    monkeypatch.setattr("pramana_core.marginals.counts.can_compile", lambda **_: compiles)
-    columns, sizes = wide(12)
-    counts, passes = ReportedCounts(columns, sizes), []
-    count = ReportedCounts._count
-
-    def counted(self, tables, tick, threads=None):
-        passes.append(len(tables))
-        return count(self, tables, tick, threads)
-
-    monkeypatch.setattr(ReportedCounts, "_count", counted)
-    for pair in itertools.combinations(columns, 2):
-        alone = tabulate([columns[name] for name in pair], (4, 4))
-        assert np.array_equal(counts.table(pair), alone)
-    assert sum(passes) == 66
-    assert len(passes) == all_by  # the last with all that are left

@@ -1,14 +1,12 @@
 """Records counted by what they report, against counting them one by one."""
 
-import itertools
 from collections import Counter
 
 import numpy as np
 import pytest
 
 from pramana_core.errors import LimitExceeded
-from pramana_core.marginals.counts import ReportedCounts, tabulate
-from pramana_core.marginals.passes import TabulatedCounts, counts_by_set, grouped
+from pramana_core.marginals.passes import grouped
 
 SIZES = (2, 3, 4, 2, 5)
 
@@ -62,19 +60,3 @@ def test_too_large_a_set_is_refused():
     columns = [np.zeros(1, dtype=np.uint8) for _ in range(6)]
     with pytest.raises(LimitExceeded, match="Sets of 6 variables"):
         grouped(columns, [50] * 6)
-
-
-def test_tables_sent_in_place_of_records_tell_the_same():
-    columns = drawn(400, np.random.default_rng(8))
-    names = [f"v{axis}" for axis in range(len(SIZES))]
-    widths = [size + 1 for size in SIZES]
-    sets = [part for k in (1, 2, 3) for part in itertools.combinations(range(len(SIZES)), k)]
-    tables = {tuple(names): tabulate(columns, widths)}
-    sent = counts_by_set(TabulatedCounts(tables, 400), names, SIZES, sets)
-    records = ReportedCounts(
-        dict(zip(names, columns, strict=True)), dict(zip(names, widths, strict=True))
-    )
-    plain = counts_by_set(records, names, SIZES, sets)
-    for axes in sets:
-        shape = tuple(SIZES[axis] for axis in axes)
-        assert np.array_equal(sent[axes], plain.get(axes, np.zeros(shape)))

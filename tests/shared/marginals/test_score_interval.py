@@ -73,24 +73,9 @@ def test_a_test_rejects_what_is_outside_the_interval(slope: float, population: b
             assert found == pytest.approx(at, rel=1e-9)
 
 
-def test_noise_that_is_the_same_whatever_the_share_is_has_a_symmetric_interval():
-    slope = Tilt.flat((1,)).slope
-    share = np.array([0.08])
-    low, high = score_interval(share, np.array([0.9]), slope, 500, Z, population=False)
-    assert (low + high) / 2 == pytest.approx(share)
-    assert high - low == pytest.approx(2 * Z * np.sqrt((0.9 - 0.08) / 500))
-
-
 def test_no_interval_claims_what_is_impossible_or_certain():
     low, high = np.array([-0.2, 0.1, 0.9, 1.02, -0.3]), np.array([0.1, 0.4, 1.3, 1.2, -0.1])
     estimate = np.array([-0.05, 0.2, 1.1, 1.1, -0.2])
     least, most = possible(low, high, estimate)
     assert least == pytest.approx([0.0, 0.1, 0.9, 0.92, 0.0])
     assert most == pytest.approx([0.1, 0.4, 1.0, 1.0, 0.1])
-
-
-def test_what_is_known_exactly_stays_exact():
-    ends = np.array([0.0, 1.0, 0.3])
-    least, most = possible(ends, ends, ends)
-    assert (least == ends).all()
-    assert (most == ends).all()

@@ -7,7 +7,9 @@ import pandas as pd
 import pytest
 
 from pramana_core.errors import MaskingError
-from pramana_core.mask import egadp, sadp, shuffle
+from pramana_core.mask import METHODS
+
+egadp, sadp, shuffle = (METHODS[name] for name in ("egadp", "sadp", "shuffle"))
 
 
 def people(records: int = 300) -> tuple[pd.DataFrame, np.ndarray]:
@@ -27,7 +29,7 @@ def residuals(values: np.ndarray, told: pd.DataFrame) -> np.ndarray:
 
 
 def masked(told: pd.DataFrame, income: np.ndarray, seed: int, **options: float) -> np.ndarray:
-    return np.ravel(egadp(told, income, np.random.default_rng(seed), **options).values)
+    return np.ravel(egadp(told, income, np.random.default_rng(seed), **options).matrix)
 
 
 def test_exact_moments_tell_nothing_of_a_record_beyond_its_told_columns():
@@ -49,15 +51,15 @@ def test_two_releases_that_differ_by_one_record_give_its_value_away():
 def test_two_shuffled_releases_that_differ_by_one_record_give_its_value_away():
     told, income = people()
     rng = np.random.default_rng(3)
-    first = np.sort(np.ravel(shuffle(told, income, rng).values))
-    second = np.sort(np.ravel(shuffle(told[1:], income[1:], rng).values))
+    first = np.sort(np.ravel(shuffle(told, income, rng).matrix))
+    second = np.sort(np.ravel(shuffle(told[1:], income[1:], rng).matrix))
     (her,) = np.setdiff1d(first, second)
     assert her == income[0]
 
 
 def test_shuffled_values_are_the_true_ones_and_the_largest_is_among_them():
     told, income = people()
-    y = np.ravel(shuffle(told, income, np.random.default_rng(4)).values)
+    y = np.ravel(shuffle(told, income, np.random.default_rng(4)).matrix)
     assert np.array_equal(np.sort(y), np.sort(income))
 
 
@@ -84,7 +86,7 @@ def test_copies_of_additive_noise_average_out():
     """Of 1 copy the noise has a tenth of the variance, of the mean of 100 a thousandth."""
     told, income = people(20_000)
     rng = np.random.default_rng(5)
-    copies = [np.ravel(sadp(told, income, rng).values) for _ in range(100)]
+    copies = [np.ravel(sadp(told, income, rng).matrix) for _ in range(100)]
     shares = [np.var(np.mean(copies[:m], axis=0) - income) / np.var(income) for m in (1, 100)]
     # The error of such a share is 1 % of it: the tolerance is ten errors.
     assert shares == pytest.approx([0.1, 0.001], rel=0.1)

@@ -8,11 +8,9 @@ import pytest
 
 from pramana_core.errors import MissingColumn, TableError
 from pramana_core.mixed import (
-    MixedTable,
     basis_of,
     design_of,
     leverages,
-    numeric_table,
     read_mixed,
     residual,
     standardized,
@@ -74,34 +72,6 @@ def test_tables_that_a_design_does_not_fit(frame, error, message: str):
     design = design_of(read_mixed(FRAME))
     with pytest.raises(error, match=message):
         design.matrix(read_mixed(frame))
-
-
-def test_columns_named_like_categories_are_refused():
-    frame = pd.DataFrame({"a": ["u", "v", "u"], "a=v": [1.0, 2.0, 3.0]})
-    with pytest.raises(TableError, match=r"Columns \['a=v'\] are named like categories of others"):
-        design_of(read_mixed(frame))
-
-
-def test_a_design_of_nothing():
-    table = MixedTable((), 5)
-    design = design_of(table)
-    assert design.labels == ()
-    assert design.matrix(table).shape == (5, 0)
-
-
-def test_later_columns_are_the_redundant_ones():
-    """Also among many, and after one that was redundant."""
-    a, b, c = np.random.default_rng(1).normal(size=(3, 50))
-    matrix = np.column_stack([a, b, a + b, a - 2 * b, c, c + a + 7])
-    design = design_of(numeric_table(list("abcdef"), matrix))
-    assert design.labels == ("a", "b", "e")
-    assert design.redundant == ("c", "d", "f")
-
-
-def test_more_columns_than_records():
-    matrix = np.random.default_rng(1).normal(size=(4, 10))
-    design = design_of(numeric_table([str(k) for k in range(10)], matrix))
-    assert design.labels == ("0", "1", "2")
 
 
 @pytest.mark.parametrize("factor", [1e-300, 1e-9, 1, 1e90])

@@ -11,7 +11,6 @@ from pramana_core.mixed import (
     CategoricalColumn,
     MixedTable,
     NumericColumn,
-    numeric_table,
     read_mixed,
     without_variation,
 )
@@ -37,22 +36,6 @@ def test_rows_by_mask_and_by_index():
         np.testing.assert_array_equal(rows["age"].values, [20, 40])
         np.testing.assert_array_equal(rows["town"].codes, [1, 1])
         assert rows["town"].categories == ("north", "south")
-
-
-def test_tables_side_by_side():
-    other = numeric_table(["weight"], np.array([[1.0], [2.0], [3.0]]))
-    assert TABLE.beside(other).names == ("age", "town", "weight")
-    with pytest.raises(TableError, match=r"Columns occur twice: \['age'\]"):
-        TABLE.beside(TABLE.project(["age"]))
-    with pytest.raises(TableError, match="Column 'weight' has 2 rows; the table has 3"):
-        TABLE.beside(other.rows(np.array([0, 1])))
-
-
-def test_only_numbers_make_a_matrix():
-    np.testing.assert_array_equal(TABLE.project(["age"]).matrix(), [[20], [30], [40]])
-    assert MixedTable((), 3).matrix().shape == (3, 0)
-    with pytest.raises(TableError, match=r"Columns \['town'\] hold categories; numbers are wanted"):
-        TABLE.matrix()
 
 
 @pytest.mark.parametrize(
@@ -109,12 +92,6 @@ def test_frames_are_read_by_the_types_of_their_columns():
     assert table["level"].categories == ("low", "mid", "high")
     np.testing.assert_array_equal(table["level"].codes, [0, 2, 0])
     assert read_mixed(table) is table
-
-
-def test_names_of_columns_become_text():
-    assert read_mixed(pd.DataFrame({0: [1.0], ("a", "b"): [2.0]})).names == ("0", "('a', 'b')")
-    with pytest.raises(TableError, match="Columns occur twice"):
-        read_mixed(pd.DataFrame({0: [1.0], "0": [2.0]}))
 
 
 def test_arrays_and_series_are_named_by_what_they_are():

@@ -20,16 +20,8 @@ from pramana_core.model_sharing.attributes import (
     NumericAttribute,
     TreeSchema,
 )
-from pramana_core.model_sharing.tree import (
-    Condition,
-    Interval,
-    Leaf,
-    Node,
-    SharedTree,
-    Split,
-    Values,
-    whole,
-)
+from pramana_core.model_sharing.conditions import Condition, Interval, Values, whole
+from pramana_core.model_sharing.tree import Leaf, Node, SharedTree, Split
 
 Counts = Callable[[np.random.Generator, int], Floats]
 """Draws the counts of so many classes of a leaf."""

@@ -9,11 +9,12 @@ from pramana_core.domain import Variable
 from pramana_core.errors import ModelError
 from pramana_core.mixed import CategoricalColumn, MixedTable
 from pramana_core.model_sharing.attributes import CategoricalAttribute, TreeSchema
-from pramana_core.model_sharing.exchange.text import promised
-from pramana_core.model_sharing.global_models.votes import VoteOptions, VotesModel
+from pramana_core.model_sharing.conditions import Values
+from pramana_core.model_sharing.exchange.protection import promised
+from pramana_core.model_sharing.global_models.votes import VotesModel
 from pramana_core.model_sharing.growing import grow_tree
 from pramana_core.model_sharing.requirements import Requirement, meets, released_form
-from pramana_core.model_sharing.tree import Leaf, SharedTree, Split, Values
+from pramana_core.model_sharing.tree import Leaf, SharedTree, Split
 
 WARD = CategoricalAttribute("ward", ("north", "south"))
 SCHEMA = TreeSchema(Variable("ill", ("no", "flu", "asthma")), (WARD,))
@@ -69,7 +70,7 @@ def test_misses_of_one_class_meet_the_form_by_hits_and_not_the_exact_one():
 
 
 def test_by_equal_votes_one_of_five_owners_has_a_fifth():
-    """Whatever it sends. Weighed by the records it tells, it has as much as it says."""
+    """Whatever it sends."""
     honest = tree_of(Leaf(0, 40, 10), Leaf(1, 40, 10))
     liar = tree_of(Leaf(2, 1e6, 0), Leaf(2, 1e6, 0))
     people = table_of(np.array([0, 1]))
@@ -77,8 +78,6 @@ def test_by_equal_votes_one_of_five_owners_has_a_fifth():
     equal = VotesModel([honest] * 4 + [liar]).probabilities(people)
     assert np.abs(equal - alone).max() <= 1 / 5
     assert VotesModel([honest] * 4 + [liar]).predict(people).tolist() == [0, 1]
-    counted = VotesModel([honest] * 4 + [liar], VoteOptions(weights="records"))
-    assert counted.predict(people).tolist() == [2, 2]
 
 
 def test_what_hits_and_misses_cannot_show_cannot_be_checked():

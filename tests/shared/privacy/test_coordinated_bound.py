@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
@@ -103,11 +102,6 @@ def test_who_knows_the_coin_learns_as_much_as_the_study_plan_states():
     assert PLAN.amplification.gamma == pytest.approx(float(found), rel=1e-12)
 
 
-def test_who_does_not_know_it_learns_as_much_and_no_more():
-    laws = [mixed((p, both(*owner_laws(cell, c))) for c, p in coins()) for cell in CELLS]
-    assert worst(laws) == Fraction(9)
-
-
 def test_choices_that_are_not_coordinated_tell_more():
     """The control: each owner has a coin of its own, and another record may be at its worst."""
     laws = []
@@ -148,17 +142,6 @@ def test_a_study_adds_up_set_by_set():
     assert study.variables["b"].gamma == pytest.approx(3, rel=1e-12)
 
 
-def test_without_the_coin_it_adds_the_largest():
-    study = told_by([told("west", coin=False), told("east", coin=False)])
-    assert study.record.determined.gamma == pytest.approx(7 * 3, rel=1e-12)
-
-
-def test_drawn_anew_the_set_that_tells_most_is_told_again():
-    study = told_by([told("west"), told("east"), told("west", draw="2"), told("west", draw="2")])
-    assert study.record.determined.gamma == pytest.approx(9 * 7, rel=1e-12)
-    assert study.owners["west"].determined.gamma == pytest.approx(7 * 7, rel=1e-12)
-
-
 def test_what_is_told_beside_a_coin_adds():
     other = BlockDisclosure("east", ("d",), Amplification.of_gamma(2), "1")
     study = told_by([told("west"), told("east"), other])
@@ -174,15 +157,3 @@ def test_what_is_told_beside_a_coin_adds():
         coin=CoinDisclosure("0" * 64, west.coin.spans),
     )
     assert told_by([west, elsewhere]).record.determined.gamma == pytest.approx(7 * 7, rel=1e-12)
-
-
-def test_of_different_people_each_has_lost_what_its_own_owner_told():
-    study = told_by([told("west"), told("east")], different_people=True)
-    assert study.record.determined.gamma == pytest.approx(7, rel=1e-12)
-
-
-def test_only_a_part_of_a_study_plan_has_a_coin():
-    assert CoinDisclosure.of(PAIR) is None
-    west = CoinDisclosure.of(PLAN.block("west").channel)
-    assert west is not None
-    assert west.most == pytest.approx(math.log(7), rel=1e-12)

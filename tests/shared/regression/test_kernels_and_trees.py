@@ -10,10 +10,10 @@ from sklearn.tree import DecisionTreeRegressor
 
 from pramana_core.errors import LimitExceeded, NotInstalled
 from pramana_core.mask.copies import combine_copies
-from pramana_core.regression import kernels_and_trees
+from pramana_core.regression import kernels, trees
 from pramana_core.regression.learning import learn_regression
 from pramana_core.regression.options import RegressionOptions
-from pramana_core.regression.terms import read_copies
+from pramana_core.regression.records import read_copies
 from tests.shared.regression.tables import copies, raw, store, table, values
 
 KERNEL = RegressionOptions(model="kernel")
@@ -77,7 +77,7 @@ def test_no_point_of_a_kernel_is_a_record():
     ages[0] = 1e6
     people = table(age=ages, spends=values(people, "spends"))
     read = read_copies([people], "spends", None)
-    (matrix,) = kernels_and_trees.kernel_basis(read, KERNEL).matrices
+    (matrix,) = kernels.kernel_basis(read, KERNEL).matrices
     points = np.array(learn_regression([people], "spends", options=KERNEL).form.points)
     apart = np.abs(points[:, None] - matrix[None]).max(axis=2)
     assert apart.min() > 0
@@ -88,32 +88,29 @@ def test_no_point_of_a_kernel_is_a_record():
 def test_groups_hold_five_records_of_every_copy_at_least():
     rng = np.random.default_rng(5)
     matrix = np.column_stack([rng.normal(size=400), rng.integers(0, 2, 400)])
-    points = np.stack(list(kernels_and_trees.means_of_groups(matrix, 2)))
+    points = np.stack(list(kernels.means_of_groups(matrix, 2)))
     assert 10 < len(points) <= 400 / 10
     # The means of groups that together are all records, weighted by at least 10 each.
-    assert len(points) <= kernels_and_trees.MOST_POINTS
+    assert len(points) <= kernels.MOST_POINTS
 
 
 def test_a_kernels_errors_are_those_of_its_smoother():
     """The variance of the curve: s2 times the squared weights of the targets, moved one by one."""
     people = grid(count=12)
     read = read_copies([people], "y", None)
-    basis = kernels_and_trees.kernel_basis(read, KERNEL)
-    (fit,) = kernels_and_trees.kernel_fits(basis, read)
+    basis = kernels.kernel_basis(read, KERNEL)
+    (fit,) = kernels.kernel_fits(basis, read)
     rows = basis.matrix(people)[::5]
     smoother = np.empty((len(rows), 60))
     for record in range(60):
         targets = read.targets.copy()
         targets[0, record] += 1.0
         moved = type(read)(read.target, read.features, read.tables, targets)
-        (again,) = kernels_and_trees.kernel_fits(basis, moved)
+        (again,) = kernels.kernel_fits(basis, moved)
         smoother[:, record] = rows @ (again.weights - fit.weights)
     variance = fit.variance * np.square(smoother).sum(axis=1)
     found = np.einsum("ij,jk,ik->i", rows, fit.covariance, rows)
     np.testing.assert_allclose(found, variance, rtol=1e-6)
-    np.testing.assert_allclose(
-        fit.leverages[::5], smoother[np.arange(12), np.arange(12) * 5], rtol=1e-6
-    )
 
 
 @pytest.mark.slow
@@ -121,15 +118,15 @@ def test_kernel_weights_of_copies_are_averaged():
     tables = copies(3)
     together = learn_regression(tables, "spends", options=KERNEL)
     read = read_copies(tables, "spends", None)
-    basis = kernels_and_trees.kernel_basis(read, KERNEL)
-    fits = kernels_and_trees.kernel_fits(basis, read)
+    basis = kernels.kernel_basis(read, KERNEL)
+    fits = kernels.kernel_fits(basis, read)
     mean = np.mean([fit.fitted for fit in fits], axis=0)
     # Columns that were masked would differ between copies; here all features are told.
     np.testing.assert_allclose(together.predict(tables[0]), mean, atol=1e-6)
 
 
 def test_a_kernel_regression_that_holds_too_much_is_refused(monkeypatch):
-    monkeypatch.setattr(kernels_and_trees, "MOST_NUMBERS", 400 * 300 - 1)
+    monkeypatch.setattr(kernels, "MOST_NUMBERS", 400 * 300 - 1)
     with pytest.raises(LimitExceeded, match="120,000 numbers; 119,999 are allowed"):
         learn_regression([store()], "spends", options=KERNEL)
 
@@ -157,10 +154,10 @@ def test_a_tree_finds_nothing_in_noise_and_something_in_a_step():
     for _ in range(40):
         noise = {name: rng.normal(size=300) for name in "abcd"}
         read = read_copies([table(**noise)], "a", None)
-        split += len(kernels_and_trees.grow_tree(read, TREE).nodes) > 1
+        split += len(trees.grow_tree(read, TREE).nodes) > 1
         noise["a"] += 0.5 * np.sign(noise["b"])
         read = read_copies([table(**noise)], "a", None)
-        stepped += len(kernels_and_trees.grow_tree(read, TREE).nodes) > 1
+        stepped += len(trees.grow_tree(read, TREE).nodes) > 1
     assert split <= 3
     assert stepped > 35
 
@@ -185,13 +182,6 @@ def test_leaves_of_copies_have_reiters_errors():
         assert node.se == pytest.approx(wanted.standard_error[0])
         assert node.records == pytest.approx(np.mean([len(group) for group in inside]))
         assert node.records >= 20
-
-
-@pytest.mark.slow
-def test_one_feature_is_enough_for_a_tree():
-    people = store()
-    model = learn_regression([people], "spends", ["age"], TREE)
-    assert {node.column for node in model.form.nodes} == {"age", None}
 
 
 def test_categories_are_asked_for_one_by_one():

@@ -58,9 +58,9 @@ def test_a_message_has_the_ranges_that_the_family_declares(document: dict[str, A
 
 def test_parts_are_of_few_families():
     inner = EXAMPLES["mixture"].as_dict()
-    zeros = {"family": "structural-zeros", "size": 7, "impossible": [0], "channel": inner}
+    grouped = {"family": "grouped", "groups": [[0, 1, 2, 3, 4, 5]], "channels": [inner]}
     with pytest.raises(ValidationError, match="mixture"):
-        READ.validate_python(zeros)
+        READ.validate_python(grouped)
     assert {part.family for part in PARTS} == {"identity", "symmetric", "dense", "grouped"}
 
 

@@ -10,6 +10,7 @@ import pytest
 from pydantic import ValidationError
 
 from pramana_core.errors import ModelError
+from pramana_core.model_sharing.combine_options import CombineOptions
 from pramana_core.wire.jobs import ModelSharingSpec
 from pramana_core.wire.release_kinds import KINDS, SharedTreeMessage
 from pramana_core.wire.releases import Release, ReleaseCreate, release_digest
@@ -106,10 +107,9 @@ def test_records_are_those_that_the_paths_count():
 
 def test_the_options_of_a_job_are_those_of_the_library():
     spec = ModelSharingSpec(
-        kind="model-sharing", method="labelled", scale=2.5, model="forest", trees=7, seed=3
+        kind="model-sharing", method="labelled", scale=2.5, model="tree", max_depth=7, seed=3
     )
     options = spec.options()
-    assert (options.method, options.generation.scale, options.seed) == ("labelled", 2.5, 3)
-    assert (options.learning.trees, options.learning.seed) == (7, 3)
+    assert options == CombineOptions("labelled", scale=2.5, max_depth=7, seed=3)
     with pytest.raises(ValidationError, match="twice"):
         ModelSharingSpec(kind="model-sharing", owners=["a", "a"])

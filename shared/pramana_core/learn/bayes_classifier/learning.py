@@ -259,11 +259,7 @@ def parents_of(
 def _tree(
     features: Sequence[str], told: Mapping[str, float], weights: Mapping[frozenset[str], float]
 ) -> dict[str, tuple[str, ...]]:
-    """Return the tree of the largest weights, directed away from what tells most of the class.
-
-    Chow and Liu 1968; links of no weight are left out, so that it may be several trees. Of equal
-    links and attributes the first counts, in the order of the attributes.
-    """
+    """Return the tree of the largest weights, directed away from what tells most of the class."""
     positive = {
         pair: weight
         for pair in combinations(features, 2)
@@ -435,14 +431,7 @@ class _Tables:
         return repeated(self._marginals, self.prior.probability, tables, linked, tick)
 
     def confirmed(self, names: Sequence[str]) -> float:
-        """Return the share of what attributes say of the class that is more than noise, (0, 1].
-
-        The distributions that predict keep half of what noise may have added (see above), which
-        is bold: the evidence they claim is compared with what the distributions with all of that
-        taken away confirm. Both are sums over the attributes, so that many weak attributes are
-        judged together. The share is the mean of its posterior, uniform before: the error is
-        that of the raw counts given the records.
-        """
+        """Return the share of what attributes say of the class that is more than noise, (0, 1]."""
         prior = self.prior.probability[:, None]
         claimed = confirmed = noise = 0.0
         for name in names:
@@ -505,10 +494,7 @@ def information_error(model: BayesClassifier, attribute: Attribute) -> float | N
 
 
 def _apart(errors: Tensor) -> Tensor:
-    """Return errors of independent numbers that, less their mean in each row, have these errors.
-
-    Of a multinomial row of up to three shares it is exact.
-    """
+    """Return errors of independent numbers that, less their mean in each row, have these errors."""
     size = errors.shape[-1]
     if size < 2:
         return np.zeros_like(errors)

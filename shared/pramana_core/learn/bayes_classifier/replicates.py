@@ -323,9 +323,6 @@ class ModelledSubtable:
         found: Tensor = np.atleast_2d(np.cov(samples.reshape(len(samples), -1), rowvar=False))
         return found
 
-    def moments_given_cell(self) -> None:
-        """Return nothing: no record is in a cell by itself."""
-
 
 @dataclass(frozen=True, eq=False)
 class ModelledSubpopulation:

@@ -12,10 +12,20 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from dataclasses import MISSING, fields
+from functools import cached_property
+from typing import Annotated, Any, Generic, Literal, TypeVar, get_type_hints
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    PlainSerializer,
+    PlainValidator,
+    ValidationError,
+    create_model,
+)
 
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import DomainError, InputError, UnknownVariable
@@ -36,6 +46,110 @@ class DocumentPart(BaseModel):
 
 
 PartT = TypeVar("PartT", bound=BaseModel)
+ModelT = TypeVar("ModelT")
+
+
+def _numbers(listed: Any) -> Tensor:
+    """Return nested lists of numbers as an array, NaN for null."""
+    cells = np.array(listed, dtype=object)
+    if any(isinstance(cell, str | bool | list | dict) for cell in cells.ravel()):
+        raise ValueError("must be an array of numbers")
+    flat = [math.nan if cell is None else float(cell) for cell in cells.ravel()]
+    return np.array(flat).reshape(cells.shape)
+
+
+def _listed(numbers: Tensor) -> Any:
+    cells = numbers.astype(object)
+    cells[np.isnan(numbers)] = None
+    return cells.tolist()
+
+
+def _ends(listed: Any) -> tuple[float, float]:
+    """Return the ends of an interval, infinite for null."""
+    ends = list(listed) if isinstance(listed, list | tuple) else []
+    if len(ends) != 2 or not all(e is None or type(e) in (int, float) for e in ends):
+        raise ValueError("must be two numbers, null for an end that there is none of")
+    low, high = ends
+    return -math.inf if low is None else float(low), math.inf if high is None else float(high)
+
+
+def _known(number: Any) -> float:
+    """Return a number, NaN for null."""
+    if number is not None and type(number) not in (int, float):
+        raise ValueError("must be a number, or null where it is not known")
+    return math.nan if number is None else float(number)
+
+
+def finite(number: float | None) -> float | None:
+    """Return a number as JSON can say it: null for what is not known or has no end."""
+    return None if number is None or not math.isfinite(number) else number
+
+
+Numbers = Annotated[Tensor, PlainValidator(_numbers), PlainSerializer(_listed)]
+"""An array of numbers; in a document nested lists, null for what is not known."""
+
+Known = Annotated[float, PlainValidator(_known), PlainSerializer(finite)]
+"""A number; in a document null where it is not known."""
+
+Ends = Annotated[
+    tuple[float, float], PlainValidator(_ends), PlainSerializer(lambda ends: [*map(finite, ends)])
+]
+"""The ends of an interval; in a document null for one that is infinite."""
+
+_Inputs = Annotated[
+    tuple[Variable, ...],
+    AfterValidator(Domain),
+    PlainSerializer(lambda domain: [variable_json(v) for v in domain]),
+]
+_Target = Annotated[Variable, PlainSerializer(lambda variable: variable_json(variable))]
+_SAID_OTHERWISE = {Domain: _Inputs, Variable: _Target}
+
+
+class DocumentForm(Generic[ModelT]):
+    """The document of a model that is a dataclass: its kind, and a field for each of its own.
+
+    Args:
+        kind: what the document says that it is.
+        model: the dataclass.
+        what: the model in words, with an article, for messages.
+        said: types of fields that a document says otherwise.
+    """
+
+    def __init__(self, kind: str, model: type[ModelT], what: str, **said: Any) -> None:
+        self.kind, self._model, self._what, self._said = kind, model, what, said
+
+    @cached_property
+    def _form(self) -> type[DocumentPart]:
+        types = get_type_hints(self._model, include_extras=True)
+        own: dict[str, Any] = {
+            field.name: (
+                self._said.get(
+                    field.name, _SAID_OTHERWISE.get(types[field.name], types[field.name])
+                ),
+                ... if field.default is MISSING else field.default,
+            )
+            for field in fields(self._model)  # type: ignore[arg-type]
+        }
+        kind = (Literal[self.kind], ...)
+        return create_model(self._model.__name__, __base__=DocumentPart, kind=kind, **own)
+
+    def write(self, model: ModelT) -> dict[str, Any]:
+        """Return a model as what JSON is made of; nothing of any number is lost."""
+        values = {name: getattr(model, name) for name in self._form.model_fields if name != "kind"}
+        return self._form.model_construct(kind=self.kind, **values).model_dump(
+            mode="json", by_alias=True
+        )
+
+    def read(self, text: str) -> ModelT:
+        """Read a model from the JSON text of what `write` returns.
+
+        Raises:
+            InputError: the text is no such document, or an option is out of its range.
+            Others: it is, but describes no such model; see the model.
+        """
+        remedy = f"Give the JSON of {self._what} as it was written."
+        document = read_json(self._form, text, self._what, remedy)
+        return self._model(**{name: value for name, value in document if name != "kind"})
 
 
 def variable_json(variable: Variable) -> dict[str, Any]:

@@ -244,7 +244,6 @@ class RuleOptions:
         false_discovery: the rate that `controlled` decisions keep.
         against: the error of intervals and tests: given the true records, or against their
             population.
-        consistent: whether supports are also made consistent (see `mining`).
 
     Raises:
         OptionError: an option outside its range.
@@ -256,7 +255,6 @@ class RuleOptions:
     confidence: InnerShare = 0.95
     false_discovery: InnerShare = 0.05
     against: Against = "records"
-    consistent: bool = False
 
     def __post_init__(self) -> None:
         require_limits(self)
@@ -306,7 +304,7 @@ class BayesClassifierOptions:
 
 Loss = Literal["perceptron", "least-squares", "logistic"]
 Encoding = Literal["indicator", "ordinal"]
-Counts = Literal["raw", "expected"]
+Basis = Literal["cells", "network"]
 Keep = Literal["fewest-wrong", "longest-run"]
 
 
@@ -325,16 +323,13 @@ class LinearOptions:
             of the categories' numbers 1 .. K (`ordinal`, as Ma does with the lenses; then a
             variable of two categories is 1 and 2 rather than 0 and 1).
         numeric: the number that stands for each category, by variable; takes precedence.
-        counts: the counts that least squares and the logistic loss are fitted to. `raw` are the
-            unbiased ones, which may be negative; `expected` are the sums of posterior
-            probabilities, none negative. None takes the raw counts where the fit has a solution
-            there, and otherwise the expected ones: from raw counts the weights are corrected for
-            what noise adds to them and their intervals cover, while expected ones after much noise
-            draw the weights to 0 by more than their error. The perceptron always takes the
-            expected ones.
+        basis: what is fitted to: `cells`, the counts of all cells of the features and the class
+            (the unbiased ones, whose weights are corrected for noise and have errors; for the
+            perceptron the sums of posterior probabilities), or `network`, records drawn from a
+            Bayesian network classifier learned of the reports (without errors). None takes the
+            cells where reports tell them together and they are not too many.
         steps: the most updates of the perceptron for each plane.
-        sample: the records drawn from a learned network where the variables have too many cells
-            together.
+        sample: the records drawn from a network.
         keep: which of the perceptron's weights stay in the pocket. `fewest-wrong`: those that
             classify the fewest records wrong, of least squares and all met from there on.
             `longest-run`, as Ma 6.2 says it: those with the longest run of right draws, from
@@ -348,7 +343,7 @@ class LinearOptions:
     l2: NotNegative = 0.0
     encoding: Encoding = "indicator"
     numeric: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
-    counts: Counts | None = None
+    basis: Basis | None = None
     steps: Annotated[int, Ge(1), Le(1_000_000)] = 2_000
     sample: Annotated[int, Ge(1), Le(1 << 20)] = 1 << 16
     keep: Keep = "fewest-wrong"
@@ -357,6 +352,6 @@ class LinearOptions:
         require_limits(self)
         fitted = ("least-squares", "logistic")
         pocket = ("perceptron",)
-        require_effect(self, "loss", self.loss, l2=fitted, counts=fitted, steps=pocket, keep=pocket)
+        require_effect(self, "loss", self.loss, l2=fitted, steps=pocket, keep=pocket)
         numeric = {name: tuple(map(float, numbers)) for name, numbers in self.numeric.items()}
         object.__setattr__(self, "numeric", numeric)

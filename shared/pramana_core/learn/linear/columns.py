@@ -275,6 +275,11 @@ class Scaling:
             scaled.append(Column(column.variable, column.name, tuple(values.tolist())))
         return DesignMatrix.of(variables, scaled)
 
+    @property
+    def known(self) -> list[int]:
+        """The places of the intercept and of the columns that vary among all weights."""
+        return [0, *(1 + kept for kept in self.kept)]
+
     @cached_property
     def back(self) -> Tensor:
         """The matrix that takes scaled weights to those of all columns in their own units."""

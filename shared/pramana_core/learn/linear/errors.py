@@ -1,6 +1,6 @@
-"""Errors of fitted weights and of the accuracy, from the covariance of the counts.
+"""Errors of fitted weights, from the covariance of the counts.
 
-The weights solve an equation that is linear in the counts (see `pocket`). Hence, to first order,
+The weights solve an equation that is linear in the counts (see `solving`). Hence, to first order,
 their error is the inverse slope of the equation applied to the error of a linear function of the
 counts, whose covariance the table of counts knows exactly: the sandwich estimator. On records that
 were not randomized it is the one robust to heteroskedasticity (White's HC0).
@@ -15,7 +15,6 @@ Fieller's do for ratios: where the slope is not known to be above 0, they have n
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -25,23 +24,13 @@ from scipy.special import expit
 
 from pramana_core.learn.common.options import Loss
 from pramana_core.learn.linear.columns import CellGrid, DesignMatrix
-from pramana_core.learn.linear.model import Accuracy
-from pramana_core.learn.linear.pocket import Solution, definite, penalty
-from pramana_core.marginals.counts import LEVEL, Codes, MarginalTable, Tensor
+from pramana_core.learn.linear.solving import Solution, definite, penalty
+from pramana_core.marginals.counts import LEVEL, MarginalTable, Tensor
 from pramana_core.marginals.score_interval import normal_quantile
-from pramana_core.progress import Tick, no_cancel
+from pramana_core.progress import Tick
 
 SCORE_NUMBERS = 1 << 24
-"""Up to this many numbers (cells times weights) errors are computed."""
-
-CORRECTED_NUMBERS = 1 << 22
-"""Up to this many numbers (cells times weights) the weights are corrected, in a few seconds."""
-
-JUDGED_NUMBERS = 1 << 20
-"""Up to this many numbers (cells times weights) the accuracy is estimated, in a few seconds."""
-
-_DRAWS, _DRAWN_SHARE = 32, 0.25
-"""How often planes are fitted anew for it, and how much noise is added to the counts each time."""
+"""Up to this many numbers (cells times weights) errors are computed and weights corrected."""
 
 CERTAIN = 6.0
 """With a `certainty` below this the weights are biased in spite of the correction.
@@ -82,11 +71,6 @@ class Equation:
     def serves(self) -> bool:
         """Whether the table is small enough for errors."""
         return self.design.size * self.table.counts.size <= SCORE_NUMBERS
-
-    @property
-    def corrects(self) -> bool:
-        """Whether it is small enough for the correction."""
-        return self.design.size * self.table.counts.size <= CORRECTED_NUMBERS
 
     @cached_property
     def noisy(self) -> bool:
@@ -140,7 +124,7 @@ class Equation:
                 inverse = inverse + np.outer(step - moved, step @ inverse) / along
         return None
 
-    def intervals(self, solution: Solution, contrasts: Tensor, tick: Tick = no_cancel) -> Tensor:
+    def intervals(self, solution: Solution, contrasts: Tensor, tick: Tick) -> Tensor:
         """Return the 95 % intervals of linear functions of the weights, against the population.
 
         A function moves along the line on which the equation tells least of it, the other weights
@@ -278,63 +262,6 @@ class Equation:
         variance = np.diag(self.table.covariance_of(functions, population=True))
         deviates: Tensor = value / np.sqrt(np.maximum(variance, _TINY))
         return deviates
-
-
-def accuracy_of(
-    table: MarginalTable,
-    predicted: Codes,
-    refitted: Callable[[Tensor], Codes | None],
-    rng: np.random.Generator,
-) -> Accuracy | None:
-    """Return of which share of new records the class is predicted right, with its interval.
-
-    The records that planes were fitted to are told right more often than others. So to the counts T
-    noise Z of their own covariance is added, sqrt(s) Z, and planes are fitted to these; on
-    T - Z / sqrt(s), which is independent of them, they are judged without that bias (the coupled
-    bootstrap of Oliveira, Lei and Tibshirani 2021). The mean over some draws is of planes fitted to
-    counts with 1 + s times the variance, a little worse than those that are asked for.
-
-    Args:
-        table: unbiased counts, the class last.
-        predicted: the class code that the planes predict in each cell of the features, (cells,).
-        refitted: the same of planes fitted to other counts; None if these allow none.
-        rng: of the draws.
-
-    Returns:
-        None if some draw allows no planes.
-    """
-    told, root = [], float(np.sqrt(_DRAWN_SHARE))
-    for drawn in table.resampled(_DRAWS, rng):
-        noise = drawn - table.counts
-        chosen = refitted(table.counts + root * noise)
-        if chosen is None:
-            return None
-        told.append(float(((table.counts - noise / root) * _right(table, chosen)).sum()))
-    shares = np.array(told) / table.records
-    share = float(shares.mean())
-    right = _right(table, predicted)[None]
-    error = float(table.covariance_of(right, population=False)[0, 0]) / table.records**2
-    error = max(error, 0.0) + float(shares.var(ddof=1)) / _DRAWS
-    return Accuracy(share, *_share_interval(share, error, table.records))
-
-
-def _right(table: MarginalTable, predicted: Codes) -> Tensor:
-    """Return 1 in each cell whose class is the predicted one, and 0 elsewhere."""
-    classes = np.arange(table.counts.shape[-1])
-    found: Tensor = (predicted[:, None] == classes).astype(np.float64).reshape(table.counts.shape)
-    return found
-
-
-def _share_interval(share: float, noise: float, records: int) -> tuple[float, float]:
-    """Return the 95 % interval of a share of new records (Wilson's, with noise beside sampling).
-
-    `noise` is the variance of the estimated share that does not come of drawing the records.
-    """
-    more = _Z**2 / records
-    middle, low_end = 2 * share + more, share**2 - _Z**2 * noise
-    half = math.sqrt(max(middle**2 - 4 * (1 + more) * low_end, 0.0))
-    low, high = ((middle + side * half) / (2 * (1 + more)) for side in (-1, 1))
-    return min(max(low, 0.0), 1.0), min(max(high, 0.0), 1.0)
 
 
 def _reach(left: Callable[[Tensor], Tensor], unit: Tensor) -> Tensor:

@@ -1,33 +1,26 @@
-"""A linear classifier: planes in the space of its columns, and how well they are known.
-
-Also here:
-
-* Linear classifiers as JSON: written without loss, and read back equal.
-* Pictures of linear classifiers: weights with their intervals.
-"""
+"""A linear classifier: planes in the space of its columns, and how well they are known."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
-from pydantic_core import to_jsonable_python
 from scipy.special import log_expit, softmax
 
 from pramana_core.csv_text import csv_text
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import DomainError
 from pramana_core.learn.common.documents import (
-    DocumentPart,
-    read_json,
+    DocumentForm,
+    Ends,
+    finite,
     record_columns,
-    variable_json,
 )
-from pramana_core.learn.common.options import LinearOptions
+from pramana_core.learn.common.options import Basis, LinearOptions
 from pramana_core.learn.linear.columns import Cells, Column, DesignMatrix, ListedCells
 from pramana_core.marginals.counts import Codes, Tensor
 from pramana_core.pictures import plots
@@ -40,8 +33,6 @@ if TYPE_CHECKING:
 
 # A linear classifier: planes in the space of its columns, and how well they are known.
 
-
-Basis = Literal["raw", "expected", "pairs", "naive-bayes", "network"]
 
 INTERCEPT = "(intercept)"
 
@@ -60,7 +51,7 @@ class Weight:
     estimate: float
     se: float | None = None
     se_records: float | None = None
-    interval: tuple[float, float] | None = None
+    interval: Ends | None = None
 
 
 @dataclass(frozen=True)
@@ -77,20 +68,6 @@ class Plane:
 
 
 @dataclass(frozen=True)
-class Accuracy:
-    """The share of new records of the same population that are classified right.
-
-    Estimated from the reports that the classifier was learned from, without the advantage that it
-    has on these (`accuracy_of`). `low` and `high` are the ends of its 95 % interval; `estimate` may
-    lie outside [0, 1].
-    """
-
-    estimate: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
 class LinearClassifier:
     """Predicts a class by the side of a plane, or of several classes by the highest score.
 
@@ -101,13 +78,10 @@ class LinearClassifier:
         planes: one if there are two classes, with the second on the positive side; otherwise one
             for each class against all others. A class without a plane is never predicted.
         options: how it was fitted.
-        basis: what it was fitted to: the `raw` or the `expected` counts of all cells, the raw
-            counts of `pairs` of variables, records drawn from a `network` that was learned, or
-            no counts: it is that which the network itself has if it is `naive-bayes`.
+        basis: what it was fitted to: the counts of all `cells`, or records drawn from a `network`.
         records: the number of records behind the counts.
         sampled: the number of records drawn, where the basis is `network`.
         seed: decided the draws, of records and of the perceptron.
-        accuracy: how many new records are classified right; None where the reports do not tell.
         notes: what the reader of the weights must know.
 
     Raises:
@@ -125,7 +99,6 @@ class LinearClassifier:
     records: int
     sampled: int | None = None
     seed: int = 0
-    accuracy: Accuracy | None = None
     notes: tuple[str, ...] = ()
 
     sums_out = False
@@ -235,8 +208,8 @@ class LinearClassifier:
     def probabilities(self, codes: Mapping[str, Codes]) -> Tensor | None:
         """Return the probability of each class, (n, classes); None but for the logistic loss.
 
-        With several planes their probabilities are divided by their sum, but those of naive Bayes
-        are multinomial; a class without a plane has 0. Raises as `scores`.
+        With several planes their probabilities are divided by their sum; a class without a plane
+        has 0. Raises as `scores`.
         """
         if self.options.loss != "logistic":
             return None
@@ -247,68 +220,12 @@ class LinearClassifier:
         order = codes_of if len(codes_of) > 1 else [codes_of[0], 1 - codes_of[0]]
         found = np.zeros((len(scores), self.target.size))
         # By logarithms, for all probabilities of a far record may be too small for numbers.
-        multinomial = self.basis == "naive-bayes" and len(self.planes) > 1
-        found[:, order] = softmax(scores if multinomial else log_expit(scores), axis=1)
+        found[:, order] = softmax(log_expit(scores), axis=1)
         return found
 
 
-# Linear classifiers as JSON: written without loss, and read back equal.
-
-
-KIND = "linear-classifier"
-
-
-def linear_json(model: LinearClassifier) -> dict[str, Any]:
-    """Return a classifier as what JSON can say."""
-    planes = [
-        {
-            "positive": plane.positive,
-            "weights": [asdict(w) | {"interval": _ends(w.interval)} for w in plane.weights],
-        }
-        for plane in model.planes
-    ]
-    document: dict[str, Any] = to_jsonable_python(
-        {
-            "kind": KIND,
-            "target": variable_json(model.target),
-            "inputs": [variable_json(variable) for variable in model.inputs],
-            "columns": model.columns,
-            "planes": planes,
-            "options": model.options,
-            "basis": model.basis,
-            "records": model.records,
-            "sampled": model.sampled,
-            "seed": model.seed,
-            "accuracy": model.accuracy,
-            "notes": model.notes,
-        }
-    )
-    return document
-
-
-def read_linear_json(text: str) -> LinearClassifier:
-    """Read a classifier from the JSON text of `linear_json`.
-
-    Raises:
-        InputError: the text is no such document, or an option is out of its range.
-        DomainError, UnknownVariable, UnknownCategory, OptionError: it is, but describes no
-            classifier.
-    """
-    document = read_json(
-        _Document,
-        text,
-        "a linear classifier",
-        "Give the JSON of a linear classifier as the miner or a session of owners wrote it.",
-    )
-    planes = [
-        Plane(
-            plane.positive,
-            tuple(weight.read() for weight in plane.weights),
-        )
-        for plane in document.planes
-    ]
-    values = {name: value for name, value in document if name != "kind"}
-    return LinearClassifier(**values | {"inputs": Domain(document.inputs), "planes": tuple(planes)})
+DOCUMENT = DocumentForm("linear-classifier", LinearClassifier, "a linear classifier")
+"""Linear classifiers as JSON."""
 
 
 def weights_csv(model: LinearClassifier) -> str:
@@ -317,56 +234,12 @@ def weights_csv(model: LinearClassifier) -> str:
     rows = (
         [
             *(plane.positive, weight.column, weight.estimate, weight.se, weight.se_records),
-            *(_ends(weight.interval) or (None, None)),
+            *map(finite, weight.interval or (None, None)),
         ]
         for plane in model.planes
         for weight in plane.weights
     )
     return csv_text(header, rows)
-
-
-def _ends(interval: tuple[float, float] | None) -> list[float | None] | None:
-    """Return the ends of an interval, None for one that is infinite."""
-    if interval is None:
-        return None
-    return [end if math.isfinite(end) else None for end in interval]
-
-
-class _Weight(DocumentPart):
-    """A weight as it is told; an end of its interval is null where it has none."""
-
-    column: str
-    estimate: float
-    se: float | None
-    se_records: float | None
-    interval: tuple[float | None, float | None] | None = None
-
-    def read(self) -> Weight:
-        ends = None
-        if self.interval is not None:
-            low, high = self.interval
-            ends = (-math.inf if low is None else low, math.inf if high is None else high)
-        return Weight(self.column, self.estimate, self.se, self.se_records, ends)
-
-
-class _Plane(DocumentPart):
-    positive: str
-    weights: list[_Weight]
-
-
-class _Document(DocumentPart):
-    kind: Literal["linear-classifier"]
-    target: Variable
-    inputs: tuple[Variable, ...]
-    columns: tuple[Column, ...]
-    planes: list[_Plane]
-    options: LinearOptions
-    basis: Basis
-    records: int
-    sampled: int | None
-    seed: int
-    accuracy: Accuracy | None
-    notes: tuple[str, ...]
 
 
 # Pictures of linear classifiers: weights with their intervals.
@@ -430,10 +303,7 @@ def _draw_plane(axis: Axes, model: LinearClassifier, plane: Plane) -> None:
 
 
 def _reach(columns: Sequence[Column], weights: Sequence[Weight]) -> tuple[float, float]:
-    """Return between which values an axis shows all bars and all ends that there are.
-
-    What has no end goes to its edge, beyond all others.
-    """
+    """Return between which values an axis shows all bars and all ends that there are."""
     reach = [0.0]
     for column, weight in zip(columns, weights, strict=True):
         known = weight.estimate, *(weight.interval or ())
@@ -473,16 +343,6 @@ def _written(weight: Weight) -> str:
 
 def _summary(model: LinearClassifier) -> str:
     said = f"{model.options.loss}, {model.records:,} records"
-    if model.accuracy is not None:
-        share = model.accuracy
-        said += (
-            f"; right of new records {_percent(share.estimate)}"
-            f" ({_percent(share.low)} to {_percent(share.high)}) %"
-        )
     known = any(weight.se is not None for plane in model.planes for weight in plane.weights)
     errors = "" if known else "; no errors of weights are known"
     return f"{said}; a bar is a weight times its column's standard deviation{errors}"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * min(max(share, 0.0), 1.0):.1f}"

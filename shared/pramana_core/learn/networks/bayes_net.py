@@ -13,10 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from pramana_core.domain import Domain
-from pramana_core.learn.common.documents import project_to_simplex
+from pramana_core.errors import DomainError
+from pramana_core.learn.common.documents import Numbers, project_to_simplex
 from pramana_core.learn.networks.network import BayesNet
 from pramana_core.learn.networks.structure import Method, ParameterOptions, Structure
-from pramana_core.marginals.counts import Marginals, MarginalTable, Tensor
+from pramana_core.marginals.counts import Marginals, MarginalTable
 from pramana_core.marginals.score_interval import possible
 from pramana_core.progress import Progress, unwatched
 
@@ -54,16 +55,25 @@ class LearnedFamily:
         low, high: the 95 % interval against the population, within [0, 1]. It speaks of the
             reports alone: a Dirichlet prior moves the estimate and not the interval, which would
             otherwise cover only where the prior is right.
+
+    Raises DomainError for arrays of different shapes.
     """
 
     node: str
     parents: tuple[str, ...]
-    estimate: Tensor
-    probability: Tensor
-    se: Tensor
-    se_records: Tensor
-    low: Tensor
-    high: Tensor
+    estimate: Numbers
+    probability: Numbers
+    se: Numbers
+    se_records: Numbers
+    low: Numbers
+    high: Numbers
+
+    def __post_init__(self) -> None:
+        every = (self.estimate, self.probability, self.se, self.se_records, self.low, self.high)
+        if len({numbers.shape for numbers in every}) > 1:
+            raise DomainError(
+                f"The numbers of {self.node!r} are not in the shape of its table.", where=self.node
+            )
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,33 +1,30 @@
-"""Bayesian networks as JSON: written without loss, and read back.
+"""Bayesian networks as JSON: nodes with their parents, links, and parameters one by one.
 
-The document lists the nodes with their categories, parents and table (parents in order, the node's
-own categories last), with the parameters' errors if they were learned, and what is known of the
-links if the structure was. A model as the miner gives it, which has `parameters` in place of
-tables, is read too.
+A parameter has its errors where the network was learned, a link what was found out of it where the
+structure was. It is the form of the miner's models, of sessions of peers and of saved estimators.
 """
 
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import InputError
-from pramana_core.learn.common.documents import DocumentPart, faults, variable_json, write_json
-from pramana_core.learn.networks.bayes_net import LearnedFamily
+from pramana_core.learn.common.documents import faults, finite, variable_json
+from pramana_core.learn.networks.bayes_net import LearnedBayesNet, LearnedFamily
 from pramana_core.learn.networks.network import BayesNet
 from pramana_core.learn.networks.structure import Structure
 from pramana_core.learn.networks.structure_learning import LearnedLink
 from pramana_core.marginals.counts import Tensor
 
-_ERRORS = ("estimate", "se", "se_records", "low", "high")
-"""What a family's parameters have besides their probabilities."""
+_LEARNED = ("gain", "inflation", "confidence", "compelled")
+_NUMBERS = ("probability", "estimate", "se", "se_records", "low", "high")
 
 
 @dataclass(frozen=True)
@@ -44,28 +41,37 @@ class NetworkDocument:
         return {(link.parent, link.child): link.confidence for link in self.links}
 
 
-def write_network_json(network: BayesNet, links: Sequence[LearnedLink] = ()) -> str:
-    """Return a network as JSON text; every probability is written so that none is lost."""
-    return write_json(network_json(network, links))
-
-
 def network_json(
     network: BayesNet, links: Sequence[LearnedLink] = (), families: Sequence[LearnedFamily] = ()
 ) -> dict[str, Any]:
-    """Return a network as what JSON is made of, with the errors of its parameters if given."""
-    errors = {family.node: {"errors": _errors(family)} for family in families}
-    nodes = [
-        _node(network.domain[name], parents, network.tables[name]) | errors.get(name, {})
-        for name, parents in network.structure.families
-    ]
-    return {"kind": "bayes-net", "nodes": nodes, "links": [link_json(link) for link in links]}
+    """Return a network as what JSON is made of, with what was learned of it; no digit is lost."""
+    told = {
+        (link.parent, link.child): asdict(link) | {"inflation": finite(link.inflation)}
+        for link in links
+    }
+    learned = families or [without_errors(network, *own) for own in network.structure.families]
+    every = LearnedBayesNet(network.domain, network.structure, 0, tuple(learned)).parameters()
+    return {
+        "kind": "bayes-net",
+        "nodes": [
+            variable_json(network.domain[name]) | {"parents": list(parents)}
+            for name, parents in network.structure.families
+        ],
+        "links": [
+            dict.fromkeys(_LEARNED)
+            | {"parent": parent, "child": child}
+            | told.get((parent, child), {})
+            for parent, child in network.structure.links
+        ],
+        "parameters": [asdict(parameter) for parameter in every],
+    }
 
 
 def read_network_json(text: str) -> NetworkDocument:
-    """Read a network from JSON text: of `write_network_json`, or a model of the miner's.
+    """Read a network from the JSON text of `network_json`; other fields are left unread.
 
     Raises:
-        InputError: the text is neither, or a table does not fit its node.
+        InputError: the text is no such document, or it lacks parameters.
         StructureError, DomainError, NotStochastic: it is, but describes no network.
     """
     try:
@@ -77,26 +83,38 @@ def read_network_json(text: str) -> NetworkDocument:
 def network_of_json(body: object) -> NetworkDocument:
     """Read a network from what its JSON holds; see `read_network_json`."""
     try:
-        form = _Model if isinstance(body, dict) and "parameters" in body else _Document
-        document = form.model_validate(body)
+        document = _Document.model_validate(body)
     except ValidationError as error:
         raise _not_one(faults(error)) from None
     domain = Domain(tuple(node.variable() for node in document.nodes))
     structure = Structure.of({node.name: node.parents for node in document.nodes})
-    network = BayesNet(domain, structure, document.tables(domain, structure))
-    links = tuple(_learned(structure, document.links))
-    return NetworkDocument(network, links, document.families(network))
+    shapes = {node: domain.project((*parents, node)).shape for node, parents in structure.families}
+    arrays = {
+        node: {name: np.full(shape, np.nan) for name in _NUMBERS} for node, shape in shapes.items()
+    }
+    for parameter in document.parameters:
+        domain.axis(parameter.node)
+        cell = parameter.cell(domain, structure)
+        for name in _NUMBERS:
+            number = getattr(parameter, name)
+            arrays[parameter.node][name][cell] = np.nan if number is None else number
+    short = [node for node, own in arrays.items() if np.isnan(own["probability"]).any()]
+    if short:
+        raise InputError(f"The network lacks parameters of the nodes {short}.", where=short[0])
+    network = BayesNet(domain, structure, {n: own["probability"] for n, own in arrays.items()})
+    families = tuple(
+        LearnedFamily(node=node, parents=parents, **arrays[node])
+        for node, parents in structure.families
+    )
+    learned = any(not np.isnan(family.estimate).all() for family in families)
+    return NetworkDocument(network, _links(structure, document), families if learned else ())
 
 
-def link_json(link: LearnedLink) -> dict[str, Any]:
-    """Return a link as what JSON is made of; an infinite inflation is null."""
-    finite = math.isfinite(link.inflation)
-    return asdict(link) | {"inflation": link.inflation if finite else None}
+class _Part(BaseModel):
+    model_config = ConfigDict(allow_inf_nan=False)
 
 
-class _Link(DocumentPart, strict=False):
-    """Nothing but the link is said in a given structure; an infinite inflation is null."""
-
+class _Link(_Part):
     parent: str
     child: str
     gain: float | None
@@ -105,55 +123,17 @@ class _Link(DocumentPart, strict=False):
     compelled: bool | None
 
 
-class _Node(DocumentPart, strict=False):
+class _Node(_Part):
     name: str
-    categories: list[str]
-    representatives: list[float] | None = None
+    categories: tuple[str, ...]
+    representatives: tuple[float, ...] | None = None
     parents: list[str]
 
     def variable(self) -> Variable:
-        numbers = None if self.representatives is None else tuple(self.representatives)
-        return Variable(self.name, tuple(self.categories), numbers)
+        return Variable(self.name, self.categories, self.representatives)
 
 
-class _Errors(DocumentPart, strict=False):
-    """What a learned family has besides its table, in the table's shape; null where unknown."""
-
-    estimate: list[Any]
-    se: list[Any]
-    se_records: list[Any]
-    low: list[Any]
-    high: list[Any]
-
-
-class _NodeWithTable(_Node):
-    table: list[Any]
-    errors: _Errors | None = None
-
-
-class _Document(DocumentPart, strict=False):
-    kind: Literal["bayes-net"]
-    nodes: list[_NodeWithTable]
-    links: Annotated[list[_Link], Field(default_factory=list)]
-
-    def tables(self, _domain: Domain, _structure: Structure) -> dict[str, Tensor]:
-        return {node.name: _numbers(node.name, node.table) for node in self.nodes}
-
-    def families(self, network: BayesNet) -> tuple[LearnedFamily, ...]:
-        """Return the parameters with their errors; none unless all nodes have them."""
-        errors = [node.errors for node in self.nodes]
-        if not all(errors):
-            return ()
-        listed = {
-            node.name: {name: _numbers(node.name, getattr(node.errors, name)) for name in _ERRORS}
-            for node in self.nodes
-        }
-        return _families(network, listed)
-
-
-class _Parameter(BaseModel):
-    model_config = ConfigDict(allow_inf_nan=False)
-
+class _Parameter(_Part):
     node: str
     value: str
     parents: dict[str, str]
@@ -164,117 +144,62 @@ class _Parameter(BaseModel):
     interval: tuple[float, float] = (0.0, 1.0)
 
     @property
-    def numbers(self) -> tuple[float | None, ...]:
-        return (self.estimate, self.se, self.se_records, *self.interval)
+    def low(self) -> float:
+        return self.interval[0]
+
+    @property
+    def high(self) -> float:
+        return self.interval[1]
+
+    def cell(self, domain: Domain, structure: Structure) -> tuple[int, ...]:
+        """Return the place in the node's table. Raises InputError for other parents."""
+        parents = structure.parents[self.node]
+        if set(self.parents) != set(parents):
+            raise InputError(
+                f"A parameter of node {self.node!r} gives values of {list(self.parents)}; the"
+                f" node's parents are {list(parents)}.",
+                where=self.node,
+            )
+        given = (domain[name].code(self.parents[name]) for name in parents)
+        return (*given, domain[self.node].code(self.value))
 
 
-class _Model(BaseModel):
-    """What is needed of a model; the rest of it is left unread."""
-
+class _Document(_Part):
     kind: Literal["bayes-net"]
     nodes: list[_Node]
     parameters: list[_Parameter]
     links: list[_Link] = []
 
-    def tables(self, domain: Domain, structure: Structure) -> dict[str, Tensor]:
-        tables = {
-            node: np.full(domain.project((*parents, node)).shape, np.nan)
-            for node, parents in structure.families
-        }
-        for parameter in self.parameters:
-            domain.axis(parameter.node)
-            cell = _cell(domain, structure.parents[parameter.node], parameter)
-            tables[parameter.node][cell] = parameter.probability
-        short = [node for node, table in tables.items() if np.isnan(table).any()]
-        if short:
-            raise InputError(f"The model lacks parameters of the nodes {short}.", where=short[0])
-        return tables
 
-    def families(self, network: BayesNet) -> tuple[LearnedFamily, ...]:
-        """Return the parameters with their errors."""
-        listed = {
-            node: {name: np.full(table.shape, np.nan) for name in _ERRORS}
-            for node, table in network.tables.items()
-        }
-        for parameter in self.parameters:
-            node, parents = parameter.node, network.structure.parents[parameter.node]
-            cell = _cell(network.domain, parents, parameter)
-            for name, number in zip(_ERRORS, parameter.numbers, strict=True):
-                listed[node][name][cell] = np.nan if number is None else number
-        return _families(network, listed)
+def without_errors(network: BayesNet, node: str, parents: tuple[str, ...]) -> LearnedFamily:
+    """Return the parameters of a node of which nothing was learned."""
+    table = network.tables[node]
+    unknown: Tensor = np.full(table.shape, np.nan)
+    nothing, whole = np.zeros(table.shape), np.ones(table.shape)
+    return LearnedFamily(node, parents, unknown, table, unknown, unknown, nothing, whole)
 
 
-def _cell(domain: Domain, parents: Sequence[str], parameter: _Parameter) -> tuple[int, ...]:
-    if set(parameter.parents) != set(parents):
-        raise InputError(
-            f"A parameter of node {parameter.node!r} gives values of {list(parameter.parents)};"
-            f" the node's parents are {list(parents)}.",
-            where=parameter.node,
-        )
-    given = (domain[name].code(parameter.parents[name]) for name in parents)
-    return (*given, domain[parameter.node].code(parameter.value))
-
-
-def _node(variable: Variable, parents: Sequence[str], table: Tensor) -> dict[str, Any]:
-    return variable_json(variable) | {"parents": list(parents), "table": table.tolist()}
-
-
-def _errors(family: LearnedFamily) -> dict[str, Any]:
-    return {name: _listed(getattr(family, name).tolist()) for name in _ERRORS}
-
-
-def _listed(numbers: Any) -> Any:
-    if isinstance(numbers, list):
-        return [_listed(part) for part in numbers]
-    return numbers if math.isfinite(numbers) else None
-
-
-def _families(
-    network: BayesNet, listed: Mapping[str, Mapping[str, Tensor]]
-) -> tuple[LearnedFamily, ...]:
-    """Return learned families. Raises InputError for errors that are not in the table's shape."""
-    for node, errors in listed.items():
-        if any(numbers.shape != network.tables[node].shape for numbers in errors.values()):
+def _links(structure: Structure, document: _Document) -> tuple[LearnedLink, ...]:
+    """Return the links that were learned; one of a given structure has no gain."""
+    for link in document.links:
+        if (link.parent, link.child) not in structure.links:
             raise InputError(
-                f"The errors of node {node!r} are not in the shape of its table.", where=node
+                f"The document speaks of a link from {link.parent!r} to {link.child!r} that the"
+                " parents do not name.",
+                where="links",
             )
     return tuple(
-        LearnedFamily(node=node, parents=parents, probability=network.tables[node], **listed[node])
-        for node, parents in network.structure.families
-    )
-
-
-def _numbers(node: str, table: list[Any]) -> Tensor:
-    try:
-        return np.array(table, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise InputError(
-            f"The table of node {node!r} is not an array of numbers.", where=node
-        ) from None
-
-
-def _learned(structure: Structure, links: Sequence[_Link]) -> list[LearnedLink]:
-    """Return the links that were learned; one of a given structure has no gain."""
-    unknown = [link for link in links if (link.parent, link.child) not in structure.links]
-    if unknown:
-        link = unknown[0]
-        raise InputError(
-            f"The document speaks of a link from {link.parent!r} to {link.child!r} that the"
-            " parents do not name.",
-            where="links",
-        )
-    return [
         LearnedLink(
             link.parent,
             link.child,
             link.gain,
-            math.inf if link.inflation is None else link.inflation,
+            np.inf if link.inflation is None else link.inflation,
             link.confidence,
             bool(link.compelled),
         )
-        for link in links
+        for link in document.links
         if link.gain is not None
-    ]
+    )
 
 
 def _not_one(why: str) -> InputError:

@@ -394,10 +394,7 @@ def _factors(
 def _summed(
     factors: list[_Factor], order: Sequence[str], keep: tuple[str, ...], records: int
 ) -> tuple[Tensor, Tensor]:
-    """Sum the product of factors over nodes in an order; see `eliminate`.
-
-    The largest entry of each factor and record is taken out, so that no product underflows.
-    """
+    """Sum the product of factors over nodes in an order; see `eliminate`."""
     logs = np.zeros(records)
     scaled: list[_Factor] = []
 
@@ -419,13 +416,25 @@ def _summed(
         add(_multiplied(touching, left), left)
     if not keep:
         return np.ones(records), logs
-    whole = _multiplied(scaled, list(keep))
-    total = whole.sum(axis=tuple(range(1, whole.ndim)), keepdims=True)
+    axes = tuple(range(1, 1 + len(keep)))
     with np.errstate(divide="ignore", invalid="ignore"):
-        logs = logs + np.log(total.ravel())
-        shares = whole / total
+        # Logarithms: many factors of what is kept may make a product too small for a number.
+        whole = np.asarray(sum(np.log(_spread(factor, keep)) for factor in scaled))
+        top = whole.max(axis=axes, keepdims=True)
+        shares = np.exp(whole - top)
+        total = shares.sum(axis=axes, keepdims=True)
+        logs = logs + (top + np.log(total)).ravel()
+        shares = shares / total
+    logs = np.where(np.isnan(logs), -np.inf, logs)
     shares[~np.isfinite(logs)] = np.nan
     return shares, logs
+
+
+def _spread(factor: _Factor, names: Sequence[str]) -> Tensor:
+    """Return a factor with an axis for each name, of length 1 for those it does not depend on."""
+    table, scope = factor
+    ordered = np.transpose(table, [0, *(1 + scope.index(n) for n in names if n in scope)])
+    return np.expand_dims(ordered, tuple(1 + i for i, n in enumerate(names) if n not in scope))
 
 
 def _multiplied(factors: Sequence[_Factor], names: list[str]) -> Tensor:

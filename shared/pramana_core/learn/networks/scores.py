@@ -101,13 +101,7 @@ class FixedGain:
 
 
 class _Tested:
-    """The gain of a parent by a test of independence, in four steps of growing cost.
-
-    First the bound of one evaluation, then that of a few steps towards the most likely table under
-    independence, then that table against the reports themselves, last the most likely table of
-    all. Only numbers are kept between steps: the tables are many, and the marginals keep those
-    that are asked of again.
-    """
+    """The gain of a parent by a test of independence, in four steps of growing cost."""
 
     def __init__(self, ask: Callable[[], Independence], penalty: float):
         self._ask = ask
@@ -149,11 +143,7 @@ class _Tested:
 
 
 class _Exchanged:
-    """The gain of one parent in the place of another.
-
-    Both hypotheses are independences on the table of all parents; that of the parent added is left
-    for that of the parent dropped. The table's own likelihood cancels.
-    """
+    """The gain of one parent in the place of another."""
 
     def __init__(self, added: _Tested, dropped: _Tested):
         self._added = added

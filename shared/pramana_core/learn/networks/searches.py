@@ -156,11 +156,7 @@ def by_families(judge: Judge) -> Better:
 
 
 def _ascend(judge: Judge, parents: Parents, reach: SearchSpace, on_step: Progress) -> Parents:
-    """Take the move that gains most until none gains, then drop links that are worth nothing.
-
-    Where a move leads back, no score is higher than the others in that circle. The structure of the
-    circle whose weakest link is worth most is kept, and the parents that moved in it stay.
-    """
+    """Take the move that gains most until none gains, then drop links that are worth nothing."""
     path = [parents]
     for _ in range(STEPS * len(parents)):
         links = sum(map(len, path[-1].values()))

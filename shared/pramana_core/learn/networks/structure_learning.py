@@ -295,8 +295,5 @@ def _require(
 
 
 def _pairs_alone(marginals: Marginals, nodes: Sequence[str]) -> bool:
-    """Return whether no record reports all variables together, but sets of few.
-
-    Gains of families would then rest on the few records that report each.
-    """
+    """Return whether no record reports all variables together, but sets of few."""
     return not marginals.jointly_reported(nodes)

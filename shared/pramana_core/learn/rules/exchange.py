@@ -18,10 +18,11 @@ import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import numpy as np
-from pydantic import Field
+from annotated_types import Len
+from pydantic import Field, create_model
 
 from pramana_core.csv_text import csv_text
 from pramana_core.domain import Domain, Variable
@@ -36,7 +37,7 @@ from pramana_core.learn.rules.itemsets import (
     Verdict,
     item_label,
 )
-from pramana_core.learn.rules.rules import MEASURES, Rule, measures
+from pramana_core.learn.rules.rules import Rule
 from pramana_core.marginals.score_interval import possible
 from pramana_core.marginals.support_counts import Item
 from pramana_core.pictures import plots
@@ -75,9 +76,7 @@ def itemsets_json(found: FoundItemsets, *, examined: bool = False) -> dict[str, 
         ],
         "examined": sum(len(level) for level in found.levels),
         "modelled_from": found.modelled_from,
-        "itemsets": [
-            {name: _plain(getattr(itemset, name)) for name in _OF_ITEMSETS} for itemset in listed
-        ],
+        "itemsets": [_written(_Itemset, itemset) for itemset in listed],
     }
 
 
@@ -87,14 +86,12 @@ def rules_json(
     """Return the document of `itemsets_json` with rules."""
     places = {item: place for place, item in enumerate(found.items)}
 
-    def written(rule: Rule) -> dict[str, Any]:
-        return {
-            "antecedent": [places[item] for item in rule.antecedent],
-            "consequent": [places[item] for item in rule.consequent],
-            **{name: _plain(getattr(rule, name)) for name in _MEASURED},
-        }
+    def placed(rule: Rule) -> dict[str, Any]:
+        return {side: tuple(places[item] for item in getattr(rule, side)) for side in _SIDES}
 
-    return itemsets_json(found, examined=examined) | {"rules": [written(rule) for rule in rules]}
+    return itemsets_json(found, examined=examined) | {
+        "rules": [_written(_Rule, rule, **placed(rule)) for rule in rules]
+    }
 
 
 def itemsets_csv(found: FoundItemsets, *, examined: bool = False) -> str:
@@ -161,11 +158,10 @@ def _csv(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     return csv_text(names, map(cells, rows))
 
 
-def _plain(value: Any) -> Any:
-    """Return a field's value as JSON can say it."""
-    if isinstance(value, tuple):
-        return [None if _missing(part) else part for part in value]
-    return None if _missing(value) else value
+def _written(form: Any, found: Itemset | Rule, **changed: Any) -> dict[str, Any]:
+    """Return an itemset or a rule as JSON can say it."""
+    document: dict[str, Any] = form.model_construct(**vars(found) | changed).model_dump(mode="json")
+    return document
 
 
 def _missing(value: Any) -> bool:
@@ -182,14 +178,16 @@ ITEMSET_ERRORS = (
     "se_population",
     "verdict",
     "p_value",
-    "consistent",
 )
 """Our columns of itemsets, after `support` and `itemsets`."""
 
 MEASURED, ENDS = ("support", "confidence", "lift", "leverage"), ("se", "low", "high")
 
+SIDES = ("antecedent support", "consequent support")
+"""The columns of rules that have no error of their own, as mlxtend calls them."""
+
 RULE_ERRORS = tuple(f"{name}_{end}" for name in MEASURED for end in ENDS)
-"""Our columns of rules, after mlxtend's."""
+"""The errors of the others."""
 
 
 def itemsets_frame(
@@ -200,8 +198,7 @@ def itemsets_frame(
 ) -> pd.DataFrame:
     """Return the itemsets, a row each: `support`, `itemsets` (frozensets), and `ITEMSET_ERRORS`.
 
-    `support_se` and the interval are against what the options say; `consistent` is NaN where it
-    was not asked for.
+    `support_se` and the interval are against what the options say.
 
     Args:
         found: the itemsets.
@@ -229,7 +226,7 @@ def itemsets_frame(
 
 
 def rules_frame(domain: Domain, rules: Sequence[Rule]) -> pd.DataFrame:
-    """Return rules, a row each: `antecedents`, `consequents`, `MEASURES` and `RULE_ERRORS`.
+    """Return rules, a row each: `antecedents`, `consequents`, `SIDES`, `MEASURED` and their errors.
 
     Args:
         domain: the variables.
@@ -244,14 +241,16 @@ def rules_frame(domain: Domain, rules: Sequence[Rule]) -> pd.DataFrame:
         )
         for side in ("antecedent", "consequent")
     }
-    supports = ("support", "antecedent_support", "consequent_support")
-    measured = measures(*(np.array([getattr(r, s) for r in rules], float) for s in supports))
+    measured = {
+        name: np.array([getattr(rule, name.replace(" ", "_")) for rule in rules], float)
+        for name in (*SIDES, *MEASURED)
+    }
     errors = {
         f"{name}_{end}": np.array([_told(rule, name)[place] for rule in rules], float)
         for name in MEASURED
         for place, end in enumerate(ENDS)
     }
-    return pd.DataFrame({**sides, **{name: measured[name] for name in MEASURES}, **errors})
+    return pd.DataFrame({**sides, **measured, **errors})
 
 
 def _told(rule: Rule, name: str) -> tuple[float, float, float]:
@@ -259,7 +258,6 @@ def _told(rule: Rule, name: str) -> tuple[float, float, float]:
 
 
 def _columns(level: Level, *, population: bool) -> dict[str, Any]:
-    unasked = np.full(len(level), np.nan)
     low, high = possible(level.low, level.high, level.support)
     return {
         "support": level.support,
@@ -270,7 +268,6 @@ def _columns(level: Level, *, population: bool) -> dict[str, Any]:
         "se_population": level.se_population,
         "verdict": np.array(VERDICTS, dtype=object)[level.verdict],
         "p_value": level.p_value,
-        "consistent": unasked if level.consistent is None else level.consistent,
     }
 
 
@@ -279,10 +276,6 @@ def _columns(level: Level, *, population: bool) -> dict[str, Any]:
 
 _UNSAID = "(another)"
 """Stands for the second category of a variable of which a document names one."""
-
-_Number = float | None
-_Ends = tuple[_Number, _Number]
-_Place = Annotated[int, Field(ge=0)]
 
 
 @dataclass(frozen=True)
@@ -322,10 +315,13 @@ def read_found(document: Mapping[str, Any]) -> RuleFindings:
     found = FoundItemsets(
         domain, read.records, read.options, items, _levels(read.itemsets), read.modelled_from
     )
-    if any(place >= len(items) for rule in read.rules for place in rule.places):
-        raise InputError("A rule has an item that is not there.", where="rules")
-    rules = tuple(rule.read(items) for rule in read.rules)
-    return RuleFindings(found, rules)
+    rules = []
+    for rule in read.rules:
+        if any(place >= len(items) for place in (*rule.antecedent, *rule.consequent)):
+            raise InputError("A rule has an item that is not there.", where="rules")
+        sides = {side: tuple(items[place] for place in getattr(rule, side)) for side in _SIDES}
+        rules.append(Rule(**dict(rule) | sides))
+    return RuleFindings(found, tuple(rules))
 
 
 def _of_items(items: Sequence[_Item]) -> tuple[Variable, ...]:
@@ -340,52 +336,18 @@ class _Item(DocumentPart):
     category: str
 
 
-class _Itemset(DocumentPart):
-    items: tuple[_Place, ...] = Field(min_length=1)
-    support: _Number
-    se_records: _Number
-    se_population: _Number
-    interval: _Ends
-    verdict: Verdict
-    chosen: bool
-    p_value: _Number
-    consistent: _Number
-
-
-class _Rule(DocumentPart):
-    antecedent: tuple[_Place, ...]
-    consequent: tuple[_Place, ...]
-    antecedent_support: _Number
-    consequent_support: _Number
-    support: _Number
-    support_se: _Number
-    support_interval: _Ends
-    confidence: _Number
-    confidence_se: _Number
-    confidence_interval: _Ends
-    lift: _Number
-    lift_se: _Number
-    lift_interval: _Ends
-    leverage: _Number
-    leverage_se: _Number
-    leverage_interval: _Ends
-
-    @property
-    def places(self) -> tuple[int, ...]:
-        return self.antecedent + self.consequent
-
-    def read(self, items: Sequence[tuple[str, int]]) -> Rule:
-        document: dict[str, Any] = {}
-        for name in type(self).model_fields:
-            value = getattr(self, name)
-            if name in ("antecedent", "consequent"):
-                document[name] = tuple(items[place] for place in value)
-            elif isinstance(value, tuple):
-                low, high = value
-                document[name] = (-math.inf if low is None else low, _or(high, math.inf))
-            else:
-                document[name] = _or(value)
-        return Rule(**document)
+_Places = tuple[Annotated[int, Field(ge=0)], ...]
+_SIDES = ("antecedent", "consequent")
+_Itemset: Any = create_model(
+    "_Itemset",
+    __base__=DocumentPart,
+    **get_type_hints(Itemset, include_extras=True) | {"items": Annotated[_Places, Len(1)]},
+)
+_Rule: Any = create_model(
+    "_Rule",
+    __base__=DocumentPart,
+    **get_type_hints(Rule, include_extras=True) | dict.fromkeys(_SIDES, _Places),
+)
 
 
 class _Document(DocumentPart):
@@ -400,35 +362,22 @@ class _Document(DocumentPart):
     variables: tuple[Variable, ...] | None = None
 
 
-def _or(value: float | None, otherwise: float = math.nan) -> float:
-    return otherwise if value is None else value
-
-
-def _levels(itemsets: Sequence[_Itemset]) -> tuple[Level, ...]:
+def _levels(itemsets: Sequence[Itemset]) -> tuple[Level, ...]:
     longest = max((len(itemset.items) for itemset in itemsets), default=0)
-    levels: list[Level] = []
-    for length in range(1, longest + 1):
-        of = [itemset for itemset in itemsets if len(itemset.items) == length]
-        levels.append(_level(of, length, levels))
-    return tuple(levels)
+    return tuple(
+        _level([itemset for itemset in itemsets if len(itemset.items) == length], length)
+        for length in range(1, longest + 1)
+    )
 
 
-def _level(of: Sequence[_Itemset], length: int, before: Sequence[Level]) -> Level:
+def _level(of: Sequence[Itemset], length: int) -> Level:
     def column(name: str) -> Any:
-        return np.array([_or(getattr(one, name)) for one in of], dtype=np.float64)
+        return np.array([getattr(one, name) for one in of], dtype=np.float64)
 
     rows = np.array([one.items for one in of], dtype=np.int64).reshape(-1, length)
-    places = {tuple(row): k for k, row in enumerate(before[-1].itemsets.tolist())} if before else {}
-    # Of an itemset that is not listed itself nothing is asked, so that any place does.
-    subsets = [
-        [places.get((*row[:gone], *row[gone + 1 :]), 0) for gone in range(length)]
-        for row in rows.tolist()
-    ]
-    low, high = (np.array([_or(one.interval[k]) for one in of], dtype=np.float64) for k in (0, 1))
-    consistent = any(one.consistent is not None for one in of)
+    low, high = (np.array([one.interval[k] for one in of], dtype=np.float64) for k in (0, 1))
     return Level(
         rows,
-        np.array(subsets, dtype=np.int64).reshape(-1, length),
         column("support"),
         column("se_records"),
         column("se_population"),
@@ -437,7 +386,6 @@ def _level(of: Sequence[_Itemset], length: int, before: Sequence[Level]) -> Leve
         np.array([VERDICTS.index(one.verdict) for one in of], dtype=np.int64),
         column("p_value"),
         np.array([one.chosen for one in of], dtype=np.bool_),
-        column("consistent") if consistent else None,
     )
 
 

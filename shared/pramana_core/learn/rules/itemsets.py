@@ -20,6 +20,7 @@ from scipy.special import ndtr
 
 from pramana_core.domain import Domain
 from pramana_core.errors import LimitExceeded, UnknownCategory
+from pramana_core.learn.common.documents import Known
 from pramana_core.learn.common.options import RuleOptions
 from pramana_core.marginals.score_interval import possible
 from pramana_core.marginals.support_counts import Flags, Floats, Indices, Item
@@ -172,31 +173,27 @@ class Itemset:
         verdict: what the interval says of the minimum.
         chosen: whether the options' decisions hold it frequent.
         p_value: of "it or a subset of it is below the minimum", one-sided.
-        consistent: the support made consistent with all others, if that was asked for.
     """
 
     items: tuple[int, ...]
-    support: float
-    se_records: float
-    se_population: float
-    interval: tuple[float, float]
+    support: Known
+    se_records: Known
+    se_population: Known
+    interval: tuple[Known, Known]
     verdict: Verdict
     chosen: bool
-    p_value: float
-    consistent: float | None
+    p_value: Known
 
 
 @dataclass(frozen=True, eq=False)
 class Level:
     """The examined itemsets of one length k, as arrays: their rows, shape (n, k), and per row.
 
-    Rows ascend and stand in lexicographic order. `subsets` has, in the shape of `itemsets`, the
-    row of the level before that lacks the item at that position (all zero for single items).
-    `verdict` holds places in `VERDICTS`; for the others see `Itemset`.
+    Rows ascend and stand in lexicographic order. `verdict` holds places in `VERDICTS`; for the
+    others see `Itemset`.
     """
 
     itemsets: Indices
-    subsets: Indices
     support: Floats
     se_records: Floats
     se_population: Floats
@@ -205,14 +202,12 @@ class Level:
     verdict: Indices
     p_value: Floats
     chosen: Flags
-    consistent: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.itemsets)
 
     def listed(self) -> Iterator[Itemset]:
         """Yield the itemsets one by one."""
-        nothing = [None] * len(self)
         low, high = possible(self.low, self.high, self.support)
         for row, *rest in zip(
             self.itemsets.tolist(),
@@ -223,7 +218,6 @@ class Level:
             [VERDICTS[place] for place in self.verdict.tolist()],
             self.chosen.tolist(),
             self.p_value.tolist(),
-            nothing if self.consistent is None else self.consistent.tolist(),
             strict=True,
         ):
             yield Itemset(tuple(row), *rest)

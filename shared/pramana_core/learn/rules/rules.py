@@ -6,7 +6,6 @@ counted again to find the rules, only to know their errors.
 
 Also here:
 
-* The measures of a rule as functions of three supports, under the names that mlxtend gives them.
 * Errors of the measures of rules, from the joint error of the three counts of each.
 * Itemsets counted some at a time, so that a long count shows progress and can be stopped.
 """
@@ -22,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from pramana_core.errors import LimitExceeded
+from pramana_core.learn.common.documents import Ends, Known
 from pramana_core.learn.common.options import MINIMUM_CONFIDENCE, MinimumConfidence, require_limit
 from pramana_core.learn.rules.itemsets import FoundItemsets, Level, Trie, reaches
 from pramana_core.marginals.counts import Marginals, Supports
@@ -193,28 +193,27 @@ Interval = tuple[float, float]
 class Rule:
     """A rule `antecedent -> consequent` between items.
 
-    Estimates are raw: a support may be above that of a subset, and so a confidence above 1. They
-    are so too where the itemsets were made consistent: the errors are those of the raw estimates.
+    Estimates are raw: a support may be above that of a subset, and so a confidence above 1.
     Standard errors and intervals are of the kind and at the confidence of the itemsets' options;
     the intervals of supports and confidences are within [0, 1].
     """
 
     antecedent: tuple[Item, ...]
     consequent: tuple[Item, ...]
-    antecedent_support: float
-    consequent_support: float
-    support: float
-    support_se: float
-    support_interval: Interval
-    confidence: float
-    confidence_se: float
-    confidence_interval: Interval
-    lift: float
-    lift_se: float
-    lift_interval: Interval
-    leverage: float
-    leverage_se: float
-    leverage_interval: Interval
+    antecedent_support: Known
+    consequent_support: Known
+    support: Known
+    support_se: Known
+    support_interval: Ends
+    confidence: Known
+    confidence_se: Known
+    confidence_interval: Ends
+    lift: Known
+    lift_se: Known
+    lift_interval: Ends
+    leverage: Known
+    leverage_se: Known
+    leverage_interval: Ends
 
 
 def derive_rules(
@@ -227,8 +226,6 @@ def derive_rules(
     on_step: Progress | None = None,
 ) -> tuple[Rule, ...]:
     """Return the rules between the parts of the itemsets held frequent.
-
-    Supports and confidences are the raw estimates, also of itemsets that were made consistent.
 
     Args:
         found: the itemsets.
@@ -296,11 +293,7 @@ class _Shares:
 def _candidates(
     level: Level, shares: _Shares, minimum: float, before: int, most: int
 ) -> tuple[Indices, Flags]:
-    """Return the itemsets of the rules whose estimated confidence suffices, and their parts.
-
-    Raises:
-        LimitExceeded: with the rules `before`, more than `most`.
-    """
+    """Return the itemsets of the rules whose estimated confidence suffices, and their parts."""
     chosen = level.itemsets[level.chosen]
     whole = level.support[level.chosen]
     parts = _parts(level.itemsets.shape[1]) if len(chosen) else np.zeros((0, 1), dtype=np.bool_)
@@ -400,57 +393,3 @@ def _parts_of(
         )
         for row, left, right in lists
     ]
-
-
-# The measures of a rule as functions of three supports, under the names that mlxtend gives them.
-#
-# A rule A -> C of supports s(AC), s(A), s(C): confidence s(AC) / s(A); lift s(AC) / (s(A) s(C));
-# leverage s(AC) - s(A) s(C) (Piatetsky-Shapiro 1991); conviction (1 - s(C)) / (1 - confidence)
-# (Brin et al. 1997); Zhang's metric (2000); Jaccard's and Kulczynski's similarities; certainty, the
-# share of what C lacks that A adds.
-
-MEASURES = (
-    "antecedent support",
-    "consequent support",
-    "support",
-    "confidence",
-    "lift",
-    "representativity",
-    "leverage",
-    "conviction",
-    "zhangs_metric",
-    "jaccard",
-    "certainty",
-    "kulczynski",
-)
-"""mlxtend's columns, in its order."""
-
-
-def measures(whole: Floats, antecedent: Floats, consequent: Floats) -> dict[str, Floats]:
-    """Return all measures of rules, arrays of one shape, from the three supports of each.
-
-    `representativity` is 1: no value is missing where supports are estimated.
-    """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        confidence = whole / antecedent
-        leverage = whole - antecedent * consequent
-        found = (
-            antecedent,
-            consequent,
-            whole,
-            confidence,
-            confidence / consequent,
-            np.ones_like(whole),
-            leverage,
-            np.where(confidence < 1, (1 - consequent) / (1 - confidence), np.inf),
-            _zhang(leverage, whole, antecedent, consequent),
-            whole / (antecedent + consequent - whole),
-            np.where(consequent == 1, 0.0, (confidence - consequent) / (1 - consequent)),
-            (confidence + whole / consequent) / 2,
-        )
-    return dict(zip(MEASURES, found, strict=True))
-
-
-def _zhang(leverage: Floats, whole: Floats, antecedent: Floats, consequent: Floats) -> Floats:
-    largest = np.maximum(whole * (1 - antecedent), antecedent * (consequent - whole))
-    return np.where(largest == 0, 0.0, leverage / largest)

@@ -98,12 +98,7 @@ class BoundedClasses(NodeClasses):
 
 
 def _together(some: Sequence[tuple[str, Node]]) -> Node:
-    """Return leaves of one class as one.
-
-    Probabilities are by the records of each. Errors are added, which bounds the error of the sum
-    however the leaves' errors go together, and intervals reach from the lowest end to the highest:
-    they are not too narrow.
-    """
+    """Return leaves of one class as one."""
     parts = [leaf.classes for _, leaf in some]
     sizes = np.array([max(part.total, 0.0) for part in parts])
     weights = sizes / sizes.sum() if sizes.sum() > 0 else np.full(len(parts), 1 / len(parts))

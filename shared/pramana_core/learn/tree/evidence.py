@@ -211,10 +211,7 @@ def weigh(
 def _chance(
     table: Tensor, covariance: Tensor, records: int, *, counted: bool
 ) -> tuple[float, float, float]:
-    """Return tr(W V), the mean and the variance of the statistic under independence.
-
-    Of a model's expected counts tr(W V) is all of the mean.
-    """
+    """Return tr(W V), the mean and the variance of the statistic under independence."""
     total = table.sum()
     rows, columns = table.sum(axis=1), table.sum(axis=0)
     k, m = table.shape
@@ -247,11 +244,7 @@ def _sampling(counts: Tensor, records: int) -> Tensor:
 
 
 def _evident(counts: Tensor, covariance: Tensor) -> list[npt.NDArray[np.intp]]:
-    """Return the rows and the columns that are there beyond the noise of their own counts.
-
-    What is left out takes its records from the margins of the others, so that these are looked at
-    again until all that are left are there.
-    """
+    """Return the rows and the columns that are there beyond the noise of their own counts."""
     k, m = counts.shape
     blocks = covariance.reshape(k, m, k, m)
     # Views: of a large table no covariance but those within a row or a column are looked at.
@@ -276,10 +269,7 @@ def _evident(counts: Tensor, covariance: Tensor) -> list[npt.NDArray[np.intp]]:
 
 
 def _stretch(valid: Tensor, ratio: float, covariance: Tensor, usual: float) -> float:
-    """Return the variance of a gain's statistic by the delta method over four times itself.
-
-    It lies between the variances that a direction of the table may have; `usual` where it has none.
-    """
+    """Return the variance of a gain's statistic by the delta method over four times itself."""
     if ratio <= 0:
         return usual
     total = valid.sum()

@@ -350,10 +350,7 @@ def _by_gain(
 
 
 def _gained(leaf: NodeClasses, above: NodeClasses, law: NodeClasses) -> float:
-    """Return how many records more a leaf's decision tells right than that above it.
-
-    Its records have the classes of `law`.
-    """
+    """Return how many records more a leaf's decision tells right than that above it."""
     shares = law.probabilities
     return leaf.total * (shares[leaf.decision] - shares[above.decision])
 
@@ -474,10 +471,7 @@ class _Grower:
         depth: int,
         share: float,
     ) -> Node:
-        """Grow a node and all below it; `share` is its part of the progress.
-
-        Its subpopulation is made only if it is asked: most leaves are known to be leaves before.
-        """
+        """Grow a node and all below it; `share` is its part of the progress."""
         self.on_step(round(STEPS * self._done), STEPS)
         within = reach() if attributes and self._open(classes, depth) else None
         ask = partial(best_split, criterion=self.options.criterion, limit=self.limit)

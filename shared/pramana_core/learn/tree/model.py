@@ -12,21 +12,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import Field
+from pydantic import AfterValidator, Field, PlainSerializer
 
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import DomainError, InputError
 from pramana_core.learn.bayes_classifier.model import ChosenModel
 from pramana_core.learn.common.documents import (
+    DocumentForm,
     DocumentPart,
-    read_json,
     record_columns,
     record_columns_or_missing,
-    variable_json,
 )
 from pramana_core.learn.common.options import DEEPEST, TreeOptions
 from pramana_core.learn.tree.node import Node, NodeClasses, Split
@@ -249,60 +248,14 @@ class DecisionTree:
 
 # Decision trees as JSON: written without loss, and read back.
 #
-# The document lists the nodes, each before its children; `children` are places in that list, in the
-# order of the attribute's categories. A leaf has no `split`. Where the counts are those that a
-# model of the joint distribution expects, `through` names it.
-
-
-def tree_json(tree: DecisionTree) -> dict[str, Any]:
-    """Return a tree as what JSON is made of."""
-    return {
-        "kind": "decision-tree",
-        "records": tree.records,
-        # Not said of trees whose counts the reports tell, as it was before there were others.
-        **({} if tree.through is None else {"through": tree.through}),
-        "options": asdict(tree.options),
-        "inputs": [variable_json(variable) for variable in tree.inputs],
-        "target": variable_json(tree.target),
-        "nodes": _nodes(tree.root),
-    }
-
-
-def read_tree_json(text: str) -> DecisionTree:
-    """Read a tree from the JSON text of `tree_json`.
-
-    Raises:
-        InputError: the text is no such document, an option is out of its range, or the nodes make
-            no tree.
-        DomainError, NotStochastic, UnknownVariable: it is, but a variable or a node cannot be.
-    """
-    document = read_json(
-        _Document, text, "a decision tree", "Give the JSON of a decision tree as it was written."
-    )
-    return DecisionTree(
-        inputs=Domain(document.inputs),
-        target=document.target,
-        root=_root(document.nodes),
-        records=document.records,
-        options=document.options,
-        through=document.through,
-    )
+# `nodes` lists the nodes, each before its children; `children` are places in that list, in the
+# order of the attribute's categories. A leaf has no `split`.
 
 
 class _Node(DocumentPart):
     classes: NodeClasses
     split: Split | None = None
     children: list[int] = Field(default_factory=list)
-
-
-class _Document(DocumentPart):
-    kind: Literal["decision-tree"]
-    records: int
-    through: ChosenModel | None = None
-    options: TreeOptions
-    inputs: tuple[Variable, ...]
-    target: Variable
-    nodes: list[_Node]
 
 
 def _root(nodes: Sequence[_Node]) -> Node:
@@ -342,3 +295,14 @@ def _list(node: Node, listed: list[dict[str, Any]]) -> None:
     for child in node.children:
         written["children"].append(len(listed))
         _list(child, listed)
+
+
+DOCUMENT = DocumentForm(
+    "decision-tree",
+    DecisionTree,
+    "a decision tree",
+    root=Annotated[
+        list[_Node], AfterValidator(_root), PlainSerializer(_nodes), Field(alias="nodes")
+    ],
+)
+"""Decision trees as JSON."""

@@ -285,14 +285,7 @@ def _leaned(own: Tensor, covariance: Tensor, parent: Tensor, usual: float) -> Te
 
 
 def _weights(apart: Tensor, noise: Tensor, usual: float, degrees: float) -> Tensor:
-    """Return how much of each child's own proportions its probabilities take.
-
-    Args:
-        apart: squared distance of each child's proportions from the parent's.
-        noise: the variance of each that comes of randomization.
-        usual: the scale of a half-Cauchy prior of the children's true distance t.
-        degrees: how many independent differences a child has.
-    """
+    """Return how much of each child's own proportions its probabilities take."""
     squared = np.square(_DISTANCES)[:, None]
     spread = squared + np.maximum(noise, _LEAST)
     likelihood = -degrees / 2 * (np.log(spread) + apart / spread).sum(axis=1)

@@ -1,10 +1,4 @@
-"""Noise: with a covariance in expectation, or with exactly the wanted one (EGADP's).
-
-Also here:
-
-* Where the noise comes from: a generator that is passed in.
-* The normal copula behind scores: correlations of the normal variables that X is a function of.
-"""
+"""Noise: with a covariance in expectation, or with exactly the wanted one (EGADP's)."""
 
 from __future__ import annotations
 
@@ -12,20 +6,17 @@ from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
-from scipy import optimize, special, stats
 
 from pramana_core.errors import OptionError
-from pramana_core.mask.core.inputs import Inputs
-from pramana_core.mixed import Floats, residual, standardized
-
-# Where the noise comes from: a generator that is passed in.
-#
-# Experiments pass numpy's `Generator`; an owner passes a keyed one, so that the same table is never
-# masked twice in different ways (`owner_agent.release.masked`).
+from pramana_core.mixed import Floats, residual
 
 
 class Randomness(Protocol):
-    """The part of numpy's `Generator` that masking uses."""
+    """The part of numpy's `Generator` that masking uses.
+
+    Experiments pass numpy's; an owner passes a keyed one, so that the same table is never masked
+    twice in different ways (`owner_agent.release.masked`).
+    """
 
     def standard_normal(self, size: Any = None) -> npt.NDArray[Any]:
         """Return independent standard normal numbers of a shape."""
@@ -128,115 +119,4 @@ def _orthonormal(values: Floats) -> Floats:
     q, r = np.linalg.qr(values)
     left, _, right = np.linalg.svd(r)
     found: Floats = q @ (left @ right)
-    return found
-
-
-# The normal copula behind scores: correlations of the normal variables that X is a function of.
-#
-# Without ties these are the scores' own. Equal values of X share one score, which weakens its
-# correlations: a column that is 0 in nine records of ten is a step of a normal variable, and it is
-# that variable whose correlations must be used, or masked values lose a good part of them.
-
-TERMS = 80
-"""Terms of the Hermite series of a step function; the 80th power of .9 is 2e-4."""
-
-ROUNDING = 1e-12
-"""Smaller shares of the largest variance that is left are nothing."""
-
-STRONGEST = 0.9999
-"""No two latent variables are taken to be closer than this."""
-
-
-def copula_correlations(scored: Inputs, *, by_ranks: bool = False) -> Floats:
-    """Return the correlations of S and of the normal variables behind X, (p + q) x (p + q).
-
-    S-S: of the columns as they are. S-X: divided by the correlation of X's scores with the normal
-    variable that they are a step function of, which is exact where S is normal. X-X: where both
-    have ties, the rho with sum_k a_k b_k rho^k = their covariance, a and b the Hermite
-    coefficients of their steps (Mehler's formula).
-
-    Args:
-        scored: S and X by their scores.
-        by_ranks: take 2 sin(pi r / 6) of the rank correlation r (Pearson 1907) wherever two columns
-            have no ties and are no indicators.
-    """
-    p = scored.told.shape[1]
-    columns = np.column_stack([scored.told, scored.standard])
-    found = columns.T @ columns / len(columns)
-    tied = np.array([len(np.unique(column)) < len(column) for column in columns.T])
-    if by_ranks and np.any(~tied):
-        ranks = standardized(np.apply_along_axis(stats.rankdata, 0, columns[:, ~tied]))[0]
-        found[np.ix_(~tied, ~tied)] = 2 * np.sin(np.pi / 6 * (ranks.T @ ranks) / len(ranks))
-    steps = {p + j: _hermite(columns[:, p + j]) for j in range(scored.columns) if tied[p + j]}
-    for j, coefficients in steps.items():
-        others = np.array([k not in steps for k in range(len(found))])
-        found[j, others] = np.clip(found[j, others] / coefficients[0], -STRONGEST, STRONGEST)
-        found[others, j] = found[j, others]
-        for k in steps:
-            if k < j:
-                found[j, k] = found[k, j] = _correlation(found[j, k], coefficients * steps[k])
-    return _possible(found)
-
-
-def conditional(
-    scored: Inputs, correlations: Floats, smallest: float = 1e-8
-) -> tuple[Floats, Floats]:
-    """Return what S tells of the normal variables behind X, and a root of what is left.
-
-    Args:
-        scored: S and X by their scores.
-        correlations: those of `copula_correlations`.
-        smallest: eigenvalues of S's correlations below it count as 0.
-
-    Returns:
-        The prediction, n x q, and a q x q root of the covariance of the rest.
-    """
-    p = scored.told.shape[1]
-    between = correlations[:p, p:]
-    coefficients = np.linalg.pinv(correlations[:p, :p], rcond=smallest, hermitian=True) @ between
-    values, vectors = np.linalg.eigh(correlations[p:, p:] - between.T @ coefficients)
-    # A rounding error of nothing left would have a root of half the digits.
-    left = np.where(values > ROUNDING * values[-1], values, 0.0)
-    root: Floats = (vectors * np.sqrt(left)) @ vectors.T
-    return scored.told @ coefficients, root
-
-
-def _hermite(column: Floats) -> Floats:
-    """Return the coefficients of a standardized column as a step function of a normal variable.
-
-    On the interval from z to z' of a step the k-th normalized Hermite polynomial integrates to
-    (phi h_(k-1))(z) - (phi h_(k-1))(z') over sqrt(k).
-    """
-    levels, counts = np.unique(column, return_counts=True)
-    ends = special.ndtri(np.cumsum(counts)[:-1] / len(column))
-    density = np.exp(-(ends**2) / 2) / np.sqrt(2 * np.pi)
-    found = np.empty(TERMS)
-    before, now = np.zeros_like(ends), np.ones_like(ends)
-    for k in range(1, TERMS + 1):
-        found[k - 1] = np.sum(np.diff(levels) * density * now) / np.sqrt(k)
-        before, now = now, (ends * now - np.sqrt(k - 1) * before) / np.sqrt(k)
-    return found
-
-
-def _correlation(covariance: float, terms: Floats) -> float:
-    """Return the rho at which sum_k terms_k rho^k is a covariance, or the closest that may be."""
-    powers = np.concatenate([[0.0], terms])
-
-    def gap(rho: float) -> float:
-        return float(np.polynomial.polynomial.polyval(rho, powers)) - covariance
-
-    if gap(-STRONGEST) >= 0:
-        return -STRONGEST
-    if gap(STRONGEST) <= 0:
-        return STRONGEST
-    return float(optimize.brentq(gap, -STRONGEST, STRONGEST, xtol=1e-12))
-
-
-def _possible(correlations: Floats) -> Floats:
-    """Return correlations that fit together: those found pair by pair need not."""
-    values, vectors = np.linalg.eigh(correlations)
-    if values[0] < 0:
-        correlations = (vectors * np.maximum(values, 0.0)) @ vectors.T
-    lengths = np.sqrt(np.diag(correlations))
-    found: npt.NDArray[np.float64] = correlations / np.outer(lengths, lengths)
     return found

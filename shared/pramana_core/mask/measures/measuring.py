@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from pramana_core.mask.core.masked import Influence
+from pramana_core.mask.core.influence import Influence
 from pramana_core.mask.core.noise import Randomness
-from pramana_core.mask.measures.compared import LANDMARKS, MOST_FITTED, Measures, compared
-from pramana_core.mask.measures.security_rows import security_rows, security_steps
+from pramana_core.mask.measures.compared import compared
+from pramana_core.mask.measures.expectations import LANDMARKS, MOST_FITTED
+from pramana_core.mask.measures.measure import Measures
+from pramana_core.mask.measures.security import security_rows, security_steps
 from pramana_core.mask.measures.snooper import MOST
-from pramana_core.mask.measures.utility_rows import utility_rows, utility_steps
+from pramana_core.mask.measures.utility import utility_rows, utility_steps
 from pramana_core.progress import Progress, unwatched
 
 
@@ -25,7 +27,7 @@ def measure_all(
     """Measure what a masked table is good for and what it gives away.
 
     Args:
-        S, X, Y: as of `compared`. If Y does not have the columns of X, security alone is measured.
+        S, X, Y: as of `compared`.
         rng: draws folds, ties and the records that kernels are made of; nothing of Y depends on it.
         on_step: told of each step; may raise to stop.
         influence: what of Y is its records' own, as the method says it (`Masked.influence`).
@@ -36,19 +38,15 @@ def measure_all(
     Raises: as `compared`.
     """
     data = compared(S, X, Y)
-    total = security_steps() + (utility_steps(data) if data.alike else 0)
-    done = 0
+    total, done = security_steps() + utility_steps(data), 0
 
     def step() -> None:
         nonlocal done
         done += 1
         on_step(done, total)
 
-    rows = utility_rows(data, rng, step) if data.alike else []
-    rows += security_rows(data, rng, step, influence)
+    rows = [*utility_rows(data, rng, step), *security_rows(data, rng, step, influence)]
     notes = []
-    if not data.alike:
-        notes.append("Y does not have the columns of X, so usefulness is not measured.")
     if data.records > MOST_FITTED:
         notes.append(
             f"Kernels are fitted on {MOST_FITTED:,} records drawn at random (what S tells a"

@@ -11,29 +11,21 @@ better estimate of E(X|S) than the one he makes of fewer people is no gain here:
 released on purpose.
 
 A gain is measured against the best that can be done with S alone (Dalenius 1977). So E(X|S) is a
-curve for a linear snooper too; his lines are over what Y adds. One who has nothing but straight
-lines over S gains from every curve that Y shows him, though S alone tells it: "lines-only".
-
-Also here:
-
-* Canonical correlations of X with Y given S.
+curve for a linear snooper too; his lines are over what Y adds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
 from pramana_core.mask.core.noise import Randomness
-from pramana_core.mask.measures.compared import Expectation, Kind, expectation
-from pramana_core.mixed import Floats, basis_of, residual, with_constant
-
-Snooper = Literal["kernel", "linear", "lines-only"]
+from pramana_core.mask.measures.expectations import Expectation, Kind, expectation
+from pramana_core.mixed import Floats
 
 FOLDS = 5
 MOST = 10_000
@@ -75,11 +67,10 @@ class KnowledgeFromS:
     learned: tuple[Expectation, ...]
 
 
-def by_s_alone(snooper: Snooper, told: Floats, true: Floats, rng: Randomness) -> KnowledgeFromS:
+def by_s_alone(told: Floats, true: Floats, rng: Randomness) -> KnowledgeFromS:
     """Return E(X|S) as a snooper learns it outside each fold: nothing of Y takes part.
 
     Args:
-        snooper: "lines-only" learns straight lines, the others curves.
         told: S, n x p.
         true: X, n x q.
         rng: draws the folds and the records that kernels are made of.
@@ -87,15 +78,15 @@ def by_s_alone(snooper: Snooper, told: Floats, true: Floats, rng: Randomness) ->
     n = len(true)
     fold = np.empty(n, dtype=np.intp)
     fold[rng.permutation(n)] = np.arange(n) % FOLDS
-    learned = []
-    for number in range(FOLDS):
-        known = fold != number
-        learned.append(expectation(_shape(snooper), told[known], true[known], rng, most=MOST))
-    return KnowledgeFromS(fold, tuple(learned))
+    learned = tuple(
+        expectation("kernel", told[fold != number], true[fold != number], rng, most=MOST)
+        for number in range(FOLDS)
+    )
+    return KnowledgeFromS(fold, learned)
 
 
 def snooper_gains(
-    snooper: Snooper,
+    kind: Kind,
     told: Floats,
     true: Floats,
     masked: Floats,
@@ -108,8 +99,8 @@ def snooper_gains(
     """Return the gain of a snooper for each confidential column.
 
     Args:
-        snooper: "linear" (curves over S, straight lines over what Y adds), "kernel" (curves over
-            both) or "lines-only" (straight lines over S and Y).
+        kind: "linear" (curves over S, straight lines over what Y adds) or "kernel" (curves over
+            both).
         told: S, n x p.
         true: X, n x q.
         masked: Y, n x k.
@@ -119,12 +110,12 @@ def snooper_gains(
         on_fold: called after each fold.
     """
     if expected is None:
-        expected = expectation(_shape(snooper), told, masked, rng, most=MOST).fitted
+        expected = expectation("kernel", told, masked, rng, most=MOST).fitted
     beyond = masked - expected
     size = beyond.std(axis=0)
     beyond = beyond[:, size > 1e-9 * np.maximum(masked.std(axis=0), 1e-300)]
     beyond = beyond / np.maximum(beyond.std(axis=0), 1e-300)
-    by_s = by_s or by_s_alone(snooper, told, true, rng)
+    by_s = by_s or by_s_alone(told, true, rng)
     alone, both = np.empty_like(true), np.empty_like(true)
     for number, first in enumerate(by_s.learned):
         known, asked = by_s.fold != number, by_s.fold == number
@@ -132,18 +123,14 @@ def snooper_gains(
         both[asked] = alone[asked]
         if beyond.shape[1]:
             both[asked] += _learned(
-                snooper, true[known], first, beyond[known], alone[asked], beyond[asked], rng
+                kind, true[known], first, beyond[known], alone[asked], beyond[asked], rng
             )
         on_fold()
     return tuple(_gain(place, true, alone, both) for place in range(true.shape[1]))
 
 
-def _shape(snooper: Snooper) -> Kind:
-    return "linear" if snooper == "lines-only" else "kernel"
-
-
 def _learned(
-    snooper: Snooper,
+    kind: Kind,
     true: Floats,
     first: Expectation,
     beyond: Floats,
@@ -167,7 +154,7 @@ def _learned(
     ways: list[tuple[Expectation, Floats]] = [
         (expectation("linear", beyond, rest, rng), beyond_asked)
     ]
-    for scale in SCALES if snooper == "kernel" else ():
+    for scale in SCALES if kind == "kernel" else ():
         # Stretched columns stay stretched: the kernel must not standardize them again.
         features = np.column_stack([first.fitted * weight, scale * beyond])
         asked = np.column_stack([alone_asked * weight, scale * beyond_asked])
@@ -200,75 +187,3 @@ def _gain(place: int, true: Floats, alone: Floats, both: Floats) -> Gain:
         # Worse than the mean, whatever he was before: he knows nothing.
         p = max(p, 0.5)
     return Gain(place, 1 - float(first.sum()) / total, together, gain, error, p)
-
-
-# Canonical correlations of X with Y given S. Their test is the most sensitive to what Y tells.
-
-
-@dataclass(frozen=True)
-class Canonical:
-    """Canonical correlations and the test that all of them are zero.
-
-    Attributes:
-        correlations: from the largest down, 0 to 1; empty if X or Y has nothing left given S, or if
-            there are so few records that some correlation would be 1 whatever Y is.
-        statistic: Bartlett's of Wilks' lambda, chi-square if X and Y are independent given S.
-        freedom: its degrees of freedom.
-        p: the probability of a statistic at least as large by chance.
-        error: the standard error of the largest correlation.
-        chance: the largest correlation that chance reaches once in twenty.
-        records: how many records it was computed on.
-    """
-
-    correlations: tuple[float, ...]
-    statistic: float
-    freedom: int
-    p: float
-    error: float
-    chance: float
-    records: int
-
-    @property
-    def largest(self) -> float:
-        """The largest correlation; 0 if there is none."""
-        return self.correlations[0] if self.correlations else 0.0
-
-
-def canonical(true: Floats, masked: Floats, given: Floats) -> Canonical:
-    """Return the canonical correlations of X and Y given some columns.
-
-    Args:
-        true: X, n x q.
-        masked: Y, n x k.
-        given: what both are regressed on first, besides the constant, n x p; p may be 0.
-    """
-    basis = basis_of(with_constant(given))
-    left, right = _residual_basis(true, basis), _residual_basis(masked, basis)
-    records = len(true)
-    freedom = left.shape[1] * right.shape[1]
-    weight = records - basis.shape[1] - (left.shape[1] + right.shape[1] + 1) / 2
-    if not freedom or records - basis.shape[1] <= left.shape[1] + right.shape[1]:
-        return Canonical((), 0.0, 0, 1.0, 0.0, 0.0, records)
-    found = np.clip(np.linalg.svd(left.T @ right, compute_uv=False), 0.0, 1.0)
-    unexplained = 1 - found**2
-    unexplained[unexplained < 1e-12] = 0.0
-    with np.errstate(divide="ignore"):
-        statistic = float(-weight * np.log(unexplained).sum()) + 0.0
-    bound = float(stats.chi2.isf(0.05, freedom))
-    return Canonical(
-        tuple(float(value) for value in found),
-        statistic,
-        freedom,
-        float(stats.chi2.sf(statistic, freedom)),
-        float(unexplained[0] / np.sqrt(records - basis.shape[1])),
-        float(np.sqrt(-np.expm1(-bound / weight))),
-        records,
-    )
-
-
-def _residual_basis(values: Floats, basis: Floats) -> Floats:
-    """Return an orthonormal basis of what a basis leaves of columns that vary."""
-    size = np.linalg.norm(values - values.mean(axis=0), axis=0)
-    rest = residual(values, basis)
-    kept = np.linalg.norm(rest, axis=0) > 1e-7 * np.where(size > 0, size, np.inf)
-    return basis_of(rest[:, kept])

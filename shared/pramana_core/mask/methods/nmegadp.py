@@ -7,43 +7,23 @@ values are reordered.
 
 from __future__ import annotations
 
-from typing import Any, Literal
-
 from pramana_core.kernel_regression.options import KernelOptions
-from pramana_core.learn.common.options import require_limit
-from pramana_core.mask.core.inputs import (
-    MAX_LEVERAGE,
-    Inputs,
-    cautions,
-    facts,
-    from_normal_scores,
-    gravest_first,
-    inputs,
-    normal_scores,
-    reordered,
-    require_maskable,
-)
-from pramana_core.mask.core.masked import Influence, Masked, hidden, require_bound
-from pramana_core.mask.core.noise import Randomness, exact_noise, made_exact, require_randomness
+from pramana_core.mask.core.cautions import cautions, gravest_first
+from pramana_core.mask.core.copula import from_normal_scores, normal_scores, reordered
+from pramana_core.mask.core.influence import hidden, influence_of, require_bound
+from pramana_core.mask.core.inputs import MAX_LEVERAGE, Inputs, require_maskable
+from pramana_core.mask.core.masked import Masked, facts
+from pramana_core.mask.core.noise import Randomness, exact_noise, made_exact
 from pramana_core.mask.methods.learned import FittedExpectation, learned
 from pramana_core.mixed import Floats
 
-Form = Literal["perturbation", "shuffling", "copula-perturbation", "copula-shuffling"]
-
-NAMES: dict[Form, str] = {
-    "perturbation": "nmegadp",
-    "shuffling": "nmegadp-shuffle",
-    "copula-perturbation": "nmegadp-copula",
-    "copula-shuffling": "nmegadp-copula-shuffle",
-}
-
 
 def nmegadp(
-    S: Any,  # noqa: N803 - the papers' names
-    X: Any,  # noqa: N803
+    given: Inputs,
     rng: Randomness,
     *,
-    form: Form = "perturbation",
+    copula: bool = False,
+    shuffled: bool = False,
     kernel: KernelOptions | None = None,
     max_leverage: float = MAX_LEVERAGE,
     max_told: float | None = None,
@@ -64,15 +44,13 @@ def nmegadp(
     lone record's own are kept less exactly, or it would have no noise. Squares and products of S
     that the residuals surely show are added to E(X|S).
 
-    What is exact in the sample ("perturbation"): e has the covariance of r, so the means and
-    covariances of (S, Y) are those of (S, X), and e is orthogonal to S, X and E(X|S). "shuffling":
-    the marginals, since true values are reordered by the ranks of Y; all else is close. The copula
-    forms: e also has nearly the marginals and the rank dependence of r, as far as a normal copula
-    fits r: monotonic dependence that is as strong everywhere, with no clusters, humps or tails
-    that go together more than the middle does. A column of r alone keeps its marginal whatever
-    the copula; made orthogonal and given its covariance exactly, it is changed a little, and more
-    with few records. "copula-perturbation" keeps what is exact in "perturbation" in exchange for
-    that "nearly". "copula-shuffling": the marginals.
+    What is exact in the sample: e has the covariance of r, so the means and covariances of (S, Y)
+    are those of (S, X), and e is orthogonal to S, X and E(X|S). With `shuffled`: the marginals,
+    since true values are reordered by the ranks of Y; all else is close. With `copula`, e also has
+    nearly the marginals and the rank dependence of r, as far as a normal copula fits r: monotonic
+    dependence that is as strong everywhere, with no clusters, humps or tails that go together more
+    than the middle does. A column of r alone keeps its marginal whatever the copula; made
+    orthogonal and given its covariance exactly, it is changed a little, and more with few records.
 
     What is not kept: if the *spread* of r depends on S (heteroscedasticity), e does not follow it,
     for one covariance serves all records: where values spread little around E(X|S) the masked
@@ -87,39 +65,45 @@ def nmegadp(
     purpose.
 
     Args:
-        S, X, rng: as of `gadp`.
-        form: "perturbation", "shuffling", "copula-perturbation" or "copula-shuffling".
+        given: S and X.
+        rng: the randomness.
+        copula: whether e has the residuals' marginals and rank dependence.
+        shuffled: whether true values are reordered.
         kernel: bandwidth, penalty and landmarks of the kernel regression; what it leaves open is
             chosen by leave-one-out errors.
         max_leverage: the largest weight that a record's own value may have in its expectation.
             Where a record stands so alone that by curves it would have more than this or than
             `CURVED`, what the others tell of it takes the place of its value; with 1 never. What
             it has by lines beyond `max_leverage` is refused.
-        max_told: the largest share of what S leaves of a record that its masked value may tell
-            (`Influence.told`), above 0 and below 1. Curves are held back for it; where lines tell
-            more, the table is refused. None for no bound but warnings.
+        max_told: as of `Method`. Curves are held back for it; where lines tell more, the table is
+            refused.
 
     Returns:
         The masked values; `details` has the regression's bandwidth, smallest penalty, freedom (of
         the column with most), leave-one-out R2 of each column, the share of the kernel that the
         approximation loses, the largest leverage and how many records were held to it.
 
-    Raises: as of `gadp`.
+    Raises: as of `Method`.
     """
-    require_randomness(rng)
     require_bound(max_told)
-    require_limit(form, Form, "form")
-    given = inputs(S, X)
     require_maskable(given, given.both.shape[1], max_leverage)
     relation = learned(given, kernel or KernelOptions(), rng, max_leverage, max_told)
-    copula = form.startswith("copula")
     basis = relation.orthogonal(given, wide=not copula)
-    influence = hidden(relation.influence(basis), max_told)
+    influence = hidden(influence_of(relation.own, basis), max_told)
     if copula:
         noise = _copula_noise(relation, basis, rng)
     else:
         noise = exact_noise(rng, basis, relation.residuals)
-    return _released(form, given, relation, noise, influence)
+    perturbed = given.in_units(relation.expectation + noise)
+    warnings = (*influence.warnings, *cautions(given), *relation.warnings(given))
+    return Masked(
+        reordered(given.matrix, perturbed) if shuffled else perturbed,
+        expectation=None if shuffled else given.in_units(relation.expectation),
+        noise=None if shuffled else noise * given.scales,
+        details={**facts(given), **relation.details(given)},
+        warnings=gravest_first(warnings),
+        influence=influence,
+    )
 
 
 def _copula_noise(relation: FittedExpectation, basis: Floats, rng: Randomness) -> Floats:
@@ -128,22 +112,3 @@ def _copula_noise(relation: FittedExpectation, basis: Floats, rng: Randomness) -
     scores = normal_scores(relation.residuals)
     normal = exact_noise(rng, basis, scores - scores.mean(axis=0))
     return made_exact(from_normal_scores(normal, relation.residuals), basis, relation.residuals)
-
-
-def _released(
-    form: Form, given: Inputs, relation: FittedExpectation, noise: Floats, influence: Influence
-) -> Masked:
-    perturbed = given.in_units(relation.expectation + noise)
-    shuffled = form.endswith("shuffling")
-    values = reordered(given.matrix, perturbed) if shuffled else perturbed
-    warnings = (*influence.warnings, *cautions(given), *relation.warnings(given))
-    return Masked(
-        NAMES[form],
-        given.restore(values, same_type=shuffled),
-        values,
-        expectation=None if shuffled else given.in_units(relation.expectation),
-        noise=None if shuffled else noise * given.scales,
-        details={**facts(given), **relation.details(given)},
-        warnings=gravest_first(warnings),
-        influence=influence,
-    )

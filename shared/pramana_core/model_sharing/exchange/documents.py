@@ -4,10 +4,6 @@ A tree is the list of its nodes, each before its children, with labels in place 
 sends such a document is not believed. The forms below hold its shape and its sizes;
 `TreeDocument.to_tree` checks the rest: that labels are known, that counts agree with each other,
 and that the nodes form one tree whose splits leave nothing out.
-
-Also here:
-
-* The JSON of a schema and of conditions, with labels in place of codes.
 """
 
 from __future__ import annotations
@@ -32,36 +28,22 @@ from pydantic import (
 
 from pramana_core.channels import CATEGORIES, VARIABLES
 from pramana_core.domain import Variable
-from pramana_core.errors import DomainError, InputError, LimitExceeded, ModelError
+from pramana_core.errors import InputError, LimitExceeded, ModelError
 from pramana_core.learn.common.documents import DocumentPart, faults, read_json, write_json
 from pramana_core.mixed import LARGEST
 from pramana_core.model_sharing.attributes import (
-    MOST_LEVELS,
     Attribute,
     CategoricalAttribute,
     NumericAttribute,
-    Taxonomy,
     TreeSchema,
 )
-from pramana_core.model_sharing.global_models.learning import Density, NaiveBayesModel
-from pramana_core.model_sharing.global_models.model import (
-    ForestModel,
-    GlobalModel,
-    RuleModel,
-    TreeModel,
-)
-from pramana_core.model_sharing.global_models.votes import VoteOptions, VotesModel, Weights
-from pramana_core.model_sharing.tree import (
-    MOST_DEPTH,
-    ROUNDING,
-    Condition,
-    Interval,
-    Leaf,
-    Node,
-    SharedTree,
-    Split,
-    Values,
-)
+from pramana_core.model_sharing.combine_options import MOST_DEPTH
+from pramana_core.model_sharing.conditions import Condition, Interval, Values
+from pramana_core.model_sharing.global_models.conjunctive import RuleModel
+from pramana_core.model_sharing.global_models.model import GlobalModel, TreeModel
+from pramana_core.model_sharing.global_models.naive_bayes import Density, NaiveBayesModel
+from pramana_core.model_sharing.global_models.votes import VotesModel
+from pramana_core.model_sharing.tree import ROUNDING, Leaf, Node, SharedTree, Split
 
 __all__ = ["CategoricalDocument", "TreeDocument", "read_tree_json", "write_tree_json"]
 
@@ -118,18 +100,11 @@ class NumericDocument(DocumentPart):
 
 
 class CategoricalDocument(DocumentPart):
-    """An attribute of categories; `taxonomy` has the ancestors of each, the nearest first."""
+    """An attribute of categories."""
 
     name: Label
     type: Literal["categorical"]
     categories: Labels
-    taxonomy: (
-        Annotated[
-            tuple[Annotated[tuple[Label, ...], Field(strict=False, max_length=MOST_LEVELS)], ...],
-            Field(strict=False, max_length=CATEGORIES),
-        ]
-        | None
-    ) = None
 
 
 class ValuesDocument(DocumentPart):
@@ -199,12 +174,10 @@ def _attribute_json(attribute: Attribute) -> dict[str, Any]:
             "high": float(attribute.high),
             "whole": attribute.whole,
         }
-    taxonomy = attribute.taxonomy
     return {
         "name": attribute.name,
         "type": "categorical",
         "categories": attribute.categories,
-        "taxonomy": None if taxonomy is None else taxonomy.ancestors,
     }
 
 
@@ -226,14 +199,7 @@ def _attribute(document: NumericDocument | CategoricalDocument) -> Attribute:
         return NumericAttribute(
             document.name, float(document.low), float(document.high), document.whole
         )
-    if document.taxonomy is None:
-        return CategoricalAttribute(document.name, document.categories)
-    if len(document.taxonomy) != len(document.categories):
-        raise DomainError(
-            f"The taxonomy of {document.name!r} must have the ancestors of each category.",
-            where=document.name,
-        )
-    return CategoricalAttribute(document.name, document.categories, Taxonomy(document.taxonomy))
+    return CategoricalAttribute(document.name, document.categories)
 
 
 def condition_of(
@@ -552,22 +518,12 @@ class _Tree(_Model):
         return TreeModel(self.trees_of((self.nodes,))[0])
 
 
-class _Forest(_Model):
-    kind: Literal["forest"]
-    trees: _Trees
-
-    def to_model(self) -> GlobalModel:
-        return ForestModel(self.trees_of(self.trees))
-
-
 class _Votes(_Model):
     kind: Literal["votes"]
-    weights: Weights
-    smoothing: Number
     trees: _Trees
 
     def to_model(self) -> GlobalModel:
-        return VotesModel(self.trees_of(self.trees), VoteOptions(self.weights, self.smoothing))
+        return VotesModel(self.trees_of(self.trees))
 
 
 class _Rule(_Model):
@@ -595,7 +551,7 @@ class _NaiveBayes(_Model):
         return NaiveBayesModel(self.tree_schema(), self.prior, self.densities)
 
 
-_Document = Annotated[_Tree | _Forest | _Votes | _Rule | _NaiveBayes, Field(discriminator="kind")]
+_Document = Annotated[_Tree | _Votes | _Rule | _NaiveBayes, Field(discriminator="kind")]
 
 
 def model_json(model: GlobalModel) -> dict[str, Any]:
@@ -603,11 +559,8 @@ def model_json(model: GlobalModel) -> dict[str, Any]:
     head = {"kind": model.kind, **schema_json(model.schema)}
     if isinstance(model, TreeModel):
         return {**head, "nodes": tree_nodes(model.tree)}
-    if isinstance(model, ForestModel):
-        return {**head, "trees": [tree_nodes(tree) for tree in model.trees]}
     if isinstance(model, VotesModel):
-        document = {"weights": model.options.weights, "smoothing": float(model.options.smoothing)}
-        return {**head, **document, "trees": [tree_nodes(tree) for tree in model.trees]}
+        return {**head, "trees": [tree_nodes(tree) for tree in model.trees]}
     if isinstance(model, RuleModel):
         asked = [condition_json(model.schema[name], c) for name, c in model.conditions]
         return {**head, "conditions": asked, "covered": model.covered, "others": model.others}
@@ -640,4 +593,4 @@ def read_model_json(text: str) -> GlobalModel:
         ) from None
 
 
-_READER: TypeAdapter[_Tree | _Forest | _Votes | _Rule | _NaiveBayes] = TypeAdapter(_Document)
+_READER: TypeAdapter[_Tree | _Votes | _Rule | _NaiveBayes] = TypeAdapter(_Document)

@@ -78,7 +78,6 @@ EXPECTED = {
     "read_model_page": "      200 200 404 200 200 404 404 404 | 401",
     "read_model_svg": "       200 200 404 200 200 404 404 404 | 401",
     "read_model_bif": "       200 200 404 200 200 404 404 404 | 401",
-    "read_model_dot": "       200 200 404 200 200 404 404 404 | 401",
     "read_model_csv": "       none none 404 none none 404 404 404 | 401",
     "read_model_itemsets": "  none none 404 none none 404 404 404 | 401",
     "read_model_rules": "     none none 404 none none 404 404 404 | 401",

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from miner_service.http.access.shares import BodyMemory, Buckets, InFlight, Rates, network_of
-from miner_service.settings import WebSettings
+from miner_service.http.access.shares import BodyMemory, Buckets, InFlight
 from pramana_core.errors import TooManyRequests
 
 
@@ -43,29 +42,6 @@ def test_senders_that_were_silent_are_forgotten():
     assert list(buckets._spent) == ["one more"]
 
 
-def test_a_rate_says_who_and_for_how_long():
-    rates = Rates(WebSettings(requests_per_token=0.5, requests_per_address=1.0), Now())
-    for _ in range(5):
-        rates.take_token("t-1")
-    with pytest.raises(TooManyRequests, match=r"0\.5 requests a second") as caught:
-        rates.take_token("t-1")
-    assert caught.value.where == "token"
-    assert caught.value.retry_seconds == 2
-    rates.take_token("t-2")
-    for _ in range(10):
-        rates.take_address("192.0.2.1")
-    with pytest.raises(TooManyRequests, match="address"):
-        rates.take_address("192.0.2.1")
-
-
-def test_an_address_of_ipv6_is_counted_by_its_network():
-    assert network_of("2001:db8:1:2:3::4") == network_of("2001:db8:1:2::9")
-    assert network_of("2001:db8:1:2::9") != network_of("2001:db8:1:3::9")
-    assert network_of("192.0.2.1") == "192.0.2.1"
-    assert network_of("::ffff:192.0.2.1") == "192.0.2.1"
-    assert network_of("testclient") == "testclient"
-
-
 def test_bodies_on_their_way_are_counted_by_token():
     shares = InFlight(2, 100)
     with shares.held("a", 60):
@@ -83,9 +59,7 @@ def test_bodies_on_their_way_are_counted_by_token():
 
 def test_memory_is_given_while_there_is_some_and_given_back():
     memory = BodyMemory(10)
-    with memory.held(6) as first, memory.held(5) as second, memory.held(4) as third:
-        assert (first, second, third) == (True, False, True)
-    with pytest.raises(ZeroDivisionError), memory.held(10):
-        1 / 0  # noqa: B018
-    with memory.held(10) as whole:
-        assert whole
+    with memory.held(6), memory.held(4), pytest.raises(TooManyRequests), memory.held(1):
+        pass
+    with memory.held(10):
+        pass

@@ -85,8 +85,7 @@ def test_reports_of_a_randomized_parent_count_too(closed_world, codes, more):
     (body,) = [
         s.answer for s in closed_world.wire.sent if s.receiver == "north" and "/parts/" in s.line
     ]
-    proposal = closed_world.participants["south"].session.proposal
-    got = receive("north", announced.packages["south"], lambda _n: body, holding, proposal)
+    got = receive("north", announced.packages["south"], lambda _n: body, holding)
     few = min(cells(got.columns["B"], holding.columns["C"]).values())
     assert few < min(cells(holding.columns["C"]).values())
     demand(closed_world, "south", few + more)

@@ -147,7 +147,7 @@ def test_the_ledger_has_everything_before_it_leaves(world, parameters_task):
 
     def look(receiver, request, response):
         if "/parts/" in request.url.path:
-            to = request.headers["pramana-peer"]
+            to = request.headers["tls-caller"]
             entries = Ledger(world.folder(receiver) / ".pramana").entries()
             looked.append([e for e in entries if e.miner == f"peer:{to}"])
         return response

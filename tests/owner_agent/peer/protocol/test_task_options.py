@@ -83,8 +83,8 @@ def test_a_learner_a_job_and_a_task_refuse_the_same(content, options, given):
         (
             LINEAR,
             {"loss": "least-squares", "l2": 1, "encoding": "ordinal", "numeric": {"b": [1, 4]},
-             "counts": "raw", "sample": 4},
-            LinearOptions("least-squares", 1.0, "ordinal", {"b": (1.0, 4.0)}, "raw", sample=4),
+             "basis": "cells", "sample": 4},
+            LinearOptions("least-squares", 1.0, "ordinal", {"b": (1.0, 4.0)}, "cells", sample=4),
         ),
         (
             LINEAR,
@@ -93,9 +93,9 @@ def test_a_learner_a_job_and_a_task_refuse_the_same(content, options, given):
         ),
         (
             RULES,
-            {"max_length": 3, "decisions": "controlled", "confidence": 0.9, "consistent": True,
+            {"max_length": 3, "decisions": "controlled", "confidence": 0.9,
              "false_discovery": 0.1, "against": "population"},
-            RuleOptions(0.1, 3, "controlled", 0.9, 0.1, "population", True),
+            RuleOptions(0.1, 3, "controlled", 0.9, 0.1, "population"),
         ),
     ],
 )  # fmt: skip

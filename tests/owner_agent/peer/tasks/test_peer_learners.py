@@ -8,9 +8,7 @@ import math
 
 import numpy as np
 import pytest
-from rich.console import Console
 
-from owner_agent.cli.sessions_shown import show_outcome
 from owner_agent.peer.protocol.messages import (
     SessionFile,
 )
@@ -270,22 +268,6 @@ def test_only_what_is_needed_leaves_and_it_is_in_the_ledger(world, task):
     assert [(draw.variable, draw.randomized) for draw in line.draws] == [("D", True)]
     assert not [e for e in Ledger(world.folder("north") / ".pramana").entries() if e.draws]
     assert world.participants["south"].session.phase == "finished"
-
-
-@pytest.mark.slow
-def test_what_was_learned_is_shown(world):
-    for number, (task, words) in enumerate(
-        [(RULES, ["confidence", "C=yes", "lift"]), (TREE, ["|--- C = yes", "class:"]),
-         (LINEAR, ["(intercept)", "B=high", "weight"]),
-         ({**RULES, "minimum_confidence": 1.0}, ["rules, ", ": none."])]
-    ):  # fmt: skip
-        outcome, _ = run(world, task, session=f"{number}" * 32)
-        out = io.StringIO()
-        show_outcome(Console(file=out, width=100), outcome)
-        for word in words:
-            assert word in out.getvalue()
-        shown, _, _ = out.getvalue().partition("The result is in")
-        assert max(map(len, shown.splitlines())) <= 100
 
 
 # What is refused, and when ------------------------------------------------------------------------

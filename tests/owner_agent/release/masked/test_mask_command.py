@@ -4,16 +4,11 @@ import json
 import re
 import stat
 
-import numpy as np
 import pytest
 
 from owner_agent.release.ledger import Ledger
-from owner_agent.release.masked import LETTERS, NO_BOUND, protection
+from owner_agent.release.masked_table import LETTERS, NO_BOUND
 from owner_agent.report.masked import FIRST
-from owner_agent.report.page import figure, measured, rough
-from pramana_core.mask import METHODS
-from pramana_core.mask.pictures import explained
-from pramana_core.mixed import CategoricalColumn, NumericColumn
 
 
 def _page(shop):
@@ -103,22 +98,6 @@ def test_publishing_reports_first_and_then_sends(shop, command):
     assert "No epsilon bounds what masked values tell" in shown
 
 
-@pytest.mark.usefixtures("measured_once")
-@pytest.mark.slow
-def test_what_may_not_leave_again_is_said_before_and_refused(shop, command, rows, written):
-    assert command("mask", "--publish", "--yes").exit_code == 0
-    shop.write(table=written(rows[1:]), site=(shop.folder / "site.toml").read_text())
-    shown = command("mask")
-    assert shown.exit_code == 0
-    assert "left before in another form: publishing is refused" in " ".join(shown.err.split()) + (
-        " ".join(shown.out.split())
-    )
-    done = command("mask", "--publish", "--yes")
-    assert done.exit_code == 2
-    assert "error (plan-conflict): " in done.err
-    assert len(shop.miner.releases) == 1
-
-
 @pytest.mark.slow
 def test_auto_takes_the_recommended_method_and_shows_why(shop, command, site_text):
     shop.write(site_text.replace('method = "egadp"', 'method = "auto"'))
@@ -132,56 +111,3 @@ def test_auto_takes_the_recommended_method_and_shows_why(shop, command, site_tex
     html = _page(shop).read_text()
     assert told["recommendation"]["sentence"].partition(",")[0] in html
     assert "lines explain" in html
-
-
-@pytest.mark.usefixtures("measured_once")
-@pytest.mark.slow
-def test_without_a_miner_or_with_keys_missing(shop, command, site_text):
-    head, _, rest = site_text.partition("[miner]")
-    shop.write(head + "[mask]" + rest.partition("[mask]")[2])
-    assert command("mask", "--json").exit_code == 0
-    assert command("mask", "--publish", "--yes").exit_code == 2
-    (shop.state / "keys" / "draw.key").unlink()
-    shown = command("mask", "--json")
-    assert (shown.exit_code, "no keys yet" in shown.err) == (0, True)
-    assert not (shop.state / "keys" / "draw.key").exists()
-    shop.write(site_text)
-    assert command("mask", "--publish", "--yes").exit_code == 3
-
-
-@pytest.mark.usefixtures("measured_once")
-@pytest.mark.slow
-def test_the_report_replaces_nothing_that_is_read(shop, command):
-    done = command("mask", "--report", str(shop.folder / "mine.html"), "--no-report")
-    assert done.exit_code == 2
-    assert command("mask", "--report", str(shop.folder / "mine.html")).exit_code == 0
-    assert (shop.folder / "mine.html").exists()
-
-
-@pytest.mark.parametrize("name", METHODS)
-def test_the_words_are_those_of_the_method(name):
-    method = METHODS[name]
-    words = " ".join(protection(method, ["age"], 2))
-    assert words.startswith(NO_BOUND)
-    assert ("true ones, reordered" in words) == method.released_values
-    assert ("averages out" in words) >= (not method.independent)
-    assert ("by subtraction" in words) == (method.exact_moments or method.released_values)
-    assert "What is told (age) leaves as it is" in words
-    assert "leave as they are" not in " ".join(protection(method, [], 1))
-    assert all(len(said) <= 400 for said in protection(method, ["age"], 2))
-
-
-def test_the_strongest_relationship_is_found_whatever_its_shape():
-    across = NumericColumn("a", np.linspace(-1, 1, 600))
-    assert explained(across.values**2, across) > 0.9
-    assert explained(np.tile([0.0, 1.0], 300), across) < 0.01
-    kinds = CategoricalColumn("k", np.repeat([0, 2], 300), ("x", "y", "z"))
-    assert explained(np.repeat([1.0, 5.0], 300), kinds) == pytest.approx(1)
-    assert explained(np.ones(600), across) == 0
-
-
-def test_numbers_are_written_short():
-    assert figure(None) == figure(float("nan")) == "–"
-    assert measured(0.12345678, 0.0123) == "0.123 ± 0.012"
-    assert measured(2.0, None) == "2"
-    assert (rough(0.042), rough(0.3)) == ("4.2 %", "30 %")

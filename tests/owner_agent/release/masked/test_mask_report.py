@@ -9,7 +9,7 @@ import numpy as np
 
 from owner_agent.report.masked import MOST_NAMED, MaskReport
 from owner_agent.report.page import templates
-from pramana_core.mask.core.masked import Influence
+from pramana_core.mask.core.influence import Influence
 
 
 def report_of_exposed(exposed: int, records: int = 400) -> MaskReport:

@@ -11,7 +11,6 @@ import polars as pl
 import pramana as pm
 from pramana_core.errors import (
     ChannelError,
-    ConfigError,
     DomainError,
     EmptyTable,
     MissingColumn,
@@ -111,7 +110,6 @@ MISTAKES: Mistakes = {
         listed({**LIST, "sex": ["f"]}),
         listed({**LIST, "sex": ["f", "f"]}),
         listed({**LIST, "sex": ["f", None]}),
-        listed({**LIST, "sex": "declared"}),
         listed({**LIST, "sex": pm.Variable("gender", ("f", "m"))}),
         lambda: pm.Variable("sex", "fm"),
     ],
@@ -136,8 +134,6 @@ MISTAKES: Mistakes = {
         domain(PEOPLE.drop(columns="id").assign(age=[23, None, 64])),
         domain(PEOPLE.drop(columns="id").assign(age=[23, np.inf, 64])),
     ],
-    (ConfigError, "no/such.toml"): [listed("no/such.toml")],
-    (ConfigError, "categories"): [listed("list.csv")],
     (PlanError, "age"): [
         plan(),
         plan(p=0.1, channels={"age": pm.Symmetric.from_probability(2, 0.1)}),

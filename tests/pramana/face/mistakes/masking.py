@@ -80,7 +80,6 @@ MISTAKES: Mistakes = {
         lambda: _mask(method="nmegadp", max_told="little"),
         lambda: _mask(method="sadp", max_told=0.1),
     ],
-    (OptionError, "earlier"): [lambda: _mask(earlier="before.parquet")],
     (OptionError, "exposure"): [lambda: _mask(method="sadp").exposure()],
     (OptionError, "measures"): [lambda: _loaded().measures()],
     (OptionError, "MaskedFrame"): [_pickled],

@@ -58,13 +58,11 @@ def broken() -> dict[str, Any]:
 MISTAKES: Mistakes = {
     (OptionError, "requirement"): [
         lambda: pm.share_tree(people(), "survived"),
-        lambda: share({"t": 0.2}),
         lambda: share(0.05),
         lambda: share("5"),
         lambda: share(epsilon=1.0),
     ],
-    (OptionError, "k"): [lambda: share(0), lambda: share({"k": "5"})],
-    (OptionError, "c"): [lambda: share({"c": 3})],
+    (OptionError, "k"): [lambda: share(0)],
     (OptionError, "l"): [lambda: share(pm.Requirement(c=3, l=4))],
     (OptionError, "features"): [lambda: share(features=["survived", "age"])],
     (OptionError, "ranges"): [
@@ -83,17 +81,10 @@ MISTAKES: Mistakes = {
         lambda: share(None, epsilon=1.0, max_depth=3),
     ],
     (OptionError, "rng"): [lambda: share(rng=1)],
-    (OptionError, "least_gain"): [
-        lambda: share(least_gain=3),
-        lambda: share(by="pruning", least_gain="much"),
-    ],
     (OptionError, "exact"): [lambda: pm.Requirement(k=5, exact="no")],
     (OptionError, "categories"): [
         lambda: share(categories={"class": 4}),
         lambda: share(None, epsilon=1.0),
-    ],
-    (OptionError, "taxonomies"): [
-        lambda: share(taxonomies={"class": 2}, by="pruning", merge="taxonomy")
     ],
     (OptionError, "epsilon"): [lambda: share(None, epsilon=0.0)],
     (OptionError, "given_up"): [lambda: share(None).given_up],

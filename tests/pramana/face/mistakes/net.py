@@ -84,7 +84,6 @@ MISTAKES: Mistakes = {
     ],
     (OptionError, "estimator"): [
         lambda: pm.estimate(FRAME, PLAN, estimator="em"),
-        lambda: pm.estimate([(FRAME, PLAN), (FRAME, PLAN)], estimator="log-linear"),
     ],
     (OptionError, "order"): [
         lambda: pm.estimate(FRAME, PLAN, estimator="pooled", order="sex"),

@@ -90,7 +90,6 @@ MISTAKES: Mistakes = {
     ],
     (MissingColumn, "record_id"): [
         randomized(record_id="patient"),
-        randomized(record_id=["a", "patient"]),
     ],
     (MissingColumn, "frame"): [
         randomized(frame=FRAME[["a"]]),

@@ -61,7 +61,6 @@ MISTAKES: Mistakes = {
     (OptionError, "model"): [lambda: learn(model="spline")],
     (OptionError, "fit_intercept"): [lambda: pm.Regression("spends", fit_intercept=False)],
     (OptionError, "degree"): [lambda: learn(model="polynomial", degree=100)],
-    (OptionError, "interactions"): [lambda: learn(interactions=True)],
     (OptionError, "y"): [
         lambda: pm.Regression("spends").fit(people()[["age"]], people()["spends"])
     ],

@@ -10,11 +10,17 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import softmax, xlogy
 
-from pramana_core.channels import Dense, Identity, Listed, Symmetric
+from pramana_core.channels import Dense, Identity, Symmetric
 from pramana_core.errors import EstimationError, NotConverged
-from pramana_core.estimation.axes import Stratum, moment
-from pramana_core.estimation.likelihood import climb, likelihood, maximize, saturated, start
-from pramana_core.estimation.loglinear import FactoredModel
+from pramana_core.estimation.axes import Stratum
+from pramana_core.estimation.likelihood import (
+    FactoredModel,
+    climb,
+    likelihood,
+    maximize,
+    saturated,
+    start,
+)
 from tests.shared.estimation.core.strata_cases import (
     RECTANGULAR,
     SHAPE,
@@ -148,20 +154,6 @@ def test_the_maximum_under_a_model(model: str, layout: str):
     np.testing.assert_allclose(model.fit(found.probabilities), found.probabilities, atol=1e-12)
 
 
-def test_a_fit_is_of_its_model_and_of_no_other():
-    counts = np.random.default_rng(1).random((*SHAPE, 3))
-    for model in MODELS.values():
-        fitted = model.fit(counts)
-        np.testing.assert_allclose(fitted.sum(axis=(0, 1, 2)), 1, rtol=1e-12)
-        np.testing.assert_allclose(model.fit(fitted), fitted, rtol=1e-12)
-    assert np.abs(APART.fit(CHAIN.fit(counts)) - CHAIN.fit(counts)).max() > 1e-3
-    # Where nothing is expected, what is free given the rest is spread evenly.
-    counts[:, :, 1] = 0
-    rest = FactoredModel(SHAPE, (((0,), ()), ((1,), ())))
-    counts[0, 0] = 0
-    np.testing.assert_allclose(rest.fit(counts)[0, 0, 0], rest.fit(counts)[0, 0, 1])
-
-
 def test_a_fit_is_the_product_of_conditional_shares():
     """Whatever the order of the factors: a parent may come after others that it does not know."""
     counts = np.random.default_rng(3).random((2, 3, 2, 2, 1))
@@ -174,22 +166,6 @@ def test_a_fit_is_the_product_of_conditional_shares():
         np.testing.assert_allclose(fitted, wanted, rtol=1e-12)
 
 
-@pytest.mark.parametrize("p", [0.3, 0.4, 0.45])
-@pytest.mark.parametrize("model", [CHAIN, COLLIDER], ids=["chain", "collider"])
-def test_heavy_noise_does_not_stop_it_early_under_a_model(model: FactoredModel, p: float):
-    """Against EM that goes on until nothing is gained."""
-    rng = np.random.default_rng(7)
-    channels = tuple(Symmetric.from_probability(s, p if s == 2 else 4 * p / 3) for s in SHAPE)
-    seen = expected_stratum(rng.dirichlet(np.ones(12)).reshape(SHAPE), channels).reported
-    reported = rng.multinomial(1_000_000, seen.ravel()).reshape(SHAPE).astype(float)
-    stratum = Stratum(reported, channels)
-    begin = model.fit(start([stratum])[0][..., None])[..., 0]
-    found = maximize([stratum], model, begin=begin, tolerance=1e-5)
-    long = climb([stratum], model, begin, tolerance=0, steps=150_000, quiet=1e-10)
-    assert found.gap <= 1e-5
-    assert float(found.log_likelihood[0]) >= float(long.log_likelihood[0]) - 1e-4
-
-
 def test_reports_that_nothing_makes_are_refused():
     never = Dense.from_probabilities([[1.0, 0.0], [1.0, 0.0]])
     stratum = Stratum(np.array([3.0, 1.0]), (never,))
@@ -198,15 +174,6 @@ def test_reports_that_nothing_makes_are_refused():
     # A report of probability zero that was not made does no harm.
     fine = Stratum(np.array([3.0, 0.0]), (never,))
     assert likelihood([fine], np.full((2, 1), 0.5))[0][0] == 0
-
-
-def test_likelihood_equals_moments_inside_the_simplex():
-    """Ma 2.4.2 (b): both estimates are equal when both are interior."""
-    stratum = Stratum(np.array([[500.0, 300.0], [250.0, 400.0]]), (Dense.binary(0.1, 0.2),) * 2)
-    from_uniform = maximize([stratum], begin=np.full((2, 2), 0.25), tolerance=1e-9)
-    np.testing.assert_allclose(from_uniform.table * 1450, moment([stratum]), rtol=1e-5)
-    assert from_uniform.steps > 0
-    assert maximize([stratum]).steps == 0
 
 
 def test_what_cannot_be_estimated_is_refused():
@@ -261,82 +228,6 @@ def test_newton_steps_serve_strata_and_rectangular_channels():
     np.testing.assert_allclose(finished.probabilities, crawled.probabilities, atol=1e-3)
     with pytest.raises(NotConverged, match="stopped after 1 steps"):
         maximize(strata, patience=0, newton_steps=1)
-
-
-def test_climbing_stops_at_each_of_its_ends():
-    stratum = heavy_noise((4, 4), 0.6, 2_000)
-    model, begin = FactoredModel(stratum.shape), start([stratum])[0]
-    best = maximize([stratum]).log_likelihood[0]
-    short = climb([stratum], model, begin, tolerance=1e-4, steps=3)
-    assert short.steps == 3
-    assert best - short.log_likelihood[0] <= short.gap
-    halfway = (short.log_likelihood[0] + best) / 2
-    enough = climb([stratum], model, begin, tolerance=1e-4, enough=halfway)
-    assert enough.log_likelihood[0] >= halfway
-    assert 3 < enough.steps < climb([stratum], model, begin, tolerance=1e-2).steps
-    still = climb([stratum], model, begin, tolerance=0.0, quiet=1e-3)
-    assert still.gap > 0
-    assert still.steps < climb([stratum], model, begin, tolerance=0.0, quiet=1e-6).steps
-
-
-def several(strata: int, shape: tuple[int, ...], records: int) -> list[Stratum]:
-    """Reports of one distribution through channels that differ from stratum to stratum."""
-    rng = np.random.default_rng(1)
-    theta = rng.dirichlet(np.full(math.prod(shape), 0.1)).reshape(shape)
-    found = []
-    for place in range(strata):
-        channels = tuple(Symmetric.from_gamma(size, 2 + place / 10) for size in shape)
-        law = expected_stratum(theta, channels).reported
-        reports = rng.multinomial(records, law.ravel() / law.sum()).reshape(shape)
-        found.append(Stratum(reports.astype(float), channels))
-    return found
-
-
-def test_newton_steps_serve_six_strata_of_three_variables():
-    """EM alone stops after 1,700 steps with 20 nats uncertified, and takes 100,000 to certify."""
-    found = maximize(several(6, (8, 8, 8), 1_000_000))
-    assert found.gap <= 1e-4
-    assert found.steps < 700
-
-
-def test_newton_steps_serve_one_variable_of_many_categories():
-    rng = np.random.default_rng(3)
-    rows = 0.03 * rng.dirichlet(np.ones(600), size=1100) + 0.97 / 600
-    channel = Listed(rows / rows.sum(axis=1, keepdims=True))
-    law = channel.apply(rng.dirichlet(np.full(1100, 0.1)), 0)
-    reported = rng.multinomial(10_000_000, law / law.sum()).astype(float)
-    found = maximize([Stratum(reported, (channel,))])
-    assert found.gap <= 1e-4
-    assert found.steps < 1_300
-
-
-def test_steps_that_give_up_are_no_answer():
-    stratum = heavy_noise((2, 3, 2), 0.6, 100_000)
-    assert maximize([stratum], CHAIN, tolerance=1e-7).gap <= 1e-7
-    with pytest.raises(NotConverged, match="stopped after 9 steps"):
-        maximize([stratum], CHAIN, tolerance=1e-7, max_steps=9)
-    with pytest.raises(NotConverged, match="stopped after 1 steps"):
-        maximize([stratum], tolerance=1e-7, patience=0, newton_steps=1)
-    # Unless what is reached will do: then its distance is told.
-    short = maximize([stratum], tolerance=1e-7, certified=False, patience=0, newton_steps=1)
-    best = maximize([stratum], tolerance=1e-7)
-    assert short.gap > 1e-7
-    assert 0 <= (best.log_likelihood - short.log_likelihood)[0] <= short.gap
-
-
-def test_a_value_that_falls_by_rounding_is_no_end(monkeypatch: pytest.MonkeyPatch):
-    """Unless an end is asked for. Rounding is played: each value is a little lower than it is."""
-    stratum = heavy_noise((2, 2), 0.3, 10_000)
-    model, begin = FactoredModel(stratum.shape), start([stratum])[0]
-    calls = itertools.count()
-
-    def falling(*args):
-        value, gain = likelihood(*args)
-        return value - 1e-9 * next(calls), gain
-
-    monkeypatch.setattr("pramana_core.estimation.likelihood.likelihood", falling)
-    assert climb([stratum], model, begin, tolerance=-1.0, steps=300).steps == 300
-    assert climb([stratum], model, begin, tolerance=-1.0, steps=300, quiet=1e-12).steps < 300
 
 
 def test_a_model_ends_at_its_maximum_where_a_hidden_variable_is_behind_all():

@@ -13,10 +13,8 @@ from pramana_core.errors import EstimationError, OptionError, SingularChannel
 from pramana_core.estimation.axes import Stratum, merged, moment
 from pramana_core.estimation.likelihood import likelihood, maximize
 from tests.shared.estimation.core.strata_cases import (
-    BINARY,
     LAYOUTS,
     SHAPE,
-    TERNARY,
     expected_stratum,
     listed,
     stratum_of,
@@ -62,14 +60,6 @@ def test_moments_undo_the_channels_and_have_the_stated_variance(name: str):
         )
 
 
-def test_only_reports_of_everything_can_be_solved():
-    assert not stratum_of("one-absent").solvable
-    assert not stratum_of("one-withheld").solvable
-    blurred = Symmetric.from_probability(2, 0.5)
-    stratum = Stratum(np.ones((2, 3, 2)), (blurred, TERNARY, BINARY))
-    assert not stratum.solvable
-
-
 def test_what_is_no_stratum_is_refused():
     with pytest.raises(SingularChannel):
         moment([Stratum(np.ones(2), (Symmetric.from_probability(2, 0.5),))])
@@ -95,28 +85,6 @@ def test_strata_of_equal_channels_add_up():
     theta = np.random.default_rng(1).dirichlet(np.ones(12)).reshape(*SHAPE, 1)
     for many, few in zip(likelihood(strata, theta), likelihood(fewer, theta), strict=True):
         np.testing.assert_allclose(few, many, rtol=1e-12)
-
-
-def test_expected_counts_return_the_truth(channel: Transition):
-    channels = (channel, Dense.binary(0.1, 0.25), Identity(2))
-    true = np.random.default_rng(3).integers(1, 1000, [c.shape[0] for c in channels]).astype(float)
-    stratum = expected_stratum(true, channels)
-    np.testing.assert_allclose(moment([stratum]), true, rtol=1e-10)
-    fitted = maximize([stratum])
-    np.testing.assert_allclose(fitted.table * true.sum(), true, rtol=1e-8)
-    assert fitted.gap <= 1e-4
-
-
-def test_axis_wise_equals_the_dense_kronecker_product(families):
-    channels = (families["binary"], families["dense"], families["grouped"])
-    reported = np.random.default_rng(4).integers(0, 50, (2, 3, 5)).astype(float)
-    whole = np.kron(np.kron(*(c.matrix() for c in channels[:2])), channels[2].matrix())
-    np.testing.assert_allclose(
-        moment([Stratum(reported, channels)]).ravel(),
-        np.linalg.solve(whole.T, reported.ravel()),
-        rtol=1e-9,
-        atol=1e-9,
-    )
 
 
 def all_reports(truths: list[tuple[int, ...]], channels: tuple[Transition, ...]):
@@ -167,20 +135,3 @@ def test_strata_with_different_channels_add_up():
 
 
 NARROW = Dense.from_probabilities([[0.6, 0.3, 0.1], [0.1, 0.2, 0.7]])
-
-
-@pytest.mark.parametrize("sets", [1, 3])
-def test_channels_that_go_together_are_those_one_by_one(sets: int):
-    """Short neighbours as one matrix, a long one by itself, and more than fit in one matrix."""
-    channels = (BINARY, NARROW, Symmetric.from_gamma(70, 9.0), Identity(3), *(TERNARY,) * 4)
-    reported = np.ones([channel.shape[1] for channel in channels])
-    stratum = Stratum(reported, channels)
-    rng = np.random.default_rng(2)
-    true, function = rng.random((*stratum.shape, sets)), rng.random((reported.size, sets))
-    expected, adjoint = true, function.reshape(*reported.shape, sets)
-    for axis, channel in enumerate(channels):
-        expected = channel.apply(expected, axis)
-        adjoint = channel.apply_adjoint(adjoint, axis)
-    made = stratum.expected(true).reshape(expected.shape)
-    np.testing.assert_allclose(made, expected, rtol=1e-12)
-    np.testing.assert_allclose(stratum.adjoint(function), adjoint, rtol=1e-12)

@@ -11,8 +11,7 @@ from pramana_core.channels import Dense, Symmetric
 from pramana_core.domain import Domain
 from pramana_core.errors import UnknownVariable
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.estimation.evidence import WHOLE_CELLS
-from pramana_core.learn.networks.structure_learning import concerned, on_one_table, within
+from pramana_core.learn.networks.structure_learning import on_one_table
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Block, Plan
 
@@ -106,6 +105,10 @@ def test_parameters_are_counted():
     assert marginals.explanation(COLLIDER).parameters == 1 + 1 + 2 * 2 * 2
 
 
+def never(first, second):
+    raise AssertionError("one table is small enough")
+
+
 def test_the_true_structure_is_better_and_equivalent_ones_are_alike():
     better = on_one_table(EstimatedMarginals(*sources(4, 0.2)[0]), never)
     chain = {"a": frozenset(), "b": frozenset("a"), "c": frozenset("b")}
@@ -116,45 +119,6 @@ def test_the_true_structure_is_better_and_equivalent_ones_are_alike():
     assert better(chain, collider) > 5
     assert better(collider, empty) > 5
     assert better(chain, collider) == -better(collider, chain)
-
-
-def never(first, second):
-    raise AssertionError("one table is small enough")
-
-
-def test_beyond_whole_records_only_what_differs_is_compared():
-    """The chain among eleven unrelated variables: only its own table is small enough."""
-    (reports, plan), _, _ = sources(4, 0.2)
-    rng = np.random.default_rng(9)
-    others = Domain.of(**{f"v{i:02d}": "01" for i in range(11)})
-    columns = {v.name: reports._columns[v.name] for v in DOMAIN}
-    columns |= {v.name: rng.integers(0, 2, 4000).astype(np.uint8) for v in others}
-    wide = Plan((*plan.blocks, *Plan.unrandomized(others).blocks))
-    marginals = EstimatedMarginals(ReportedCounts(columns, wide.reported_sizes), wide)
-    alone = dict.fromkeys(others.names, frozenset())
-    chain = {"a": frozenset(), "b": frozenset("a"), "c": frozenset("b")} | alone
-    collider = {"a": frozenset(), "c": frozenset(), "b": frozenset("ac")} | alone
-    assert concerned(chain, collider) == frozenset("abc")
-    assert within(chain, frozenset("bc")) == {"b": frozenset(), "c": frozenset("b")}
-    small = on_one_table(EstimatedMarginals(reports, plan), never)
-    wanted = small(*({n: s[n] for n in "abc"} for s in (chain, collider)))
-    found = on_one_table(marginals, never)
-    assert found(chain, collider) == pytest.approx(wanted, abs=0.01)
-    assert found(chain, chain) == 0
-    # All links at once concern all variables: that table is too large.
-    full = {n: frozenset(o for o in wide.domain.names if o < n) for n in wide.domain.names}
-    assert on_one_table(marginals, lambda first, second: 7.0)(full, chain) == 7.0
-
-
-def test_too_many_kinds_of_records_are_not_explained():
-    size = 13
-    domain = Domain.of(**{f"v{i}": "01" for i in range(size)})
-    assert domain.size > WHOLE_CELLS
-    columns = {name: np.array([0, 1], dtype=np.uint8) for name in domain.names}
-    plan = Plan.unrandomized(domain)
-    marginals = EstimatedMarginals(ReportedCounts(columns, plan.reported_sizes), plan)
-    assert marginals.explanation({name: [] for name in domain.names}) is None
-    assert marginals.explanation({"v0": [], "v1": ["v0"]}) is not None
 
 
 def test_a_node_that_nobody_reports_is_named():

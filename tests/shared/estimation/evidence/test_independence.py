@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 
@@ -14,7 +13,7 @@ from scipy.special import softmax, xlogy
 
 from pramana_core.channels import Dense, Grouped, Identity, Symmetric, Transition, Withheld
 from pramana_core.domain import Domain
-from pramana_core.errors import LimitExceeded, NotConverged, OptionError, UnknownVariable
+from pramana_core.errors import LimitExceeded, OptionError, UnknownVariable
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.estimation.evidence import ConditionalIndependence
 from pramana_core.plan import Block, Plan
@@ -174,63 +173,6 @@ def test_on_clean_records_the_ratio_is_the_g_test(shape: tuple[int, int, int]):
     assert turned.ratio == pytest.approx(evidence.ratio, rel=1e-9)
 
 
-def test_nothing_given_and_sets_on_both_sides():
-    """{x, g} against {z, w}: sets are one variable of all their combinations."""
-    domain = domain_of(2, 2, 2, 2)
-    channel = Symmetric.from_probability(2, 0.15)
-    plan = alone(domain, channel, Identity(2), channel, Dense.binary(0.1, 0.2))
-    table = reports(plan, dependent(domain.shape, 4), 6000, 4)
-    marginals = EstimatedMarginals(table, plan)
-    evidence = marginals.independence(["x", "g"], ["w", "z"], [])
-    assert evidence.degrees_of_freedom == 9
-    pairs = Domain.of(x=map(str, range(4)), g="0!", z=map(str, range(4)))
-    joint = Dense.from_probabilities(np.kron(channel.matrix(), np.eye(2)).tolist())
-    other = Dense.from_probabilities(
-        np.kron(channel.matrix(), Dense.binary(0.1, 0.2).matrix()).tolist()
-    )
-    # The given variable takes its first category only.
-    merged = np.zeros((4, 2, 4))
-    merged[:, 0] = table.tensor.reshape(4, 4)
-    as_one = EstimatedMarginals(
-        Table(pairs.names, merged), alone(pairs, joint, Identity(2), other)
-    ).independence(["x"], ["z"], ["g"])
-    assert evidence.ratio == pytest.approx(as_one.ratio, abs=2e-3)
-    assert evidence.null_log_likelihood == pytest.approx(as_one.null_log_likelihood, abs=2e-3)
-
-    def apart(parameters: np.ndarray) -> float:
-        left, right = softmax(parameters[:4]), softmax(parameters[4:])
-        whole = blurred(plan, np.outer(left, right).reshape(domain.shape))
-        return -float(xlogy(table.tensor, whole).sum())
-
-    assert evidence.null_log_likelihood == pytest.approx(-optimized(apart, 8), abs=0.01)
-    alone_x = marginals.independence(["x"], ["z"], [])
-    two = Table(("x", "z"), table.tensor.sum(axis=(1, 3)))
-    direct = EstimatedMarginals(two, alone(Domain((domain["x"], domain["z"])), channel, channel))
-    assert alone_x.ratio == pytest.approx(direct.independence(["x"], ["z"], []).ratio, abs=1e-3)
-
-
-def test_a_joint_block_that_restricts_asks_for_what_is_asked():
-    domain = domain_of(2, 3, 2)
-    joint = Plan(
-        (
-            Block(domain.variables[:2], Symmetric.from_gamma(6, 15.0)),
-            Block((domain["z"],), Dense.binary(0.1, 0.2)),
-        )
-    )
-    table = reports(joint, dependent(domain.shape, 5), 5000, 5)
-    evidence = EstimatedMarginals(table, joint).independence(["x"], ["z"], [])
-    assert evidence.fitted.shape == (2, 2)
-    margin = Symmetric.from_gamma(6, 15.0).matrix().reshape(2, 3, 2, 3)[:, 0].sum(axis=-1)
-    plan = alone(
-        Domain((domain["x"], domain["z"])),
-        Dense.from_probabilities(margin.tolist()),
-        Dense.binary(0.1, 0.2),
-    )
-    same = Table(("x", "z"), table.tensor.sum(axis=1))
-    direct = EstimatedMarginals(same, plan).independence(["x"], ["z"], [])
-    assert evidence.ratio == pytest.approx(direct.ratio, abs=1e-4)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("unseen", [False, True])
 def test_a_joint_block_that_does_not_restrict_leaves_the_rest_free(unseen: bool):
@@ -266,30 +208,6 @@ def test_a_joint_block_that_does_not_restrict_leaves_the_rest_free(unseen: bool)
     margin = evidence.fitted.sum(axis=2)
     assert abs(np.linalg.det(margin)) < 1e-12
     assert evidence.degrees_of_freedom == 1
-
-
-@pytest.mark.slow
-def test_estimates_of_exactly_zero_are_left():
-    """Reports whose moment estimate has empty slices: independence is likelier with a little there.
-
-    EM cannot leave zero, so it must not begin there.
-    """
-    channel = Symmetric.from_probability(2, 0.25)
-    plan = alone(domain_of(2, 2, 2), *[channel] * 3)
-    true = np.random.default_rng(5).integers(1, 30, (2, 2, 2)) * 64.0
-    true[0, 0] = 0
-    true[1, 0] = [64 * 60, 0]
-    seen = blurred(plan, true)
-    assert np.array_equal(seen, np.round(seen))
-    evidence = EstimatedMarginals(Table("xgz", seen), plan).independence(["x"], ["z"], ["g"])
-    begin, exact = evidence.table.begin
-    assert exact
-    assert begin.min() == 0
-    least, _ = least_and_most(plan, seen)
-    assert evidence.null_log_likelihood == pytest.approx(least, abs=0.05)
-    assert evidence.ratio <= evidence.upper + 1e-9
-    missed = evidence.saturated - evidence.upper - least
-    assert missed < -0.3, "the control: independence of the estimates themselves is too low"
 
 
 @pytest.mark.slow
@@ -376,41 +294,6 @@ INFLATED = {
 }
 
 
-@pytest.mark.parametrize("plan", INFLATED.values(), ids=INFLATED.keys())
-def test_inflation_is_the_mean_of_the_plain_gain_over_its_own(plan: Plan):
-    """By simulation of 4,000 samples so large that the gain is quadratic; 5 standard errors.
-
-    A correct program fails with probability 1e-6; the mean without inflation must be rejected.
-    """
-    shape, records = plan.domain.shape, 10**9
-    seen = blurred(plan, independent(shape, 10))
-    table = Table("xgz", seen * records)
-    evidence = EstimatedMarginals(table, plan).independence(["x"], ["z"], ["g"])
-    drawn = np.random.default_rng(11).multinomial(records, seen.ravel(), size=4000)
-    gains = plain_gain(plan, drawn.reshape(4000, *shape)) / evidence.degrees_of_freedom
-    error = float(gains.std()) / math.sqrt(4000)
-    assert abs(gains.mean() - evidence.inflation) < 5 * error
-    assert abs(gains.mean() - 1) > 5 * error
-
-
-def test_inflation_of_strata_is_that_of_their_sum():
-    """Equal strata of one plan inflate as one does; a clean stratum beside a noisy one in between.
-
-    The errors of clean and noisy halves add up: half of each inflation, for equal sizes.
-    """
-    true = independent((2, 2, 2), 12) * 10_000
-    clean = PLANS["identity"]
-    noisy = (Table("xgz", blurred(NOISY, true)), NOISY)
-    exact = (Table("xgz", true), clean)
-
-    def inflation(*sources) -> float:
-        return EstimatedMarginals.of(sources).independence(["x"], ["z"], ["g"]).inflation
-
-    assert inflation(noisy, noisy) == pytest.approx(inflation(noisy), rel=1e-6)
-    assert inflation(exact) == pytest.approx(1, abs=1e-9)
-    assert inflation(noisy, exact) == pytest.approx((inflation(noisy) + 1) / 2, rel=1e-3)
-
-
 @pytest.mark.parametrize("channel", [Withheld(2), Symmetric.from_probability(2, 0.5)])
 def test_inflation_is_infinite_where_a_channel_has_no_inverse(channel: Transition):
     plan = alone(domain_of(2, 2, 2), Identity(2), channel, Identity(2))
@@ -449,46 +332,7 @@ def test_resampled_ratios_are_those_of_the_resampled_reports(name: str):
     assert ratios.std() > 1
 
 
-def test_strata_are_resampled_each_for_itself():
-    true = dependent((2, 2, 2), 17)
-    plans = (PLANS["dense"], PLANS["symmetric"])
-    tables = [reports(plan, true, n, n) for n, plan in zip((500, 1500), plans, strict=True)]
-    empty = (Table("xgz", np.zeros((2, 2, 2))), PLANS["identity"])
-    sources = [*zip(tables, plans, strict=True), empty]
-    evidence = EstimatedMarginals.of(sources).independence(["x"], ["z"], ["g"])
-    ratios = evidence.resampled(6, np.random.default_rng(18))
-    rng = np.random.default_rng(18)
-    drawn = [
-        rng.multinomial(table.records, table.tensor.ravel() / table.records, size=6)
-        for table in tables
-    ]
-    for ratio, *seen in zip(ratios, *drawn, strict=True):
-        fresh = EstimatedMarginals.of(
-            [(Table("xgz", s.reshape(2, 2, 2)), plan) for s, plan in zip(seen, plans, strict=True)]
-        ).independence(["x"], ["z"], ["g"])
-        assert ratio == pytest.approx(fresh.ratio, abs=0.05)
-
-
-def test_samples_that_stay_far_from_their_maxima_are_no_answer(monkeypatch: pytest.MonkeyPatch):
-    plan = PLANS["symmetric"]
-    table = reports(plan, dependent(plan.domain.shape, 15), 4000, 15)
-    evidence = EstimatedMarginals(table, plan).independence(["x"], ["z"], ["g"])
-    monkeypatch.setattr("pramana_core.estimation.evidence.STEPS", 3)
-    with pytest.raises(NotConverged, match="stopped after 3 steps"):
-        evidence.resampled(12, np.random.default_rng(16))
-
-
 # What is asked ------------------------------------------------------------------------------------
-
-
-def test_answers_do_not_depend_on_what_was_asked_before():
-    plan = PLANS["dense"]
-    table = reports(plan, dependent((2, 2, 2), 19), 3000, 19)
-    kept = EstimatedMarginals(table, plan)
-    for x, z, g in itertools.permutations("xzg"):
-        fresh = EstimatedMarginals(table, plan).independence([x], [z], [g])
-        again = kept.independence([x], [z], [g])
-        assert (again.ratio, again.upper) == (fresh.ratio, fresh.upper)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,6 @@ from pramana_core.channels import (
     OneHot,
     RandomSymmetric,
     Sampled,
-    StructuralZeros,
     Symmetric,
     Withheld,
 )
@@ -30,7 +29,6 @@ from pramana_core.estimation.plausibility import (
     PAIRS,
     RATE,
     Plausibility,
-    TableEvidence,
     examine,
 )
 from pramana_core.plan import Block, Plan
@@ -130,7 +128,6 @@ FAMILIES = {
     "mixture": lambda g: (Mixture.from_gamma(12, g), (3, 4)),
     "dense": lambda g: (Dense.from_units(Symmetric.from_gamma(4, g).units()), (4,)),
     "grouped": lambda g: (Grouped.from_probability([[0, 2], [1, 3], [4]], 1 / (1 + g)), (5,)),
-    "zeros": lambda g: (StructuralZeros(9, (2, 6), Symmetric.from_gamma(7, g)), (3, 3)),
     "sampled": lambda g: (sampled(g), SAMPLED),
     "one-hot": lambda g: (OneHot.from_gamma(4, g), (4,)),
     "cut-and-paste": lambda g: (CutAndPaste.from_gamma((3, 2), 1, g), (3, 2)),
@@ -150,16 +147,6 @@ def test_less_noise_than_declared_is_told_in_every_family(family):
         assert examine(columns, plan).inconsistent == told, gamma
 
 
-@pytest.mark.parametrize("weight", [0.98, 1.02])
-def test_how_many_records_report_which_variables_is_told_both_ways(weight):
-    rng = np.random.default_rng(4)
-    truth = rng.integers(0, 18, 100_000)
-    columns = made(one(sampled(GAMMA, int(weight * HALF)), *SAMPLED), [truth], rng)
-    assert examine(columns, one(sampled(GAMMA), *SAMPLED)).inconsistent
-    columns = made(one(sampled(GAMMA), *SAMPLED), [truth], rng)
-    assert not examine(columns, one(sampled(GAMMA), *SAMPLED)).inconsistent
-
-
 def test_expected_reports_of_any_truth_win_nothing():
     """Reports exactly in the image are not bet against, also where categories are empty."""
     channel = Symmetric.from_probability(4, 0.3)
@@ -174,9 +161,6 @@ def test_an_impossible_report_has_the_p_value_nought():
     assert examine({"a": column}, one(channel)).p_value > RATE
     column[-1] = 2
     assert examine({"a": column}, one(channel)).p_value == 0
-    zeros = StructuralZeros(4, (3,), Symmetric.from_probability(3, 0.3))
-    columns = {"a": np.array([0, 1, 1], dtype=np.uint8), "b": np.array([0, 0, 1], dtype=np.uint8)}
-    assert examine(columns, one(zeros, 2, 2)).p_value == 0
 
 
 def test_what_is_known_exactly_sharpens_what_is_not():
@@ -193,38 +177,6 @@ def test_what_is_known_exactly_sharpens_what_is_not():
     assert found.inconsistent
     assert found.worst == ("a", "b")
     assert not examine(made(plan, [a, b], rng), plan).inconsistent
-
-
-def test_pairs_that_are_too_large_are_counted_and_never_made(monkeypatch):
-    """Else a plan of many large variables would take a minute to seal."""
-    asked = []
-    axes_of = examination.axes_of
-
-    def watched(plan, names):
-        asked.append(names)
-        return axes_of(plan, names)
-
-    monkeypatch.setattr(examination, "axes_of", watched)
-    names = [f"v{number}" for number in range(500)]
-    channel = Symmetric.from_gamma(70, 5)
-    blocks = [Block((Variable(n, tuple(map(str, range(70)))),), channel) for n in names]
-    plan = Plan((*blocks[:250], Block((variable("b", 2),), Identity(2)), *blocks[250:]))
-    columns = {name: np.zeros(1, dtype=np.uint8) for name in plan.domain.names}
-    found = examine(columns, plan)
-    assert len(found.tables) == 500 + PAIRS
-    assert found.left_out == math.comb(501, 2) - PAIRS
-    assert [a for a in asked if "b" not in a] == [(name,) for name in names]
-
-
-def test_the_search_for_small_pairs_in_large_joint_blocks_ends(monkeypatch):
-    monkeypatch.setattr(examination, "PAIR_CELLS", 8)
-    grouped = Grouped(((0, 3), (1, 2)), (Dense.binary(0.2, 0.1), Dense.binary(0.1, 0.3)))
-    blocks = [Block((variable(f"a{n}", 2), variable(f"b{n}", 2)), grouped) for n in range(30)]
-    columns = {f"{x}{n}": np.zeros(5, dtype=np.uint8) for x in "ab" for n in range(30)}
-    found = examine(columns, Plan(tuple(blocks)))
-    # Each variable brings in its whole block: one table of a block, none of two blocks.
-    assert len(found.tables) == 30
-    assert found.left_out >= math.comb(60, 2) - examination.PAIRS_TRIED
 
 
 def test_columns_sent_as_they_are_and_withheld_ones_are_nothing_to_examine():
@@ -250,52 +202,6 @@ def test_the_choice_of_tables_is_bounded_and_looks_at_the_plan_only():
     assert [t.variables for t in found.tables[:31]] == [*((n,) for n in names), ("v0", "v1")]
     assert len(found.tables) == 30 + PAIRS
     assert found.left_out == 30 * 29 // 2 - PAIRS
-
-
-def test_tables_that_are_too_large_are_left_out():
-    large = Dense(tuple(tuple(1 << 32 if i == j else 0 for j in range(3)) for i in range(3)))
-    plan = Plan(
-        (
-            Block((variable("a", 70),), Symmetric.from_probability(70, 0.3)),
-            Block((variable("b", 70),), Symmetric.from_probability(70, 0.3)),
-            Block((variable("c", 3),), large),
-        )
-    )
-    columns = {n: np.zeros(9, dtype=np.uint8) for n in "abc"}
-    found = examine(columns, plan)
-    assert {t.variables for t in found.tables} == {("a",), ("b",), ("a", "c"), ("b", "c")}
-    assert found.left_out == 1
-
-
-def test_a_channel_that_must_be_listed_and_is_large_is_left_out(monkeypatch):
-    monkeypatch.setattr(examination, "LISTED_ROWS", 3)
-    found = examine(
-        {"a": np.zeros(9, dtype=np.uint8)},
-        one(Dense.from_units(Symmetric.from_probability(4, 0.3).units())),
-    )
-    assert found == Plausibility((), 1)
-
-
-def test_only_so_many_records_are_examined(monkeypatch):
-    channel = Symmetric.from_probability(2, 0.4)
-    column = np.zeros(2000, dtype=np.uint8)
-    assert examine({"a": column}, one(channel)).inconsistent
-    monkeypatch.setattr(examination, "RECORDS", 10)
-    assert not examine({"a": column}, one(channel)).inconsistent
-
-
-def test_evidence_is_averaged_over_tables():
-    tables = (
-        TableEvidence(("a",), math.log(30_000)),
-        *(TableEvidence(("b",), 0.0) for _ in range(9)),
-    )
-    assert Plausibility(tables, 0).p_value == pytest.approx(10 / 30_009)
-    assert Plausibility(tables, 0).inconsistent
-    assert Plausibility(tables, 0).worst == ("a",)
-    assert Plausibility((TableEvidence(("a",), 5000.0),), 0).p_value == pytest.approx(
-        math.exp(-700)
-    )
-    assert Plausibility((TableEvidence(("a",), -50.0),), 0).p_value == 1
 
 
 CHAIN = (2, 3, 5, 10, 4)
@@ -401,15 +307,3 @@ def test_releases_of_another_channel_are_marked_where_honest_ones_are_not():
         columns = made(chain_plan(1 - 0.8 * (1 - KEPT)), chain(5000, rng), rng)
         marked += examine(columns, plan).inconsistent
     assert marked == 10
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("factor", "told"), [(1.0, False), (1.02, True), (0.98, False)])
-def test_two_percent_are_told_at_a_million_records(factor, told):
-    """A value is kept 2 % more often than declared; more noise is noise that could be declared."""
-    rng = np.random.default_rng(7)
-    columns = made(chain_plan(KEPT * factor), chain(1_000_000 if told else 200_000, rng), rng)
-    found = examine(columns, chain_plan(KEPT))
-    assert found.inconsistent == told
-    if told:
-        assert found.p_value < 1e-50

@@ -10,7 +10,6 @@ import pytest
 from benchmarks.coverage.laws import domain_of, interacting, sampled_pairs
 from benchmarks.coverage.setting import records_of, reports_of
 from pramana_core.channels import Symmetric
-from pramana_core.domain import Domain
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.marginals.score_interval import FEW, normal_quantile
 from pramana_core.plan import Block, Plan
@@ -59,15 +58,6 @@ def test_the_errors_against_the_population_add_the_sampling_of_the_records(case)
     np.testing.assert_allclose(moved, np.square(table.moved).ravel(), rtol=1e-6, atol=1e-6)
 
 
-def test_frames_have_the_raw_counts():
-    table = pooled(5.0, 400, 4).marginal(["a", "b"])
-    frame, raw = table.frame(), table.unshrunk
-    np.testing.assert_allclose(frame["count"], raw.counts.ravel())
-    np.testing.assert_allclose(frame["se_records"], raw.standard_error(population=False).ravel())
-    assert (frame["low"] <= np.maximum(frame["count"], 0)).all()
-    assert np.abs(frame["count"] - table.counts.ravel()).max() > 1
-
-
 PLANS = {
     "unrandomized": Plan.unrandomized(DOMAIN),
     "columns": Plan(tuple(Block((v,), Symmetric.from_probability(v.size, 0.2)) for v in DOMAIN)),
@@ -92,13 +82,3 @@ def test_few_records_that_are_all_alike_have_an_error_against_the_population(
     supports = marginals.supports((("a", 1), ("b", 1), ("b", 0)))
     errors = supports.counts(np.array([[0, 1], [0, 2]])).variance(population=True)
     assert (np.sqrt(errors) > 0.25 * records).all()
-
-
-def test_the_error_of_more_records_is_that_of_their_spread():
-    domain = Domain.of(a="xy")
-    plan = Plan.unrandomized(domain)
-    for records in (FEW, 40):
-        codes = np.arange(records) % 2
-        reports = reports_of(plan, {"a": codes.astype(np.uint16)}, RNG)
-        error = EstimatedMarginals(reports, plan).marginal(["a"]).standard_error(population=True)
-        assert error == pytest.approx(np.sqrt(records / 4))

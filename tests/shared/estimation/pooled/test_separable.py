@@ -13,7 +13,7 @@ from pramana_core.domain import Variable
 from pramana_core.estimation import pooled_laws as laws
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.estimation.pooled_readings import Decoder
-from pramana_core.marginals.counts import ReportedCounts, ValueCache
+from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Block, Plan
 
 SIZES = (8, 9, 6, 10)
@@ -91,32 +91,6 @@ def test_estimates_and_errors_are_those_of_all_cells(monkeypatch, gamma, sets):
         )
 
 
-@pytest.mark.slow
-def test_errors_before_shrinkage_are_those_of_repetitions(monkeypatch):
-    """Standardized errors over repetitions and cells have mean 0 and variance 1.
-
-    Their mean square over 30 repetitions of 72 cells is at most as variable as a chi-square of 900
-    degrees of freedom, and outside 0.85 and 1.15 about once in 700 such tests. Errors a fifth too
-    small, the control, leave that range.
-    """
-    monkeypatch.setattr(laws, "SEPARATED_CELLS", 0)
-    plan = plan_of(PAIRS, 40.0)
-    squares, offs = [], []
-    for seed in range(30):
-        true, reports = drawn(plan, 20_000, 100 + seed)
-        table = EstimatedMarginals(reports, plan, estimator="pooled").marginal(("v0", "v1"))
-        raw = table.unshrunk
-        exact = np.zeros((SIZES[0], SIZES[1]))
-        np.add.at(exact, (true["v0"], true["v1"]), 1)
-        # Against the records themselves: their own spread is not in it.
-        z = (raw.counts - exact) / raw.standard_error(population=False)
-        squares.append(np.square(z).mean())
-        offs.append(z.mean())
-    assert 0.85 < np.mean(squares) < 1.15
-    assert not 0.85 < np.mean(squares) / 0.8**2 < 1.15
-    assert abs(np.mean(offs)) < 0.1
-
-
 def test_a_mixture_is_decoded_without_a_list():
     for channel in (Symmetric.from_gamma(7, 9.0), Mixture.from_gamma(7, 30.0)):
         a, b = channel.mixture
@@ -127,18 +101,3 @@ def test_a_mixture_is_decoded_without_a_list():
         counts = np.arange(7.0)
         np.testing.assert_allclose(found.estimated(counts), listed.estimated(counts), atol=1e-9)
         assert found.precision == pytest.approx(listed.precision)
-
-
-def test_what_is_kept_is_bounded_and_made_again():
-    made = []
-
-    def make(key):
-        made.append(key)
-        return [key] * 3
-
-    kept = ValueCache(10, len)
-    for key in ("a", "b", "c", "a", "d", "a", "d"):
-        assert kept.get(key, lambda k=key: make(k)) == [key] * 3
-    assert made == ["a", "b", "c", "d", "a"]
-    large = ValueCache(1, len)
-    assert large.get("a", lambda: make("a")) == large.get("a", lambda: make("z")) == ["a"] * 3

@@ -7,14 +7,10 @@ import itertools
 import numpy as np
 import pytest
 
-from pramana.setups import SeededOwner, draw_cells
-from pramana_core.channels import RESOLUTION, Choice, Sampled, Symmetric
 from pramana_core.domain import Domain
 from pramana_core.errors import LimitExceeded
-from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.estimation.supports_pooled import LONGEST, PooledSupports
 from pramana_core.marginals.score_interval import Tilt
-from pramana_core.plan import Block, Plan
 
 NAMES = "ABCDEFGHIJK"
 RECORDS = 1_000
@@ -172,40 +168,6 @@ def test_errors_follow_from_all_items_and_pairs_by_finite_differences(length: in
     assert variance == pytest.approx(RECORDS * wanted, rel=1e-3)
 
 
-@pytest.mark.slow
-def test_the_errors_of_longer_itemsets_are_those_that_samples_show():
-    """A model that holds: 30 samples of the pairs' tables, all itemsets of three.
-
-    The root mean square of the standardized errors is within 0.2 of 1: by simulation its standard
-    deviation over such studies is about 0.05. By the errors of a tree's links alone it is 1.4.
-    """
-    sizes, records = (2, 3, 4), 4000
-    law = np.einsum(
-        "a,ab,ac->abc",
-        [0.5, 0.5],
-        [[0.7, 0.2, 0.1], [0.1, 0.3, 0.6]],
-        [[0.4, 0.3, 0.2, 0.1], [0.1, 0.2, 0.3, 0.4]],
-    )
-    names = ("a", "b", "c")
-    over = Domain.of(**{n: [str(i) for i in range(s)] for n, s in zip(names, sizes, strict=True)})
-    share = RESOLUTION // 3
-    pairs = [
-        Choice((a, b), share, Symmetric.from_gamma(sizes[a] * sizes[b], 19.0))
-        for a, b in itertools.combinations(range(3), 2)
-    ]
-    plan = Plan((Block(tuple(over), Sampled(sizes, tuple(pairs))),))
-    owner, rng = SeededOwner.of("triples", 3, records), np.random.default_rng(3)
-    items = [(v.name, code) for v in over for code in range(v.size)]
-    rows = np.array(list(itertools.product((0, 1), (2, 3, 4), (5, 6, 7, 8))))
-    squares = []
-    for run in range(30):
-        reported = owner.report(plan, draw_cells(law, over.names, records, rng), run)
-        seen = EstimatedMarginals(reported, plan, estimator="pooled").supports(items).counts(rows)
-        off = seen.counts - records * law.ravel()
-        squares.append(np.square(off) / seen.variance(population=True))
-    assert abs(np.sqrt(np.mean(squares)) - 1) < 0.2
-
-
 def test_rules_have_the_errors_of_their_parts():
     made = supports(chain(5, 6))
     rows = np.array([[0, 1, 2], [1, 2, 4]])
@@ -220,14 +182,3 @@ def test_rules_have_the_errors_of_their_parts():
         assert covariance[:, 0, 0] == pytest.approx(whole.variance(population=population))
         assert covariance == pytest.approx(covariance.transpose(0, 2, 1))
         assert np.linalg.eigvalsh(covariance).min() >= -1e-9 * covariance.max()
-
-
-def test_rules_of_two_items_have_the_joint_error_of_their_table():
-    made = supports(pairwise(3, 7))
-    rules = made.rules(np.array([[0, 2]]), np.array([[True, False]]))
-    table = made.marginals.marginal(["A", "C"])
-    weights = np.zeros((3, 2, 2))
-    weights[0, 1, 1] = weights[1, 1, :] = weights[2, :, 1] = 1
-    for population in (False, True):
-        wanted = table.covariance_of(weights, population=population)
-        assert rules.covariance(population=population)[0] == pytest.approx(wanted)

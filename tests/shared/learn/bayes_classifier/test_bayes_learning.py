@@ -18,7 +18,6 @@ from tests.shared.learn.bayes_classifier.bayes_cases import (
     FEATURES,
     counted,
     drawn,
-    joint,
     reported,
 )
 
@@ -99,45 +98,6 @@ def test_auto_has_the_true_links_of_many_clean_records_and_none_of_noise():
     assert (noisy.model, noisy.links) == ("naive-bayes", ())
 
 
-def right(model, columns) -> float:
-    return float(np.mean(model.predict(columns) == columns["kind"]))
-
-
-def test_many_reports_make_it_nearly_as_right_as_the_truth_allows():
-    """The best that can be done is the Bayes rule of the world itself."""
-    best = joint().max(axis=-1).sum()
-    model = learn_bayes_classifier(reported(drawn(60_000), 0.15), "kind")
-    expected = joint()[*np.indices(DOMAIN.shape[:-1]), predicted(model)].sum()
-    assert model.model == "tan"
-    assert best - 0.01 <= expected <= best + 1e-12
-    naive = learn_bayes_classifier(
-        reported(drawn(60_000), 0.15), "kind", None, BayesClassifierOptions("naive-bayes")
-    )
-    assert joint()[*np.indices(DOMAIN.shape[:-1]), predicted(naive)].sum() < expected
-
-
-def predicted(model):
-    """Return the class in every cell of the attributes."""
-    cells = np.indices(DOMAIN.shape[:-1])
-    codes = {n: c.ravel().astype(np.uint8) for n, c in zip(FEATURES, cells, strict=True)}
-    return model.predict(codes).reshape(cells.shape[1:])
-
-
-def test_an_attribute_of_pure_noise_says_nothing():
-    """What is reported of it does not depend on the truth but for its share of noise."""
-    columns = drawn(3000)
-    columns["weight"] = np.random.default_rng(4).integers(0, 2, 3000).astype(np.uint8)
-    model = learn_bayes_classifier(
-        reported(columns, 0.4), "kind", None, BayesClassifierOptions("naive-bayes")
-    )
-    told = {attribute.name: attribute.information for attribute in model.attributes}
-    assert told["weight"] < max(told.values()) / 10
-    for attribute in model.attributes:
-        shares = attribute.family.probability
-        assert shares.min() > 0
-        assert shares.sum(axis=-1) == pytest.approx(1, abs=1e-12)
-
-
 def test_parameters_and_their_errors_are_those_of_a_network():
     """The same counts, by the learner of networks of known structure."""
     from pramana_core.learn.networks.bayes_net import learn_parameters
@@ -162,15 +122,6 @@ def test_a_stop_stops_it():
 
     with pytest.raises(Stopped):
         learn_bayes_classifier(counted(drawn(50)), "kind", None, None, stop)
-
-
-def test_progress_ends_at_its_end():
-    told: list[tuple[int, int]] = []
-    learn_bayes_classifier(
-        counted(drawn(50)), "kind", None, None, lambda done, total: told.append((done, total))
-    )
-    assert told == sorted(told)
-    assert told[-1][0] == told[-1][1]
 
 
 @pytest.mark.parametrize(

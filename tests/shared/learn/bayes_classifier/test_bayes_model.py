@@ -9,17 +9,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pramana_core.errors import DomainError, InputError, PramanaError, UnknownVariable
+from pramana_core.errors import DomainError, PramanaError, UnknownVariable
 from pramana_core.learn.bayes_classifier.exchange import (
     draw_bayes_classifier,
-    read_bayes_classifier_json,
     write_bayes_classifier_text,
 )
 from pramana_core.learn.bayes_classifier.learning import information_error, learn_bayes_classifier
 from pramana_core.learn.common.options import BayesClassifierOptions
 from pramana_core.learn.learners import BAYES, read_predictor
-from pramana_core.learn.networks.bif import read_bif, write_bif
-from pramana_core.learn.prediction import encode_records
 from tests.shared.learn.bayes_classifier.bayes_cases import DOMAIN, FEATURES, drawn, reported
 
 KINDS = ("naive-bayes", "tan")
@@ -55,14 +52,6 @@ def test_columns_may_be_missing_altogether(model):
     assert model.probabilities(nothing)[0] == pytest.approx(model.prior.probability, abs=1e-12)
 
 
-def test_many_records_are_those_one_by_one(model):
-    columns = drawn(70_000, seed=4)
-    together = model.predict(columns)
-    some = np.arange(0, 70_000, 997)
-    alone = [model.predict({n: c[row : row + 1] for n, c in columns.items()})[0] for row in some]
-    assert together[some].tolist() == alone
-
-
 @pytest.mark.parametrize(
     ("change", "error"),
     [
@@ -81,7 +70,7 @@ def test_codes_that_do_not_fit_are_refused(model, change, error):
 
 def test_a_document_loses_nothing(model):
     text = BAYES.write(model)
-    again = read_bayes_classifier_json(text)
+    again = BAYES.read(text)
     assert BAYES.write(again) == text
     columns = drawn(100, seed=7)
     assert (again.probabilities(columns) == model.probabilities(columns)).all()
@@ -102,13 +91,13 @@ def broken(document, *path, value):
         (("kind",), "decision-tree"),
         (("model",), "best"),
         (("options", "alpha"), -1.0),
-        (("attributes", 0, "probability", 0, 0), 7.0),
-        (("attributes", 0, "probability", 0, 0), "0.5"),
-        (("attributes", 0, "probability", 0, 0), None),
-        (("attributes", 0, "probability"), [[0.5, 0.5]]),
+        (("attributes", 0, "family", "probability", 0, 0), 7.0),
+        (("attributes", 0, "family", "probability", 0, 0), "0.5"),
+        (("attributes", 0, "family", "probability", 0, 0), None),
+        (("attributes", 0, "family", "probability"), [[0.5, 0.5]]),
         (("attributes", 0, "information"), -1.0),
-        (("attributes", 0, "parents"), ["nothing"]),
-        (("attributes", 0, "parents"), ["colour"]),
+        (("attributes", 0, "family", "parents"), ["nothing"]),
+        (("attributes", 0, "family", "parents"), ["colour"]),
         (("attributes",), []),
         (("prior", "probability"), [0.5, 0.6, 0.1]),
         (("inputs", 0, "name"), "kind"),
@@ -120,14 +109,7 @@ def test_what_is_no_classifier_is_refused(path, value):
     made = learn_bayes_classifier(reported(drawn(300), 0.2), "kind", None, options)
     document = json.loads(BAYES.write(made))
     with pytest.raises(PramanaError):
-        read_bayes_classifier_json(broken(document, *path, value=value))
-
-
-def test_it_is_a_network_that_others_read(model):
-    again = read_bif(write_bif(model.network, "classifier"))
-    for node in model.domain.names:
-        assert again.tables[node] == pytest.approx(model.network.tables[node], rel=1e-9)
-    assert again.structure.parents["kind"] == ()
+        BAYES.read(broken(document, *path, value=value))
 
 
 def test_its_text_and_picture_tell_every_attribute(model):
@@ -160,12 +142,3 @@ def test_without_errors_none_is_stated(model):
     attribute = model.attributes[0]
     unknown = replace(attribute.family, se=np.full_like(attribute.family.se, np.nan))
     assert information_error(model, replace(attribute, family=unknown)) is None
-
-
-def test_records_with_empty_values_are_encoded():
-    records = [{"colour": "red"}, {"colour": None, "size": "large"}, {}]
-    codes = encode_records(DOMAIN.project(["colour", "size"]), records, missing=True)
-    assert codes["colour"].tolist() == [0, 3, 3]
-    assert codes["size"].tolist() == [2, 1, 2]
-    with pytest.raises(InputError):
-        encode_records(DOMAIN.project(["colour", "size"]), records)

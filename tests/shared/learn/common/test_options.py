@@ -20,9 +20,7 @@ from pramana_core.learn.common.options import (
     types_of,
 )
 from pramana_core.learn.networks.structure import ParameterOptions, Scoring, Search
-from pramana_core.model_sharing.generating import GenerationOptions
-from pramana_core.model_sharing.global_models.combining import CombineOptions
-from pramana_core.model_sharing.global_models.learning import GlobalOptions
+from pramana_core.model_sharing.combine_options import CombineOptions
 from pramana_core.regression.options import RegressionOptions
 
 
@@ -83,16 +81,14 @@ def test_every_option_refuses_what_is_of_no_type_of_its_own(kind: type) -> None:
         (lambda: LinearOptions(loss="logistic", keep="longest-run"), "keep"),
         (lambda: LinearOptions(loss="least-squares", steps=5), "steps"),
         (lambda: LinearOptions(loss="perceptron", l2=1.0), "l2"),
-        (lambda: LinearOptions(loss="perceptron", counts="raw"), "counts"),
         (lambda: RuleOptions(0.1, false_discovery=0.2), "false_discovery"),
         (lambda: ParameterOptions(alpha=2.0), "alpha"),
         (lambda: Scoring("bic", alpha=2.0), "alpha"),
         (lambda: RegressionOptions(degree=3), "degree"),
         (lambda: RegressionOptions("polynomial", max_depth=3), "max_depth"),
-        (lambda: GenerationOptions(records=100, scale=2.0), "scale"),
-        (lambda: CombineOptions("votes", model="forest"), "model"),
-        (lambda: CombineOptions("pgen", labels="drawn"), "labels"),
-        (lambda: CombineOptions(learning=GlobalOptions(trees=7)), "trees"),
+        (lambda: CombineOptions(pseudo_records=100, scale=2.0), "scale"),
+        (lambda: CombineOptions("votes", model="naive-bayes"), "model"),
+        (lambda: CombineOptions(model="conjunctive", max_depth=7), "max_depth"),
     ],
 )
 def test_an_option_without_effect_is_refused(make: Callable[[], object], option: str) -> None:

@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.multiclass import OneVsRestClassifier
 
 from pramana_core.domain import Domain, Variable
-from pramana_core.errors import EstimationError, OptionError, UnknownVariable
+from pramana_core.errors import EstimationError, LimitExceeded, OptionError, UnknownVariable
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.common.options import LinearOptions
 from pramana_core.learn.linear import errors, fitting
@@ -19,8 +19,7 @@ from pramana_core.learn.linear.columns import CellGrid, DesignMatrix, ListedCell
 from pramana_core.learn.linear.fitting import learn_linear
 from pramana_core.learn.linear.model import LinearClassifier
 from pramana_core.learn.linear.pocket import pocket
-from pramana_core.learn.linear.sources import CellClassCounts, DrawnRecords, moments_of_counts
-from pramana_core.marginals.counts import ReportedCounts
+from pramana_core.learn.linear.sources import ClassCounts
 from pramana_core.plan import Plan
 from tests.shared.learn.linear.linear_cases import (
     DOMAIN,
@@ -120,31 +119,6 @@ def test_a_class_without_records_gets_no_plane(
         assert (model.predict(columns) == two.predict(columns)).mean() > 0.99
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("no_accuracy")
-@pytest.mark.parametrize("loss", ["logistic", "least-squares", "perceptron"])
-def test_a_class_that_only_noise_may_hold_gets_no_plane_or_a_fit(loss: str) -> None:
-    over = Domain((*DOMAIN.variables[:-1], Variable("class", ("low", "high", "never"))))
-    used = plan(over, {"class": 0.3})
-    absent = 0
-    for seed in range(12):
-        drawn = reports(records(seed, 1_000), used, np.random.default_rng(100 + seed))
-        seen = marginals(drawn, used)
-        model = learn_linear(seen, "class", options=options_of(loss, 20))  # type: ignore[arg-type]
-        below = seen.marginal(["class"]).counts[2] <= 0
-        parted = [plane.positive for plane in model.planes]
-        assert parted[:2] == ["low", "high"]
-        if below:
-            assert len(parted) == 2
-        if len(parted) == 2:
-            assert "never predicted: never." in " ".join(model.notes)
-            assert 2 not in model.predict(records(seed, 1_000))
-        absent += below
-    # The estimate of 0 is as likely to be below 0 as above: 12 alike have a chance of 2^-11.
-    assert 0 < absent < 12
-
-
-@pytest.mark.usefixtures("no_accuracy")
 def test_a_class_that_noise_alone_may_show_does_not_stop_the_others() -> None:
     """Taken at its word it has no finite logistic weights in about a third of these samples."""
     over = Domain((Variable("a", ("x", "y")), Variable("class", ("low", "high", "never"))))
@@ -156,7 +130,7 @@ def test_a_class_that_noise_alone_may_show_does_not_stop_the_others() -> None:
         true = {"a": a, "class": np.where(rng.random(1_000) < 0.8, a, 1 - a)}
         seen = marginals(reports(true, used, rng), used)
         model = learn_linear(seen, "class")
-        assert model.basis == "raw"
+        assert model.basis == "cells"
         assert model.predict({"a": np.array([0, 1])}).tolist() == [0, 1]
         positive += len(model.planes) == 2 and seen.marginal(["class"]).counts[2] > 0
     assert positive > 0
@@ -195,7 +169,7 @@ def test_expected_reports_give_the_weights_of_the_truth(
 ) -> None:
     """Without the correction; with it, but for what N records would have had too much."""
     over = domain(classes)
-    options = LinearOptions(loss, counts="raw")  # type: ignore[arg-type]
+    options = LinearOptions(loss)  # type: ignore[arg-type]
 
     def learn(used: Plan, number: int) -> LinearClassifier:
         reported = ExpectedReports(joint(classes) * number, used)
@@ -208,27 +182,9 @@ def test_expected_reports_give_the_weights_of_the_truth(
     ]
     assert off[1] == pytest.approx(off[0] / 1_000, rel=0.05, abs=1e-8)
     assert 1e-5 < np.abs(off[0]).max() < 1e-2
-    monkeypatch.setattr(errors, "CORRECTED_NUMBERS", 0)
+    monkeypatch.setattr(errors.Equation, "corrected", lambda _self, plain, _tick: plain)
     found = learn(plan(over, NOISE), 50_000)
     assert np.abs(vectors(found) - vectors(clean)).max() < close
-
-
-def test_counts_of_pairs_give_the_weights_of_all_cells(monkeypatch: pytest.MonkeyPatch) -> None:
-    used = plan(domain(3), NOISE)
-    reported = reports(records(5, 20_000, 3), used, np.random.default_rng(1))
-    whole = learn_linear(marginals(reported, used), "class", options=LinearOptions("least-squares"))
-    monkeypatch.setattr(errors, "CORRECTED_NUMBERS", 0)
-    plain = learn_linear(marginals(reported, used), "class", options=LinearOptions("least-squares"))
-    monkeypatch.setattr(fitting, "CELLS", 10)
-    pairs = learn_linear(marginals(reported, used), "class", options=LinearOptions("least-squares"))
-    assert (whole.basis, plain.basis, pairs.basis) == ("raw", "raw", "pairs")
-    assert np.abs(vectors(plain) - vectors(pairs)).max() < 1e-9
-    # What noise adds to the weights is subtracted only where all cells are counted.
-    assert np.abs(vectors(whole)).sum() < np.abs(vectors(pairs)).sum()
-    assert any("to correct" in note for note in plain.notes)
-    assert pairs.accuracy is None
-    assert pairs.planes[0].weights[1].se is None
-    assert any("pairs" in note for note in pairs.notes)
 
 
 @pytest.mark.parametrize("loss", ["logistic", "perceptron"])
@@ -311,27 +267,10 @@ def test_the_perceptron_classifies_separable_records_without_error(keep: str) ->
         exact(columns, DOMAIN), "class", options=LinearOptions("perceptron", keep=keep)
     )
     assert (model.predict(columns) == columns["class"]).all()
-    # Told right of the records it was chosen by, which says little of new ones.
-    assert model.accuracy is None
     assert all(weight.se is None for weight in model.planes[0].weights)
     # Length 1 in scaled units, where the deviations are those of the records.
     scaled = vectors(model)[0, 1:] * matrix(columns).std(axis=0)
     assert np.linalg.norm(scaled) == pytest.approx(1)
-
-
-def test_the_pocket_finds_the_best_of_all_planes() -> None:
-    """All ways in which a line parts a 3 x 3 grid, listed by many lines, against the pocket."""
-    rng = np.random.default_rng(9)
-    counts = rng.gamma(1.0, size=(9, 2))
-    design = DesignMatrix((np.array([[-1.0], [0.0], [1.0]]),) * 2)
-    source = CellClassCounts(CellGrid((3, 3)), counts)
-    grid = np.array([[1.0, a, b] for a, b in product([-1, 0, 1], repeat=2)])
-    above = np.unique(rng.standard_normal((20_000, 3)) @ grid.T > 0, axis=0)
-    right = (above * counts[:, 1] + ~above * counts[:, 0]).sum(axis=1)
-    weights = pocket(design, source, 1, np.zeros(3), 2_000, np.random.default_rng(0), lambda: None)
-    found = grid @ weights > 0
-    assert np.where(found, counts[:, 1], counts[:, 0]).sum() == pytest.approx(right.max())
-    assert np.median(right) < right.max() - 0.5
 
 
 class Told:
@@ -358,7 +297,7 @@ def kept_by_hand(keep: str, runs: list[int]) -> tuple[np.ndarray, Told]:
     design = DesignMatrix((np.array([[-1.0], [0.0], [1.0]]),))
     counts = np.array([[5.0, 0.0], [1.0, 2.0], [0.0, 2.0]])
     told = Told(runs, [0.9, 0.5, 0.5])
-    source = CellClassCounts(CellGrid((3,)), counts)
+    source = ClassCounts(CellGrid((3,)), counts)
     rng = cast("np.random.Generator", told)
     found = pocket(design, source, 1, np.zeros(2), 3, rng, lambda: None, keep)  # type: ignore[arg-type]
     return found, told
@@ -383,63 +322,6 @@ def test_the_fewest_wrong_stay_without_a_run() -> None:
     found, told = kept_by_hand("fewest-wrong", [])
     assert found.tolist() == [1.0, 1.0]
     assert told.chances == []
-
-
-@pytest.mark.slow
-def test_checks_only_help_and_runs_alone_are_not_far_behind() -> None:
-    """On the mean of some seeds, which is that of these seeds alone."""
-    columns = records(17, 3_000)
-    right = {
-        keep: [
-            (
-                learn_linear(
-                    exact(columns, DOMAIN),
-                    "class",
-                    options=LinearOptions("perceptron", steps=300, keep=keep),  # type: ignore[arg-type]
-                    seed=seed,
-                ).predict(columns)
-                == columns["class"]
-            ).mean()
-            for seed in range(8)
-        ]
-        for keep in KEPT
-    }
-    majority = max(columns["class"].mean(), 1 - columns["class"].mean())
-    assert np.mean(right["fewest-wrong"]) >= np.mean(right["longest-run"]) > majority - 0.05
-    assert len(set(right["longest-run"])) > 1
-
-
-def test_drawn_records_are_counted_as_rows_of_0_and_1_would_be() -> None:
-    rng = np.random.default_rng(5)
-    columns = tuple(rng.integers(0, size, 300).astype(np.uint8) for size in (3, 4))
-    classes = rng.integers(0, 200, 300).astype(np.uint8)
-    cells = ListedCells(columns, (3, 4))
-    drawn = DrawnRecords(cells, classes, 200)
-    rows = CellClassCounts(cells, (classes[:, None] == np.arange(200)).astype(np.float64))
-    design = DesignMatrix((rng.standard_normal((3, 2)), rng.standard_normal((4, 1))))
-    assert drawn.valid
-    assert drawn.totals.tolist() == rows.totals.tolist()
-    assert all(drawn.of(code).tolist() == rows.of(code).tolist() for code in range(200))
-    by_class = np.stack([design.first(cells, own) for own in rows.counts.T], axis=1)
-    for source in (drawn, rows):
-        moments = moments_of_counts(design, source)
-        assert moments.by_class == pytest.approx(by_class)
-        assert moments.second == pytest.approx(design.second(cells, np.ones(300)))
-
-
-def test_the_perceptron_is_never_worse_than_one_class_for_all() -> None:
-    design = DesignMatrix((np.array([[0.0], [1.0]]),))
-    counts = np.array([[5.0, 1.0], [7.0, 2.0]])
-    weights = pocket(
-        design,
-        CellClassCounts(CellGrid((2,)), counts),
-        1,
-        np.zeros(2),
-        1,
-        np.random.default_rng(0),
-        lambda: None,
-    )
-    assert (design.scores(CellGrid((2,)), weights) <= 0).all()
 
 
 def test_the_perceptron_is_never_worse_than_least_squares() -> None:
@@ -511,21 +393,25 @@ def test_columns(options: LinearOptions, names: list[str], last: tuple[float, ..
         assert [c.values for c in columns[:3]] == [(0, 1, 0), (0, 0, 1), (0, 1)]
 
 
-def test_noise_larger_than_the_columns_falls_back_on_expected_counts() -> None:
+def test_noise_larger_than_the_columns_is_told_and_the_network_serves() -> None:
     used = plan(DOMAIN, dict.fromkeys(DOMAIN.names[:3], 0.45))
+    failed = 0
     for seed in range(20):
-        reported = reports(records(seed, 60), used, np.random.default_rng(seed))
-        model = learn_linear(
-            marginals(reported, used), "class", options=LinearOptions("least-squares")
-        )
-        if model.basis == "expected":
-            break
-    assert model.basis == "expected"
-    assert any("noise" in note for note in model.notes)
-    with pytest.raises(EstimationError, match="noise"):
-        learn_linear(
-            marginals(reported, used), "class", options=LinearOptions("least-squares", counts="raw")
-        )
+        reported = marginals(reports(records(seed, 60), used, np.random.default_rng(seed)), used)
+        try:
+            learn_linear(reported, "class", options=LinearOptions("least-squares"))
+        except EstimationError as error:
+            failed += error.where == "basis"
+    assert failed > 0
+    options = LinearOptions("least-squares", basis="network", sample=2_000)
+    assert learn_linear(reported, "class", options=options).basis == "network"
+
+
+def test_counts_of_too_many_cells_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fitting, "CELLS", 10)
+    with pytest.raises(LimitExceeded) as caught:
+        learn_linear(exact(records(0, 50), DOMAIN), "class", options=LinearOptions(basis="cells"))
+    assert caught.value.where == "basis"
 
 
 def test_separated_classes_have_no_logistic_weights() -> None:
@@ -536,13 +422,6 @@ def test_separated_classes_have_no_logistic_weights() -> None:
     assert "l2" in str(caught.value)
     model = learn_linear(exact(columns, DOMAIN), "class", options=LinearOptions(l2=1e-3))
     assert (model.predict(columns) == columns["class"]).mean() > 0.95
-
-
-def test_one_category_that_is_always_of_one_class_separates_too() -> None:
-    columns = records(13, 800)
-    columns["class"][columns["colour"] == 2] = 1
-    with pytest.raises(EstimationError, match="separates"):
-        learn_linear(exact(columns, DOMAIN), "class")
 
 
 def test_columns_that_depend_on_each_other_are_refused() -> None:
@@ -595,11 +474,10 @@ def test_refusals(
     [
         ("loss", {"loss": "hinge"}),
         ("encoding", {"encoding": "effects"}),
-        ("counts", {"counts": "projected"}),
         ("l2", {"l2": -1.0}),
         ("l2", {"l2": float("inf")}),
         ("l2", {"loss": "perceptron", "l2": 1.0}),
-        ("counts", {"loss": "perceptron", "counts": "raw"}),
+        ("basis", {"basis": "raw"}),
         ("steps", {"steps": 0}),
         ("sample", {"sample": 0}),
         ("keep", {"keep": "last"}),
@@ -609,12 +487,6 @@ def test_options_out_of_range(where: str, option: dict[str, object]) -> None:
     with pytest.raises(OptionError) as caught:
         LinearOptions(**option)  # type: ignore[arg-type]
     assert caught.value.where == where
-
-
-def test_raw_counts_of_too_many_cells_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fitting, "CELLS", 10)
-    with pytest.raises(OptionError, match="tabulated"):
-        learn_linear(exact(records(0, 50), DOMAIN), "class", options=LinearOptions(counts="raw"))
 
 
 def test_learning_can_be_stopped() -> None:
@@ -628,22 +500,3 @@ def test_learning_can_be_stopped() -> None:
             learn_linear(
                 exact(columns, domain(3)), "class", options=LinearOptions(loss), on_step=stop
             )
-
-
-def test_two_categories_given_with_other_variables_are_one_column() -> None:
-    over = Domain((Variable("a", ("n", "y")), Variable("t", ("n", "y"))))
-    codes = {"a": np.array([0, 0, 1, 1], dtype="u1"), "t": np.array([0, 1, 1, 1], dtype="u1")}
-    counts = ReportedCounts(codes, {"a": 2, "t": 2})
-    model = learn_linear(
-        EstimatedMarginals(counts, Plan.unrandomized(over)),
-        "t",
-        options=LinearOptions("least-squares"),
-    )
-    # By hand: the mean target is 0 where a is 0, and 1 where a is 1.
-    assert vectors(model)[0] == pytest.approx([0.0, 1.0])
-
-
-def test_the_accuracy_and_its_ends_are_plain_numbers() -> None:
-    found = learn_linear(exact(records(5, 300), DOMAIN), "class").accuracy
-    assert found is not None
-    assert {type(found.estimate), type(found.low), type(found.high)} == {float}

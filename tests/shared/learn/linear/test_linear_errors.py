@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks.coverage.setting import records_of, reports_of
+from pramana_core.errors import EstimationError
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.common.options import LinearOptions
 from pramana_core.learn.linear import errors
@@ -94,7 +94,7 @@ RUNS = int(os.environ.get("PRAMANA_LINEAR_RUNS", "100"))
 
 @pytest.fixture
 def no_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Intervals, which take most of the time that the accuracy leaves, are not found."""
+    """Intervals, which take most of the time, are not found."""
 
     def nothing(
         _self: errors.Equation, _solution: object, contrasts: np.ndarray, _tick: object
@@ -105,7 +105,6 @@ def no_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.calibration
-@pytest.mark.usefixtures("no_accuracy")
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("which", ["se", "se_records"])
 def test_intervals_cover(
@@ -119,7 +118,7 @@ def test_intervals_cover(
     Each comparison fails a correct program with probability 1e-6. Against the population new
     records are drawn each time; given the records one set of them is reported again and again.
     """
-    runs, used, options = RUNS, plan(DOMAIN, NOISE), LinearOptions(loss, counts="raw")
+    runs, used, options = RUNS, plan(DOMAIN, NOISE), LinearOptions(loss)
     fixed = records(22, 6_000)
     truth = of_the_population(loss)
     if which == "se_records":
@@ -181,46 +180,10 @@ def test_the_correction_is_the_bias_by_differences(loss: str) -> None:
         step = np.sqrt(max(value, 0.0)) * vector.reshape(table.counts.shape)
         ahead, behind = (by_hand(table.counts + k * step, loss, start) for k in (1, -1))
         bias += (ahead + behind - 2 * plain) / 2
-    options = LinearOptions(loss, counts="raw")
+    options = LinearOptions(loss)
     found = estimates(learn_linear(whole, "class", options=options)) - plain
     assert found == pytest.approx(-bias, rel=2e-3)
     assert np.abs(bias).max() > 1e-7
-
-
-@pytest.mark.calibration
-@pytest.mark.usefixtures("no_accuracy", "no_intervals")
-@pytest.mark.parametrize(
-    "loss", [pytest.param("least-squares", marks=pytest.mark.campaign), "logistic"]
-)
-def test_noise_gives_the_weights_no_bias(loss: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """At p = 0.4 no weight is off by .15 of its deviation on average; uncorrected ones are.
-
-    What is off to first order is a linear function of the counts whose mean is known to be 0. It
-    is subtracted, so that 150 repetitions tell the bias to 5 errors of about .03; for a program
-    that is off by nothing the bound of .15 is passed once in 10^6 seeds.
-    """
-    used, truth, number = plan(DOMAIN, HEAVY), of_the_population(loss), 12_000
-    cells = np.indices(joint().shape).reshape(4, -1)
-    x, y = rows(dict(zip(DOMAIN.names, cells, strict=True))), cells[3].astype(float)
-    n = number * joint().ravel()
-    f = 1 / (1 + np.exp(-(x @ truth)))
-    slope, residual = (
-        (f * (1 - f), y - f) if loss == "logistic" else (np.ones(len(y)), 2 * y - 1 - x @ truth)
-    )
-    first = np.linalg.inv((x.T * (n * slope)) @ x) @ (x.T * residual)
-    rng, off = np.random.default_rng(8), {True: [], False: []}
-    for run in range(150):
-        seen = marginals(reports(records(2_000 + run, number), used, rng), used)
-        shift = truth + first @ seen.marginal(DOMAIN.names).counts.ravel()
-        for corrected in off:
-            with monkeypatch.context() as patch:
-                patch.setattr(errors, "CORRECTED_NUMBERS", 1 << 24 if corrected else 0)
-                model = learn_linear(seen, "class", options=LinearOptions(loss, counts="raw"))
-            off[corrected].append((estimates(model) - shift, estimates(model)))
-    for corrected, found in off.items():
-        beyond, weights = (np.array(part) for part in zip(*found, strict=True))
-        bias = beyond.mean(axis=0) / weights.std(axis=0)
-        assert (np.abs(bias).max() < 0.15) == corrected, bias
 
 
 @pytest.mark.parametrize("p", [0.2, 0.4])
@@ -231,8 +194,9 @@ def test_intervals_of_least_squares_are_those_of_a_quadratic(p: float) -> None:
     for seed in range(6):
         drawn = reports(records(seed, 1_500), used, np.random.default_rng(seed))
         table = marginals(drawn, used).marginal(DOMAIN.names)
-        model = learn_linear(marginals(drawn, used), "class", options=options)
-        if model.basis != "raw":
+        try:
+            model = learn_linear(marginals(drawn, used), "class", options=options)
+        except EstimationError:
             continue
         cells = np.indices(table.counts.shape).reshape(4, -1)
         x, y = rows(dict(zip(DOMAIN.names, cells, strict=True))), 2.0 * cells[3] - 1
@@ -260,61 +224,8 @@ def test_a_model_says_where_noise_leaves_the_weights_undetermined() -> None:
     for p, number in ((0.4, 1_500), (0.4, 400_000), (0.1, 1_500)):
         used = plan(DOMAIN, dict.fromkeys(HEAVY, p))
         drawn = reports(records(3, number), used, np.random.default_rng(3))
-        model = learn_linear(marginals(drawn, used), "class")
-        said.append(" ".join(model.notes))
-        endless = [w.column for w in model.planes[0].weights if w.interval is None]
-        assert (model.basis == "raw") == (not endless)
-    assert "Noise hides most" in said[0] or "expected counts" in said[0]
-    assert said[1:] == ["", ""]
-
-
-def test_expected_counts_of_noisy_reports_have_no_errors() -> None:
-    used, options = plan(DOMAIN, NOISE), LinearOptions(counts="expected")
-    drawn = reports(records(4, 3_000), used, np.random.default_rng(4))
-    model = learn_linear(marginals(drawn, used), "class", options=options)
-    assert all(w.se is None and w.interval is None for w in model.planes[0].weights)
-    assert any("without errors and intervals" in note for note in model.notes)
-    clean = learn_linear(exact(records(4, 3_000), DOMAIN), "class", options=options)
-    assert all(w.interval is not None for w in clean.planes[0].weights)
-    assert clean.notes == ()
-
-
-def test_the_estimator_does_not_decide_the_weights() -> None:
-    """They are fitted to the unbiased counts, which the most likely table is not."""
-    used = plan(DOMAIN, NOISE)
-    drawn = reports(records(5, 2_000), used, np.random.default_rng(5))
-    by_moments, likely = (
-        learn_linear(marginals(drawn, used, estimator), "class") for estimator in ("moment", "ml")
-    )
-    assert estimates(likely) == pytest.approx(estimates(by_moments), rel=1e-6)
-    assert likely.accuracy == by_moments.accuracy
-
-
-def test_the_accuracy_is_that_on_new_records() -> None:
-    """Of a class that no feature tells, half are right; of the records themselves more seem to be.
-
-    The interval misses 5 %: of 60 models 14 or more miss it in one of 10^6. The counts of
-    the reports alone, with their own error, are the negative control.
-    """
-    law = joint(2).sum(axis=-1, keepdims=True) * np.array([0.5, 0.5])
-    law /= law.sum()
-    used, options = plan(DOMAIN, NOISE), LinearOptions("least-squares")
-    cells = np.indices((3, 2, 4)).reshape(3, -1)
-    rng, missed, seen = np.random.default_rng(6), 0, 0
-    for _ in range(60):
-        found = reports_of(used, records_of(used, law, 500, rng), rng)
-        source = EstimatedMarginals(found, used)
-        model = learn_linear(source, "class", options=options)
-        assert model.accuracy is not None
-        missed += not model.accuracy.low <= 0.5 <= model.accuracy.high
-        predicted = model.predict(dict(zip(DOMAIN.names[:3], cells, strict=True)))
-        right = (predicted[:, None] == [0, 1]).astype(float).reshape(1, 3, 2, 4, 2)
-        table = source.marginal(DOMAIN.names)
-        share = (right[0] * table.counts).sum() / 500
-        error = np.sqrt(table.covariance_of(right, population=True)[0, 0]) / 500
-        seen += abs(share - 0.5) > Z95 * error
-    assert missed < 14
-    assert seen >= 14
+        said.append(learn_linear(marginals(drawn, used), "class").notes)
+    assert list(map(len, said)) == [1, 0, 0]
 
 
 def test_too_many_cells_for_errors(monkeypatch: pytest.MonkeyPatch) -> None:

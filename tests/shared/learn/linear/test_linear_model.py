@@ -23,15 +23,11 @@ from pramana_core.learn.learners import LINEAR
 from pramana_core.learn.linear.columns import Column
 from pramana_core.learn.linear.fitting import learn_linear
 from pramana_core.learn.linear.model import (
-    Accuracy,
     LinearClassifier,
     Plane,
     Weight,
     draw_weights,
-    linear_json,
-    read_linear_json,
 )
-from pramana_core.pictures.svg import breadth
 from tests.shared.learn.linear.linear_cases import (
     DOMAIN,
     domain,
@@ -59,7 +55,7 @@ def classifier(loss: str = "logistic") -> LinearClassifier:
         COLUMNS,
         (plane("yes", -1.0, 2.0, -0.5),),
         LinearOptions(loss),  # type: ignore[arg-type]
-        "raw",
+        "cells",
         100,
     )
 
@@ -79,15 +75,6 @@ def test_scores_by_hand() -> None:
     assert classifier("perceptron").probabilities(CODES) is None
 
 
-def test_the_positive_side_may_be_the_first_class() -> None:
-    model = replace(classifier(), planes=(plane("no", 1.0, -2.0, 0.5),))
-    assert model.predict(CODES).tolist() == [0, 1, 1]
-    found, other = model.probabilities(CODES), classifier().probabilities(CODES)
-    assert found is not None
-    assert other is not None
-    assert np.allclose(found, other)
-
-
 def test_several_planes_choose_the_highest_score() -> None:
     planes = (plane("v", 0.0, 0.0, 1.0), plane("u", 1.0, 0.0, 0.0), plane("w", 0.0, 0.9, 0.0))
     model = replace(classifier(), target=Variable("t", ("u", "v", "w")), planes=planes)
@@ -97,14 +84,6 @@ def test_several_planes_choose_the_highest_score() -> None:
     assert found is not None
     each = 1 / (1 + np.exp(-np.array([1.0, 2.0, 0.0])))
     assert found[0] == pytest.approx(each / each.sum())
-
-
-def test_far_records_have_probabilities() -> None:
-    planes = tuple(plane(name, -2_000.0 - k, 0.0, 0.0) for k, name in enumerate("uvw"))
-    model = replace(classifier(), target=Variable("t", ("u", "v", "w")), planes=planes)
-    found = model.probabilities(CODES)
-    assert found is not None
-    assert found[0] == pytest.approx(np.exp([0.0, -1.0, -2.0]) / np.exp([0.0, -1.0, -2.0]).sum())
 
 
 @pytest.mark.parametrize(
@@ -146,12 +125,6 @@ def test_parts_that_do_not_fit(change: dict[str, object], error: type[Exception]
         replace(classifier(), **change)  # type: ignore[arg-type]
 
 
-def test_truth_values_are_the_codes_0_and_1() -> None:
-    as_codes = classifier().scores(CODES)
-    as_truth = classifier().scores({**CODES, "a": CODES["a"].astype(bool)})
-    assert as_truth.tolist() == as_codes.tolist()
-
-
 def test_a_class_without_a_plane_is_never_predicted() -> None:
     two = (plane("no", 1.0, -2.0, 0.5), plane("yes", -1.0, 2.0, -0.5))
     target = Variable("t", ("none", "no", "yes"))
@@ -162,12 +135,7 @@ def test_a_class_without_a_plane_is_never_predicted() -> None:
     assert found is not None
     assert found[:, 0].tolist() == [0.0, 0.0, 0.0]
     assert found.sum(axis=1) == pytest.approx(1.0)
-    assert read_linear_json(LINEAR.write(model)) == model
-
-
-def test_no_records_have_no_classes() -> None:
-    none = {name: np.zeros(0, dtype="u1") for name in CODES}
-    assert classifier().predict(none).shape == (0,)
+    assert LINEAR.read(LINEAR.write(model)) == model
 
 
 def learned() -> list[LinearClassifier]:
@@ -184,8 +152,8 @@ def learned() -> list[LinearClassifier]:
 def test_json_comes_back_equal() -> None:
     for model in [*learned(), classifier()]:
         text = LINEAR.write(model)
-        assert read_linear_json(text) == model
-        assert json.loads(text) == linear_json(model)
+        assert LINEAR.read(text) == model
+        assert json.loads(text) == LINEAR.document(model)
         assert json.loads(text)["kind"] == "linear-classifier"
 
 
@@ -203,41 +171,18 @@ def test_json_says_the_interval() -> None:
                 ),
             ),
         ),
-        accuracy=Accuracy(0.9, 0.8, 0.95),
     )
-    told = linear_json(model)["planes"][0]["weights"]
+    told = LINEAR.document(model)["planes"][0]["weights"]
     assert [weight["interval"] for weight in told] == [[-3.0, 4.5], [None, 2.0], None]
-    assert read_linear_json(LINEAR.write(model)) == model
+    assert LINEAR.read(LINEAR.write(model)) == model
     # The line to the side without an end goes as far as the picture and has no bar across.
     (whisker,) = (m for m in marks(draw_weights(model)) if m.title == "a=y: no end to 2")
     assert whisker.places == pytest.approx([2.0 * model.columns[0].deviation], abs=1e-4)
     assert min(whisker.line) < 0
 
 
-def test_what_has_no_end_leads_beyond_all_ends_of_the_picture() -> None:
-    weights = (
-        Weight("(intercept)", 0.0),
-        Weight("a=y", 0.5, 1.0, 1.0, (-1.0, math.inf)),
-        Weight("b", 8.0, 3.0, 2.0, (-math.inf, 20.0)),
-    )
-    model = replace(classifier(), planes=(Plane("yes", weights),))
-    first, second = (m.line for m in marks(draw_weights(model)) if "no end" in m.title)
-    scaled = [column.deviation for column in model.columns]
-    # The row above was drawn before the longer ones below it.
-    assert max(first) > 20.0 * scaled[1]
-    assert min(second) < -1.0 * scaled[0]
-
-
-def test_a_long_heading_makes_the_picture_as_wide() -> None:
-    model = replace(classifier(), accuracy=Accuracy(0.896, 0.871, 1.0), records=1_234_567)
-    (heading,) = (said for said in texts(draw_weights(model)) if "records" in said)
-    assert "1,234,567 records; right of new records 89.6 (87.1 to 100.0) %" in heading
-    width = float(ET.fromstring(draw_weights(model)).get("width").removesuffix("pt"))
-    assert width >= breadth(heading, 10)
-
-
 def changed(**change: object) -> str:
-    return json.dumps(linear_json(classifier()) | change)
+    return json.dumps(LINEAR.document(classifier()) | change)
 
 
 @pytest.mark.parametrize(
@@ -258,12 +203,12 @@ def changed(**change: object) -> str:
 )
 def test_json_that_is_none(text: str, error: type[Exception]) -> None:
     with pytest.raises(error) as caught:
-        read_linear_json(text)
+        LINEAR.read(text)
     assert "100" not in str(caught.value)
 
 
 def test_an_option_that_is_not_told_has_its_default() -> None:
-    assert read_linear_json(changed(options={"l2": 2})).options == LinearOptions(l2=2.0)
+    assert LINEAR.read(changed(options={"l2": 2})).options == LinearOptions(l2=2.0)
 
 
 @pytest.mark.slow

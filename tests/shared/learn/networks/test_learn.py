@@ -13,7 +13,6 @@ from pramana_core.channels import Dense, Symmetric
 from pramana_core.domain import Domain
 from pramana_core.errors import (
     DomainError,
-    InputError,
     NotStochastic,
     OptionError,
     StructureError,
@@ -182,19 +181,6 @@ def test_projection_is_the_nearest_distribution():
     np.testing.assert_allclose(project_to_simplex(valid), valid, atol=1e-15)
 
 
-def test_learning_can_be_watched_and_stopped():
-    seen: list[tuple[int, int]] = []
-    learn_parameters(expected_marginals(), STRUCTURE, on_node=lambda *at: seen.append(at))
-    assert seen == [(0, 3), (1, 3), (2, 3), (3, 3)]
-
-    def stop(done: int, _total: int) -> None:
-        if done == 1:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        learn_parameters(expected_marginals(), STRUCTURE, on_node=stop)
-
-
 def test_bad_options_are_refused():
     with pytest.raises(OptionError, match="method must be one of .*'best'"):
         learn_parameters(expected_marginals(), STRUCTURE, method="best")  # type: ignore[arg-type]
@@ -329,34 +315,6 @@ def test_any_label_survives_bif(labels: list[str]):
         Domain.of(v=labels), Structure.of({"v": []}), {"v": np.full(len(labels), 1 / len(labels))}
     )
     assert read_bif(write_bif(network, "n")).domain == network.domain
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "nonsense",
-        "network x {",
-        "variable a { type discrete [ 2 ] { x, y }; }",
-        "variable a { type discrete [ 2 ] { x, y }; } probability ( a ) { table 0.5; }",
-        "variable a { type discrete [ 2 ] { x, y }; } probability ( a ) { table 0.5, z; }",
-    ],
-)
-def test_what_is_not_bif_is_refused(text: str):
-    with pytest.raises(InputError):
-        read_bif(text)
-
-
-def test_bif_tables_with_comments_and_properties():
-    text = """
-    network n { property author someone; }
-    // a comment
-    variable a { type discrete [ 2 ] { x, y }; property position (1, 2); }
-    variable b { type discrete [ 2 ] { u, v }; }
-    probability ( a ) { table 0.25, 0.75; }
-    probability ( b | a ) { table 0.1, 0.4, 0.9, 0.6; /* value slowest */ }
-    """
-    network = read_bif(text)
-    np.testing.assert_allclose(network.tables["b"], [[0.1, 0.9], [0.4, 0.6]])
 
 
 def test_a_prior_alone_tells_of_parents_that_no_record_has():

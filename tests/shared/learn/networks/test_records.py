@@ -43,16 +43,6 @@ def test_posteriors_and_likelihoods_equal_enumeration(seed: int, asked: list[str
         assert logs[row] == pytest.approx(np.log(probability), abs=1e-12)
 
 
-def test_whole_records_have_the_product_of_their_parameters():
-    network = random_network(4)
-    codes = network.sample(50, np.random.default_rng(0))
-    wanted = sum(
-        np.log(network.tables[node][tuple(codes[name] for name in (*parents, node))])
-        for node, parents in network.structure.families
-    )
-    np.testing.assert_allclose(log_likelihoods(network, codes), wanted, atol=1e-12)
-
-
 def test_hundreds_of_nodes_do_not_underflow():
     names = [f"x{i}" for i in range(500)]
     domain = Domain.of(**{name: list("abcdefgh") for name in names})

@@ -15,18 +15,14 @@ from pramana_core.channels import Symmetric
 from pramana_core.domain import Domain
 from pramana_core.errors import OptionError
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.learn.networks import scores
-from pramana_core.learn.networks.bayes_net import learn_parameters
 from pramana_core.learn.networks.scores import (
     FixedGain,
     LikelihoodJudge,
     PlainJudge,
     Scoring,
-    judge_of,
     nonnegative,
     value_of,
 )
-from pramana_core.learn.networks.structure import Structure
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Block, Plan
 from tests.shared.learn.networks.given_tables import Table
@@ -112,36 +108,6 @@ def test_scores_equal_an_independent_library(pgmpy: ModuleType):
                 assert judge.score(child, frozenset(parents)) == pytest.approx(wanted, rel=1e-9)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("prior", [None, 1.0, 2.5])
-def test_parameters_equal_an_independent_library(prior: float | None, pgmpy: ModuleType):
-    columns = records_of(2)
-    structure = Structure.of({"a": [], "b": ["a"], "c": ["b", "a"], "d": ["c"]})
-    learned = learn_parameters(
-        clean(columns), structure, method="ml" if prior is None else "map", alpha=prior or 1.0
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model = pgmpy.models.DiscreteBayesianNetwork(list(structure.links))
-        if prior is None:
-            peer = pgmpy.estimators.MaximumLikelihoodEstimator(
-                model, frame(columns), state_names=STATES
-            )
-        else:
-            peer = pgmpy.estimators.BayesianEstimator(model, frame(columns), state_names=STATES)
-        for family in learned.families:
-            shape = DOMAIN.project([family.node, *family.parents]).shape
-            options = {}
-            if prior is not None:
-                counts = np.full((shape[0], math.prod(shape[1:])), prior)
-                options = {"prior_type": "dirichlet", "pseudo_counts": counts}
-            cpd = peer.estimate_cpd(family.node, **options)
-            axes = [cpd.variables.index(name) for name in (*family.parents, family.node)]
-            theirs = cpd.values.transpose(axes)
-            np.testing.assert_allclose(family.estimate, theirs, rtol=1e-9)
-            np.testing.assert_allclose(family.probability, theirs, rtol=1e-9)
-
-
 def test_dirichlet_scores_are_the_product_of_predictions():
     """Record by record: each is predicted from those before it (Polya's urn)."""
     columns = records_of(3, 200)
@@ -161,18 +127,6 @@ def test_dirichlet_scores_are_the_product_of_predictions():
             urn[code] += 1
         judge = PlainJudge(marginals, scoring)
         assert judge.score(child, frozenset(parents)) == pytest.approx(total, rel=1e-9)
-
-
-def test_c_star_multiplies_the_penalty():
-    marginals = clean(records_of())
-    plain, heavy = (PlainJudge(marginals, Scoring("bic", c_star=c)) for c in (1.0, 8.0))
-    penalty = math.log(RECORDS) / 2 * (2 * 2) * 3  # parents a, c of d: 4 rows of 3 parameters
-    assert plain.score("d", frozenset("ac")) - heavy.score("d", frozenset("ac")) == pytest.approx(
-        7 * penalty
-    )
-    # A gain is what one penalty leaves of the likelihood: adding c to a costs 2 rows more.
-    gains = [value_of(judge.gain("d", frozenset("a"), "c")) for judge in (plain, heavy)]
-    assert gains[0] - gains[1] == pytest.approx(7 * math.log(RECORDS) / 2 * 2 * 3)
 
 
 @pytest.mark.parametrize("name", ["bic", "bayesian", "bdeu"])
@@ -281,11 +235,6 @@ def test_gains_are_the_ratio_less_the_penalty_and_bounded_on_the_way():
             assert gain.upper == pytest.approx(exact, abs=1e-3)
 
 
-def test_a_link_is_worth_the_same_both_ways():
-    judge = LikelihoodJudge(noisy(8))
-    assert judge.gain("a", frozenset("c"), "b") is judge.gain("b", frozenset("c"), "a")
-
-
 @pytest.mark.usefixtures("bounded")
 def test_an_exchange_is_the_contest_of_both_sets():
     judge = LikelihoodJudge(noisy(9))
@@ -315,14 +264,6 @@ def test_what_cannot_pay_is_not_looked_at(monkeypatch: pytest.MonkeyPatch):
     assert judge.exchange("a", frozenset("cd"), "d", "b") is None
 
 
-def test_sets_on_tables_too_large_are_never_better(monkeypatch: pytest.MonkeyPatch):
-    judge = LikelihoodJudge(noisy(10))
-    assert judge.contest("d", frozenset("ab"), frozenset("c")) > -math.inf
-    monkeypatch.setattr(scores, "CONTEST_CELLS", 47)
-    assert judge.contest("d", frozenset("ab"), frozenset("c")) == -math.inf
-    assert judge.contest("d", frozenset("a"), frozenset("c")) > -math.inf
-
-
 def test_resampled_evidence_is_less_the_penalty():
     marginals = noisy(11)
     judge = LikelihoodJudge(marginals)
@@ -330,13 +271,6 @@ def test_resampled_evidence_is_less_the_penalty():
     evidence = marginals.independence(["b"], ["d"], ["a"])
     ratios = evidence.resampled(4, np.random.default_rng(12))
     np.testing.assert_allclose(got, ratios - math.log(3000) / 2 * (2 * 3 * 2), rtol=1e-12)
-
-
-def test_every_score_has_its_judge():
-    marginals = clean(records_of())
-    assert isinstance(judge_of(marginals, Scoring()), LikelihoodJudge)
-    for name in ("bic", "bayesian", "bdeu"):
-        assert isinstance(judge_of(marginals, Scoring(name)), PlainJudge)
 
 
 # Options ------------------------------------------------------------------------------------------

@@ -15,15 +15,11 @@ from hypothesis import strategies as st
 from pramana_core.channels import Identity, Symmetric
 from pramana_core.domain import Domain
 from pramana_core.errors import OptionError, StructureError
-from pramana_core.estimation import evidence as explanation
-from pramana_core.estimation import evidence as independence
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.estimation.likelihood import maximize
 from pramana_core.learn.networks import searches
-from pramana_core.learn.networks.moves import LEAST_GAIN, ChoiceCandidate, Removal, Reversal, best
+from pramana_core.learn.networks.moves import LEAST_GAIN, ChoiceCandidate, best
 from pramana_core.learn.networks.scores import (
     FixedGain,
-    Gain,
     Judge,
     PlainJudge,
     Scoring,
@@ -32,7 +28,6 @@ from pramana_core.learn.networks.scores import (
 )
 from pramana_core.learn.networks.searches import Peak, by_families, climb, k2
 from pramana_core.learn.networks.structure import Search, Structure
-from pramana_core.learn.networks.structure_learning import learn_structure
 from pramana_core.plan import Block, Plan
 from tests.shared.learn.networks.given_tables import Table
 
@@ -90,45 +85,6 @@ def test_the_best_is_that_of_exact_values(gains: list[Stepwise], floor: float):
         assert found is None
     else:
         assert found == (max(above), exact.index(max(above)))
-
-
-@pytest.mark.slow
-@given(st.lists(GAINS, min_size=2, max_size=5), st.data())
-def test_gains_that_share_their_parts_are_chosen_exactly(
-    gains: list[Stepwise], data: st.DataObject
-):
-    """Moves share gains: sharpening one moves the bounds of others behind the chooser's back."""
-    pairs = [
-        data.draw(st.tuples(st.integers(0, len(gains) - 1), st.integers(0, len(gains) - 1)))
-        for _ in range(4)
-    ]
-    candidates: list[ChoiceCandidate[int]] = []
-    exact = []
-    for index, (one, two) in enumerate(pairs):
-        made: Gain = gains[one]
-        value = gains[one].value
-        if index == 1:
-            made, value = Removal(gains[one]), -gains[one].value
-        elif index > 1 and one != two:
-            made, value = Reversal(gains[one], Removal(gains[two])), value - gains[two].value
-        candidates.append(ChoiceCandidate(index, made))
-        exact.append(value)
-    found = best(candidates, 0.5)
-    if max(exact) <= 0.5:
-        assert found is None
-    else:
-        assert found == (max(exact), exact.index(max(exact)))
-
-
-def test_no_more_is_sharpened_than_the_best_needs():
-    poor = Stepwise(1.0, [(3.0, 1.0)])
-    good = Stepwise(9.0, [(20.0, 9.0), (2.0, 1.0)])
-    assert best([ChoiceCandidate("poor", poor), ChoiceCandidate("good", good)], 0.0) == (
-        9.0,
-        "good",
-    )
-    assert len(poor.slack) == 1
-    assert value_of(poor) == 1.0
 
 
 # Random data --------------------------------------------------------------------------------------
@@ -389,59 +345,6 @@ def test_a_structure_that_was_met_is_not_taken_again():
     peak = Peak(circle[0], lambda found, top: 1.0 if following[id(top)] is found else -1.0)
     taken = [peak.rise(following[id(peak.structure)]) for _ in range(10)]
     assert taken == [True] * 3 + [False] * 7
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("p", [0.0, 0.3])
-def test_no_tables_are_maximized_where_nothing_can_be_gained(p: float, monkeypatch):
-    """Six independent variables: bounds alone end the search."""
-    made = []
-
-    def counted(*arguments, **options):
-        made.append(arguments)
-        return maximize(*arguments, **options)
-
-    for module in (independence, explanation):
-        monkeypatch.setattr(module, "maximize", counted)
-    rng = np.random.default_rng(7)
-    domain = Domain.of(a="01", b="012", c="01", d="0123", e="01", f="012")
-    seen = np.ones(())
-    blocks = []
-    for variable in domain:
-        channel = Symmetric.from_probability(variable.size, p) if p else Identity(variable.size)
-        row = channel.apply(rng.dirichlet(np.full(variable.size, 3.0)), 0)
-        seen = seen[..., None] * row
-        blocks.append(Block((variable,), channel))
-    drawn = rng.multinomial(10_000, (seen / seen.sum()).ravel()).reshape(domain.shape)
-    marginals = EstimatedMarginals(Table(domain.names, drawn), Plan(tuple(blocks)))
-    steps: list[tuple[int, int]] = []
-    learned = learn_structure(marginals, draws=0, on_step=lambda *s: steps.append(s))
-    assert not learned.structure.links
-    assert len(made) <= 5
-    assert len(steps) < 400
-    # The control: a judge that tells every gain exactly maximizes many tables.
-    needed = len(made)
-    climbed(AtOnce(judge_of(marginals, Scoring())), Search(), domain.names)
-    assert len(made) >= needed + 10 * bool(p)
-
-
-@pytest.mark.parametrize("seed", range(8))
-@pytest.mark.parametrize("most", [1, 2])
-def test_climbing_keeps_within_its_limits(seed: int, most: int):
-    """On scores drawn at random, which no likelihood would give; and no single change gains."""
-    rng = np.random.default_rng(seed)
-    names = "abcde"
-    listed = {
-        (child, "".join(parents)): float(size + 2 * rng.normal())
-        for child in names
-        for size in range(4)
-        for parents in itertools.combinations([n for n in names if n != child], size)
-    }
-    judge = ByHand(listed)
-    found = climbed(judge, Search(max_parents=most), names, quiet)
-    structure = Structure.of({name: sorted(parents) for name, parents in found.items()})
-    assert all(len(parents) <= most for _, parents in structure.families)
-    assert structure.links
 
 
 @pytest.mark.parametrize("seed", range(3))

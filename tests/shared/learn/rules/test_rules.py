@@ -7,7 +7,6 @@ import io
 import json
 from dataclasses import replace
 from itertools import combinations
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -28,8 +27,6 @@ from pramana_core.learn.rules.exchange import (
     itemsets_csv,
     itemsets_frame,
     itemsets_json,
-    listed_itemsets_csv,
-    listed_rules_csv,
     rules_csv,
     rules_json,
 )
@@ -48,7 +45,6 @@ from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.marginals.score_interval import Tilt
 from pramana_core.marginals.support_counts import RuleCounts
 from pramana_core.plan import Block, Plan
-from tests.lengths import repetitions
 from tests.shared.learn.rules.tables import Z, dependent, domain
 from tests.shared.pictures.reading import marks, texts, titles
 
@@ -104,15 +100,6 @@ def test_rules_are_those_of_brute_force(minimum: float):
         assert rule.leverage == pytest.approx(rule.support - product, abs=1e-12)
         assert rule.support_se == rule.confidence_se == rule.lift_se == rule.leverage_se == 0
         assert rule.confidence_interval == pytest.approx((rule.confidence,) * 2, rel=1e-12)
-
-
-def test_rules_stand_by_itemset_longer_antecedents_first():
-    found = mine_itemsets(EXACT, all_items(OVER), RuleOptions(0.05))
-    rules = derive_rules(found, EXACT, 0.0)
-    sizes = [(len(r.antecedent) + len(r.consequent), len(r.antecedent)) for r in rules]
-    assert [whole for whole, _ in sizes] == sorted(whole for whole, _ in sizes)
-    of_three = [left for whole, left in sizes if whole == 3]
-    assert of_three == [2, 2, 2, 1, 1, 1] * (len(of_three) // 6)
 
 
 def test_a_confidence_that_is_the_minimum_suffices():
@@ -180,14 +167,6 @@ def test_rules_in_pieces_are_the_same_and_tell_more_often(monkeypatch: pytest.Mo
     assert derive_rules(found, NOISY, 0.5, on_step=lambda *step: steps.append(step)) == whole
     assert steps == sorted(steps)
     assert len(steps) > 2 * len(found.levels)
-
-
-def test_without_frequent_pairs_there_are_no_rules():
-    found = mine_itemsets(EXACT, all_items(OVER), RuleOptions(0.9))
-    assert derive_rules(found, EXACT, 0.0) == ()
-    frame = itemsets_frame(found)
-    assert frame.empty
-    assert frame["itemsets"].dtype == object
 
 
 # Errors
@@ -295,43 +274,6 @@ def test_where_the_sides_may_be_nothing_a_lift_has_no_upper_end():
     assert 0 < known.low[0] < known.estimate[0] < known.high[0] < np.inf
 
 
-def times_covered(runs: int, widths: tuple[float, ...]) -> np.ndarray:
-    """How often intervals of some widths hold the truth of rules: by width, measure and rule."""
-    rng = np.random.default_rng(7)
-    over = domain(2, 3)
-    columns = dependent(over, 1500, seed=3)
-    plan = plan_of(over, 0.25)
-    rows = np.array([[0, 2], [1, 4]])
-    left = np.array([[True, False], [False, True]])
-    items = all_items(over)
-    truth = []
-    for row, own in zip(rows, left, strict=True):
-        has = [columns[items[i][0]] == items[i][1] for i in row]
-        x, y, z = (has[0] & has[1]).mean(), has[own.argmax()].mean(), has[own.argmin()].mean()
-        truth.append((x, x / y, x / (y * z)))
-    hits = np.zeros((len(widths), 3, 2), dtype=int)
-    for _ in range(runs):
-        counts = reports(plan, columns, rng).supports(items).rules(rows, left)
-        for number, width in enumerate(widths):
-            for place, part in enumerate((supports, confidences, lifts)):
-                found = part(counts, width, population=False)
-                true = np.array(truth)[:, place]
-                hits[number, place] += (found.low <= true) & (true <= found.high)
-    return hits
-
-
-@pytest.mark.slow
-def test_intervals_cover_at_their_rate():
-    """Against the records. Six binomial numbers, each beyond its limits by chance with probability
-    1e-6 / 6 in all; intervals of half the width, the negative control, must be beyond.
-    Of 200 runs even all may hold, so that only 600, the campaign's, see intervals too wide."""
-    runs = repetitions(200, 600)
-    whole, narrow = times_covered(runs, (Z, Z / 2))
-    least, most = stats.binom.ppf([1e-6 / 12, 1 - 1e-6 / 12], runs, 0.95)
-    assert ((least <= whole) & (whole <= most)).all()
-    assert (narrow < least).all()
-
-
 def test_certain_rules_have_their_whole_interval_above_the_minimum():
     found = mine_itemsets(NOISY, all_items(OVER), RuleOptions(0.05))
     likely = derive_rules(found, NOISY, 0.6)
@@ -363,7 +305,7 @@ def found_and_rules(**options):
 
 
 def test_json_names_items_by_their_places():
-    found, rules = found_and_rules(consistent=True)
+    found, rules = found_and_rules()
     document = json.loads(json.dumps(rules_json(found, rules), allow_nan=False))
     assert document["kind"] == "association-rules"
     assert document["records"] == 3000
@@ -374,7 +316,6 @@ def test_json_names_items_by_their_places():
     for written, itemset in zip(document["itemsets"], found.frequent, strict=True):
         assert tuple(written["items"]) == itemset.items
         assert written["support"] == itemset.support
-        assert written["consistent"] == itemset.consistent
         assert tuple(written["interval"]) == itemset.interval
     for written, rule in zip(document["rules"], rules, strict=True):
         assert [found.items[i] for i in written["antecedent"]] == list(rule.antecedent)
@@ -386,7 +327,6 @@ def test_json_names_items_by_their_places():
 
 def test_json_says_null_where_there_is_no_number():
     found, rules = found_and_rules()
-    assert itemsets_json(found)["itemsets"][0]["consistent"] is None
     rule = Rule(**{**vars(rules[0]), "lift": float("inf"), "lift_interval": (0.0, float("nan"))})
     written = rules_json(found, [rule])["rules"][0]
     assert written["lift"] is None
@@ -401,7 +341,6 @@ def test_csv_reads_back():
     ]
     assert [float(row["support"]) for row in rows] == [i.support for i in found.frequent]
     assert [float(row["interval_high"]) for row in rows] == [i.interval[1] for i in found.frequent]
-    assert {row["consistent"] for row in rows} == {""}
     assert itemsets_csv(found, examined=True).count("\n") == 1 + len(found.itemsets)
     read = list(csv.DictReader(io.StringIO(rules_csv(found, rules))))
     assert [float(row["lift_interval_low"]) for row in read] == [r.lift_interval[0] for r in rules]
@@ -419,23 +358,6 @@ def test_different_itemsets_are_different_cells():
     assert len(set(cells)) == len(found.frequent) == 9
     read = [tuple(json.loads(cell)) for cell in cells]
     assert read == [found.labels(itemset.items) for itemset in found.frequent]
-
-
-def test_whatever_has_the_fields_is_written_alike():
-    """A model's messages name items by places; the tables are those of the itemsets and rules."""
-    found, rules = found_and_rules()
-    document = rules_json(found, rules)
-    itemsets = [SimpleNamespace(**written) for written in document["itemsets"]]
-    for itemset in itemsets:
-        itemset.interval = tuple(itemset.interval)
-    word = found.item_labels.__getitem__
-    assert listed_itemsets_csv(itemsets, word) == itemsets_csv(found)
-    messages = [
-        SimpleNamespace(**{k: tuple(v) if "interval" in k else v for k, v in written.items()})
-        for written in document["rules"]
-    ]
-    assert listed_rules_csv(messages, word) == rules_csv(found, rules)
-    assert "\r" not in rules_csv(found, rules)
 
 
 @pytest.mark.parametrize("against", ["records", "population"])
@@ -484,17 +406,6 @@ def test_a_picture_of_itemsets_shows_every_verdict():
     assert len(set.union(*looks.values())) == 3
 
 
-def test_a_mark_stands_where_its_estimate_is():
-    found, _rules = found_and_rules()
-    drawn = marks(draw_itemsets(found, most=5))
-    largest = sorted(found.frequent, key=lambda i: -i.support)[:5]
-    assert [mark.places for mark in drawn] == [
-        [pytest.approx(i.support, abs=1e-5)] for i in largest
-    ]
-    for mark, itemset in zip(drawn, largest, strict=True):
-        assert mark.line == pytest.approx([itemset.support, *itemset.interval], abs=1e-5)
-
-
 def test_a_picture_of_rules_names_them_and_stands_where_their_confidence_is():
     _found, rules = found_and_rules()
     surest = sorted(rules, key=lambda r: -r.confidence_interval[0])[:7]
@@ -513,26 +424,8 @@ def test_a_picture_of_rules_names_them_and_stands_where_their_confidence_is():
         assert mark.line == pytest.approx([estimate, *rule.confidence_interval], abs=1e-5)
 
 
-def test_a_lift_of_which_nothing_is_known_is_drawn_without_its_interval():
-    _found, rules = found_and_rules()
-    unknown = Rule(**{**vars(rules[0]), "lift": 1.5, "lift_interval": (0.0, float("inf"))})
-    assert "1.50" in texts(draw_rules(OVER, [unknown]))
-
-
 @pytest.mark.slow
 def test_pictures_of_nothing_are_pictures():
     found = mine_itemsets(EXACT, all_items(OVER), RuleOptions(0.9))
     assert len(titles(draw_itemsets(found))) == 1
     assert len(titles(draw_rules(OVER, ()))) == 1
-
-
-def test_a_long_label_is_cut_and_told_in_full_by_its_title():
-    over = Domain.of(**{f"a variable of some length {k}": ["no", "yes"] for k in range(3)})
-    columns = dependent(over, 500, seed=3)
-    plan = Plan.unrandomized(over)
-    marginals = EstimatedMarginals(ReportedCounts(columns, plan.reported_sizes), plan)
-    found = mine_itemsets(marginals, all_items(over), RuleOptions(0.1))
-    drawn = draw_itemsets(found)
-    assert "…" in drawn
-    whole = ", ".join(found.labels(found.length(3)[0].items))
-    assert any(whole in title for title in titles(drawn))

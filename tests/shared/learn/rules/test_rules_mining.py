@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import combinations, product
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from scipy.optimize import nnls
 
 from pramana_core.channels import RESOLUTION, Choice, Identity, Sampled, Symmetric, Transition
 from pramana_core.domain import Domain
@@ -19,7 +17,6 @@ from pramana_core.errors import (
     DomainError,
     EstimationError,
     LimitExceeded,
-    NotConverged,
     OptionError,
     SingularChannel,
     UnknownCategory,
@@ -27,7 +24,6 @@ from pramana_core.errors import (
 )
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.common.options import RuleOptions
-from pramana_core.learn.rules import mining
 from pramana_core.learn.rules import rules as piecewise
 from pramana_core.learn.rules.itemsets import (
     FREQUENT,
@@ -43,7 +39,7 @@ from pramana_core.learn.rules.itemsets import (
     present_items,
     verdicts,
 )
-from pramana_core.learn.rules.mining import consistent_supports, mine_itemsets
+from pramana_core.learn.rules.mining import mine_itemsets
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.marginals.score_interval import Tilt
 from pramana_core.marginals.support_counts import RuleCounts, SupportCounts
@@ -201,19 +197,6 @@ def test_candidates_are_those_of_brute_force(length: int, pairs: int):
     assert number > 50
 
 
-def test_a_trie_finds_what_is_there_and_nothing_else():
-    levels = kept_rows(3, np.arange(7), 2, 0.3)
-    trie = Trie(7)
-    for rows in levels:
-        trie = trie.grown(rows)
-    for rows in levels:
-        every = np.array(list(combinations(range(7), rows.shape[1])), dtype=np.int64)
-        places = {row: place for place, row in enumerate(map(tuple, rows.tolist()))}
-        wanted = [places.get(row, -1) for row in map(tuple, every.tolist())]
-        assert trie.find(every).tolist() == wanted
-    assert -1 in trie.find(np.array([[5, 6, 6]]))
-
-
 def test_too_many_candidates_are_refused():
     rows = np.arange(50, dtype=np.int64)[:, None]
     trie = Trie(50).grown(rows)
@@ -266,27 +249,6 @@ def test_no_itemset_is_longer_than_asked(length: int):
     assert found.frequent == tuple(i for i in every.frequent if len(i.items) <= length)
     assert found.length(length + 1) == ()
     assert found.length(1) == every.length(1)
-
-
-def test_candidates_beyond_the_last_length_are_not_built(monkeypatch: pytest.MonkeyPatch):
-    lengths = []
-
-    def watched(trie: Trie, rows: np.ndarray, variables: np.ndarray):
-        lengths.append(rows.shape[1] + 1)
-        return next_candidates(trie, rows, variables)
-
-    monkeypatch.setattr(mining, "next_candidates", watched)
-    mine_itemsets(exact(OVER, COLUMNS), all_items(OVER), RuleOptions(0.01, max_length=3))
-    assert lengths == [2, 3]
-
-
-def test_items_may_be_chosen_and_in_any_order():
-    items = (("v3", 2), ("v0", 3), ("v3", 1), ("v1", 2))
-    found = in_words(mine_itemsets(exact(OVER, COLUMNS), items, RuleOptions(0.05)))
-    wanted = {item_label(OVER, item) for item in items}
-    all_found = by_mlxtend(one_hot(OVER, COLUMNS), 0.05)
-    assert found == {i: s for i, s in all_found.items() if i <= wanted}
-    assert len(found) > 4
 
 
 def test_progress_is_told_and_can_stop():
@@ -428,9 +390,8 @@ def test_itemsets_that_cannot_be_estimated_are_undecided(error: Exception):
         exact(OVER, COLUMNS), lambda row: len(row) > 1 and bool(set(row) & set(of_v0)), error
     )
     for decisions in ("point", "controlled"):
-        options = RuleOptions(0.05, decisions=decisions, consistent=True)
+        options = RuleOptions(0.05, decisions=decisions)
         found = mine_itemsets(marginals, all_items(OVER), options)
-        assert found.frequent[0].consistent == found.frequent[0].support
         told = {i.items for i in plain.frequent if len(i.items) == 1 or not set(i.items) & {*of_v0}}
         assert {i.items for i in found.frequent} == told
         untold = [i for i in found.itemsets if np.isnan(i.support)]
@@ -523,240 +484,12 @@ def test_an_interval_holds_what_its_test_does_not_reject(
         assert (inside == held)[~near].all()
 
 
-def test_without_noise_the_interval_against_the_population_is_wilsons():
-    for successes in (0, 3, 40, 400):
-        wilson = stats.binomtest(successes, 400).proportion_ci(0.95, method="wilson")
-        counts = support_counts([successes / 400], None)
-        low, high = counts.interval(1.959963984540054, population=True)
-        assert (low[0], high[0]) == pytest.approx((wilson.low, wilson.high), abs=1e-12)
-
-
-def test_of_several_sources_the_variances_at_the_supposed_support_add_up():
-    """One of them exact, one with noise: the estimates' own variance at any support is the sum of
-    both, and the interval ends where it says."""
-    channel = Symmetric.from_probability(10, 0.5)
-    parts = [support_counts([0.04], None, 900), support_counts([0.01], channel, 300)]
-    pooled = SupportCounts.pooled(parts, np.ones((2, 1)))
-    assert pooled.counts[0] == pytest.approx(39)
-    squares = channel.matrix() @ np.square(channel.decoder()[0])
-    # The tilts have as much of variance as records.
-    slope = (900 + 300 * (squares[0] - squares[1])) / 1200
-    square = (900 * 0.04 + 300 * (0.01 * squares[0] + 0.99 * squares[1])) / 1200
-    for population in (False, True):
-        for end in (e[0] for e in pooled.interval(1.0, population=population)):
-            # At z = 1 the skewness moves nothing.
-            own = square + slope * (end - 39 / 1200) - (end**2 if population else end)
-            assert (39 / 1200 - end) ** 2 == pytest.approx(own / 1200, rel=1e-9)
-
-
-def test_where_the_noise_does_not_follow_the_support_it_is_that_of_the_estimate():
-    counts = SupportCounts(
-        500, np.array([40.0]), np.array([90.0]), np.array([126.8]), Tilt.flat((1,))
-    )
-    low, high = counts.interval(Z, population=False)
-    assert (low[0], high[0]) == pytest.approx(0.08 + Z * np.sqrt(90) / 500 * np.array([-1, 1]))
-    low, high = counts.interval(Z, population=True)
-    for end in (low[0], high[0]):
-        variance = 90 / 500**2 + end * (1 - end) / 500
-        assert (0.08 - end) ** 2 == pytest.approx(Z**2 * variance, rel=1e-9)
-
-
-def missed(runs: int, support: float, skewed: bool) -> np.ndarray:
-    """How often the interval of a rare itemset ends below its support, and begins above it."""
-    rng = np.random.default_rng(5)
-    channel, records = Symmetric.from_probability(10, 0.5), 2000
-    chances = channel.matrix()
-    told = [1.0]
-    for _ in range(3):
-        told = np.convolve(told, [1 - chances[0, 0], chances[0, 0]])
-    bare = [1.0]
-    for _ in range(3):
-        bare = np.convolve(bare, [1 - chances[0, 1], chances[0, 1]])
-    own, other = channel.decoder()[0, :2]
-    estimators = np.array([own**k * other ** (3 - k) for k in range(4)])
-    true = round(support * records)
-    reports = rng.multinomial(true, told, runs) + rng.multinomial(records - true, bare, runs)
-    first, second = reports @ estimators, reports @ np.square(estimators)
-    # A third moment as if the items were independent, each as frequent as the itemset.
-    shown = support * chances[0, 0] + (1 - support) * chances[0, 1]
-    independent = [1.0]
-    for _ in range(3):
-        independent = np.convolve(independent, [1 - shown, shown])
-    moments = [np.full(runs, records * (independent @ estimators**k)) for k in (1, 2, 3)]
-    own = [np.full(runs, told @ estimators**k) for k in (2, 3)]
-    tilt = Tilt.of((moments[0], moments[1], moments[2]), (own[0], own[1]), records)
-    counts = SupportCounts.from_moments(records, first, second, tilt)
-    if skewed:
-        low, high = counts.interval(Z, population=False)
-    else:
-        half = Z * np.sqrt(counts.variance(population=False)) / records
-        low, high = counts.counts / records - half, counts.counts / records + half
-    return np.array([(high < support).mean(), (low > support).mean()])
-
-
-def test_of_rare_itemsets_under_strong_noise_not_frequent_is_wrong_as_seldom_as_it_says():
-    """5,000 of 2,000 records, an itemset of three items of 10 categories, each changed with
-    probability 0.5, and a support of 2 %: 2.5 % of the intervals may end below it, and as many
-    begin above. Those with the error at the estimate, the negative control, end below in three
-    times as many."""
-    low, high = missed(5000, 0.02, skewed=True)
-    most = stats.binom.isf(1e-6, 5000, 0.025) / 5000
-    assert 0.01 < low < most
-    assert 0.01 < high < most
-    low, _ = missed(5000, 0.02, skewed=False)
-    assert low > 2 * 0.025
-
-
 def test_verdicts_with_and_without_error():
     low, high = np.array([0.1, 0.05, 0.05, 0.1]), np.array([0.2, 0.15, 0.0999, 0.1])
     assert verdicts(low, high, 0.1).tolist() == [FREQUENT, UNDECIDED, NOT_FREQUENT, FREQUENT]
     exact = support_counts([0.1, 0.0999], None).deviates(0.1, population=False)
     assert p_values(exact).tolist() == [0.0, 1.0]
     assert p_values(np.array([np.nan])).tolist() == [1.0]
-
-
-# Consistent supports
-
-
-@dataclass(frozen=True)
-class Lattice:
-    """All subsets of some items, with estimates that need not fall with the length."""
-
-    supports: list[np.ndarray]
-    errors: list[np.ndarray]
-    subsets: list[np.ndarray]
-
-    @classmethod
-    def of(cls, items: int, length: int, seed: int) -> Lattice:
-        rng = np.random.default_rng(seed)
-        rows = [list(combinations(range(items), k)) for k in range(1, length + 1)]
-        places = [{row: place for place, row in enumerate(level)} for level in rows]
-        subsets = [np.zeros((items, 1), dtype=np.int64)]
-        for k in range(1, length):
-            parts = [[places[k - 1][r[:j] + r[j + 1 :]] for j in range(k + 1)] for r in rows[k]]
-            subsets.append(np.array(parts, dtype=np.int64))
-        supports = [rng.normal(0.4 * 0.7**k, 0.15, len(level)) for k, level in enumerate(rows)]
-        errors = [rng.uniform(0.02, 0.3, len(level)) for level in rows]
-        return cls(supports, errors, subsets)
-
-    def pairs(self) -> list[tuple[int, int]]:
-        ends = np.cumsum([0, *map(len, self.supports)])
-        return [
-            (int(ends[k - 1] + above), int(ends[k] + row))
-            for k in range(1, len(self.supports))
-            for row, own in enumerate(self.subsets[k])
-            for above in own
-        ]
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_consistent_supports_are_the_nearest_of_all(seed: int):
-    lattice = Lattice.of(5, 4, seed)
-    y, se = np.concatenate(lattice.supports), np.concatenate(lattice.errors)
-    pairs = lattice.pairs()
-    assert any(y[below] > y[above] for above, below in pairs)
-    found = np.concatenate(consistent_supports(lattice.supports, lattice.errors, lattice.subsets))
-    assert all(found[below] <= found[above] for above, below in pairs)
-    assert found.min() >= 0
-    assert found.max() <= 1
-    assert np.sqrt(np.mean(np.square((found - nearest(y, se, pairs)) / se))) < 0.001
-
-
-def nearest(y: np.ndarray, se: np.ndarray, pairs: list[tuple[int, int]]) -> np.ndarray:
-    """Return the nearest point by Lawson and Hanson's reduction to non-negative least squares."""
-    size = len(y)
-    order = np.zeros((len(pairs), size))
-    for number, (above, below) in enumerate(pairs):
-        order[number, [above, below]] = 1, -1
-    rows = np.vstack([order, np.eye(size), -np.eye(size)])
-    limits = np.concatenate([np.zeros(len(pairs) + size), -np.ones(size)]) - rows @ y
-    system = np.vstack([(rows * se).T, limits])
-    target = np.append(np.zeros(size), 1.0)
-    residual = system @ nnls(system, target)[0] - target
-    return y - se * residual[:-1] / residual[-1]
-
-
-def test_a_solution_that_is_not_reached_is_an_error():
-    lattice = Lattice.of(5, 4, seed=0)
-    with pytest.raises(NotConverged, match="2 steps"):
-        consistent_supports(lattice.supports, lattice.errors, lattice.subsets, rounds=2, steps=1)
-
-
-def test_many_lattices_need_no_more_steps_than_one():
-    """What is left is measured by itemset: copies side by side converge when one does."""
-    one = Lattice.of(5, 4, seed=2)
-    copies = 50
-    sizes = [len(part) for part in one.supports]
-    above = [0, *sizes[:-1]]
-    many = Lattice(
-        [np.tile(part, copies) for part in one.supports],
-        [np.tile(part, copies) for part in one.errors],
-        [
-            np.concatenate([part + copy * wide for copy in range(copies)])
-            for part, wide in zip(one.subsets, above, strict=True)
-        ],
-    )
-    rounds = next(n for n in range(1, 100) if converges(one, n))
-    assert rounds > 1
-    assert not converges(one, rounds - 1)
-    assert converges(many, rounds)
-
-
-def converges(lattice: Lattice, rounds: int) -> bool:
-    found = lattice.supports, lattice.errors, lattice.subsets
-    try:
-        consistent_supports(*found, rounds=rounds, steps=2)
-    except NotConverged:
-        return False
-    return True
-
-
-def test_an_exact_support_hardly_moves():
-    """One without an error among others that have one takes their superset down with it."""
-    supports = [np.array([0.2]), np.array([0.5])]
-    errors = [np.array([0.0]), np.array([0.2])]
-    subsets = [np.zeros((1, 1), dtype=np.int64), np.zeros((1, 1), dtype=np.int64)]
-    found = np.concatenate(consistent_supports(supports, errors, subsets))
-    assert found == pytest.approx([0.2, 0.2], abs=1e-6)
-
-
-def test_a_chain_is_pooled_by_weights():
-    """Two adjacent violators take their weighted mean (the closed form of isotonic regression)."""
-    supports = [np.array([0.2]), np.array([0.5])]
-    errors = [np.array([0.1]), np.array([0.2])]
-    subsets = [np.zeros((1, 1), dtype=np.int64), np.zeros((1, 1), dtype=np.int64)]
-    found = consistent_supports(supports, errors, subsets)
-    assert np.concatenate(found) == pytest.approx([0.26, 0.26], abs=2e-4)
-
-
-def test_consistent_estimates_stay_as_they_are():
-    lattice = Lattice.of(4, 3, seed=1)
-    ordered = [np.full(len(level), 0.5 - 0.1 * k) for k, level in enumerate(lattice.supports)]
-    found = consistent_supports(ordered, lattice.errors, lattice.subsets)
-    assert all((a == b).all() for a, b in zip(found, ordered, strict=True))
-
-
-def test_mined_supports_are_made_consistent_on_request():
-    over = domain(3, 3, 3, 2, 3)
-    marginals = randomized(over, dependent(over, 2000, seed=8), 0.4, seed=9)
-    options = RuleOptions(0.03, consistent=True)
-    found = mine_itemsets(marginals, all_items(over), options)
-    known = {i.items: i for i in found.itemsets}
-    above = below = 0
-    for items, itemset in known.items():
-        assert itemset.consistent is not None
-        assert 0 <= itemset.consistent <= 1
-        for part in combinations(items, len(items) - 1):
-            if part:
-                assert itemset.consistent <= known[part].consistent
-                above += itemset.support > known[part].support
-        below += itemset.support < 0
-    # The estimates themselves were neither.
-    assert above > 10
-    assert below > 10
-    raw = mine_itemsets(marginals, all_items(over), RuleOptions(0.03))
-    assert [i.support for i in raw.itemsets] == [i.support for i in found.itemsets]
-    assert raw.itemsets[0].consistent is None
 
 
 def sampled_pairs(*pairs: tuple[int, int]) -> EstimatedMarginals:

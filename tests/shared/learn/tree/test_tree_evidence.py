@@ -150,33 +150,7 @@ def test_the_interval_of_a_large_gain_is_that_of_the_delta_method():
     assert high - low == pytest.approx(2 * stats.norm.isf(0.025) * error, rel=0.02)
 
 
-def test_the_best_of_several_p_values():
-    assert best_of(1, 0.3) == pytest.approx(0.3)
-    assert best_of(3, 0.1) == pytest.approx(1 - 0.9**3)
-    assert best_of(5, 1.0) == 1.0
-    assert best_of(1000, 1e-18) == pytest.approx(1e-15)
-
-
 # Leaves.
-
-
-def test_exact_counts_stay_what_they_are():
-    counts = np.array([[30.0, 10.0], [0.0, 0.0], [0.0, 7.0]])
-    parent = (0.6, 0.4)
-    found = class_counts(counts, np.zeros((3, 2, 2)), 100, parent, 0.1)
-    assert [c.probabilities for c in found] == [(0.75, 0.25), parent, (0.0, 1.0)]
-    assert [c.effective for c in found] == [40, 0, 7]
-    assert found[0].se_records == (0, 0)
-    assert found[0].se_population == pytest.approx((math.sqrt(30 * 0.7), math.sqrt(10 * 0.9)))
-
-
-def test_negative_leaves_take_the_parents_probabilities():
-    (found,) = class_counts(np.array([[-3.0, 1.0]]), np.eye(2)[None], 100, (0.2, 0.8), None)
-    assert found.probabilities == (0.2, 0.8)
-    assert found.decision == 1
-    assert (found.total, found.effective) == (-2, 0)
-    (root,) = class_counts(np.array([[-3.0, 1.0]]), np.eye(2)[None], 100)
-    assert root.probabilities == (0.5, 0.5)
 
 
 def test_noisy_probabilities_are_the_posterior_mean():
@@ -210,16 +184,6 @@ def test_noisy_probabilities_are_the_posterior_mean():
     # The noisier takes more of its parent's: it has fewer records.
     taken = [(found[k].probabilities[0] - shares[k]) / (0.7 - shares[k]) for k in range(2)]
     assert 0 < taken[1] < taken[0] < 1
-
-
-def test_children_far_apart_keep_what_they_say_and_children_alike_do_not():
-    noise = np.stack([np.diag([400.0, 400.0])] * 2)
-    far = class_counts(np.array([[190.0, 10.0], [20.0, 180.0]]), noise, 1000, (0.525, 0.475), 0.1)
-    near = class_counts(np.array([[108.0, 92.0], [102.0, 98.0]]), noise, 1000, (0.525, 0.475), 0.1)
-    moved = [(0.95 - far[0].probabilities[0]) / (0.95 - 0.525)]
-    moved.append((0.54 - near[0].probabilities[0]) / (0.54 - 0.525))
-    assert 0 < moved[0] < 0.15
-    assert 0.5 < moved[1] < 1
 
 
 def test_effective_records_of_a_randomized_class():

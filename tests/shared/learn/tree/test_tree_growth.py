@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
-import weakref
 from collections import Counter
 
 import numpy as np
@@ -17,7 +15,7 @@ from pramana_core.domain import Domain, Variable
 from pramana_core.errors import EstimationError, LimitExceeded, OptionError, UnknownVariable
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.common.options import TreeOptions
-from pramana_core.learn.tree.growth import STEPS, best_split, learn_tree
+from pramana_core.learn.tree.growth import STEPS, learn_tree
 from pramana_core.learn.tree.model import DecisionTree
 from pramana_core.learn.tree.node import Node
 from pramana_core.marginals.counts import ReportedCounts
@@ -251,24 +249,6 @@ def test_expected_reports_give_the_tree_of_the_true_records(estimator, p):
             assert np.allclose(ours.classes.counts, wanted.classes.counts, atol=0.5)
 
 
-def test_expected_reports_of_a_joint_block_do_too():
-    domain, columns = survey(2000, np.random.default_rng(1))
-    a, b, c, d, y = domain
-    plan = Plan(
-        (
-            Block((a, y), Symmetric.from_gamma(6, 9.0)),
-            Block((b, c), Symmetric.from_gamma(8, 19.0)),
-            Block((d,), Symmetric.from_probability(2, 0.2)),
-        )
-    )
-    tensor = cube(plan.domain, columns).reshape(6, 8, 2)
-    for axis, block in enumerate(plan.blocks):
-        tensor = np.moveaxis(np.tensordot(tensor, block.channel.matrix(), (axis, 0)), -1, axis)
-    seen = Expected(plan.domain.names, tensor.reshape(plan.domain.shape))
-    clean = learn_tree(exactly(domain, columns), "y", list("abcd"), PLAIN)
-    assert_same(learn_tree(EstimatedMarginals(seen, plan), "y", list("abcd"), PLAIN), clean)
-
-
 @pytest.mark.slow
 def test_exact_and_randomized_strata_give_the_tree_of_all_records():
     domain, columns = survey(3000, np.random.default_rng(2))
@@ -318,23 +298,6 @@ def test_a_class_that_depends_on_nothing_is_rarely_split_by():
     # It is not blind: at its level none of 150 splits once in 2,000 sets of seeds. ID3 always does.
     assert split >= 1
     assert plain > most
-
-
-@pytest.mark.calibration
-def test_a_dependence_is_found_through_the_noise():
-    rng = np.random.default_rng(21)
-    domain, columns = survey(20_000, rng)
-    plan = plan_of(domain, 0.25)
-    asked = Counter()
-    for _ in range(20):
-        tree = learn_tree(EstimatedMarginals(reports(plan, columns, rng), plan), "y")
-        assert tree.root.split is not None
-        asked[tree.root.split.attribute] += 1
-        # No attribute that the class does not depend on is asked more often than by chance.
-        others = [n for n in tree.root if n.split and n.split.attribute in "cd"]
-        asked["others"] += bool(others)
-    assert asked["a"] == 20
-    assert asked["others"] <= stats.binom.isf(1e-6, 20, 0.2)
 
 
 @pytest.mark.calibration
@@ -421,12 +384,6 @@ def test_attributes_that_cannot_be_asked_are_refused(attributes, error):
         learn_tree(exactly(domain, columns), "y", attributes)
 
 
-def test_a_target_that_is_not_there_is_refused():
-    domain, columns = survey(50, np.random.default_rng(6))
-    with pytest.raises(UnknownVariable):
-        learn_tree(exactly(domain, columns), "z")
-
-
 @pytest.mark.parametrize(
     "option",
     [
@@ -445,10 +402,6 @@ def test_a_target_that_is_not_there_is_refused():
 def test_options_outside_their_range_are_refused(option):
     with pytest.raises(OptionError):
         TreeOptions(**option)
-
-
-def test_a_shrinkage_of_zero_is_none():
-    assert TreeOptions(shrinkage=0) == TreeOptions(shrinkage=None)
 
 
 class Failing:
@@ -509,41 +462,3 @@ def test_an_attribute_that_is_too_wide_is_named():
     assert caught.value.where == "b"
     assert "Leave it out" in str(caught.value)
     assert learn_tree(exactly(domain, columns), "y", ["a"]).inputs.names == ("a",)
-
-
-def test_tables_of_attributes_that_lose_are_not_kept():
-    domain, columns = survey(300, np.random.default_rng(6))
-    alive: list[weakref.ref] = []
-    most = 0
-
-    class Watched(Failing):
-        def table(self, names):
-            nonlocal most
-            most = max(most, sum(ref() is not None for ref in alive))
-            made = super().table(names)
-            alive.append(weakref.ref(made))
-            return made
-
-    within = Watched(exactly(domain, columns).subpopulation(), {})
-    names = [name for name in domain.names if name != "y"]
-    assert len(names) >= 3
-    assert best_split(within, "y", names, criterion="gain", limit=0.05) is not None
-    assert most <= 1
-
-
-def test_no_warning_is_given_where_nothing_is_left():
-    """A class or a category that no record has, and nodes without records."""
-    domain = domain_of(a=3, b=2, y=3)
-    columns = {
-        "a": np.array([0, 0, 1, 1] * 25, dtype=np.uint8),
-        "b": np.array([0, 1, 0, 1] * 25, dtype=np.uint8),
-        "y": np.array([0, 1, 1, 1] * 25, dtype=np.uint8),
-    }
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        for options in (TreeOptions(), PLAIN, TreeOptions(criterion="gain-ratio")):
-            tree = learn_tree(exactly(domain, columns), "y", None, options)
-            assert np.array_equal(tree.predict(columns), columns["y"])
-            empty = [leaf for leaf in tree.leaves if leaf.classes.total == 0]
-            assert empty
-            assert all(leaf.classes.effective == 0 for leaf in empty)

@@ -7,18 +7,18 @@ import pytest
 from scipy import stats
 
 from pramana_core.errors import OptionError
-from pramana_core.mask.core.inputs import from_normal_scores, inputs, normal_scores, reordered
-from pramana_core.mask.core.noise import (
+from pramana_core.mask.core.copula import (
     _correlation,
     _hermite,
     _possible,
     conditional,
     copula_correlations,
-    exact_noise,
-    made_exact,
-    require_randomness,
-    symmetric_root,
+    from_normal_scores,
+    normal_scores,
+    reordered,
 )
+from pramana_core.mask.core.inputs import inputs
+from pramana_core.mask.core.noise import exact_noise, made_exact, require_randomness, symmetric_root
 from pramana_core.mixed import basis_of
 
 RNG = np.random.default_rng(1)

@@ -9,9 +9,13 @@ import pytest
 
 from pramana_core.errors import MaskingError
 from pramana_core.kernel_regression.options import KernelOptions
-from pramana_core.mask import egadp, gadp, ipso, nmegadp, shuffle
-from pramana_core.mask.core.inputs import Caution, Gravity, gravest_first
-from pramana_core.mask.core.masked import EXPOSED, Influence, influence_of
+from pramana_core.mask import METHODS
+from pramana_core.mask.core.cautions import Caution, Gravity, gravest_first
+from pramana_core.mask.core.influence import EXPOSED, Influence, influence_of
+
+egadp, gadp, ipso, nmegadp, shuffle = (
+    METHODS[name] for name in ("egadp", "gadp", "ipso", "nmegadp", "shuffle")
+)
 
 
 def table(records: int = 80) -> tuple[np.ndarray, np.ndarray]:

@@ -5,9 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pramana_core.mask import cadp, egadp, gadp, ipso, sadp
-from tests.shared.mask.examples import indicators, linear, mixed
+from pramana_core.mask import METHODS
+from tests.shared.mask.examples import linear
 from tests.shared.mask.moments import correlation, covariance_difference, mean_difference
+
+cadp, egadp, gadp, ipso, sadp = (
+    METHODS[name] for name in ("cadp", "egadp", "gadp", "ipso", "sadp")
+)
 
 EXACT = 1e-9
 
@@ -43,9 +47,9 @@ def test_means_and_covariances_are_exact(case: str, method):
     told, x = CASES[case](*linear())
     masked = method(told, x, np.random.default_rng(7))
     given = np.empty((len(x), 0)) if told is None else told
-    assert covariance_difference(given, x, masked.values) < EXACT
-    assert mean_difference(x, masked.values) < EXACT
-    assert not np.any(masked.values == x)
+    assert covariance_difference(given, x, masked.matrix) < EXACT
+    assert mean_difference(x, masked.matrix) < EXACT
+    assert not np.any(masked.matrix == x)
     # Noise is orthogonal to S, and that of EGADP alone to X, too.
     if method is egadp:
         assert correlation(masked.noise, x) < EXACT
@@ -60,18 +64,8 @@ def test_gadp_has_sampling_error():
     """The negative control: what is measured above can be seen to fail."""
     told, x = linear()
     masked = gadp(told, x, np.random.default_rng(7))
-    assert covariance_difference(told, x, masked.values) > 1e-3
-    assert mean_difference(x, masked.values) > 1e-3
-
-
-def test_categories_count_by_their_indicators():
-    told, x = mixed()
-    masked = egadp(told, x, np.random.default_rng(7))
-    numbers = indicators(told)
-    assert covariance_difference(numbers, x, masked.values) < EXACT
-    assert correlation(masked.noise, np.column_stack([numbers, x])) < EXACT
-    again = egadp(numbers, x.to_numpy(), np.random.default_rng(7))
-    np.testing.assert_allclose(again.values, masked.values, rtol=1e-9)
+    assert covariance_difference(told, x, masked.matrix) > 1e-3
+    assert mean_difference(x, masked.matrix) > 1e-3
 
 
 def test_with_large_means_moments_are_exact_up_to_the_rounding_of_what_is_released():
@@ -79,16 +73,14 @@ def test_with_large_means_moments_are_exact_up_to_the_rounding_of_what_is_releas
     told, x = linear()
     x = x + 1e9
     masked = egadp(told, x, np.random.default_rng(7))
-    assert covariance_difference(told, x, masked.values) < 1e-7
-    assert mean_difference(x, masked.values) < 1e-7
+    assert covariance_difference(told, x, masked.matrix) < 1e-7
+    assert mean_difference(x, masked.matrix) < 1e-7
     assert correlation(masked.noise, np.column_stack([told, x])) < EXACT
-    (caution,) = masked.warnings
-    assert "kept only up to the rounding" in caution
 
 
 def test_multiples_stay_multiples():
     told, x = linear(q=1)
-    masked = egadp(told, np.column_stack([x, 2 * x, x * 1e-9]), np.random.default_rng(7)).values
+    masked = egadp(told, np.column_stack([x, 2 * x, x * 1e-9]), np.random.default_rng(7)).matrix
     np.testing.assert_allclose(masked[:, 1], 2 * masked[:, 0], rtol=0, atol=1e-9)
     np.testing.assert_allclose(masked[:, 2], 1e-9 * masked[:, 0], rtol=0, atol=1e-18)
 
@@ -97,18 +89,10 @@ def test_expectation_and_noise_make_up_the_values():
     told, x = linear()
     for method in (egadp, ipso, gadp):
         masked = method(told, x, np.random.default_rng(7))
-        np.testing.assert_allclose(masked.expectation + masked.noise, masked.values, rtol=1e-12)
+        np.testing.assert_allclose(masked.expectation + masked.noise, masked.matrix, rtol=1e-12)
         design = np.column_stack([np.ones(len(x)), told])
         fitted = design @ np.linalg.lstsq(design, x)[0]
         np.testing.assert_allclose(masked.expectation, fitted, rtol=1e-9, atol=1e-12)
-
-
-@pytest.mark.slow
-def test_large_tables():
-    told, x = linear(25_000, 15, 15)
-    masked = egadp(told, x, np.random.default_rng(7))
-    assert covariance_difference(told, x, masked.values) < EXACT
-    assert correlation(masked.noise, x) < EXACT
 
 
 # Additive noise: what it keeps in expectation.
@@ -142,8 +126,8 @@ def test_simple_noise_adds_a_share_to_variances_alone():
     told, x = linear()
     masked = sadp(told, x, counted(told, x), noise=0.4)
     expected = np.cov(x.T) + 0.4 * np.diag(np.var(x, axis=0, ddof=1))
-    np.testing.assert_allclose(np.cov(masked.values.T), expected, rtol=1e-9)
-    np.testing.assert_allclose(masked.values - masked.noise, x, rtol=1e-9)
+    np.testing.assert_allclose(np.cov(masked.matrix.T), expected, rtol=1e-9)
+    np.testing.assert_allclose(masked.matrix - masked.noise, x, rtol=1e-9)
     assert masked.expectation is None
     assert masked.details["noise"] == 0.4
 
@@ -151,32 +135,26 @@ def test_simple_noise_adds_a_share_to_variances_alone():
 def test_correlated_noise_adds_a_share_of_the_covariance():
     told, x = linear()
     masked = cadp(told, x, counted(told, x), noise=0.4)
-    np.testing.assert_allclose(np.cov(masked.values.T), 1.4 * np.cov(x.T), rtol=1e-9)
+    np.testing.assert_allclose(np.cov(masked.matrix.T), 1.4 * np.cov(x.T), rtol=1e-9)
 
 
 def test_rescaled_noise_keeps_means_and_covariances():
     """Kim (1986)."""
     told, x = linear()
     masked = cadp(told, x, counted(told, x), noise=0.4, rescale=True)
-    assert covariance_difference(np.empty((len(x), 0)), x, masked.values) < 1e-9
-    np.testing.assert_allclose(masked.values.mean(axis=0), x.mean(axis=0), atol=1e-9)
-    np.testing.assert_allclose(masked.values - masked.noise, x, rtol=1e-9)
+    assert covariance_difference(np.empty((len(x), 0)), x, masked.matrix) < 1e-9
+    np.testing.assert_allclose(masked.matrix.mean(axis=0), x.mean(axis=0), atol=1e-9)
+    np.testing.assert_allclose(masked.matrix - masked.noise, x, rtol=1e-9)
     # Covariances with S are weakened by the root of 1.4.
-    between = [np.cov(np.column_stack([told, v]).T)[:3, 3:] for v in (x, masked.values)]
+    between = [np.cov(np.column_stack([told, v]).T)[:3, 3:] for v in (x, masked.matrix)]
     np.testing.assert_allclose(between[1], between[0] / np.sqrt(1.4), rtol=1e-9)
-
-
-def test_multiples_stay_multiples_under_correlated_noise():
-    told, x = linear(q=1)
-    masked = cadp(told, np.column_stack([x, 2 * x]), np.random.default_rng(3)).values
-    np.testing.assert_allclose(masked[:, 1], 2 * masked[:, 0], rtol=1e-9)
 
 
 def test_s_has_no_influence_on_values():
     told, x = linear()
     for method in (sadp, cadp):
-        with_s = method(told, x, np.random.default_rng(3)).values
-        without = method(None, x, np.random.default_rng(3)).values
+        with_s = method(told, x, np.random.default_rng(3)).matrix
+        without = method(None, x, np.random.default_rng(3)).matrix
         np.testing.assert_array_equal(with_s, without)
 
 

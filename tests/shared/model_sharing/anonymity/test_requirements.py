@@ -1,20 +1,13 @@
 """Requirements: the two forms of diversity, their borders, their words."""
 
-import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pramana_core.errors import ModelError, OptionError
-from pramana_core.model_sharing.requirements import (
-    Requirement,
-    measures_words,
-    meets,
-    parse_requirement,
-    tree_measures,
-)
-from pramana_core.model_sharing.tree import Leaf, SharedTree
-from tests.shared.model_sharing.anonymity.trees import SCHEMA, by_city, leaf, trees
+from pramana_core.model_sharing.requirements import Requirement
+from pramana_core.model_sharing.tree import Leaf
+from tests.shared.model_sharing.anonymity.trees import SCHEMA, leaf
 
 COUNTS = st.tuples(*[st.integers(0, 30)] * 4).map(lambda counts: Leaf.of(tuple(map(float, counts))))
 C = st.sampled_from([0.5, 1.0, 1.5, 2.0, 5.0, 20.0])
@@ -120,88 +113,3 @@ def test_more_classes_than_there_are_cannot_be_asked_for():
 def test_what_cannot_be_required(wrong: dict[str, float]):
     with pytest.raises(OptionError):
         Requirement(**wrong)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("words", "meant"),
-    [
-        ("k = 5", Requirement(k=5)),
-        ("K=5", Requirement(k=5)),
-        ("(c, l) = (10, 3), by the exact counts", Requirement(c=10, l=3)),
-        ("(c,l)=(0.5,2)", Requirement(c=0.5, l=2)),
-        ("(c, l) = (10, 3), by hits and misses", Requirement(c=10, l=3, exact=False)),
-        ("k = 20 and (c, l) = (7.5, 4), by hits and misses", Requirement(20, 7.5, 4, False)),
-    ],
-)
-def test_words_are_read(words: str, meant: Requirement):
-    assert parse_requirement(words) == meant
-    assert parse_requirement(str(meant)) == meant
-
-
-@given(
-    st.none() | st.integers(1, 10**6),
-    st.none()
-    | st.tuples(st.floats(1e-3, 1e3).map(lambda c: float(f"{c:.12g}")), st.integers(2, 9)),
-    st.booleans(),
-)
-def test_what_is_written_is_read(k: int | None, cl: tuple[float, int] | None, exact: bool):
-    if k is None and cl is None:
-        return
-    c, l = cl or (None, None)  # noqa: E741
-    meant = Requirement(k, c, l, exact if cl else True)
-    assert parse_requirement(str(meant)) == meant
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        "",
-        "five",
-        "k = many",
-        "k = 5, by the exact counts",
-        "k = 5 or so",
-        "(c, l) = (5, 2.5)",
-        "(c, l) = 5",
-        "(c, l) = (10, 3), by guess",
-    ],
-)
-def test_other_words_are_refused(words: str):
-    with pytest.raises(OptionError):
-        parse_requirement(words)
-
-
-@pytest.mark.slow
-@settings(max_examples=40, deadline=None)
-@given(trees(3))
-def test_measures_are_the_borders_of_what_is_met(any_tree: SharedTree):
-    measures = tree_measures(any_tree)
-    leaves = any_tree.leaves
-    assert measures.paths == len(leaves)
-    assert measures.pure == sum(np.count_nonzero(one.distribution) == 1 for one in leaves)
-    if measures.k >= 1:
-        assert meets(any_tree, Requirement(k=measures.k))
-    assert not meets(any_tree, Requirement(k=measures.k + 1))
-    assert measures.c_exact is not None
-    for exact, known in ((True, measures.c_exact), (False, measures.c_by_hits)):
-        assert set(known) == {2, 3}
-        for l, c in known.items():  # noqa: E741
-            above = c + 0.001 if np.isfinite(c) else 1e9
-            met = meets(any_tree, Requirement(c=above, l=l, exact=exact))
-            # A path without records has no class that outweighs others: nothing diverse about it.
-            empty = any(one.records == 0 for one in leaves)
-            assert met == (bool(np.isfinite(c)) and not empty)
-            if 0 < c < np.inf:
-                assert not meets(any_tree, Requirement(c=c, l=l, exact=exact))
-
-
-def test_measures_of_hits_and_misses_alone():
-    told = by_city(*[Leaf(0, 8, 4)] * 5)
-    assert tree_measures(told).c_exact is None
-    assert tree_measures(told).c_by_hits == {2: 2.0, 3: 4.0}
-    assert measures_words(tree_measures(told)) == (
-        "k up to 12; by hits and misses, c above 2 for l = 2, c above 4 for l = 3"
-    )
-    pure = by_city(*[Leaf.of((8.0, 0.0, 0.0))] * 5)
-    assert measures_words(tree_measures(pure)) == (
-        "k up to 8; by the exact counts, no c is enough for any l"
-    )

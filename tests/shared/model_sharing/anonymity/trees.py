@@ -7,37 +7,16 @@ from hypothesis import strategies as st
 
 from pramana_core.domain import Variable
 from pramana_core.mixed import Floats
-from pramana_core.model_sharing.attributes import (
-    CategoricalAttribute,
-    NumericAttribute,
-    Taxonomy,
-    TreeSchema,
-)
-from pramana_core.model_sharing.tree import (
-    Condition,
-    Interval,
-    Leaf,
-    Node,
-    SharedTree,
-    Split,
-    Values,
-)
+from pramana_core.model_sharing.attributes import CategoricalAttribute, NumericAttribute, TreeSchema
+from pramana_core.model_sharing.conditions import Condition, Interval, Values
+from pramana_core.model_sharing.tree import Leaf, Node, SharedTree, Split
 from tests.shared.model_sharing import random_trees
 
 CITIES = ("Lyon", "Nice", "Rome", "Pisa", "Bonn")
-COUNTRIES = Taxonomy(
-    (
-        ("France", "south"),
-        ("France", "south"),
-        ("Italy", "south"),
-        ("Italy", "south"),
-        ("Germany", "north"),
-    )
-)
 SCHEMA = TreeSchema(
     Variable("ill", ("no", "mild", "severe")),
     (
-        CategoricalAttribute("city", CITIES, COUNTRIES),
+        CategoricalAttribute("city", CITIES),
         CategoricalAttribute("work", ("desk", "field", "none", "other")),
         NumericAttribute("age", 0, 100, whole=True),
     ),

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
-from typing import Any, get_args
+from typing import get_args
 
 import numpy as np
 import pandas as pd
@@ -14,40 +13,24 @@ from pramana_core.domain import Variable
 from pramana_core.errors import DomainError, LimitExceeded, ModelError, OptionError
 from pramana_core.learn.common.documents import stream
 from pramana_core.mixed import CategoricalColumn, MixedTable, NumericColumn, read_mixed
+from pramana_core.model_sharing.agreement import units_differ, units_warning
 from pramana_core.model_sharing.attributes import (
     Attribute,
     CategoricalAttribute,
     NumericAttribute,
-    Taxonomy,
     TreeSchema,
-    inner_range,
-    schema_of,
-    units_differ,
-    units_warning,
 )
-from pramana_core.model_sharing.generating import GenerationOptions
-from pramana_core.model_sharing.global_models.combining import (
-    CombineOptions,
-    Method,
-    combine,
-    generation_for,
-    pseudo_chunks,
-)
-from pramana_core.model_sharing.global_models.learning import (
-    GlobalName,
-    GlobalOptions,
-    learn_global,
-)
-from pramana_core.model_sharing.global_models.model import accuracy
-from pramana_core.model_sharing.global_models.votes import (
-    VoteOptions,
-    VotesModel,
-    common_schema,
-    in_schema,
-)
+from pramana_core.model_sharing.combine_options import CombineOptions, GlobalName, Method
+from pramana_core.model_sharing.conditions import Interval, Values
+from pramana_core.model_sharing.global_models.combining import combine, pseudo_chunks
+from pramana_core.model_sharing.global_models.common_schema import common_schema, in_schema
+from pramana_core.model_sharing.global_models.learning import learn_global
+from pramana_core.model_sharing.global_models.measures import accuracy
+from pramana_core.model_sharing.global_models.votes import VotesModel
 from pramana_core.model_sharing.growing import grow_tree
 from pramana_core.model_sharing.requirements import released_form
-from pramana_core.model_sharing.tree import Interval, Leaf, SharedTree, Split, Values
+from pramana_core.model_sharing.table_schema import inner_range, schema_of
+from pramana_core.model_sharing.tree import Leaf, SharedTree, Split
 from tests.places import DATA
 
 COLOUR = CategoricalAttribute("colour", ("red", "green", "blue"))
@@ -71,11 +54,6 @@ def grid() -> MixedTable:
     )
 
 
-def learning_of(model: str, **more: Any) -> GlobalOptions:
-    """Return how a model is learned; a forest of three trees is enough here."""
-    return GlobalOptions(**more, **({"trees": 3} if model == "forest" else {}))
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("method", get_args(Method))
 @pytest.mark.parametrize("model", get_args(GlobalName))
@@ -83,8 +61,7 @@ def test_every_method_gives_every_model(method, model):
     trees = [tree_of_leaves(), tree_of_leaves(threshold=6), tree_of_leaves(more=2)]
     options = CombineOptions(
         method=method,
-        model=model if method not in ("votes", "product") else "tree",
-        learning=learning_of(model if method not in ("votes", "product") else "tree"),
+        model=model if method != "votes" else "tree",
         seed=2,
     )
     one, other = combine(trees, options), combine(trees, options)
@@ -130,19 +107,6 @@ def test_noised_counts_and_categories_unknown_to_an_owner_are_no_hindrance(metho
         assert shares[33:39, 3].mean() > 0.25
 
 
-def test_votes_and_product_are_those_of_the_trees():
-    trees = [tree_of_leaves(), tree_of_leaves(threshold=7, more=3)]
-    options = CombineOptions(method="votes", votes=VoteOptions("leaves"))
-    expected = VotesModel(trees, VoteOptions("leaves")).probabilities(grid())
-    assert combine(trees, options).model.probabilities(grid()) == pytest.approx(expected)
-    product = combine(trees, replace(options, method="product"))
-    assert product.model.kind == "tree"
-    assert product.model.probabilities(grid()) == pytest.approx(expected)
-    assert product.notes[0] == (
-        "The product of the trees of 2 owners: 5 leaves, where those of all of them meet."
-    )
-
-
 def test_chunks_are_the_records_that_are_learned_from():
     trees = [tree_of_leaves(), tree_of_leaves(threshold=7)]
     options = CombineOptions(seed=5)
@@ -172,12 +136,11 @@ def test_the_seed_and_the_randomness_decide():
 
 def test_sizes_are_by_counts_by_scale_or_as_asked():
     trees = [tree_of_leaves(), tree_of_leaves(more=3)]
-    for generation, wanted in [
-        (GenerationOptions(scale=2.0), 2 * 4 * 257),
-        (GenerationOptions(records=500), 500),
+    for options, wanted in [
+        (CombineOptions(scale=2.0), 2 * 4 * 257),
+        (CombineOptions(pseudo_records=500), 500),
     ]:
-        found = combine(trees, CombineOptions(generation=generation))
-        assert found.pseudo_records == wanted
+        assert combine(trees, options).pseudo_records == wanted
 
 
 def test_what_owners_may_code_differently_is_noted():
@@ -222,9 +185,9 @@ def test_what_cannot_be_combined_is_refused():
         list(pseudo_chunks([tree_of_leaves()], CombineOptions(method="votes")))
     with pytest.raises(LimitExceeded):
         combine([tree_of_leaves(more=1e5)])
-    few = CombineOptions(generation=GenerationOptions(records=100))
+    few = CombineOptions(pseudo_records=100)
     assert combine([tree_of_leaves(more=1e5)], few).pseudo_records == 100
-    for wrong in ({"method": "magic"}, {"model": "magic"}, {"seed": -1}, {"most_leaves": 1}):
+    for wrong in ({"method": "magic"}, {"model": "magic"}, {"seed": -1}, {"scale": 0.0}):
         with pytest.raises(OptionError):
             CombineOptions(**wrong)
 
@@ -251,15 +214,14 @@ def doubtful(more: float = 1) -> SharedTree:
 
 
 @pytest.mark.parametrize("scale", [1, 5])
-@pytest.mark.parametrize("model", ["tree", "forest", "conjunctive"])
+@pytest.mark.parametrize("model", ["tree", "conjunctive"])
 @pytest.mark.parametrize("method", ["labelled", "pgen"])
 def test_a_model_is_as_sure_as_the_trees_and_counts_their_people(method, model, scale):
     """Not as sure as pseudo-records that are all of one class, however many of them are drawn."""
     pytest.importorskip("sklearn")
     trees = [doubtful(), doubtful(2)]
-    drawing = generation_for(method, scale=scale)
-    learning = learning_of(model, **({} if model == "conjunctive" else {"max_depth": 1}))
-    options = CombineOptions(method=method, model=model, generation=drawing, learning=learning)
+    depth = {} if model == "conjunctive" else {"max_depth": 1}
+    options = CombineOptions(method=method, model=model, scale=scale, **depth)
     made = combine(trees, options)
     told = made.model.probabilities(grid())
     known = VotesModel(tuple(trees)).probabilities(grid())
@@ -275,9 +237,6 @@ def test_a_model_is_as_sure_as_the_trees_and_counts_their_people(method, model, 
 
 
 # One schema for several owners' trees.
-
-
-WARM = Taxonomy((("warm",), ("cold",)))
 
 
 def tree(
@@ -385,29 +344,6 @@ def test_owners_of_one_population_are_not_warned_of_units(records):
 
 
 @pytest.mark.parametrize(
-    ("taxonomies", "kept"),
-    [
-        ((WARM, WARM), WARM),
-        ((WARM, None), WARM),
-        ((WARM, Taxonomy((("x",), ("y",)))), None),
-        ((None, None), None),
-    ],
-)
-def test_a_taxonomy_is_kept_where_all_agree(taxonomies, kept):
-    trees = [tree(CategoricalAttribute("colour", ("red", "blue"), t)) for t in taxonomies]
-    found = common_schema(trees)["colour"]
-    assert isinstance(found, CategoricalAttribute)
-    assert found.taxonomy == kept
-
-
-def test_a_taxonomy_of_other_categories_is_dropped():
-    one = tree(CategoricalAttribute("colour", ("red", "blue"), WARM))
-    two = tree(CategoricalAttribute("colour", ("red", "blue", "green")))
-    found = common_schema([one, two])["colour"]
-    assert found == CategoricalAttribute("colour", ("red", "blue", "green"))
-
-
-@pytest.mark.parametrize(
     ("trees", "where"),
     [
         ([], "trees"),
@@ -461,14 +397,12 @@ OWNERS = 5
 FOLDS = int(os.environ.get("PRAMANA_SHARING_FOLDS", "4"))
 """So many of ten folds are held out; `make campaign` holds out all of them."""
 
-FIVE_FOLD = GenerationOptions(scale=5, spread="even")
 WAYS = {
     "basegen": CombineOptions("basegen"),
     "pgen": CombineOptions("pgen"),
-    "pgen x5": CombineOptions("pgen", generation=FIVE_FOLD),
+    "pgen x5": CombineOptions("pgen", scale=5),
     "labelled": CombineOptions("labelled"),
     "votes": CombineOptions("votes"),
-    "product": CombineOptions("product"),
 }
 
 
@@ -502,7 +436,6 @@ def assert_order(seen: dict[str, float]) -> None:
     assert seen["pgen x5"] > max(seen["local"], seen["basegen"]) + 0.5
     halfway = (seen["local"] + seen["pooled"]) / 2
     assert min(seen["labelled"], seen["votes"]) > halfway
-    assert seen["product"] == pytest.approx(seen["votes"], abs=1e-9)
     # The negative control: the baseline is not halfway, nor is a local tree.
     assert max(seen["local"], seen["basegen"]) < halfway
 

@@ -18,15 +18,8 @@ from pramana_core.errors import (
 )
 from pramana_core.mixed import LARGEST, CategoricalColumn, MixedTable, NumericColumn
 from pramana_core.model_sharing import attributes
-from pramana_core.model_sharing.attributes import (
-    MOST_LEVELS,
-    CategoricalAttribute,
-    NumericAttribute,
-    Taxonomy,
-    TreeSchema,
-    inner_range,
-    schema_of,
-)
+from pramana_core.model_sharing.attributes import CategoricalAttribute, NumericAttribute, TreeSchema
+from pramana_core.model_sharing.table_schema import inner_range, schema_of
 
 AGES = np.array([21.0, 34, 35, 47, 58, 63, 64, 70])
 TABLE = MixedTable(
@@ -58,7 +51,6 @@ def test_what_is_declared_is_taken():
         "ill",
         ranges={"age": (30, 60)},
         categories={"ward": ["C", "B", "A"], "grade": [1, 2, 3, 4]},
-        taxonomies={"ward": {"north": ["A", "B"], "south": ["C"]}},
         whole=[],
     )
     assert schema["age"] == NumericAttribute("age", 30, 60, whole=False)
@@ -67,7 +59,7 @@ def test_what_is_declared_is_taken():
     assert found.values.tolist() == [30, 34, 35, 47, 58, 60, 60, 60]
     ward = schema["ward"]
     assert isinstance(ward, CategoricalAttribute)
-    assert ward.taxonomy == Taxonomy((("south",), ("north",), ("north",)))
+    assert ward.categories == ("C", "B", "A")
     codes = records["ward"]
     assert isinstance(codes, CategoricalColumn)
     assert codes.codes.tolist() == [2, 1, 2, 1, 2, 1, 2, 1]
@@ -94,14 +86,12 @@ FRACTIONS = MixedTable(
         (TABLE, "ill", {"ranges": {"size": (0, 1)}}, MissingColumn, "size"),
         (TABLE, "ill", {"ranges": {"ward": (0, 1)}}, TableError, "ward"),
         (TABLE, "ill", {"whole": ["ward"]}, TableError, "ward"),
-        (TABLE, "ill", {"taxonomies": {"age": {"a": ["b"]}}}, TableError, "age"),
         (TABLE, "ill", {"ranges": {"age": (9, 1)}}, DomainError, "age"),
         (TABLE, "ill", {"ranges": {"age": (0, np.nan)}}, DomainError, "age"),
         (TABLE, "ill", {"ranges": {"age": (0.0, 1.0)}}, TableError, "age"),
         (TABLE, "ill", {"categories": {"ward": ["A"]}}, UnknownCategory, "ward"),
         (TABLE, "ill", {"categories": {"ward": "AB"}}, DomainError, "ward"),
         (TABLE, "ill", {"categories": {"ward": ["A", "B", "B"]}}, DomainError, "ward"),
-        (TABLE, "ill", {"taxonomies": {"ward": {"north": ["A"]}}}, DomainError, "ward"),
         (FRACTIONS, "x", {}, TableError, "x"),
         (FRACTIONS, "t", {"categories": {"x": ["1"]}}, TableError, "x"),
         (TABLE.project(["ill"]), "ill", {}, DomainError, "ill"),
@@ -142,46 +132,9 @@ def test_a_range_is_rounded_outward():
     assert inner_range(np.zeros(9))[0] < 0 < inner_range(np.zeros(9))[1]
 
 
-def test_nested_groups_of_any_height():
-    found = Taxonomy.of(
-        ("EE", "LV", "FR", "AU"),
-        {"Europe": {"Baltic": ["LV", "EE"], "West": ["FR"]}, "Oceania": ["AU"]},
-    )
-    assert found.ancestors == (
-        ("Baltic", "Europe"),
-        ("Baltic", "Europe"),
-        ("West", "Europe"),
-        ("AU", "Oceania"),
-    )
-
-
-def test_rows_of_ancestors_lose_the_root_that_all_share():
-    rows = [["b", "B", "*"], ["a", "A", "*"], []]
-    assert Taxonomy.of_rows(("a", "b"), rows).ancestors == (("A",), ("B",))
-    assert Taxonomy.of_rows(("a", "b"), [["a", "A"], ["b", "A"]]).ancestors == (("A",), ("A",))
-
-
-def nested(levels: int) -> dict:
-    return {"g": nested(levels - 1)} if levels > 1 else {"g": ["a"]}
-
-
 @pytest.mark.parametrize(
     ("make", "error"),
     [
-        (lambda: Taxonomy(()), DomainError),
-        (lambda: Taxonomy(((), ())), DomainError),
-        (lambda: Taxonomy((("A",), ("A", "B"))), DomainError),
-        (lambda: Taxonomy((("",),)), DomainError),
-        (lambda: Taxonomy((("A", "X"), ("A", "Y"))), DomainError),
-        (lambda: Taxonomy((("A",) * (MOST_LEVELS + 1),)), LimitExceeded),
-        (lambda: Taxonomy.of(("a",), nested(100)), LimitExceeded),
-        (lambda: Taxonomy.of(("a",), {"A": "a"}), DomainError),
-        (lambda: Taxonomy.of(("a",), {"A": ["a"], "B": ["a"]}), DomainError),
-        (lambda: Taxonomy.of(("a",), {"A": ["a", "b"]}), DomainError),
-        (lambda: Taxonomy.of(("a", "b"), {"A": ["a"]}), DomainError),
-        (lambda: Taxonomy.of_rows(("a",), [["a", "A"], ["a", "B"]]), DomainError),
-        (lambda: Taxonomy.of_rows(("a",), [["a"]]), DomainError),
-        (lambda: CategoricalAttribute("c", ("a",), Taxonomy((("A",), ("A",)))), DomainError),
         (lambda: CategoricalAttribute("c", ()), DomainError),
         (lambda: CategoricalAttribute("c", ("a", "a")), DomainError),
         (lambda: CategoricalAttribute("", ("a",)), DomainError),

@@ -14,15 +14,9 @@ from pramana_core.errors import LimitExceeded, ModelError, TableError, UnknownCa
 from pramana_core.mixed import CategoricalColumn, MixedTable, NumericColumn
 from pramana_core.model_sharing import tree as trees
 from pramana_core.model_sharing.attributes import CategoricalAttribute, NumericAttribute, TreeSchema
-from pramana_core.model_sharing.tree import (
-    MOST_DEPTH,
-    Interval,
-    Leaf,
-    Node,
-    SharedTree,
-    Split,
-    Values,
-)
+from pramana_core.model_sharing.combine_options import MOST_DEPTH
+from pramana_core.model_sharing.conditions import Interval, Values
+from pramana_core.model_sharing.tree import Leaf, Node, SharedTree, Split
 from tests.shared.model_sharing.random_trees import random_schema, random_table, random_tree
 
 SCHEMA = TreeSchema(

@@ -1,17 +1,10 @@
 """A small schema, and trees over it drawn by hypothesis."""
 
 from pramana_core.domain import Variable
-from pramana_core.model_sharing.attributes import (
-    CategoricalAttribute,
-    NumericAttribute,
-    Taxonomy,
-    TreeSchema,
-)
+from pramana_core.model_sharing.attributes import CategoricalAttribute, NumericAttribute, TreeSchema
 from tests.shared.model_sharing.random_trees import fractions, trees
 
-COLOUR = CategoricalAttribute(
-    "colour", ("red", "green", "blue"), Taxonomy((("warm",), ("cold",), ("cold",)))
-)
+COLOUR = CategoricalAttribute("colour", ("red", "green", "blue"))
 SCHEMA = TreeSchema(
     Variable("class", ("a", "b", "c")),
     (

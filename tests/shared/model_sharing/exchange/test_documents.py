@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict
 from pramana_core.domain import Variable
 from pramana_core.errors import DomainError, InputError, LimitExceeded, ModelError
 from pramana_core.model_sharing.attributes import TreeSchema
+from pramana_core.model_sharing.conditions import Interval
 from pramana_core.model_sharing.exchange import documents
 from pramana_core.model_sharing.exchange.documents import (
     LONGEST_TEXT,
@@ -20,7 +21,7 @@ from pramana_core.model_sharing.exchange.documents import (
     read_tree_json,
     write_tree_json,
 )
-from pramana_core.model_sharing.tree import Interval, Leaf, SharedTree, Split
+from pramana_core.model_sharing.tree import Leaf, SharedTree, Split
 from tests.shared.model_sharing.exchange.drawn_trees import SCHEMA, SHARED_TREES
 
 
@@ -63,7 +64,6 @@ def document() -> dict[str, Any]:
                 "name": "colour",
                 "type": "categorical",
                 "categories": ["red", "green", "blue"],
-                "taxonomy": [["warm"], ["cold"], ["cold"]],
             },
         ],
         "nodes": [
@@ -208,8 +208,6 @@ def test_what_is_no_tree_is_refused_with_the_node(wrong: Callable[[Any], Any], w
         lambda d: d["attributes"][0].update(name="class"),
         lambda d: d["attributes"][0].update(low=10),
         lambda d: d["attributes"][1].update(categories=["red", "green", "red"]),
-        lambda d: d["attributes"][1].update(taxonomy=[["warm"]]),
-        lambda d: d["attributes"][1].update(taxonomy=[["warm"], ["cold", "x"], ["cold"]]),
         lambda d: d["target"].update(categories=["a"]),
         lambda d: d["target"].update(categories=["a", "a", "c"]),
     ],

@@ -9,25 +9,22 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from pramana_core.errors import InputError, LimitExceeded, ModelError, OptionError, PramanaError
+from pramana_core.errors import InputError, LimitExceeded, ModelError, PramanaError
+from pramana_core.model_sharing.conditions import Interval, Values
 from pramana_core.model_sharing.exchange.documents import (
     model_json,
     read_model_json,
     write_model_json,
 )
-from pramana_core.model_sharing.global_models.learning import (
+from pramana_core.model_sharing.global_models.conjunctive import RuleModel
+from pramana_core.model_sharing.global_models.model import GlobalModel, TreeModel
+from pramana_core.model_sharing.global_models.naive_bayes import (
     CategoryShares,
     NaiveBayesModel,
     Normal,
 )
-from pramana_core.model_sharing.global_models.model import (
-    ForestModel,
-    GlobalModel,
-    RuleModel,
-    TreeModel,
-)
-from pramana_core.model_sharing.global_models.votes import VoteOptions, VotesModel
-from pramana_core.model_sharing.tree import Interval, Leaf, SharedTree, Split, Values
+from pramana_core.model_sharing.global_models.votes import VotesModel
+from pramana_core.model_sharing.tree import Leaf, SharedTree, Split
 from tests.shared.model_sharing.exchange.drawn_trees import SCHEMA, SHARED_TREES
 
 LOW, HIGH = Leaf.of((3.0, 1.0, 0.1)), Leaf(1, 5, 1)
@@ -39,8 +36,7 @@ THIRDS = CategoryShares(((1 / 3,) * 3, (0.5, 0.25, 0.25), (0.1, 0.2, 0.7)))
 HALVES = CategoryShares(((0.5, 0.5),) * 3)
 MODELS: dict[str, GlobalModel] = {
     "tree": TreeModel(BY_COLOUR),
-    "forest": ForestModel((STUMP, BY_COLOUR, SharedTree(SCHEMA, LOW))),
-    "votes": VotesModel((STUMP, BY_COLOUR), VoteOptions("leaves", 0.5)),
+    "votes": VotesModel((STUMP, BY_COLOUR)),
     "conjunctive": RuleModel(
         SCHEMA,
         (("colour", Values((0, 2))), ("age", Interval(30, 45.5))),
@@ -103,9 +99,7 @@ WRONG: dict[str, tuple[str, Callable[[dict[str, Any]], Any], type[PramanaError]]
     "gap": ("tree", lambda d: nodes(d)[0]["parts"][0].update(values=["red"]), ModelError),
     "unknown class": ("tree", lambda d: nodes(d)[-1].update({"class": "d"}), ModelError),
     "negative count": ("tree", lambda d: nodes(d)[-1].update(hit=-1), InputError),
-    "no trees": ("forest", lambda d: d.update(trees=[]), InputError),
-    "unknown weights": ("votes", lambda d: d.update(weights="rich"), InputError),
-    "negative smoothing": ("votes", lambda d: d.update(smoothing=-1), OptionError),
+    "no trees": ("votes", lambda d: d.update(trees=[]), InputError),
     "condition twice": (
         "conjunctive",
         lambda d: d["conditions"].append(d["conditions"][0]),

@@ -14,15 +14,12 @@ from pramana_core.domain import Variable
 from pramana_core.errors import LimitExceeded, ModelError, OptionError
 from pramana_core.mixed import CategoricalColumn, MixedTable, NumericColumn
 from pramana_core.model_sharing.attributes import CategoricalAttribute, NumericAttribute, TreeSchema
-from pramana_core.model_sharing.generating import (
-    GenerationOptions,
-    _shuffled,
-    generate,
-    generate_chunks,
-    pseudo_records,
-)
+from pramana_core.model_sharing.conditions import Interval, Values
+from pramana_core.model_sharing.drawn_sizes import GenerationOptions, pseudo_records
+from pramana_core.model_sharing.drawn_values import Places
+from pramana_core.model_sharing.generating import _shuffled, generate, generate_chunks
 from pramana_core.model_sharing.growing import grow_tree
-from pramana_core.model_sharing.tree import Interval, Leaf, SharedTree, Split, Values
+from pramana_core.model_sharing.tree import Leaf, SharedTree, Split
 from tests.shared.model_sharing.random_trees import fractions, random_schema, random_tree, trees
 
 COLOUR = CategoricalAttribute("colour", ("red", "green", "blue"))
@@ -32,14 +29,7 @@ SMALL = Split("colour", ((Values((0,)), Leaf(0, 9, 3)), (Values((1, 2)), Leaf(1,
 TREE = SharedTree(
     SCHEMA, Split("size", ((Interval(up_to=4), SMALL), (Interval(above=4), Leaf(2, 20, 4))))
 )
-WAYS = st.builds(
-    GenerationOptions,
-    numeric=st.sampled_from(["uniform", "middle", "end", "marginal"]),
-    absent=st.sampled_from(["uniform", "marginal"]),
-    misses=st.sampled_from(["uniform", "marginal"]),
-    spread=st.sampled_from(["independent", "even"]),
-    shuffle=st.booleans(),
-)
+WAYS = st.builds(GenerationOptions, estimated=st.booleans())
 
 
 def codes(table: MixedTable, name: str = "class") -> np.ndarray:
@@ -115,17 +105,19 @@ def test_records_are_the_same_whatever_the_size_of_chunks(tree, options, per_chu
 
 def test_the_next_chunk_is_made_when_it_is_asked_for():
     """Beyond the memory of one computer, were it made at once."""
-    huge = GenerationOptions(records=10**12, shuffle=False, spread="even")
-    chunks = generate_chunks(TREE, np.random.default_rng(0), huge, 10)
-    assert next(chunks).records == 10
-    with pytest.raises(LimitExceeded, match="too many to be shuffled"):
-        next(generate_chunks(TREE, np.random.default_rng(0), replace(huge, shuffle=True), 10))
+    huge = GenerationOptions("basegen", records=10**12)
+    assert next(generate_chunks(TREE, np.random.default_rng(0), huge, 10)).records == 10
+    too_many = generate_chunks(
+        TREE, np.random.default_rng(0), GenerationOptions(records=10**12), 10
+    )
+    with pytest.raises(LimitExceeded):
+        next(too_many)
 
 
 @settings(max_examples=40, deadline=None)
-@given(trees(), st.sampled_from(["independent", "even"]))
-def test_basegen_labels_as_the_tree_predicts(tree, spread):
-    options = GenerationOptions(method="basegen", records=50, spread=spread)
+@given(trees())
+def test_basegen_labels_as_the_tree_predicts(tree):
+    options = GenerationOptions(method="basegen", records=50)
     table = generate(tree, np.random.default_rng(2), options)
     assert np.array_equal(codes(table), tree.predict(table))
     for attribute in tree.schema.attributes:
@@ -137,8 +129,8 @@ def test_basegen_labels_as_the_tree_predicts(tree, spread):
 
 @pytest.mark.slow
 @settings(max_examples=25, deadline=None)
-@given(st.integers(0, 1 << 32), st.sampled_from(["independent", "even"]))
-def test_a_tree_learned_from_its_pseudo_data_predicts_the_same(seed, spread):
+@given(st.integers(0, 1 << 32), st.booleans())
+def test_a_tree_learned_from_its_pseudo_data_predicts_the_same(seed, estimated):
     """Of deterministic data, fully grown: what generates is recovered where it was drawn from."""
     rng = np.random.default_rng(seed)
     categorical = tuple(
@@ -157,7 +149,7 @@ def test_a_tree_learned_from_its_pseudo_data_predicts_the_same(seed, spread):
     tree = grow_tree(schema, everything, labels)
     assert np.array_equal(tree.predict(everything), labels)
     # A path's box has at most 64 cells, so that so many records leave out none of them.
-    drawn = generate(tree, rng, GenerationOptions(scale=40, spread=spread))
+    drawn = generate(tree, rng, GenerationOptions(scale=40, estimated=estimated))
     again = grow_tree(schema, drawn, codes(drawn))
     assert np.array_equal(again.predict(everything), labels)
 
@@ -169,39 +161,35 @@ def test_numbers_recovered_between_the_numbers_drawn():
     schema = TreeSchema(Variable("class", ("a", "b")), (SIZE,))
     labels = ((grid > 3) & (grid < 7)).astype(np.intp)
     tree = grow_tree(schema, table, labels)
-    drawn = generate(tree, np.random.default_rng(0), GenerationOptions(scale=25, spread="even"))
+    drawn = generate(tree, np.random.default_rng(0), GenerationOptions(scale=25, estimated=True))
     again = grow_tree(schema, drawn, codes(drawn))
     near = (np.abs(grid - 3) < 0.05) | (np.abs(grid - 7) < 0.05)
     assert np.array_equal(again.predict(table)[~near], labels[~near])
     assert len(again.leaves) == len(tree.leaves) == 3
 
 
-@pytest.mark.parametrize("spread", ["independent", "even"])
-def test_values_within_a_path_are_uniform(spread, assert_distribution):
-    options = GenerationOptions(records=60_000, spread=spread)
+def test_values_within_a_path_are_uniform(assert_distribution):
+    options = GenerationOptions(records=60_000)
     table = generate(TREE, np.random.default_rng(8), options)
     at, colour = TREE.leaf_of(table), codes(table, "colour")
     size = table["size"]
     assert isinstance(size, NumericColumn)
     absent = np.bincount(colour[at == 2], minlength=3)
     within = np.histogram(size.values[at == 2], np.linspace(4, 10, 13))[0]
-    if spread == "independent":
-        assert_distribution(absent, np.full(3, 12_000))
-        assert_distribution(within, np.full(12, 3_000))
-        with pytest.raises(AssertionError, match="chi-square"):
-            assert_distribution(within, np.linspace(0.8, 1.2, 12) * 3_000)
-    else:
-        assert np.abs(absent - 12_000).max() <= 5
-        assert np.abs(within - 3_000).max() <= 5
+    assert_distribution(absent, np.full(3, 12_000))
+    assert_distribution(within, np.full(12, 3_000))
+    with pytest.raises(AssertionError, match="chi-square"):
+        assert_distribution(within, np.linspace(0.8, 1.2, 12) * 3_000)
 
 
 @pytest.mark.slow
 def test_even_spreading_leaves_each_record_uniform(assert_distribution):
     """Over many draws of a path of 3 records, each lies anywhere alike."""
-    tree = SharedTree(SCHEMA, Leaf(0, 3, 0))
-    options = GenerationOptions(spread="even", shuffle=False)
     rng = np.random.default_rng(4)
-    found = np.array([generate(tree, rng, options)["size"].values for _ in range(2000)])
+    records, paths = np.arange(3), np.zeros(3, dtype=int)
+    found = 10 * np.array(
+        [Places(np.array([3]), 2, rng, even=True).of(records, paths)[:, 0] for _ in range(2000)]
+    )
     for record in range(3):
         assert_distribution(np.histogram(found[:, record], 10, (0, 10))[0], np.full(10, 200.0))
     # Negative control: records taken together are not: three are never near one another.
@@ -214,8 +202,6 @@ def test_shuffling_hides_the_paths(assert_distribution):
     assert sorted(order.tolist()) == [0, 1, 2, 3]
     first = [int(_shuffled(4, rng)[0]) for _ in range(2000)]
     assert_distribution(np.bincount(first, minlength=4), np.full(4, 500.0))
-    plain = generate(TREE, rng, GenerationOptions(shuffle=False))
-    assert all(one <= two for one, two in pairwise(TREE.leaf_of(plain).tolist()))
     shuffled = generate(TREE, rng, GenerationOptions())
     assert any(one > two for one, two in pairwise(TREE.leaf_of(shuffled).tolist()))
 
@@ -235,10 +221,6 @@ def test_a_tree_of_nothing_gives_nothing():
     ("wrong", "told"),
     [
         ({"method": "lpgen"}, "method must be one of pgen, basegen, not 'lpgen'"),
-        ({"numeric": "mean"}, "numeric must be one of"),
-        ({"absent": "none"}, "absent must be one of uniform, marginal"),
-        ({"misses": "none"}, "misses must be one of"),
-        ({"spread": "wide"}, "spread must be one of"),
         ({"records": 0}, "records must be at least 1, not 0"),
         ({"scale": 0}, "scale must be .*above 0"),
         ({"scale": float("nan")}, "scale must be .*above 0"),

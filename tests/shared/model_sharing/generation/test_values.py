@@ -13,18 +13,12 @@ from scipy import optimize
 from pramana_core.domain import Variable
 from pramana_core.mixed import CategoricalColumn, NumericColumn
 from pramana_core.model_sharing.attributes import CategoricalAttribute, NumericAttribute, TreeSchema
-from pramana_core.model_sharing.generating import (
-    GenerationOptions,
-    category_shares,
-    cell_shares,
-    cell_sizes,
-    class_shares,
-    expected_counts,
-    extent_of,
-    generate,
-    shared_out,
-)
-from pramana_core.model_sharing.tree import Interval, Leaf, SharedTree, Split, Values
+from pramana_core.model_sharing.conditions import Interval, Values
+from pramana_core.model_sharing.drawn_sizes import GenerationOptions, cell_sizes, shared_out
+from pramana_core.model_sharing.drawn_values import extent_of
+from pramana_core.model_sharing.estimated_shares import category_shares, cell_shares
+from pramana_core.model_sharing.generating import generate
+from pramana_core.model_sharing.tree import Leaf, SharedTree, Split
 
 WHOLE = NumericAttribute("age", 17, 90, whole=True)
 REAL = NumericAttribute("size", 0, 10)
@@ -59,27 +53,13 @@ def test_an_interval_without_a_whole_number_gives_others():
     assert len(set(drawn.tolist())) == 50
 
 
-@pytest.mark.parametrize("numeric", ["uniform", "middle", "end", "marginal"])
+@pytest.mark.parametrize("estimated", [False, True])
 @pytest.mark.parametrize("whole", [False, True])
-def test_numbers_too_large_for_fractions_stay_inside(numeric, whole):
+def test_numbers_too_large_for_fractions_stay_inside(estimated, whole):
     attribute = NumericAttribute("age", -1e17, 1e17, whole)
     interval = Interval(5e16, 5e16 + 16)
-    drawn = values(attribute, interval, 40, numeric=numeric)
+    drawn = values(attribute, interval, 40, estimated=estimated)
     assert ((drawn > interval.above) & (drawn <= interval.up_to)).all()
-
-
-@pytest.mark.parametrize(
-    ("numeric", "attribute", "found"),
-    [("middle", REAL, 3.5), ("end", REAL, 5), ("middle", WHOLE, 45), ("end", WHOLE, 50)],
-)
-def test_the_middle_and_the_end(numeric, attribute, found):
-    interval = Interval(2, 5) if attribute is REAL else Interval(40, 50.5)
-    assert values(attribute, interval, 9, numeric=numeric) == pytest.approx(found, abs=1e-12)
-
-
-def test_a_whole_middle_is_one_of_the_interval():
-    drawn = values(WHOLE, Interval(40, 42), 5, numeric="middle")
-    assert set(drawn.tolist()) == {41}
 
 
 def test_absent_categories_follow_the_estimate(assert_distribution):
@@ -96,8 +76,8 @@ def test_absent_categories_follow_the_estimate(assert_distribution):
     )
     parts = ((Interval(up_to=5), asking), (Interval(above=5), Leaf(0, 10_000, 0)))
     tree = SharedTree(schema, Split("size", parts))
-    for absent, shares in (("uniform", (1 / 3, 1 / 3, 1 / 3)), ("marginal", (0.9, 0.05, 0.05))):
-        drawn = generate(tree, np.random.default_rng(6), GenerationOptions(absent=absent))
+    for estimated, shares in ((False, (1 / 3, 1 / 3, 1 / 3)), (True, (0.9, 0.05, 0.05))):
+        drawn = generate(tree, np.random.default_rng(6), GenerationOptions(estimated=estimated))
         column = drawn["colour"]
         assert isinstance(column, CategoricalColumn)
         found = np.bincount(column.codes[tree.leaf_of(drawn) == 3], minlength=3)
@@ -142,9 +122,9 @@ def tree(*leaves: Leaf) -> SharedTree:
 def test_fractions_are_rounded_without_bias(assert_distribution):
     """Each count is off by less than 1, and right on average."""
     fractional = tree(Leaf(0, 2.3, 0.4), Leaf(1, 1.1, 0), Leaf(2, 0.7, 1.5))
-    options, even = GenerationOptions(), np.full(3, 1 / 3)
+    options = GenerationOptions()
     rng = np.random.default_rng(1)
-    runs = np.array([cell_sizes(fractional, options, even, rng) for _ in range(4000)])
+    runs = np.array([cell_sizes(fractional, options, rng) for _ in range(4000)])
     wanted = np.array([[2.3, 0.2, 0.2], [0, 1.1, 0], [0.75, 0.75, 0.7]])
     assert (np.abs(runs - wanted) < 2).all()
     assert (runs.sum(axis=(1, 2)) == 6).all()
@@ -162,31 +142,15 @@ def test_misses_of_one_record_go_to_each_other_class_alike(assert_distribution):
     """And not to the same in all paths."""
     rng = np.random.default_rng(2)
     one = tree(Leaf(0, 5, 1), Leaf(0, 5, 1), Leaf(1, 3, 0))
-    found = np.array(
-        [cell_sizes(one, GenerationOptions(), np.full(3, 1 / 3), rng) for _ in range(2000)]
-    )
+    found = np.array([cell_sizes(one, GenerationOptions(), rng) for _ in range(2000)])
     both = np.histogram2d(found[:, 0, 1], found[:, 1, 1], bins=2)[0]
     assert_distribution(both, np.full(4, 500.0))
 
 
-def test_misses_by_the_classes_own_shares():
-    skewed = tree(Leaf(0, 80, 0), Leaf(1, 10, 0), Leaf(2, 5, 9))
-    options = GenerationOptions(misses="marginal")
-    shares = class_shares(skewed)
-    counts = expected_counts(skewed, options, shares)
-    assert counts[2] == pytest.approx([9 * shares[0] / (shares[0] + shares[1]), *counts[2, 1:]])
-    assert counts[2, 0] > 7.5
-    even = expected_counts(skewed, GenerationOptions(), shares)
-    assert even[2].tolist() == [4.5, 4.5, 5]
-
-
 def test_counts_of_all_classes_decide_over_the_options():
     told = tree(Leaf.of((5, 1, 3)), Leaf.of((0, 7, 1)), Leaf.of((0, 0, 2)))
-    for misses in ("uniform", "marginal"):
-        options = GenerationOptions(misses=misses)
-        sizes = cell_sizes(told, options, class_shares(told), np.random.default_rng(0))
-        assert sizes.tolist() == [[5, 1, 3], [0, 7, 1], [0, 0, 2]]
-    assert class_shares(told) == pytest.approx(np.array([5, 8, 6]) / 19, abs=0.01)
+    sizes = cell_sizes(told, GenerationOptions(), np.random.default_rng(0))
+    assert sizes.tolist() == [[5, 1, 3], [0, 7, 1], [0, 0, 2]]
 
 
 @settings(max_examples=30, deadline=None)
@@ -232,10 +196,3 @@ def test_cell_shares_are_the_likeliest():
     found = cell_shares(edges, starts, ends, weights)
     prior = np.diff(edges) / 8
     assert found == pytest.approx(best_shares(inside, weights, prior), abs=1e-4)
-
-
-def test_class_shares_are_self_consistent():
-    leaves = tree(Leaf(0, 60, 10), Leaf(1, 20, 30), Leaf(0, 40, 0))
-    shares = class_shares(leaves)
-    expected = expected_counts(leaves, GenerationOptions(misses="marginal"), shares).sum(axis=0)
-    assert shares == pytest.approx((expected + 1 / 3) / 161, abs=1e-5)

@@ -12,18 +12,12 @@ from pramana_core.domain import Variable
 from pramana_core.errors import EmptyTable, ModelError, OptionError, TableError, UnknownCategory
 from pramana_core.mixed import CategoricalColumn, MixedTable, NumericColumn
 from pramana_core.model_sharing.attributes import CategoricalAttribute, NumericAttribute, TreeSchema
-from pramana_core.model_sharing.global_models.learning import (
-    GlobalName,
-    GlobalOptions,
-    learn_global,
-)
-from pramana_core.model_sharing.global_models.model import (
-    TreeModel,
-    accuracy,
-    class_match,
-    path_match,
-)
-from pramana_core.model_sharing.tree import Interval, Leaf, SharedTree, Split, Values
+from pramana_core.model_sharing.combine_options import GlobalName
+from pramana_core.model_sharing.conditions import Interval, Values
+from pramana_core.model_sharing.global_models.learning import GlobalOptions, learn_global
+from pramana_core.model_sharing.global_models.measures import accuracy, class_match, path_match
+from pramana_core.model_sharing.global_models.model import TreeModel
+from pramana_core.model_sharing.tree import Leaf, SharedTree, Split
 
 COLOUR = CategoricalAttribute("colour", ("red", "green", "blue"))
 SIZE = NumericAttribute("size", 0, 10)
@@ -68,8 +62,7 @@ def test_class_match_by_hand():
 def test_path_match_by_hand():
     """Red and green with both sizes are in both trees; blue, and blue with both sizes, in one."""
     assert path_match(ONE, OTHER) == 3 / 6
-    assert path_match(ONE, OTHER, with_class=True) == 2 / 7
-    assert path_match(ONE, ONE, with_class=True) == 1
+    assert path_match(ONE, ONE) == 1
     assert path_match(ONE, SharedTree(SCHEMA, NO)) == 0
 
 
@@ -95,7 +88,7 @@ def test_path_match_goes_by_names_and_ignores_the_order_of_questions():
             ),
         ),
     )
-    assert path_match(one, other, with_class=True) == 2 / 5
+    assert path_match(one, other) == 2 / 5
 
 
 def test_measures_refuse_what_cannot_be_measured():
@@ -117,7 +110,7 @@ def test_every_kind_is_learned_and_deterministic(model):
     chosen = rng.integers(0, 8, 200)
     table = TABLE.rows(chosen)
     classes = ONE.predict(table)
-    options = GlobalOptions(trees=5, seed=1)
+    options = GlobalOptions(seed=1)
     one, other = (learn_global(SCHEMA, table, classes, model, options) for _ in range(2))
     assert one == other
     assert one.kind == model
@@ -131,14 +124,11 @@ def test_every_kind_is_learned_and_deterministic(model):
     )
     with pytest.raises(UnknownCategory):
         one.predict(wrong)
-    told: list[tuple[int, int]] = []
-    learn_global(SCHEMA, table, classes, model, options, lambda *now: told.append(now))
-    assert told
 
 
 def test_unknown_models_and_options_are_refused():
     with pytest.raises(OptionError, match="neural"):
         learn_global(SCHEMA, TABLE, np.zeros(8, dtype=np.intp), "neural")
-    for wrong in ({"trees": 0}, {"alpha": 0.0}, {"held_out": 1.0}, {"min_leaf": 0}, {"seed": -1}):
+    for wrong in ({"max_depth": 0}, {"min_leaf": 0}, {"seed": -1}):
         with pytest.raises(OptionError):
             GlobalOptions(**wrong)

@@ -14,12 +14,14 @@ from scipy import stats
 from pramana_core.domain import Variable
 from pramana_core.errors import EmptyTable, LimitExceeded, NotInstalled, OptionError, TableError
 from pramana_core.mixed import CategoricalColumn, MixedTable, NumericColumn, numeric_table
-from pramana_core.model_sharing import growing
-from pramana_core.model_sharing import growing as unrestricted
+from pramana_core.model_sharing import growing, unrestricted_growth
 from pramana_core.model_sharing.attributes import CategoricalAttribute, NumericAttribute, TreeSchema
-from pramana_core.model_sharing.growing import GrowthOptions, expected_errors, grow_tree, simplified
-from pramana_core.model_sharing.offers import Asked, Question, between
-from pramana_core.model_sharing.tree import MOST_DEPTH, Interval, Leaf, SharedTree, Split, Values
+from pramana_core.model_sharing.combine_options import MOST_DEPTH
+from pramana_core.model_sharing.conditions import Interval, Values
+from pramana_core.model_sharing.growing import GrowthOptions, grow_tree
+from pramana_core.model_sharing.simplifying import expected_errors, simplified
+from pramana_core.model_sharing.thresholds import between
+from pramana_core.model_sharing.tree import Leaf, Node, SharedTree, Split
 from tests.shared.model_sharing.random_trees import labels, random_schema, random_table, random_tree
 
 NUMBERS = TreeSchema(Variable("t", ("no", "yes")), (NumericAttribute("x", -1e100, 1e100),))
@@ -126,7 +128,7 @@ def test_depth_and_leaves_are_as_asked():
     rng = np.random.default_rng(0)
     table, classes = numbers(*rng.random(300)), rng.integers(0, 2, 300)
     assert len(grow_tree(NUMBERS, table, classes, GrowthOptions(max_depth=2)).leaves) <= 4
-    few = grow_tree(NUMBERS, table, classes, GrowthOptions("gini", min_leaf=20))
+    few = grow_tree(NUMBERS, table, classes, GrowthOptions(min_leaf=20))
     assert min(leaf.records for leaf in few.leaves) >= 20
 
 
@@ -141,11 +143,8 @@ def test_the_same_seed_grows_the_same_tree():
 @pytest.mark.parametrize(
     ("options", "where"),
     [
-        ({"criterion": "error"}, "criterion"),
         ({"min_leaf": 0}, "min_leaf"),
         ({"max_depth": 0}, "max_depth"),
-        ({"chance": 0}, "chance"),
-        ({"chance": 1.1}, "chance"),
         ({"max_depth": MOST_DEPTH + 1}, "max_depth"),
     ],
 )
@@ -174,7 +173,7 @@ def test_without_scikit_learn_it_says_what_to_install(monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize("limit", ["MOST_CELLS", "MOST_RANKS"])
 def test_too_many_indicators_are_not_laid_out(limit: str, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(unrestricted, limit, 2)
+    monkeypatch.setattr(unrestricted_growth, limit, 2)
     with pytest.raises(LimitExceeded):
         grow_tree(NUMBERS, numbers(1, 2, 3), np.array([0, 1, 0]))
 
@@ -192,7 +191,7 @@ def test_columns_that_the_schema_does_not_have_are_ignored():
 @pytest.mark.parametrize(("wrong", "records"), [(0, 1), (0, 6), (1, 16), (3, 10), (40, 90)])
 def test_expected_errors_are_the_upper_limit_of_their_rate(wrong, records):
     """With that rate, so few errors or fewer have exactly the chance that was asked for."""
-    found = expected_errors(np.array([wrong, records - wrong], dtype=float), 0.25)
+    found = expected_errors(np.array([wrong, records - wrong], dtype=float))
     assert stats.binom.cdf(wrong, records, found / records) == pytest.approx(0.25)
     assert found > wrong
 
@@ -200,14 +199,12 @@ def test_expected_errors_are_the_upper_limit_of_their_rate(wrong, records):
 def test_expected_errors_of_quinlans_example():
     """C4.5, chapter 4: U(0, 6) = .206, U(0, 9) = .143, U(0, 1) = .75, as rates."""
     for records, rate in ((6, 0.206), (9, 0.143), (1, 0.750)):
-        assert expected_errors(np.array([records, 0.0]), 0.25) / records == pytest.approx(
-            rate, abs=5e-4
-        )
-    assert expected_errors(np.zeros(2), 0.25) == 0
+        assert expected_errors(np.array([records, 0.0])) / records == pytest.approx(rate, abs=5e-4)
+    assert expected_errors(np.zeros(2)) == 0
 
 
-def question(one: Asked, other: Asked) -> Question:
-    return Question("a", ((Values((0,)), one), (Values((1,)), other)))
+def question(one: Node, other: Node) -> Split:
+    return Split("a", ((Values((0,)), one), (Values((1,)), other)))
 
 
 def test_a_subtree_is_replaced_if_its_leaves_are_expected_to_err_as_often():
@@ -230,7 +227,7 @@ def test_noise_is_cut_and_what_tells_the_class_is_not():
     table = MixedTable(
         tuple(CategoricalColumn(n, codes[:, k], labels) for k, n in enumerate(names)), records
     )
-    cut = GrowthOptions(confidence=0.25)
+    cut = GrowthOptions(simplify=True)
     told = (codes[:, 0] == codes[:, 1]).astype(np.intp)
     exact = grow_tree(schema, table, told)
     assert grow_tree(schema, table, told, cut) == exact
@@ -242,12 +239,6 @@ def test_noise_is_cut_and_what_tells_the_class_is_not():
         assert left.class_counts().sum(axis=0).tolist() == full.class_counts().sum(axis=0).tolist()
         right += [np.mean(tree.predict(table) == told) for tree in (full, left)]
     assert right[1] > right[0]
-
-
-@pytest.mark.parametrize("confidence", [0.0, 0.6, -1.0, float("nan")])
-def test_a_confidence_out_of_range_is_refused(confidence):
-    with pytest.raises(OptionError, match="confidence"):
-        GrowthOptions(confidence=confidence)
 
 
 # Thresholds lie between their neighbours, are short, and are not a record's own value.

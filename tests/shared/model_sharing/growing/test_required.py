@@ -13,12 +13,14 @@ from scipy.stats import chi2_contingency
 from pramana_core.domain import Variable
 from pramana_core.errors import OptionError, RequirementUnmet
 from pramana_core.mixed import CategoricalColumn, MixedTable
+from pramana_core.model_sharing import required_growth
 from pramana_core.model_sharing.attributes import CategoricalAttribute, TreeSchema
-from pramana_core.model_sharing.growing import GrowthOptions, allowed, evidence, grow_tree, impurity
-from pramana_core.model_sharing.offers import ALL_OF, subsets
+from pramana_core.model_sharing.growing import GrowthOptions, grow_tree
+from pramana_core.model_sharing.offers import ALL_OF, entropy, subsets
+from pramana_core.model_sharing.required_growth import allowed, evidence
 from pramana_core.model_sharing.requirements import Requirement, meets
-from pramana_core.model_sharing.tree import Leaf
-from tests.shared.model_sharing.random_trees import labels, random_schema, random_table
+from pramana_core.model_sharing.tree import Leaf, Split
+from tests.shared.model_sharing.random_trees import labels, random_schema, random_table, random_tree
 
 REQUIREMENTS = st.builds(
     lambda k, c, diversity, exact: Requirement(k, c if diversity else None, diversity, exact=exact),
@@ -38,7 +40,7 @@ def test_a_tree_meets_what_it_was_grown_with(seed: int, requirement: Requirement
     table = random_table(rng, schema, int(rng.integers(5, 120)))
     classes = rng.integers(0, schema.classes, table.records)
     try:
-        tree = grow_tree(schema, table, classes, GrowthOptions(chance=1), requirement=requirement)
+        tree = grow_tree(schema, table, classes, requirement=requirement)
     except RequirementUnmet:
         return
     assert meets(tree, requirement)
@@ -100,36 +102,36 @@ def test_an_l_above_the_classes_is_refused():
 def test_growth_with_a_requirement_needs_no_scikit_learn_and_keeps_its_options():
     rng = np.random.default_rng(5)
     schema = random_schema(rng, classes=3)
-    table, classes = random_table(rng, schema, 400), rng.integers(0, 3, 400)
-    options = GrowthOptions("gini", max_depth=2, min_leaf=30, chance=1)
+    table = random_table(rng, schema, 400)
+    classes = random_tree(rng, schema).predict(table)
+    options = GrowthOptions(max_depth=2, min_leaf=30)
     tree = grow_tree(schema, table, classes, options, requirement=Requirement(k=2))
     assert tree == grow_tree(schema, table, classes, options, requirement=Requirement(k=2))
     assert len(tree.leaves) <= 4
     assert min(leaf.records for leaf in tree.leaves) >= 30
 
 
-def brute(table: np.ndarray, criterion: str) -> float:
-    """The least impurity of all splits of categories, one by one."""
+def brute(table: np.ndarray) -> float:
+    """The least entropy of all splits of categories, one by one."""
     m = len(table)
     found = []
     for size in range(1, m):
         for inside in itertools.combinations(range(m), size):
             side = table[list(inside)].sum(axis=0)
             both = np.array([side, table.sum(axis=0) - side])
-            found.append(impurity(both, criterion).sum())
+            found.append(entropy(both).sum())
     return min(found)
 
 
-@pytest.mark.parametrize("criterion", ["entropy", "gini"])
 @pytest.mark.parametrize("m", [2, 3, ALL_OF, ALL_OF + 2])
-def test_of_two_classes_the_best_subset_is_among_those_tried(m: int, criterion: str):
+def test_of_two_classes_the_best_subset_is_among_those_tried(m: int):
     rng = np.random.default_rng(m)
     for _ in range(3):
         table = rng.integers(0, 30, (m, 2)).astype(float) + 1
         chosen = subsets(table)
         parts = chosen @ table
-        least = (impurity(parts, criterion) + impurity(table.sum(axis=0) - parts, criterion)).min()
-        assert least == pytest.approx(brute(table, criterion))
+        least = (entropy(parts) + entropy(table.sum(axis=0) - parts)).min()
+        assert least == pytest.approx(brute(table))
         assert np.all((chosen.sum(axis=1) > 0) & (chosen.sum(axis=1) < m))
 
 
@@ -139,19 +141,9 @@ def test_subsets_of_many_classes_have_each_category_alone():
     assert {tuple(one) for one in np.eye(ALL_OF + 3)} <= chosen
 
 
-@pytest.mark.parametrize(
-    ("counts", "criterion", "found"),
-    [
-        ((4, 4), "entropy", 8 * np.log(2)),
-        ((8, 0), "entropy", 0),
-        ((0, 0), "entropy", 0),
-        ((4, 4), "gini", 4),
-        ((8, 0), "gini", 0),
-        ((0, 0), "gini", 0),
-    ],
-)
-def test_impurity_by_hand(counts: tuple[int, ...], criterion: str, found: float):
-    assert impurity(np.array([counts], dtype=float), criterion)[0] == pytest.approx(found)
+@pytest.mark.parametrize(("counts", "found"), [((4, 4), 8 * np.log(2)), ((8, 0), 0), ((0, 0), 0)])
+def test_entropy_by_hand(counts: tuple[int, ...], found: float):
+    assert entropy(np.array([counts], dtype=float))[0] == pytest.approx(found)
 
 
 def test_evidence_is_the_likelihood_ratio_of_a_table():
@@ -168,9 +160,10 @@ def test_what_chance_brings_is_not_split():
     rng = np.random.default_rng(8)
     schema, table, _ = wards()
     classes = rng.permutation(np.repeat([0, 1, 2], 60))
-    assert grow_tree(schema, table, classes, GrowthOptions(chance=1), requirement=Requirement(k=1))
-    with pytest.raises(RequirementUnmet, match="than chance would"):
-        grow_tree(schema, table, classes, GrowthOptions(chance=1e-6), requirement=Requirement(k=1))
+    with pytest.raises(RequirementUnmet):
+        grow_tree(schema, table, classes, requirement=Requirement(k=1))
+    # The negative control: the classes of the wards are no chance.
+    assert grow_tree(*wards(), requirement=Requirement(k=1)).leaves
 
 
 def taken_out() -> tuple[TreeSchema, MixedTable, np.ndarray]:
@@ -202,22 +195,17 @@ def taken_out() -> tuple[TreeSchema, MixedTable, np.ndarray]:
     return schema, MixedTable(columns, len(rows)), codes[:, 2]
 
 
-def left_over(first_splits: int) -> tuple[str, float]:
-    schema, table, classes = taken_out()
+def left_over() -> tuple[str, float]:
     asked = Requirement(c=10, l=3)
-    options = GrowthOptions(first_splits=first_splits)
-    tree = grow_tree(schema, table, classes, options, requirement=asked)
+    tree = grow_tree(*taken_out(), requirement=asked)
     assert meets(tree, asked)
-    return tree.root.attribute, float(impurity(tree.class_counts(), "entropy").sum())
+    assert isinstance(tree.root, Split)
+    return tree.root.attribute, float(entropy(tree.class_counts()).sum())
 
 
-def test_the_first_split_is_the_one_that_leaves_least_in_the_end():
-    (at_once, more), (in_the_end, less) = left_over(0), left_over(3)
+def test_the_first_split_is_the_one_that_leaves_least_in_the_end(monkeypatch):
+    in_the_end, less = left_over()
+    monkeypatch.setattr(required_growth, "_FIRST_SPLITS", 0)
+    at_once, more = left_over()
     assert (at_once, in_the_end) == ("side", "zone")
     assert less < 0.95 * more
-
-
-@pytest.mark.parametrize("tried", [-1, 101])
-def test_how_many_first_splits_are_tried_is_bounded(tried: int):
-    with pytest.raises(OptionError, match="first_splits"):
-        GrowthOptions(first_splits=tried)

@@ -6,28 +6,25 @@ from itertools import combinations_with_replacement
 import numpy as np
 import pytest
 
-from pramana_core.errors import EmptyTable, ModelError, OptionError
+from pramana_core.errors import EmptyTable, OptionError
 from pramana_core.model_sharing.attributes import NumericAttribute
+from pramana_core.model_sharing.conditions import Interval, Values
+from pramana_core.model_sharing.noise import GeneratorNoise, choice_probabilities
 from pramana_core.model_sharing.private import (
-    GeneratorNoise,
-    PrivateOptions,
     Questions,
-    choice_probabilities,
-    count_records,
     depth_for,
     grow_private_tree,
-    noised,
     thresholds_of,
     with_counts,
 )
+from pramana_core.model_sharing.private_options import PrivateOptions
 from pramana_core.model_sharing.pruning import prune
 from pramana_core.model_sharing.requirements import Requirement, meets
-from pramana_core.model_sharing.tree import Interval, Leaf, SharedTree, Split, Values
+from pramana_core.model_sharing.tree import Leaf, Split, leaves_below
 from tests.shared.model_sharing.private.mechanisms import (
     RECORDS,
     SCHEMA,
     Record,
-    Script,
     outcomes,
     table_of,
 )
@@ -44,8 +41,9 @@ def test_with_hardly_any_noise_the_tree_is_the_greedy_one():
     made = grow_private_tree(SCHEMA, TABLE, CLASSES, 1e3, noise(), options)
     # "a" against the rest parts the two classes; so does z at 1: whichever, all but a few are hit.
     assert (made.tree.predict(TABLE) == CLASSES).mean() > 0.9
-    exact = count_records(made.tree, TABLE, CLASSES)
-    assert np.array_equal(made.noised, exact.class_counts())
+    exact = np.zeros_like(made.noised)
+    np.add.at(exact, (made.tree.leaf_of(TABLE), CLASSES), 1)
+    assert np.array_equal(made.noised, exact)
     assert made.tree.records == len(CLASSES)
 
 
@@ -65,11 +63,12 @@ def test_scores_are_those_of_the_records():
     rows = np.arange(0, 50, 2)
     questions = Questions(SCHEMA, table, classes, 4)
     asked = questions.at(box)
-    assert [q.attribute for q in asked] == ["x"] * 3 + ["z"] * 3
+    assert [q[0] for q in asked] == ["x"] * 3 + ["z"] * 3
     for question, score in zip(asked, questions.scores(asked, rows), strict=True):
         worth = 0.0
-        for condition, part in zip(question.parts, questions.rows_of(question, rows), strict=True):
-            held = condition.holds(table[question.attribute])
+        name, *parts = question
+        for condition, part in zip(parts, questions.rows_of(question, rows), strict=True):
+            held = condition.holds(table[name])
             assert part.tolist() == [r for r in rows if held[r]]
             counts = np.bincount(classes[part], minlength=2)
             worth += (counts**2).sum() / max(len(part), 1)
@@ -80,7 +79,7 @@ def test_questions_end_where_nothing_is_left_to_ask():
     questions = Questions(SCHEMA, TABLE, CLASSES, 2)
     assert questions.at({"x": Values((1,)), "z": Interval(up_to=1)}) == []
     two = questions.at({"x": Values((0, 2)), "z": Interval(above=1)})
-    assert [q.parts for q in two] == [(Values((0,)), Values((2,)))]
+    assert two == [("x", Values((0,)), Values((2,)))]
     deep = grow_private_tree(SCHEMA, TABLE, CLASSES, 1.0, noise(), PrivateOptions(depth=9, grid=2))
     assert len(deep.tree.leaves) == 6
 
@@ -100,32 +99,20 @@ def test_depth_follows_public_figures():
 
 NONE = Leaf(0, 0, 0)
 BY_Z = Split("z", ((Interval(up_to=1), NONE), (Interval(above=1), NONE)))
-GIVEN = SharedTree(SCHEMA, Split("x", ((Values((0, 1)), BY_Z), (Values((2,)), NONE))))
-
-
-def test_records_are_counted_in_a_tree_that_was_given():
-    counted = count_records(GIVEN, TABLE, CLASSES)
-    assert counted.class_counts().tolist() == [[2, 42], [2, 2], [62, 2]]
-    assert counted.predict(TABLE).tolist() == [
-        counted.leaves[place].label for place in counted.leaf_of(TABLE)
-    ]
-
-
-def test_counts_of_a_public_structure_are_noised_cell_by_cell():
-    script = Script(())
-    made = noised(count_records(GIVEN, TABLE, CLASSES), 0.5, script)
-    assert script.scales == [4.0] * 6
-    assert made.noised.tolist() == [[2, 42], [2, 2], [62, 2]]
-    drawn = noised(count_records(GIVEN, TABLE, CLASSES), 0.1, noise())
-    assert (drawn.noised < 0).any()
-    assert np.array_equal(drawn.tree.class_counts(), np.maximum(drawn.noised, 0))
+GIVEN = Split("x", ((Values((0, 1)), BY_Z), (Values((2,)), NONE)))
 
 
 def test_a_leaf_without_counts_tells_the_class_above_it():
-    made = with_counts(GIVEN, np.array([[0.0, 5.0], [-3.0, -1.0], [9.0, 0.0]]))
-    assert made.leaves[1] == Leaf(1, 0, 0, (0.0, 0.0))
-    nothing = with_counts(GIVEN, np.array([[0.0, 0.0], [0.0, 0.0], [1.0, 7.0]]))
-    assert [leaf.label for leaf in nothing.leaves] == [1, 1, 1]
+    _, empty, _ = leaves_below(with_counts(GIVEN, np.array([[0.0, 5], [0, 0], [9, 0]])))
+    assert empty == Leaf(1, 0, 0, (0.0, 0.0))
+    nothing = with_counts(GIVEN, np.array([[0.0, 0], [0, 0], [1, 7]]))
+    assert [leaf.label for leaf in leaves_below(nothing)] == [1, 1, 1]
+
+
+def test_counts_below_zero_are_none():
+    made = grow_private_tree(SCHEMA, TABLE, CLASSES, 0.1, noise(), PrivateOptions(depth=2, grid=2))
+    assert (made.noised < 0).any()
+    assert np.array_equal(made.tree.class_counts(), np.maximum(made.noised, 0))
 
 
 def test_noised_counts_are_pruned_without_cost():
@@ -154,13 +141,6 @@ def test_options_out_of_their_range(wrong: dict[str, object]):
 def test_epsilons_out_of_their_range(epsilon: float):
     with pytest.raises(OptionError, match="epsilon must be from"):
         grow_private_tree(SCHEMA, TABLE, CLASSES, epsilon, noise())
-
-
-def test_what_cannot_be_noised():
-    with pytest.raises(ModelError, match="counts? the records of all classes"):
-        noised(GIVEN, 1.0, noise())
-    with pytest.raises(ModelError, match="counts? the records of all classes"):
-        noised(with_counts(GIVEN, np.full((3, 2), 0.5)), 1.0, noise())
 
 
 def test_no_records_are_refused():

@@ -1,0 +1,189 @@
+"""What records of a sampled block report: each the variables of its own choice.
+
+Thousands of choices share a channel or a few. What a record reports depends on its own words alone,
+so that records of different choices can be drawn in one go.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from owner_agent.randomize.words import (
+    Draws,
+    UniformWords,
+)
+from pramana_core.channels import (
+    Choice,
+    Coordinated,
+    Transition,
+)
+from pramana_core.marginals.counts import Codes
+from pramana_core.wire.parts import code_dtype
+
+_FEW_LABELS = 16
+"""Up to so many labels, looking for each is faster than sorting."""
+
+
+def rows_by_label(
+    labels: npt.NDArray[np.integer], count: int
+) -> Iterator[tuple[int, npt.NDArray[np.intp]]]:
+    """Yield each label below `count` that occurs, with the rows that have it, ascending."""
+    if count <= _FEW_LABELS:
+        found = ((label, np.flatnonzero(labels == label)) for label in range(count))
+        yield from ((label, rows) for label, rows in found if len(rows))
+        return
+    order = np.argsort(labels, kind="stable")
+    ends = np.cumsum(np.bincount(labels, minlength=count))
+    for label in range(count):
+        rows = order[(ends[label - 1] if label else 0) : ends[label]]
+        if len(rows):
+            yield label, rows
+
+
+COUNTED_CELLS = 1 << 64
+"""Up to so many cells of a block a record's has a number of 64 bits."""
+
+_ENOUGH = 1 << 9
+"""Of fewer records of a kind most of the time goes into calls of numpy."""
+
+Places = npt.NDArray[np.intp]
+
+Sampler: TypeAlias = Callable[[Sequence[Codes], UniformWords], list[Codes]]
+"""`(true, words)` gives the reports of each variable of N records from their true codes of each."""
+
+
+class Spans:
+    """Consecutive spans of the words; which of them each record's word falls into.
+
+    Args:
+        bounds: where spans end and the next begin, ascending, at most 2^32.
+    """
+
+    def __init__(self, bounds: Sequence[int]):
+        self._bounds = np.array(bounds, dtype=np.uint64)
+        # A word's highest bits tell its span, but where a bound lies among words that share them.
+        bits = min(20, max(12, (16 * len(bounds)).bit_length()))
+        self._shift = np.uint32(32 - bits)
+        starts = np.arange(1 << bits, dtype=np.uint64) << np.uint64(self._shift)
+        ends = starts + np.uint64((1 << int(self._shift)) - 1)
+        first, last = (self._bounds.searchsorted(w, side="right") for w in (starts, ends))
+        self._divided = len(bounds) + 1
+        self._found = np.where(first == last, first, self._divided)
+
+    def of(self, words: Draws) -> Places:
+        """Return the number of each word's span: of the bounds that are not above it."""
+        found = self._found.take((words >> self._shift).astype(np.intp))
+        rows = np.flatnonzero(found == self._divided)
+        found[rows] = self._bounds.searchsorted(words[rows].astype(np.uint64), side="right")
+        return found
+
+
+class ChoiceSampler:
+    """Draws the reports of records by their choices, and withholds their other variables.
+
+    Args:
+        choices: the choices.
+        sizes: the number of true categories of each variable.
+        sampler: what draws by a channel over variables of these sizes.
+    """
+
+    def __init__(
+        self,
+        choices: Sequence[Choice],
+        sizes: Sequence[int],
+        sampler: Callable[[Transition, Sequence[int]], Sampler],
+    ):
+        kinds, kind_of = _kinds(choices, sizes)
+        self._kinds = [(sampler(channel, inner), len(inner)) for channel, inner in kinds]
+        # The last choice stands for none.
+        self._kind_of = np.array([*kind_of, len(kinds)], dtype=code_dtype(len(kinds) + 1))
+        # Choices are filled up with a variable that nobody has, of one category.
+        self._axes = np.full((max(len(c.axes) for c in choices), len(kind_of) + 1), len(sizes))
+        for index, choice in enumerate(choices):
+            self._axes[: len(choice.axes), index] = choice.axes
+        self._sizes = np.array([*sizes, 1], dtype=np.uint64)[self._axes]
+        self._counted = all(math.prod(inner) <= COUNTED_CELLS for _, inner in kinds)
+        self._withheld: Codes = np.array(sizes, dtype=code_dtype(max(sizes) + 1))[:, None]
+
+    def __call__(self, true: Sequence[Codes], chosen: Places, words: UniformWords) -> list[Codes]:
+        """Return the reports of N records, N codes of each variable; the last code is "withheld".
+
+        Args:
+            true: N true codes of each variable.
+            chosen: the N records' choices; the number of choices for none: all is withheld.
+            words: the N records' words.
+        """
+        codes = self._line(true)
+        made: Codes = np.repeat(self._withheld, len(chosen), axis=1)
+        line = made.reshape(-1)
+        for kind, rows in rows_by_label(self._kind_of.take(chosen), len(self._kinds)):
+            sampler, count = self._kinds[kind]
+            places = self._places(chosen.take(rows), rows, len(chosen))[:count]
+            drawn = sampler([codes.take(own) for own in places], words.of(rows))
+            for own, column in zip(places, drawn, strict=True):
+                line[own] = column
+        return list(made)
+
+    def cells(self, true: Sequence[Codes], chosen: Places) -> Codes:
+        """Return what is true of each record in the variables of its choice, N cells of them.
+
+        Where a choice has more than 2^64 it is N x variables codes, those of others as if withheld.
+        """
+        codes = self._line(true)
+        places = self._places(chosen, np.arange(len(chosen)), len(chosen))
+        if self._counted:
+            cells: Codes = codes.take(places[0]).astype(np.uint64)
+            for own, sizes in zip(places[1:], self._sizes[1:], strict=True):
+                cells *= sizes.take(chosen)
+                cells += codes.take(own)
+            return cells
+        made: Codes = np.zeros((len(true) + 1, len(chosen)), dtype=np.uint64)
+        made[:-1] = self._withheld
+        for own in places:
+            made.reshape(-1)[own] = codes.take(own)
+        return np.ascontiguousarray(made[:-1].T)
+
+    def _line(self, true: Sequence[Codes]) -> Codes:
+        """Return all codes in a line, variable by variable, and then those of no variable."""
+        codes: Codes = np.zeros((len(true) + 1, len(true[0])), dtype=self._withheld.dtype)
+        for row, column in zip(codes, true, strict=False):
+            row[:] = column
+        return codes.reshape(-1)
+
+    def _places(self, chosen: Places, rows: Places, records: int) -> list[Places]:
+        """Return where the codes of each variable of their choices lie in the line."""
+        return [start.take(chosen) + rows for start in self._axes * records]
+
+
+def together(choices: Sequence[Choice], sizes: Sequence[int]) -> int:
+    """Return how many records should be drawn together, so that there are enough of each kind."""
+    return _ENOUGH * len(_kinds(choices, sizes)[0])
+
+
+def _kinds(
+    choices: Sequence[Choice], sizes: Sequence[int]
+) -> tuple[list[tuple[Transition, tuple[int, ...]]], list[int]]:
+    """Return the different channels of choices, with their variables' sizes, and which each has."""
+    found: dict[tuple[Transition, tuple[int, ...]], int] = {}
+    kinds = [(choice.channel, tuple(sizes[axis] for axis in choice.axes)) for choice in choices]
+    kind_of = [found.setdefault(kind, len(found)) for kind in kinds]
+    return list(found), kind_of
+
+
+class Coin:
+    """The choices of a coordinated channel by a coin that all owners share."""
+
+    def __init__(self, channel: Coordinated):
+        self._spans = Spans([bound for span in channel.spans for bound in span])
+        # Between two choices, and before and after all of them, nothing is chosen.
+        self._choices = np.full(2 * len(channel.spans) + 1, len(channel.spans))
+        self._choices[1::2] = np.arange(len(channel.spans))
+
+    def choices(self, coins: Draws) -> Places:
+        """Return the choice each record's coin falls on; where it falls on none, their number."""
+        return self._choices.take(self._spans.of(coins))

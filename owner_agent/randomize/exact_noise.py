@@ -1,0 +1,59 @@
+"""The randomness of private trees that leave: exact, and from the operating system's generator.
+
+Every probability is that of its law exactly, by whole numbers alone (Canonne, Kamath and Steinke,
+The Discrete Gaussian for Differential Privacy, 2020, algorithms 1 and 2). The epsilon is accounted
+for where the tree is grown (`pramana_core.model_sharing.private`).
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from pramana_core.mixed import Floats
+
+
+@dataclass(frozen=True)
+class ExactNoise:
+    """What draws private trees, as `pramana_core.model_sharing.private.Noise`."""
+
+    source: random.Random = field(default_factory=random.SystemRandom)
+
+    def laplace(self, scale: float) -> int:
+        """Return a draw of the discrete Laplace distribution."""
+        exact = Fraction(scale)
+        while True:
+            start = self.source.randrange(exact.numerator)
+            if not self._exponential(Fraction(start, exact.numerator)):
+                continue
+            whole = 0
+            while self._exponential(Fraction(1)):
+                whole += 1
+            size = (start + exact.numerator * whole) // exact.denominator
+            negative = self.source.randrange(2) == 1
+            if size or not negative:
+                return -size if negative else size
+
+    def choose(self, scores: Floats, epsilon: float) -> int:
+        """Return a place drawn by the exponential mechanism.
+
+        A place drawn evenly is taken with a probability of exp(epsilon * (score - largest)).
+        """
+        values = [Fraction(float(score)) for score in scores]
+        largest = max(values)
+        while True:
+            place = self.source.randrange(len(values))
+            if self._exponential(Fraction(epsilon) * (largest - values[place])):
+                return place
+
+    def _exponential(self, rate: Fraction) -> bool:
+        """Return true with a probability of exp(-rate), for a rate of 0 or more."""
+        while rate > 1:
+            if not self._exponential(Fraction(1)):
+                return False
+            rate -= 1
+        tries = 1
+        while self.source.randrange(rate.denominator * tries) < rate.numerator:
+            tries += 1
+        return tries % 2 == 1

@@ -1,0 +1,134 @@
+"""Uniform 32-bit words, as many as a record needs, and exactly uniform numbers made of them.
+
+A 32-bit word is exactly uniform below n only where n divides 2^32. Elsewhere the words from the
+largest multiple of n on are rejected and the record's next word is tried. A record's words depend
+on nothing but the record, so what is drawn for it does not depend on the records beside it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pramana_core.channels import RESOLUTION
+from pramana_core.marginals.counts import Codes
+
+Draws = npt.NDArray[np.uint32]
+Inputs = npt.NDArray[Any]
+
+PER_CALL = 4
+"""How many words a source makes of an input at once: one block of AES."""
+
+Source = Callable[[int, Inputs], npt.NDArray[np.uint32]]
+"""`(counter, inputs)` gives words `4 counter` to `4 counter + 3` of each input, N x 4."""
+
+
+class UniformWords:
+    """An endless row of uniform words for each of N records.
+
+    Words are made when they are asked for; the last four of each record are held, so asking in
+    ascending order makes each once.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        inputs: Inputs,
+        *,
+        rows: npt.NDArray[np.intp] | None = None,
+        first: int = 0,
+        held: tuple[int, npt.NDArray[np.uint32]] | None = None,
+    ):
+        """Take a source of words and the inputs (any array with a row per record).
+
+        What `rows` leaves out of the inputs and of the held words is no record of these.
+        """
+        self._source = source
+        self._inputs = inputs
+        self._rows = rows
+        self._first = first
+        self._held = held
+
+    def __len__(self) -> int:
+        """Return N, the number of records."""
+        return len(self._inputs if self._rows is None else self._rows)
+
+    def word(self, index: int) -> Draws:
+        """Return word `index` of every record: N uniform integers below 2^32, a copy."""
+        counter, place = divmod(self._first + index, PER_CALL)
+        if self._held is None or self._held[0] != counter:
+            if self._rows is not None:
+                self._inputs, self._rows = self._inputs[self._rows], None
+            self._held = counter, self._source(counter, self._inputs)
+        words = self._held[1][:, place]
+        return (words if self._rows is None else words[self._rows]).astype(np.uint32)
+
+    def of(self, rows: npt.NDArray[np.intp]) -> UniformWords:
+        """Return the words of some of the records, in the order of `rows`."""
+        among = rows if self._rows is None else self._rows[rows]
+        return self._from(self._first, among)
+
+    def after(self, count: int) -> UniformWords:
+        """Return the words that follow the first `count` of every record."""
+        return self._from(self._first + count, self._rows)
+
+    def _from(self, first: int, rows: npt.NDArray[np.intp] | None) -> UniformWords:
+        return UniformWords(self._source, self._inputs, rows=rows, first=first, held=self._held)
+
+    def dealt(self, hands: int) -> tuple[UniformWords, ...]:
+        """Return endless rows that share no word: of every record each takes every `hands`-th."""
+
+        def hand(place: int) -> UniformWords:
+            def source(counter: int, inputs: Inputs) -> Draws:
+                whole = UniformWords(self._source, inputs, first=self._first + place)
+                indices = range(PER_CALL * counter, PER_CALL * (counter + 1))
+                return np.stack([whole.word(hands * index) for index in indices], axis=1)
+
+            return UniformWords(source, self._inputs, rows=self._rows)
+
+        return tuple(hand(place) for place in range(hands))
+
+
+def words_below(n: int) -> int:
+    """Return how many words one attempt at a number below `n` takes: one up to 2^32, else two."""
+    return 1 if n <= RESOLUTION else 2
+
+
+def uniform_below(words: UniformWords, n: int, index: int, stride: int) -> Codes:
+    """Return an exactly uniform integer below `n` for each record, by rejection.
+
+    Args:
+        words: the records' words.
+        n: from 1 to 2^63.
+        index: the word of the first attempt; with n above 2^32 this and the next.
+        stride: how many words on the next attempt is. To keep numbers independent, whoever draws
+            several gives each a first word of its own, all below the common stride.
+
+    Returns:
+        N integers, uint64.
+    """
+    attempt = words_below(n)
+    value = words.word(index).astype(np.uint64)
+    if attempt == 2:
+        value = value << np.uint64(32) | words.word(index + 1)
+    last = RESOLUTION**attempt // n * n - 1
+    number: Codes = value % np.uint64(n)
+    rejected = np.flatnonzero(value > np.uint64(last))
+    if len(rejected):
+        number[rejected] = uniform_below(words.of(rejected), n, index + stride, stride)
+    return number
+
+
+def uniform_columns(words: UniformWords, sizes: Sequence[int]) -> list[Codes]:
+    """Return, for each size, an exactly uniform integer below it for each record; independent."""
+    *starts, stride = itertools.accumulate(map(words_below, sizes), initial=0)
+    return [uniform_below(words, n, at, stride) for n, at in zip(sizes, starts, strict=True)]
+
+
+def below(draws: Draws, units: int) -> npt.NDArray[np.bool_]:
+    """Return where a word falls below `units`, which has probability `units` / 2^32 exactly."""
+    return draws.astype(np.uint64) < np.uint64(units)

@@ -1,0 +1,84 @@
+"""Whose records a release holds: known again by a few pseudonyms, without a look at the records.
+
+Under other record ids the same people are other records, with draws of their own: their losses
+add, and nothing but the pseudonyms tells. Pseudonyms are MACs, so the smallest of a release are a
+random sample of its records.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from owner_agent.release.ledger import Entry
+from pramana_core.wire.base import KEY_BYTES
+from pramana_core.wire.parts import Column, Pseudonyms, key_words, slices_of
+
+SKETCH_RECORDS = 256
+
+TOLERATED_SHARE = 0.1
+"""So many of the records may be gone and as many others have come without a question."""
+
+
+def sketch_of(keys: Column) -> bytes:
+    """Return the smallest of ascending pseudonyms, joined: all of them if they are few."""
+    return bytes(keys[:SKETCH_RECORDS].tobytes())
+
+
+def same_records(earlier: Entry, keys: Column) -> bool:
+    """Whether ascending pseudonyms may be those of an earlier release, with some added or gone.
+
+    Both at once is what other record ids look like: a part of the earlier records is gone and
+    others stand in their place. Up to the largest pseudonym of its sketch an earlier release is
+    known whole, so both shares are seen there.
+    """
+    sampled = np.frombuffer(earlier.sketch, dtype=f"V{KEY_BYTES}")
+    return _same(sampled, earlier.records, keys)
+
+
+def same_people(earlier: Column, keys: Column) -> bool:
+    """Whether ascending pseudonyms may be earlier ones with records added or taken away."""
+    return _same(np.frombuffer(sketch_of(earlier), dtype=f"V{KEY_BYTES}"), len(earlier), keys)
+
+
+def _same(sketch: Pseudonyms, records: int, keys: Column) -> bool:
+    sampled = _first_words(sketch)
+    last = sampled.max() if records > len(sampled) else None
+    found = present = 0
+    for rows in slices_of(len(keys)):
+        first = _first_words(keys[rows])
+        inside = first if last is None else first[: np.searchsorted(first, last, side="right")]
+        # Half a pseudonym is enough: two records have the same once in 10^19.
+        found += int(np.isin(sampled, inside).sum())
+        present += len(inside)
+        if len(inside) < len(first):
+            break
+    tolerated = TOLERATED_SHARE * len(sampled)
+    return len(sampled) - found <= tolerated or present - found <= tolerated
+
+
+def population_of(keys: Column, draw_id: str, entries: Iterable[Entry]) -> str:
+    """Return the name of the population that records belong to as far as one draw is concerned.
+
+    It is the newest population all of whose releases may hold the same records, or else a new one.
+
+    Args:
+        keys: the records' pseudonyms, ascending.
+        draw_id: the draw; only releases that left under it count.
+        entries: the ledger's, oldest first.
+    """
+    populations: dict[str, bool] = {}
+    for entry in entries:
+        draw = next((d for d in entry.draws if d.draw_id == draw_id), None)
+        if entry.left and draw is not None:
+            fits = populations.pop(draw.population, True) and same_records(entry, keys)
+            populations[draw.population] = fits
+    fitting = [name for name, fits in populations.items() if fits]
+    return fitting[-1] if fitting else hashlib.sha256(sketch_of(keys)).hexdigest()[:16]
+
+
+def _first_words(keys: Pseudonyms) -> npt.NDArray[np.uint64]:
+    return key_words(keys)[:, 0]

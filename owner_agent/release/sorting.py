@@ -1,0 +1,130 @@
+"""Reports that are sorted by pseudonym and do not fit into memory: sorted runs on disk, merged.
+
+Only pseudonyms and reports are written, in private files without a name, so that a crash leaves
+nothing of them. Pseudonyms are MACs, spread evenly: runs are merged range by range of pseudonyms,
+each range with what all runs have in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from owner_agent.randomize.reports import SortedReports
+from owner_agent.state.scratch import ScratchFile
+from pramana_core.errors import DuplicateRecordId
+from pramana_core.marginals.counts import Codes
+from pramana_core.plan import Plan
+from pramana_core.progress import Progress
+from pramana_core.wire.base import KEY_BYTES
+from pramana_core.wire.parts import Pseudonyms, code_dtype, key_order
+
+_RANGE_BITS = 12
+"""Where each of so many ranges of pseudonyms begins in a run is known."""
+
+
+class ScratchReports:
+    """The reports of N records in a file without a name, put there piece by piece."""
+
+    def __init__(self, file: ScratchFile, plan: Plan, records: int):
+        """Take the next place in a file; nothing is written yet."""
+        sizes = plan.reported_sizes.items()
+        self.keys = file.column(f"V{KEY_BYTES}", records)
+        self.columns = {name: file.column(code_dtype(size), records) for name, size in sizes}
+        self._plan = plan
+        self._filled = 0
+
+    def append(self, keys: Pseudonyms, columns: Mapping[str, Codes]) -> int:
+        """Put records after the last, and return how many there are. Raises StorageFull."""
+        rows = slice(self._filled, self._filled + len(keys))
+        self.keys[rows] = keys
+        for name, codes in columns.items():
+            self.columns[name][rows] = codes
+        self._filled = rows.stop
+        return self._filled
+
+    @property
+    def reports(self) -> SortedReports:
+        """What was put there, of which every pseudonym was above the one before."""
+        return SortedReports(self._plan, self.keys, self.columns)
+
+
+class SortedRuns:
+    """Runs of reports, each sorted by pseudonym; of a table that is wrong, of pseudonyms alone."""
+
+    def __init__(self, folder: Path, plan: Plan):
+        """Begin; `folder` is where the files lie."""
+        self._folder = folder
+        self._plan = plan
+        self._file = ScratchFile(folder)
+        self._runs: list[ScratchReports] = []
+        self._bounds: list[npt.NDArray[np.uint32]] = []
+
+    def __len__(self) -> int:
+        """Return how many records there are."""
+        return sum(len(run.keys) for run in self._runs)
+
+    def add(self, keys: Pseudonyms, columns: Mapping[str, Codes]) -> None:
+        """Add a run. Raises StorageFull.
+
+        Args:
+            keys: pseudonyms, ascending; some may be repeated.
+            columns: the reports; none, from the run on with which something was wrong.
+        """
+        high = keys.view(">u2")[:: KEY_BYTES // 2] >> (16 - _RANGE_BITS)
+        bounds = np.searchsorted(high, np.arange((1 << _RANGE_BITS) + 1))
+        self._bounds.append(bounds.astype(np.uint32))
+        run = ScratchReports(self._file, self._plan, len(keys))
+        run.append(keys, columns)
+        self._runs.append(run)
+
+    def merged(self, rows: int, progress: Progress) -> SortedReports:
+        """Return all reports in one piece.
+
+        Args:
+            rows: about so many are in memory.
+            progress: told how many records are merged.
+
+        Raises:
+            DuplicateRecordId: a pseudonym is there more than once; `repeated` has which.
+            StorageFull: there is no room.
+        """
+        whole = ScratchReports(ScratchFile(self._folder), self._plan, len(self))
+        for places in self._ranges(rows):
+            keys = np.concatenate([run.keys[inside] for run, inside in places])
+            order = key_order(keys)
+            columns = {
+                name: np.concatenate([run.columns[name][inside] for run, inside in places])[order]
+                for name in whole.columns
+            }
+            progress(whole.append(keys[order], columns), len(self))
+        return whole.reports
+
+    def repeated(self, rows: int) -> Pseudonyms:
+        """Return the pseudonyms that are there more than once, ascending; `rows` as in `merged`."""
+        found = [np.empty(0, dtype=f"S{KEY_BYTES}")]
+        for places in self._ranges(rows):
+            keys = np.concatenate([run.keys[inside] for run, inside in places])
+            try:
+                key_order(keys)
+            except DuplicateRecordId:
+                ordered = np.sort(keys.view(f"S{KEY_BYTES}"))
+                found.append(np.unique(ordered[1:][ordered[1:] == ordered[:-1]]))
+        return np.concatenate(found).view(f"V{KEY_BYTES}")
+
+    def _ranges(self, rows: int) -> Iterator[list[tuple[ScratchReports, slice]]]:
+        """Yield the runs with the rows they have in a range of pseudonyms, range by range."""
+        ends = np.asarray(np.sum(self._bounds, axis=0, dtype=np.int64))[1:]
+        first = 0
+        while first < len(ends):
+            before = ends[first - 1] if first else 0
+            last = max(first + 1, int(np.searchsorted(ends, before + rows, side="right")))
+            if ends[last - 1] > before:
+                yield [
+                    (run, slice(int(bounds[first]), int(bounds[last])))
+                    for run, bounds in zip(self._runs, self._bounds, strict=True)
+                ]
+            first = last

@@ -1,0 +1,45 @@
+"""The agent's own audit log: who let what leave, and what was done with its keys and tokens.
+
+It holds no secret, no record and no name of a column: the ledger has the columns.
+"""
+
+from __future__ import annotations
+
+import getpass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from owner_agent.state.ledger_file import state_directory
+from pramana_core.audit import AuditLog
+
+AUDIT = "audit.jsonl"
+"""The file's name in a state directory."""
+
+_LONGEST_TEXT = 200
+
+
+@contextmanager
+def noted(state: Path, now: datetime, action: str, **facts: Any) -> Iterator[None]:
+    """Note something when it is done; it is not begun if it could not be noted.
+
+    Raises:
+        KeyFileError: others may enter the directory.
+        StorageFull: there is no room for the line.
+        StoreCorrupt: somebody else wrote into the log.
+    """
+    log = AuditLog(state_directory(state) / AUDIT, lambda: now, durable=True)
+    with log.room():
+        yield
+        entry = {"action": action, "who": _who(), **facts}
+        log.write({n: v[:_LONGEST_TEXT] if isinstance(v, str) else v for n, v in entry.items()})
+
+
+def _who() -> str:
+    """Return the name of the system's user who runs this, or nothing where it has none."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError, ImportError):
+        return ""

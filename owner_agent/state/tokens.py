@@ -1,0 +1,43 @@
+"""The token an owner was given in each study, readable by nobody else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from owner_agent.state.ledger_file import state_directory
+from owner_agent.state.private_files import private_directory, read_secret, write_replacing
+from pramana_core.errors import Unauthenticated
+
+
+@dataclass(frozen=True)
+class TokenStore:
+    """The token files in a state directory."""
+
+    state: Path
+
+    def path(self, study: str) -> Path:
+        """Return the path of a study's token."""
+        return self.state / "tokens" / f"{study}.token"
+
+    def save(self, study: str, token: str) -> None:
+        """Store a token in place of an earlier one."""
+        state_directory(self.state)
+        private_directory(self.path(study).parent)
+        write_replacing(self.path(study), token.encode() + b"\n")
+
+    def load(self, study: str) -> str:
+        """Return the token of a study.
+
+        Raises:
+            Unauthenticated: there is none.
+            KeyFileError: others may read it, or it cannot be read.
+        """
+        path = self.path(study)
+        if not path.exists():
+            raise Unauthenticated(
+                f"This site has not joined study {study!r}.",
+                where=study,
+                remedy="Ask the study for an invitation and run `owner-agent join`.",
+            )
+        return read_secret(path)

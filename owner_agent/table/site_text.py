@@ -1,0 +1,102 @@
+"""A new site file as a person would write it: what was proposed of a table, and what to decide."""
+
+from __future__ import annotations
+
+import os
+import textwrap
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from owner_agent.site.mistakes import toml
+from owner_agent.site.planning import planned, raise_together, without_protection
+from owner_agent.site.site import site_from
+from owner_agent.state.private_files import write_durably
+from owner_agent.table.encode import inspect
+from owner_agent.table.proposing import ProposedSite, ProposedVariable
+from pramana_core.errors import OptionError
+
+_HEAD = (
+    "What this table holds. `owner-agent check` reads the table by it, and nothing is sent. The"
+    " names of variables and their categories become public with the plan; nothing else here does."
+)
+_SENSITIVE = (
+    "A sensitive variable leaves randomized or not at all. How, the study's plan says, which"
+    " `owner-agent join` fetches, or a channel here, which `owner-agent design` proposes."
+    " sensitive = false would let a column leave as it is."
+)
+
+
+def site_text(
+    proposed: ProposedSite, folder: Path, owner: str, miner: Mapping[str, str] | None
+) -> str:
+    """Return the text of a site file in a folder."""
+    head = {
+        "owner": owner,
+        "table": os.path.relpath(proposed.table, folder),
+        "record_id": proposed.record_id,
+    }
+    parts = [_comment(_HEAD) + toml(head)]
+    if miner is not None:
+        parts.append(toml({"miner": dict(miner)}))
+    parts.append(_comment(_SENSITIVE))
+    parts += [_origin(v) + toml({"variables": [_entry(v)]}) for v in proposed.variables]
+    if proposed.left_out:
+        left = "".join(f"# * {name!r}: {why}\n" for name, why in proposed.left_out.items())
+        parts.append("# Columns that stay at home:\n" + left)
+    return "\n".join(parts)
+
+
+def write_site(text: str, path: Path) -> None:
+    """Write a new site file that the table fits, for its owner's eyes only.
+
+    Raises:
+        ConfigError: what was chosen is impossible; nothing is written.
+        TableError, UnknownCategory: the table does not fit it, told by column and row.
+        OptionError: there is a file of that name, or no such folder.
+    """
+    require_new(path)
+    site = site_from(tomllib.loads(text), path.resolve().parent, str(path))
+    raise_together(list(inspect(site, planned(without_protection(site))).problems))
+    try:
+        write_durably(path, text.encode())
+    except FileExistsError:
+        require_new(path)
+    except OSError as error:
+        raise OptionError(f"{path} cannot be written: {error.strerror}.", where="site") from None
+
+
+def require_new(path: Path) -> None:
+    """Refuse to write over a site file. Raises OptionError."""
+    if path.exists():
+        raise OptionError(
+            f"{path} exists and was not changed.",
+            where="site",
+            remedy="Edit it, or name another file with --site.",
+        )
+
+
+def _entry(variable: ProposedVariable) -> dict[str, Any]:
+    entry: dict[str, Any] = {"name": variable.name}
+    if variable.cuts:
+        entry["cuts"] = [int(cut) if cut.is_integer() else cut for cut in variable.cuts]
+    else:
+        entry["categories"] = list(variable.categories)
+    if variable.missing is not None:
+        entry["missing"] = variable.missing
+    return {**entry, "sensitive": variable.sensitive}
+
+
+def _origin(variable: ProposedVariable) -> str:
+    if variable.public:
+        return "# A public list.\n"
+    if variable.cuts:
+        return _comment(
+            "Cuts proposed from the table, at round numbers; `owner-agent discretize` makes others."
+        )
+    return "# The table's own list, which you confirmed.\n"
+
+
+def _comment(text: str) -> str:
+    return "".join(f"# {line}\n" for line in textwrap.wrap(text, 98, break_on_hyphens=False))

@@ -1,0 +1,51 @@
+"""Columns that tell whose record it is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pramana_core.errors import TableError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LEAST = 20
+"""Of fewer records distinct values are no sign of an id."""
+
+NEARLY_ALL = 0.9
+"""Text of which so large a share of the records has a value of its own identifies them."""
+
+
+def require_no_id(column: pd.Series, name: str, argument: str) -> None:
+    """Refuse a column that tells whose record it is.
+
+    Args:
+        column: the column, n rows without empty cells.
+        name: what it is called.
+        argument: the parameter that names the columns which may be used instead.
+
+    Raises:
+        TableError: it numbers the records, or has a text of its own for nearly each.
+    """
+    import pandas as pd
+
+    kind = pd.api.types
+    records, distinct = len(column), int(column.nunique())
+    if records < LEAST:
+        return
+    words = not kind.is_numeric_dtype(column.dtype) and not kind.is_datetime64_any_dtype(
+        column.dtype
+    )
+    many = distinct >= NEARLY_ALL * records
+    numbered = (
+        distinct == records
+        and kind.is_integer_dtype(column.dtype)
+        and int(column.max()) - int(column.min()) == records - 1
+    )
+    if (words and many) or numbered:
+        which = "numbers the records" if numbered else "has nearly as many values as records"
+        raise TableError(
+            f"Column {name!r} {which}, so that it identifies people and cannot be told; leave it"
+            f" out, or name the columns that may be released with {argument}=[...].",
+            where=name,
+        )

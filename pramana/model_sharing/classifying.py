@@ -1,0 +1,75 @@
+"""Trees and global models as classifiers of a frame's rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pramana.frames.tables import Frame
+from pramana.model_sharing.columns import attribute_columns, class_codes
+
+if TYPE_CHECKING:
+    from pramana_core.model_sharing.global_models.model import GlobalModel
+    from pramana_core.model_sharing.tree import SharedTree
+
+
+class ClassTeller:
+    """What tells the classes of a frame's rows by the attributes of a tree's schema."""
+
+    @property
+    def _fitted(self) -> SharedTree | GlobalModel:
+        """What predicts. Raises NotFitted where it was not made yet."""
+        raise NotImplementedError
+
+    @property
+    def classes_(self) -> npt.NDArray[Any]:
+        """The classes' labels, (classes,)."""
+        return np.array(self._fitted.schema.target.categories, dtype=object)
+
+    @property
+    def feature_names_in_(self) -> npt.NDArray[Any]:
+        """The names of the attributes, (attributes,)."""
+        return np.array(self._fitted.schema.names, dtype=object)
+
+    def predict(self, frame: Frame) -> npt.NDArray[Any]:
+        """Return the class of each row.
+
+        Args:
+            frame: a table of n rows with all attributes; other columns are ignored.
+
+        Returns:
+            labels, (n,).
+
+        Raises:
+            NotFitted: there is no model yet.
+            TableError: it is no table, or a cell is empty or of another type.
+            MissingColumn: an attribute is not there.
+            UnknownCategory: a category that the model does not know.
+        """
+        return self.classes_[self._fitted.predict(attribute_columns(self._fitted.schema, frame))]
+
+    def predict_proba(self, frame: Frame) -> npt.NDArray[np.float64]:
+        """Return the probability of each class, in the order of `classes_`, (n, classes).
+
+        Where leaves tell hits and misses alone, the misses are spread evenly. Raises as `predict`.
+        """
+        return self._fitted.probabilities(attribute_columns(self._fitted.schema, frame))
+
+    def score(self, frame: Frame, y: Any = None) -> float:
+        """Return the share of rows whose class is predicted right.
+
+        Args:
+            frame: a table as in `predict`.
+            y: the true classes, n labels; by default the frame's column of the target.
+
+        Raises:
+            TableError: y has another length than the frame.
+            MissingColumn: neither y nor the target's column is there.
+            UnknownCategory: a true class that is none of the classes.
+            Others: see `predict`.
+        """
+        schema = self._fitted.schema
+        found = self._fitted.predict(attribute_columns(schema, frame))
+        return float(np.mean(found == class_codes(schema, frame, y)))

@@ -1,0 +1,134 @@
+"""Options of learners as they are typed: `--set name=value`, by the dataclasses that hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import MISSING, fields
+from types import NoneType
+from typing import Any, Literal, get_args, get_origin
+
+from pramana_core.alike import did_you_mean
+from pramana_core.errors import OptionError
+from pramana_core.learn.common.options import limits_of, types_of
+
+WHERE = "--set"
+
+NONE = "none"
+"""What stands for no value."""
+
+
+class Settings:
+    """The options of some dataclasses, and what was typed for them.
+
+    Args:
+        given: each `name=value`.
+        kinds: the dataclasses.
+        renamed: by (dataclass, field) what an option is called, where not by its field's name.
+        left_out: names of options that are given otherwise, or have no effect here.
+
+    Raises:
+        OptionError: an option that none of them has, one given twice, or a value of another type.
+    """
+
+    def __init__(
+        self,
+        given: Sequence[str],
+        *kinds: type,
+        renamed: dict[tuple[type, str], str] | None = None,
+        left_out: Sequence[str] = (),
+    ) -> None:
+        self._fields = {
+            (renamed or {}).get((kind, field.name), field.name): (kind, field)
+            for kind in kinds
+            for field in fields(kind)
+            if _simple(types_of(kind)[field.name]) and field.name not in left_out
+        }
+        self._values: dict[type, dict[str, Any]] = {kind: {} for kind in kinds}
+        for text in given:
+            name, equals, value = text.partition("=")
+            if name not in self._fields or not equals:
+                raise OptionError(
+                    f"--set must be name=value of an option, not {text!r}"
+                    f"{did_you_mean([name], self.names)}.",
+                    where=WHERE,
+                    remedy=f"The options are {self.described()}.",
+                )
+            kind, field = self._fields[name]
+            if field.name in self._values[kind]:
+                raise OptionError(f"--set {name} is given twice.", where=WHERE)
+            self._values[kind][field.name] = _read(name, value, types_of(kind)[field.name])
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the options are called."""
+        return tuple(self._fields)
+
+    def of(self, kind: type) -> dict[str, Any]:
+        """Return what was typed for one of the dataclasses, by field."""
+        return self._values[kind]
+
+    def described(self) -> str:
+        """Return every option with its choices or limits and its default."""
+        return ", ".join(
+            f"{name}{_limits(types_of(kind)[field.name])}{_default(field)}"
+            for name, (kind, field) in self._fields.items()
+        )
+
+
+def _parts(kind: Any) -> tuple[Any, ...]:
+    return get_args(kind) if NoneType in get_args(kind) else (kind,)
+
+
+def _plain(kind: Any) -> Any:
+    """Return the type of a number without its limits."""
+    return get_args(kind)[0] if hasattr(kind, "__metadata__") else kind
+
+
+def _simple(kind: Any) -> bool:
+    return all(
+        get_origin(part) is Literal or _plain(part) in (bool, int, float, NoneType)
+        for part in _parts(kind)
+    )
+
+
+def _read(name: str, value: str, kind: Any) -> Any:
+    """Return a typed value as its option holds it; the dataclass checks its limits."""
+    if value == NONE and NoneType in get_args(kind):
+        return None
+    part = next(p for p in _parts(kind) if p is not NoneType)
+    plain = _plain(part)
+    if get_origin(part) is Literal:
+        return value
+    if plain is bool and value in ("true", "false"):
+        return value == "true"
+    try:
+        if plain in (int, float):
+            return plain(value)
+    except ValueError:
+        pass
+    wanted = {bool: "true or false", int: "a whole number", float: "a number"}[plain]
+    raise OptionError(f"--set {name} must be {wanted}, not {value!r}.", where=WHERE)
+
+
+def _limits(kind: Any) -> str:
+    choices = [c for p in _parts(kind) if get_origin(p) is Literal for c in get_args(p)]
+    words = ", ".join(choices) or limits_of(kind)
+    return f" ({words})" if words else ""
+
+
+def _default(field: Any) -> str:
+    return "" if field.default in (MISSING, None) else f" = {field.default}".lower()
+
+
+@contextmanager
+def options_as_typed() -> Iterator[None]:
+    """Let errors of what is made from options name the options as they are typed."""
+    try:
+        yield
+    except OptionError as error:
+        name = error.where or ""
+        if name.startswith("--"):
+            raise
+        where = f"--{name.replace('_', '-')}" if name in ("gamma", "owners") else WHERE
+        raise OptionError(f"{where}: {error.message}", where=where, remedy=error.remedy) from None

@@ -1,0 +1,148 @@
+"""Simulate the mining of itemsets: how wrong are those found in reports (FRAPP 7)?"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Hashable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pramana.simulate.study import Numbers, Series, Trial, Trials
+from pramana_core.estimation.estimated import EstimatedMarginals, Estimator
+from pramana_core.learn.common.options import RuleOptions
+from pramana_core.learn.rules.itemsets import FoundItemsets, all_items
+from pramana_core.learn.rules.mining import mine_itemsets
+from pramana_core.plan import Plan
+from pramana_core.progress import OnShare
+
+Supports = Mapping[tuple[int, ...], float]
+"""Itemsets, as ascending places of their items, with their supports."""
+
+MEASURES = ("support_error", "false_negatives", "false_positives")
+"""The columns of `by_length` that are errors, all in percent."""
+
+
+def chosen(found: FoundItemsets) -> dict[tuple[int, ...], float]:
+    """Return the itemsets that were taken for frequent, with their supports."""
+    return {itemset.items: itemset.support for itemset in found.frequent}
+
+
+def by_length(truth: Supports, found: Supports) -> pd.DataFrame:
+    """Compare found with truly frequent itemsets.
+
+    Args:
+        truth: the frequent itemsets of the records.
+        found: those taken for frequent; places of the same items.
+
+    Returns:
+        A row per length that has truly frequent itemsets: `length`, `frequent` and `found` (their
+        numbers), `support_error` (the mean relative error of the supports of those rightly found;
+        NaN if none is), `false_negatives` and `false_positives` relative to the number of truly
+        frequent ones, in percent.
+    """
+    lengths = sorted({len(items) for items in truth})
+    rows = [(length, *_compared(_of(truth, length), _of(found, length))) for length in lengths]
+    return pd.DataFrame(rows, columns=["length", "frequent", "found", *MEASURES])
+
+
+def overall(truth: Supports, found: Supports) -> dict[str, float | None]:
+    """Compare itemsets of all lengths together.
+
+    Returns:
+        The numbers of `by_length`, and `false_discovery`, the share of the itemsets found that are
+        not frequent, and `power`, the share of the frequent ones that are found, both in percent.
+        None where there is nothing to take a share of; of no discoveries none is false.
+    """
+    frequent, number, *errors = _compared(truth, found)
+    right = len(set(truth) & set(found))
+    named = dict(zip(("frequent", "found", *MEASURES), (frequent, number, *errors), strict=True))
+    named["false_discovery"] = 100 * (number - right) / max(number, 1)
+    named["power"] = 100 * right / frequent if frequent else np.nan
+    return {name: None if np.isnan(value) else float(value) for name, value in named.items()}
+
+
+def _of(itemsets: Supports, length: int) -> Supports:
+    return {items: support for items, support in itemsets.items() if len(items) == length}
+
+
+def _compared(truth: Supports, found: Supports) -> tuple[int, int, float, float, float]:
+    right = [items for items in truth if items in found]
+    errors = [abs(found[items] - truth[items]) / truth[items] for items in right]
+    return (
+        len(truth),
+        len(found),
+        100 * float(np.mean(errors)) if errors else np.nan,
+        100 * (len(truth) - len(right)) / len(truth) if truth else np.nan,
+        100 * (len(found) - len(right)) / len(truth) if truth else np.nan,
+    )
+
+
+class RulesSimulation:
+    """Mines the reports of every run and compares with the frequent itemsets of its own records."""
+
+    name = "rules"
+
+    def __init__(self, trials: Trials, mining: RuleOptions, estimator: Estimator) -> None:
+        self.mining, self.estimator = mining, estimator
+        self._items = all_items(trials.source.domain)
+        self._truth: Supports | None = None
+        self._lengths: list[pd.DataFrame] = []
+        self._modelled: int | None = None
+
+    def settings(self) -> dict[str, Any]:
+        """See `Simulated`."""
+        return asdict(self.mining)
+
+    def run(
+        self,
+        trials: Trials,
+        trial: Trial,
+        share: OnShare,  # noqa: ARG002 - mining tells nothing
+    ) -> tuple[Numbers, EstimatedMarginals]:
+        """See `Simulated`."""
+        if self._truth is None or not trials.same_records:
+            exact = EstimatedMarginals(trial.true, Plan.unrandomized(trials.source.domain))
+            points = RuleOptions(self.mining.minimum_support, self.mining.max_length)
+            self._truth = chosen(mine_itemsets(exact, self._items, points))
+        started = time.perf_counter()
+        marginals = EstimatedMarginals(trial.reported, trials.plan, estimator=self.estimator)
+        mined = mine_itemsets(marginals, self._items, self.mining)
+        found, self._modelled = chosen(mined), mined.modelled_from
+        seconds = time.perf_counter() - started
+        self._lengths.append(by_length(self._truth, found))
+        return overall(self._truth, found) | {"seconds": seconds}, marginals
+
+    def findings(self, runs: Series) -> dict[str, Any]:
+        """See `Simulated`."""
+        groups = pd.concat(self._lengths, ignore_index=True).groupby("length")
+        made = groups[["frequent", "found"]].mean()
+        for measured in MEASURES:
+            made[measured] = groups[measured].mean()
+            made[f"{measured}_se"] = groups[measured].sem()
+        return {
+            "by_length": [_as_json(row) for row in made.reset_index().to_dict("records")],
+            "overall": runs.as_dict(),
+            "modelled_from": self._modelled,
+        }
+
+
+_PERCENT = dict(zip(MEASURES, ("support_error", "false_negative", "false_positive"), strict=True))
+"""The names of the errors in JSON, without what they are in."""
+
+
+def _as_json(row: dict[Hashable, Any]) -> dict[str, Any]:
+    """Return one length's means under the names of the JSON form; None for what is not there."""
+    made: dict[str, Any] = {"length": int(row["length"])}
+    made |= {name: float(row[name]) for name in ("frequent", "found")}
+    for measured, name in _PERCENT.items():
+        made[f"{name}_pct"] = _or_none(row[measured])
+        made[f"{name}_se"] = _or_none(row[f"{measured}_se"])
+    return made
+
+
+def _or_none(value: float) -> float | None:
+    return None if math.isnan(value) else float(value)

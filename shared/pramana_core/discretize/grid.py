@@ -1,0 +1,146 @@
+"""The public grid that values are rounded to before anything is computed from them.
+
+All later arithmetic is on whole numbers of grid steps, so it is exact and the same on every
+machine. What may be required of groups is checked here: Ma's minimum number of records K and
+granularity g (Ma 2.3).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from pramana_core.errors import OptionError
+
+Floats = npt.NDArray[np.float64]
+_FARTHEST = 1 << 45
+_STEP_RANGE = (1e-100, 1e100)
+_DIGITS = 9
+
+Cells = npt.NDArray[np.int64]
+
+
+class Cluster(NamedTuple):
+    """Records on neighbouring grid points: first and last point, how many, sum of the points."""
+
+    first: int
+    last: int
+    records: int
+    total: int
+
+    @property
+    def middle(self) -> int:
+        """The grid point nearest to the mean, the upper one where two are as near."""
+        return (2 * self.total + self.records) // (2 * self.records)
+
+    def joined(self, right: Cluster) -> Cluster:
+        """Return the union with a cluster to the right."""
+        return Cluster(
+            self.first, right.last, self.records + right.records, self.total + right.total
+        )
+
+
+@dataclass(frozen=True)
+class NumberGrid:
+    """The points 0, ±step, ±2 step, ...; a value belongs to the nearest, a middle one upward.
+
+    Raises:
+        OptionError: the step is not a positive number of ordinary size.
+    """
+
+    step: float
+
+    def __post_init__(self) -> None:
+        low, high = _STEP_RANGE
+        if not low <= self.step <= high:
+            raise OptionError(
+                f"The grid's step must be between {low:g} and {high:g}, not {self.step!r}.",
+                where="grid",
+            )
+
+    def cells(self, values: Floats) -> Cells:
+        """Return the number of each value's grid point. Raises OptionError if too far from 0."""
+        with np.errstate(over="ignore"):
+            scaled = np.floor(values / self.step + 0.5)
+        if np.abs(scaled).max() > _FARTHEST:
+            raise OptionError(
+                f"The grid's step of {self.step:g} is too fine for values of this size.",
+                where="grid",
+                remedy="Take a coarser grid.",
+            )
+        # A cell ends where the published cut says, also where the division was rounded.
+        scaled += values >= self.at(scaled + 0.5)
+        scaled -= values < self.at(scaled - 0.5)
+        return scaled.astype(np.int64)
+
+    def singles(self, values: Floats) -> list[Cluster]:
+        """Return a cluster for each grid point that has records, in ascending order."""
+        points, counts = np.unique(self.cells(values), return_counts=True)
+        pairs = zip(points.tolist(), counts.tolist(), strict=True)
+        return [Cluster(point, point, count, point * count) for point, count in pairs]
+
+    def at(self, position: Floats) -> Floats:
+        """Return the number at positions counted in steps, without the dust of multiplication."""
+        digits = max(0, _DIGITS - math.floor(math.log10(self.step)))
+        return np.round(position * self.step, digits)
+
+
+def finite(values: npt.ArrayLike) -> Floats:
+    """Return values as a vector of floats.
+
+    Raises OptionError where there are none, they are not a vector, or not all are finite.
+    """
+    numbers = np.asarray(values, dtype=np.float64)
+    if numbers.ndim != 1 or numbers.size == 0:
+        raise OptionError(
+            f"A vector of one or more values is needed, not an array of shape {numbers.shape}.",
+            where="values",
+        )
+    wrong = int(numbers.size - np.isfinite(numbers).sum())
+    if wrong:
+        raise OptionError(
+            f"{wrong} of {numbers.size} values are not finite numbers.",
+            where="values",
+            remedy="Leave records without a number out, or give them a category of their own.",
+        )
+    return numbers
+
+
+def require_requirements(minimum_count: int, granularity: float) -> None:
+    """Raise OptionError unless K is 1 or more and g is finite and not negative."""
+    require_count(minimum_count)
+    if not math.isfinite(granularity) or granularity < 0:
+        raise OptionError(
+            f"granularity must be 0 or more, not {granularity!r}.",
+            where="granularity",
+        )
+
+
+def require_count(minimum_count: int) -> None:
+    """Raise OptionError unless K is 1 or more."""
+    if minimum_count < 1:
+        raise OptionError(
+            f"minimum_count must be at least 1, not {minimum_count}.",
+            where="minimum_count",
+        )
+
+
+def require_groups(groups: int) -> None:
+    """Raise OptionError for fewer than two groups."""
+    if groups < 2:
+        raise OptionError(f"groups must be at least 2, not {groups}.", where="groups")
+
+
+def require_enough(records: int, minimum_count: int, groups: int = 1) -> None:
+    """Raise OptionError if records are too few for so many groups of K."""
+    if records < minimum_count * groups:
+        raise OptionError(
+            f"{records:,} records are too few for {groups} group{'s' if groups > 1 else ''} of"
+            f" {minimum_count:,}.",
+            where="minimum_count",
+            remedy="Require fewer records in a group, or fewer groups.",
+        )

@@ -1,0 +1,161 @@
+"""The weights that minimize squared error or the logistic loss on counts, by scaled columns.
+
+Both solve an estimating equation that is linear in the counts T of the cells,
+
+    sum over cells x and classes k of  T(x, k) (y_k - f(w'z)) z  =  N l2 w,
+
+with z the row of columns, f(s) = s and y = -1, +1 for squared error, f the logistic function and
+y = 0, 1 for the logistic loss. Unbiased counts make the equation unbiased, whether or not some
+are negative; but only if the matrix of its derivatives is positive definite does it have the one
+solution wanted (Ma 4.2, 8).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.special import expit
+
+from pramana_core.errors import EstimationError, NotConverged
+from pramana_core.learn.linear.columns import DesignMatrix
+from pramana_core.learn.linear.sources import ClassCounts
+from pramana_core.marginals.counts import Tensor
+from pramana_core.progress import Tick
+
+SINGULAR = 1e-9
+"""Scaled columns whose moment matrix has a smaller eigenvalue per record are dependent."""
+
+_SEPARATED = 1e-10
+_TOLERANCE, _ROUNDED, _ITERATIONS, _HALVINGS = 1e-15, 1e-9, 100, 40
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Scaled weights with the derivatives of the equation they solve, for one plane.
+
+    Attributes:
+        weights: shape (size,), intercept first.
+        slope: minus the derivative of the equation by the weights, (size, size).
+    """
+
+    weights: Tensor
+    slope: Tensor
+
+
+def least_squares(
+    design: DesignMatrix, source: ClassCounts, positive: int, l2: float
+) -> Solution | None:
+    """Return the least squares solution for targets +1 of a class and -1 of all others.
+
+    None if the moment matrix is not positive definite: by noise, or because columns depend on
+    each other (see `require_independent`).
+    """
+    records = float(source.totals.sum())
+    slope = design.second(source.cells, source.totals) + records * penalty(design.size, l2)
+    if not definite(slope / records):
+        return None
+    towards = design.first(source.cells, 2 * source.of_class(positive) - source.totals)
+    return Solution(cho_solve(cho_factor(slope), towards), slope)
+
+
+def logistic(
+    design: DesignMatrix, source: ClassCounts, positive: int, l2: float, tick: Tick
+) -> Solution | None:
+    """Return the most likely weights of a class against all others, by Newton's method.
+
+    None if the moment matrix is not positive definite, or negative counts leave no solution.
+
+    Raises:
+        EstimationError: no count is negative and the columns separate the classes: the larger the
+            weights the likelier they are.
+        NotConverged: no count is negative and Newton's method did not end.
+    """
+    cells, totals = source.cells, source.totals
+    records, ones = totals.sum(), source.of_class(positive)
+    shrinking = penalty(design.size, l2)
+    if not definite(design.second(cells, totals) / records + shrinking):
+        return None
+    valid = source.valid
+
+    def loss(weights: Tensor) -> float:
+        scores = design.scores(cells, weights)
+        data = totals @ np.logaddexp(0.0, scores) - ones @ scores
+        return float(data / records + weights @ shrinking @ weights / 2)
+
+    weights = np.zeros(design.size)
+    for _ in range(_ITERATIONS):
+        tick()
+        fitted = expit(design.scores(cells, weights))
+        gradient = design.first(cells, ones - totals * fitted) / records - shrinking @ weights
+        slope = design.second(cells, totals * fitted * (1 - fitted)) / records + shrinking
+        step = _newton(slope, gradient, valid=valid)
+        if step is None:
+            return None
+        decrement = float(gradient @ step)
+        if decrement <= _TOLERANCE:
+            if valid and np.linalg.eigvalsh(slope)[0] < _SEPARATED:
+                raise _separated()
+            return Solution(weights + step, slope * records)
+        weights = weights + _length(loss, weights, step, decrement) * step
+    if valid:
+        raise NotConverged(
+            f"The logistic loss was not minimized in {_ITERATIONS} steps of Newton's method.",
+            remedy="Give an l2 above 0.",
+        )
+    return None
+
+
+def require_independent(design: DesignMatrix, source: ClassCounts, l2: float) -> None:
+    """Raise EstimationError if non-negative counts leave columns that depend on each other."""
+    second = design.second(source.cells, source.totals) / source.totals.sum()
+    if not definite(second + penalty(design.size, l2)):
+        raise EstimationError(
+            "Some columns are linear functions of others, so that their weights cannot be told"
+            " apart.",
+            remedy="Leave such features out, or give an l2 above 0.",
+        )
+
+
+def _newton(slope: Tensor, gradient: Tensor, *, valid: bool) -> Tensor | None:
+    try:
+        step: Tensor = cho_solve(cho_factor(slope), gradient)
+    except LinAlgError:
+        if valid:
+            # Where no count is negative only weights without bound flatten the loss.
+            raise _separated() from None
+        return None
+    return step
+
+
+def _length(
+    loss: Callable[[Tensor], float], weights: Tensor, step: Tensor, decrement: float
+) -> float:
+    """Return how far to go along Newton's step so that the loss falls by enough."""
+    if decrement < _ROUNDED:
+        return 1.0
+    before, length = loss(weights), 1.0
+    for _ in range(_HALVINGS):
+        if loss(weights + length * step) <= before - 1e-4 * length * decrement:
+            break
+        length /= 2
+    return length
+
+
+def penalty(size: int, l2: float) -> Tensor:
+    """Return the second derivative of the penalty per record, (size, size)."""
+    return np.diag([0.0, *[l2] * (size - 1)])
+
+
+def definite(matrix: Tensor) -> bool:
+    """Whether a matrix per record is finite and positive definite, rounding aside."""
+    return bool(np.isfinite(matrix).all() and np.linalg.eigvalsh(matrix)[0] > SINGULAR)
+
+
+def _separated() -> EstimationError:
+    return EstimationError(
+        "A plane separates the classes, so the logistic loss has no finite weights of least loss.",
+        remedy="Give an l2 above 0, or choose the loss 'perceptron' or 'least-squares'.",
+    )

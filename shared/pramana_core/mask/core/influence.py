@@ -1,0 +1,173 @@
+"""What of a masked value is its record's own: how much the true one weighs, under what noise.
+
+The noise spreads over the directions that it may have: a record that decides some of those it must
+be orthogonal to has less noise than others. The weight alone does not show that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from pramana_core.errors import MaskingError, OptionError
+from pramana_core.mask.core.cautions import Caution, Gravity
+from pramana_core.mixed import Floats, leverages
+from pramana_core.ties import descending, first_largest_of_rows
+
+EXPOSED = 0.25
+"""A record of which more than this is told is named: its masked value and its true one, both less
+what S tells, then correlate by more than a half."""
+
+
+HEAVY = (((4 - 3 * EXPOSED) * EXPOSED) ** 0.5 - EXPOSED) / (2 * (1 - EXPOSED))
+"""A leverage w larger than this names a record by itself, under the noise 1 - w that it leaves. Who
+weighs less is named because other columns, X among them, took the noise."""
+
+_ALONE = (
+    ("stands nearly alone in S", "stand nearly alone in S"),
+    ", merge rare categories or lower max_leverage",
+)
+_SPARED = (("has little noise", "have little noise"), " or cut outlying numbers off")
+
+
+@dataclass(frozen=True, eq=False)
+class Influence:
+    """Each record's part in its own masked values; it stays with the owner.
+
+    Attributes:
+        weights: by how much a masked value moves for each unit that its true one moves: n x q.
+        noises: the standard deviations of the noise, over draws of it, in those of what S leaves of
+            the column: n x q.
+    """
+
+    weights: Floats = field(repr=False)
+    noises: Floats = field(repr=False)
+
+    @cached_property
+    def _told(self) -> Floats:
+        own = self.weights**2
+        found: Floats = own / np.maximum(own + self.noises**2, np.finfo(float).tiny)
+        return found
+
+    @cached_property
+    def columns(self) -> npt.NDArray[np.intp]:
+        """The place of the column of X of which most is told, for each record: n numbers."""
+        return first_largest_of_rows(self._told)
+
+    @property
+    def told(self) -> Floats:
+        """The share of what S leaves of a record that its masked value tells: n numbers, 0 to 1.
+
+        w^2 / (w^2 + s^2), of weight w and noise s: the R^2 of whoever knows all other records and
+        E(X|S), if the record lies as far from E(X|S) as records of its column do on average.
+        """
+        return self._of(self._told)
+
+    @property
+    def own(self) -> Floats:
+        """The weights in the columns of which most is told: n numbers."""
+        return self._of(self.weights)
+
+    @property
+    def noise(self) -> Floats:
+        """The noise in the columns of which most is told: n numbers."""
+        return self._of(self.noises)
+
+    @property
+    def exposed(self) -> npt.NDArray[np.bool_]:
+        """Which records are to be named: n truth values."""
+        found: npt.NDArray[np.bool_] = self.told > EXPOSED
+        return found
+
+    @property
+    def stated(self) -> float:
+        """The largest weight, in any column, of the records that are not named."""
+        return float(np.max(self.weights[~self.exposed], initial=0.0))
+
+    @property
+    def order(self) -> npt.NDArray[np.intp]:
+        """The records by what is told of them, most first."""
+        return np.array(descending(self.told, scale=1.0), dtype=np.intp)
+
+    @property
+    def warnings(self) -> tuple[Caution, ...]:
+        """Sentences on the records to be named: those of much weight, and those of little noise."""
+        much = self.exposed & (self.own > HEAVY)
+        little = self.exposed & ~much
+        return tuple(
+            Caution(self._said(named, why), Gravity.GRAVE)
+            for named, why in ((much, _ALONE), (little, _SPARED))
+            if named.any()
+        )
+
+    def _said(self, named: npt.NDArray[np.bool_], why: tuple[tuple[str, str], str]) -> str:
+        """Say of records what of their masked values is their own, and under how much noise."""
+        count, (stands, instead) = int(np.count_nonzero(named)), why
+        own, noise = float(self.own[named].max()), float(self.noise[named].min())
+        if count == 1:
+            return (
+                f"1 record {stands[0]}: its masked value moves by {own:.0%} of a change of its true"
+                f" one, under {noise:.0%} of the usual noise. Leave it out"
+                f"{instead}."
+            )
+        return (
+            f"{count:,} records {stands[1]}: their masked values move by as much as {own:.0%} of a"
+            f" change of their true ones, under as little as {noise:.0%} of the usual noise. Leave"
+            f" them out{instead}."
+        )
+
+    def _of(self, values: Floats) -> Floats:
+        found: Floats = np.take_along_axis(values, self.columns[:, None], axis=1)[:, 0]
+        return found
+
+
+def influence_of(weights: Floats, basis: Floats | None = None, *, columns: int = 1) -> Influence:
+    """Return what of Y is its records' own, Y being a prediction and noise on it.
+
+    Noise that is orthogonal to k columns has, in n - k free directions, the variance of what S
+    leaves: n / (n - k) of it for a record that decides none of the columns, times 1 - h for one
+    whose leverage in them is h.
+
+    Args:
+        weights: of records' own values in their prediction: n x q, or n of all columns alike.
+        basis: orthonormal columns that the noise is orthogonal to, n x k; None if it is drawn
+            freely.
+        columns: q.
+    """
+    own = np.repeat(weights[:, None], columns, axis=1) if weights.ndim == 1 else weights
+    noise = np.ones(len(own))
+    if basis is not None:
+        free = np.maximum(1 - leverages(basis), 0.0)
+        noise = np.sqrt(free * len(basis) / max(1, len(basis) - basis.shape[1]))
+    return Influence(own, np.repeat(noise[:, None], own.shape[1], axis=1))
+
+
+def require_bound(most: float | None) -> None:
+    """Check a bound on what is told of a record. Raises OptionError unless between 0 and 1."""
+    numeric = isinstance(most, int | float) and not isinstance(most, bool)
+    if most is not None and not (numeric and 0 < most < 1):
+        raise OptionError(f"max_told must be above 0 and below 1, not {most}.", where="max_told")
+
+
+def hidden(influence: Influence, most: float | None) -> Influence:
+    """Return what is told of records if it is no more than a bound, None for no bound.
+
+    Raises:
+        OptionError: the bound is not between 0 and 1.
+        MaskingError: more is told of a record.
+    """
+    require_bound(most)
+    over = 0 if most is None else int(np.count_nonzero(influence.told > most))
+    if over:
+        records = "1 record" if over == 1 else f"{over:,} records"
+        raise MaskingError(
+            f"Of {records} the masked values would tell {influence.told.max():.2g} of what S leaves"
+            f" unknown, more than max_told, {most:g}.",
+            where="max_told",
+            remedy="Merge rare categories, cut outlying numbers off, leave those records out or"
+            " mask more of their kind.",
+        )
+    return influence

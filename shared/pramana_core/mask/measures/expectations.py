@@ -1,0 +1,91 @@
+"""Conditional expectations E(targets | features), linear or by a kernel, and left-out fits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from pramana_core.kernel_regression.fitting import fit_kernel
+from pramana_core.kernel_regression.options import KernelOptions
+from pramana_core.mask.core.noise import Randomness
+from pramana_core.mixed import Floats, basis_of, leverages, with_constant
+
+Kind = Literal["linear", "kernel"]
+
+MOST_FITTED = 2_000
+"""Kernels are fitted on at most so many records, drawn at random, and predict the others."""
+
+LANDMARKS = 100
+"""A kernel is spanned by so many records: measures want hundreds of fits, not the last digit."""
+
+
+@dataclass(frozen=True, eq=False)
+class Expectation:
+    """Fitted expectations of q targets at n records.
+
+    Attributes:
+        fitted: n x q.
+        left_out: the same, each by a fit in which the record itself had no part.
+        predict: expectations at other features, m x k to m x q.
+    """
+
+    fitted: Floats
+    left_out: Floats
+    predict: Callable[[Floats], Floats]
+
+
+def expectation(
+    kind: Kind,
+    features: Floats,
+    targets: Floats,
+    rng: Randomness,
+    *,
+    standardize: bool = True,
+    most: int = MOST_FITTED,
+    landmarks: int = LANDMARKS,
+) -> Expectation:
+    """Return the expectations of targets given features.
+
+    Args:
+        kind: "linear" (least squares) or "kernel" (kernel ridge regression).
+        features: n x k in any units; columns without variation count for nothing.
+        targets: n x q.
+        rng: draws which records a kernel is made of.
+        standardize: whether all features count alike; else as far as they are spread.
+        most: a kernel is fitted on at most so many records.
+        landmarks: and spanned by so many.
+    """
+    centre, scale = features.mean(axis=0), features.std(axis=0)
+    kept = scale > 1e-12 * np.maximum(1.0, np.abs(centre))
+    if not standardize:
+        scale = np.ones_like(scale)
+
+    def standard(rows: Floats) -> Floats:
+        found: Floats = (rows[:, kept] - centre[kept]) / scale[kept]
+        return found
+
+    if not kept.any() or kind == "linear":
+        return _linear(standard, features, targets)
+    n = len(features)
+    chosen = np.sort(rng.permutation(n)[:most]) if n > most else np.arange(n)
+    inputs = standard(features)
+    fit = fit_kernel(inputs[chosen], targets[chosen], KernelOptions(landmarks=landmarks), rng)
+    fitted = fit.fitted if n == len(chosen) else fit.predict(inputs)
+    left_out = fitted.copy()
+    left_out[chosen] = fit.left_out
+    return Expectation(fitted, left_out, lambda rows: fit.predict(standard(rows)))
+
+
+def _linear(standard: Callable[[Floats], Floats], features: Floats, targets: Floats) -> Expectation:
+    design = with_constant(standard(features))
+    coefficients = np.linalg.lstsq(design, targets, rcond=1e-10)[0]
+    fitted: Floats = design @ coefficients
+    own = np.minimum(leverages(basis_of(design)), 1.0)
+    # A record that decides its own fit has no fit without it: the mean stands for it.
+    alone = own > 1 - 1e-9
+    rest = (targets - fitted) / np.where(alone, 1.0, 1 - own)[:, None]
+    left_out: Floats = np.where(alone[:, None], targets.mean(axis=0), targets - rest)
+    return Expectation(fitted, left_out, lambda rows: with_constant(standard(rows)) @ coefficients)

@@ -1,0 +1,85 @@
+"""One number about a masked table, with a sentence for its custodian, and the list of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from pramana_core.errors import MaskingError
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One number about a masked table.
+
+    Attributes:
+        name: which measure, such as "snooper-gain-kernel".
+        group: whether it is about what the table is still good for or about what it gives away.
+        about: which columns: a column's name, "debt given age, gender", or "all columns".
+        value: the number; NaN where it does not exist, and then the sentence says why.
+        error: its standard error over records, where one exists.
+        sentence: what the number means for this table, in words.
+        alarm: whether it shows, by more than chance, that Y tells more of X than S does.
+    """
+
+    name: str
+    group: Literal["utility", "security"]
+    about: str
+    value: float
+    error: float | None
+    sentence: str
+    alarm: bool = False
+
+
+@dataclass(frozen=True)
+class Measures:
+    """The measures of one masked table, in the order in which a report shows them.
+
+    Attributes:
+        rows: the measures.
+        records: n, the number of records they were taken on.
+        notes: sentences on how they were taken, such as on how many of the records.
+    """
+
+    rows: tuple[Measure, ...]
+    records: int
+    notes: tuple[str, ...] = ()
+
+    def __iter__(self) -> Iterator[Measure]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def of(self, name: str, about: str | None = None) -> Measure:
+        """Return the one measure of a name, or of a name about some columns.
+
+        Raises:
+            MaskingError: there is no such measure, or more than one.
+        """
+        found = self.named(name, about)
+        if len(found) != 1:
+            raise MaskingError(
+                f"There are {len(found)} measures {name!r}"
+                f"{'' if about is None else f' about {about!r}'}.",
+                where=name,
+                remedy=f"There are {sorted({(row.name, row.about) for row in self.rows})}.",
+            )
+        return found[0]
+
+    def named(self, name: str, about: str | None = None) -> tuple[Measure, ...]:
+        """Return all measures of a name, and about some columns if they are given."""
+        return tuple(
+            row for row in self.rows if row.name == name and (about is None or row.about == about)
+        )
+
+    @property
+    def alarms(self) -> tuple[Measure, ...]:
+        """The measures which show that Y tells more of X than S does."""
+        return tuple(row for row in self.rows if row.alarm)
+
+
+def per_cent(value: float) -> str:
+    """Return a share in words."""
+    return f"{100 * value + 0.0:.1f} per cent"

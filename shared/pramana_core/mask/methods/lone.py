@@ -1,0 +1,98 @@
+"""What is done about records that stand alone: what is theirs weighs less, and they have noise."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pramana_core.kernel_regression.fitting import KernelFit
+from pramana_core.mixed import Floats, leverages, residual
+
+TAKEN = 0.7
+"""At most this share of the variance of a record's noise is given up for being orthogonal."""
+
+LONE_ATTEMPTS = 30
+"""How often lone records' rows are shortened; then fewer eigenvectors are kept."""
+
+LONE_MARGIN = 0.9
+"""They are shortened a little more than it seems to take."""
+
+SMALLEST = 1e-10
+"""Directions whose squares sum to less than this are left out: what was shortened away."""
+
+CLOSE = 0.5
+"""A direction whose cosine with what stays as it is is larger is taken to be that, but for lone
+records; beside it, noise would have to be orthogonal to these alone."""
+
+ALONE = 1e-6
+"""A record is told by others if their weight in its fitted value is at least this."""
+
+
+def with_vectors(base: Floats, vectors: Floats) -> Floats:
+    """Return an orthonormal basis that noise is orthogonal to, in which no record is without noise.
+
+    A record that stands alone has eigenvectors nearly of its own, and noise orthogonal to these
+    spares it. So its row in them is shortened, until at most `TAKEN` of its variance is given up:
+    those who learn again what the record's place tells find its noise there, as they find other
+    records' among their neighbours.
+
+    Args:
+        base: orthonormal columns that stay as they are, n x b; what a record decides of them is
+            given up in any case.
+        vectors: n x m, of which as much as possible is kept.
+    """
+    fixed = leverages(base)
+    shares = np.ones(len(base))
+    for _ in range(LONE_ATTEMPTS):
+        found = _beside(base, _directions(vectors * shares[:, None]))
+        taken = leverages(found)
+        over = (taken > TAKEN) & (fixed <= TAKEN)
+        if not over.any():
+            return found
+        rest = np.maximum(1 - taken, 0.0)
+        fewer = np.sqrt(LONE_MARGIN * rest * TAKEN / ((1 - TAKEN) * taken))
+        shares = np.where(over, shares * fewer, shares)
+    return with_vectors(base, vectors[:, : vectors.shape[1] // 2])
+
+
+def _beside(base: Floats, directions: Floats) -> Floats:
+    """Return a basis with the directions that are not close to it."""
+    _, cosines, turn = np.linalg.svd(base.T @ directions)
+    new = np.ones(directions.shape[1], dtype=np.bool_)
+    new[: len(cosines)] = cosines <= CLOSE
+    beyond = residual(directions @ turn[new].T, base)
+    return np.column_stack([base, np.linalg.qr(beyond)[0]])
+
+
+def _directions(columns: Floats) -> Floats:
+    """Return nearly orthonormal columns of the same span, less what is shorter than rounding."""
+    values, turn = np.linalg.eigh(columns.T @ columns)
+    kept = values > SMALLEST
+    found: Floats = columns @ (turn[:, kept] / np.sqrt(values[kept]))
+    return found
+
+
+def own_weights(fit: KernelFit, target: int, kept: Floats, free: Floats, shares: Floats) -> Floats:
+    """Return how much records' own values weigh in VKV'y: n numbers.
+
+    y are the values x, and for lone records a mixture of x and of what the ridge predicts without
+    them, which so does not decide its own fit. A larger penalty for the sake of a few lone
+    records would smooth away what the others have to tell.
+
+    Args:
+        fit: the fit whose predictions are mixed in; V are its leading eigenvectors.
+        target: the place of the column.
+        kept: what is kept of each leading eigenvector, the diagonal of K: m numbers, 0 to 1.
+        free: an orthonormal basis of what the ridge does not shrink, n x f.
+        shares: how much of its own value each record keeps, n numbers from 0 to 1.
+    """
+    vectors = fit.basis[:, : len(kept)]
+    found: Floats = shares * np.einsum("ij,ij,j->i", vectors, vectors, kept)
+    lone = np.flatnonzero(shares < 1)
+    if len(lone):
+        # Through what is predicted of lone records near it a record weighs more in its own fit.
+        hat = free[lone] @ free.T + (fit.basis[lone] * fit.shrinkage[:, target]) @ fit.basis.T
+        factor = (1 - shares[lone]) / np.maximum(1 - fit.own[lone, target], ALONE)
+        through = ((vectors[lone] * kept) @ vectors.T) * hat * factor[:, None]
+        through[np.arange(len(lone)), lone] = 0.0
+        found += through.sum(axis=0)
+    return found

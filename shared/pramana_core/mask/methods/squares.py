@@ -1,0 +1,112 @@
+"""Squares and products of S that a kernel fit left in the residuals.
+
+The smoothest fit that cannot be told from the best one by its errors may be too smooth for a weak
+relationship that an analyst would look for first: the slope of a square in a regression of X on S.
+One number for all records is enough to keep it, and tells next to nothing of single ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from pramana_core.mask.core.inputs import Inputs
+from pramana_core.mixed import Floats, basis_of, leverages, residual
+
+CLEAR = 4.0
+"""So many standard errors, robust to uneven spread, a slope must be from 0 to be added."""
+
+MOST_PAIRED = 10
+"""With more numeric columns of S than this, products of two of them are not looked at."""
+
+ROUNDING = 1e-12
+"""What is shorter, in standard deviations, is rounding."""
+
+NEW = 1e-4
+"""Of a square, at least this share must be told by neither S nor E(X|S)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Squares:
+    """What was added to an expectation.
+
+    Attributes:
+        names: in words, such as "age squared"; they name columns of S.
+        basis: orthonormal columns that span it beyond the constant and S, n x k.
+    """
+
+    names: tuple[str, ...]
+    basis: Floats = field(repr=False)
+
+    def beside(
+        self, given: Inputs, expectation: Floats, own: Floats
+    ) -> tuple[Floats, Floats, Floats]:
+        """Return of what an expectation is made with these: lines and squares, curves, and weights.
+
+        Args:
+            given: S and X.
+            expectation: without these, of the standardized X, n x q.
+            own: how much records' own values weigh in it, n x q.
+
+        Returns:
+            An orthonormal basis of the constant, S and these; what else the expectation is made of,
+            n x q; and the weights in the regression of X on both, a bound: a value also moves the
+            coefficients.
+        """
+        plain = np.column_stack([given.basis, self.basis])
+        curves = residual(expectation, plain)
+        # Of columns that have no curves rounding is left.
+        curves *= np.linalg.norm(curves, axis=0) > ROUNDING * np.sqrt(given.records)
+        scale = np.diag(np.linalg.lstsq(curves, given.standard)[0])
+        inside = (own - given.leverages[:, None]) * np.maximum(scale, 1.0)
+        found = leverages(plain)[:, None] + inside
+        found += leverages(basis_of(curves))[:, None] * (1 - inside)
+        return plain, curves, found
+
+
+def no_squares(given: Inputs) -> Squares:
+    """Return that nothing is added."""
+    return Squares((), np.empty((given.records, 0)))
+
+
+def squares_left(given: Inputs, expectation: Floats, residuals: Floats) -> Squares:
+    """Return the squares and products of S of which the residuals surely have a slope.
+
+    Args:
+        given: S and X.
+        expectation: of the standardized X, n x q.
+        residuals: standardized X less that, n x q.
+    """
+    basis = basis_of(np.column_stack([given.basis, expectation]))
+    names, found = [], []
+    for name, values in _candidates(given):
+        new = residual(values[:, None], basis)
+        if float(np.mean(new**2)) < NEW * float(np.mean((values - values.mean()) ** 2)):
+            continue
+        slopes = np.sum(new * residuals, axis=0) / np.sum(new**2)
+        rest = residuals - new * slopes
+        errors = np.sqrt(np.sum((new * rest) ** 2, axis=0)) / np.sum(new**2)
+        if np.any(np.abs(slopes) > CLEAR * errors):
+            names.append(name)
+            found.append(residual(values[:, None], given.basis)[:, 0])
+    if not found:
+        return no_squares(given)
+    return Squares(tuple(names), basis_of(np.column_stack(found)))
+
+
+def _candidates(given: Inputs) -> Iterator[tuple[str, Floats]]:
+    """Yield squares of numeric columns of S, and products of two."""
+    sources = given.design.sources
+    numeric = [
+        place
+        for place, (_, category) in enumerate(sources)
+        if category is None and len(np.unique(given.told[:, place])) > 2
+    ]
+    for place in numeric:
+        yield f"{sources[place][0]} squared", given.told[:, place] ** 2
+    for place, first in enumerate(numeric if len(numeric) <= MOST_PAIRED else []):
+        for second in numeric[place + 1 :]:
+            name = f"{sources[first][0]} times {sources[second][0]}"
+            yield name, given.told[:, first] * given.told[:, second]

@@ -1,0 +1,97 @@
+"""Conditions on an attribute: one of some categories, or a number within an interval."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from pramana_core.errors import ModelError
+from pramana_core.mixed import CategoricalColumn, Column, NumericColumn
+from pramana_core.model_sharing.attributes import CategoricalAttribute, TreeSchema
+
+
+@dataclass(frozen=True)
+class Values:
+    """One of some categories: their codes, ascending.
+
+    Raises:
+        ModelError: there is none, one is negative, or they do not ascend.
+    """
+
+    codes: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        ascending = all(a < b for a, b in pairwise(self.codes))
+        if not self.codes or self.codes[0] < 0 or not ascending:
+            raise ModelError("A condition must name at least one category, each once, ascending.")
+
+    def holds(self, column: Column) -> npt.NDArray[np.bool_]:
+        """Return of which records it holds: n truth values."""
+        if not isinstance(column, CategoricalColumn):
+            raise ModelError(f"Column {column.name!r} has numbers where categories are asked for.")
+        known = np.zeros(max(len(column.categories), self.codes[-1] + 1), dtype=bool)
+        known[list(self.codes)] = True
+        return known[column.codes]
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A number above `above` and at most `up_to`; both infinite where any number will do.
+
+    Raises:
+        ModelError: no finite number is within it.
+    """
+
+    above: float = -math.inf
+    up_to: float = math.inf
+
+    def __post_init__(self) -> None:
+        if not self.above < self.up_to:
+            raise ModelError(f"No number is above {self.above:g} and at most {self.up_to:g}.")
+
+    def holds(self, column: Column) -> npt.NDArray[np.bool_]:
+        """Return of which records it holds: n truth values."""
+        if not isinstance(column, NumericColumn):
+            raise ModelError(f"Column {column.name!r} has categories where numbers are asked for.")
+        found: npt.NDArray[np.bool_] = (column.values > self.above) & (column.values <= self.up_to)
+        return found
+
+
+Condition = Values | Interval
+
+
+def together(conditions: Sequence[Condition]) -> Condition:
+    """Return the condition that one of some holds: of categories, or of intervals side by side."""
+    codes = [c.codes for c in conditions if isinstance(c, Values)]
+    if codes:
+        return Values(tuple(sorted({code for some in codes for code in some})))
+    ends = [c for c in conditions if isinstance(c, Interval)]
+    return Interval(min(e.above for e in ends), max(e.up_to for e in ends))
+
+
+def whole(schema: TreeSchema, name: str) -> Condition:
+    """Return the condition that always holds of an attribute. Raises MissingColumn."""
+    attribute = schema[name]
+    if isinstance(attribute, CategoricalAttribute):
+        return Values(tuple(range(len(attribute.categories))))
+    return Interval()
+
+
+def part_of(
+    conditions: Sequence[Condition], values: npt.NDArray[np.float64] | npt.NDArray[np.intp]
+) -> npt.NDArray[np.intp]:
+    """Return which of a split's conditions holds of each of n numbers or codes: n places."""
+    if isinstance(conditions[0], Interval):
+        ends = np.array([c.up_to for c in conditions if isinstance(c, Interval)])
+        order = np.argsort(ends)
+        return order[np.searchsorted(ends[order], values)]
+    listed = [c.codes for c in conditions if isinstance(c, Values)]
+    places = np.zeros(max(codes[-1] for codes in listed) + 1, dtype=np.intp)
+    for place, codes in enumerate(listed):
+        places[list(codes)] = place
+    return places[values]

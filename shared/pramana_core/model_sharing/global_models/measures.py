@@ -1,0 +1,99 @@
+"""How good a global model is, and how alike two are (Sharkey 2008, section 4)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from pramana_core.errors import EmptyTable, ModelError, TableError
+from pramana_core.mixed import MixedTable
+from pramana_core.model_sharing.attributes import CategoricalAttribute, TreeSchema
+from pramana_core.model_sharing.conditions import Condition, Interval, whole
+from pramana_core.model_sharing.global_models.model import GlobalModel
+from pramana_core.model_sharing.tree import Path, SharedTree
+
+Codes = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Share:
+    """A share of records, with its standard error sqrt(p (1 - p) / n) as of independent records."""
+
+    value: float
+    records: int
+
+    @property
+    def standard_error(self) -> float:
+        """The standard error against the population that the records are from."""
+        return math.sqrt(self.value * (1 - self.value) / self.records)
+
+
+def accuracy(model: GlobalModel, table: MixedTable, classes: Codes) -> Share:
+    """Return the share of n records whose class a model tells.
+
+    Args:
+        model: the model.
+        table: the attributes of the records.
+        classes: their class codes, n.
+
+    Raises:
+        EmptyTable: there are no records.
+        TableError: there are not as many classes as records.
+        MissingColumn, UnknownCategory: as `TreeSchema.read`.
+    """
+    _require_records(table)
+    if len(classes) != table.records:
+        raise TableError(f"There are {len(classes)} classes of {table.records} records.")
+    return Share(float((model.predict(table) == classes).mean()), table.records)
+
+
+def class_match(one: GlobalModel, other: GlobalModel, table: MixedTable) -> Share:
+    """Return the share of records that two models predict alike.
+
+    Raises:
+        ModelError: they tell different classes.
+        EmptyTable: there are no records.
+        MissingColumn, TableError, UnknownCategory: as `TreeSchema.read`.
+    """
+    if one.schema.target != other.schema.target:
+        raise ModelError("The two models do not tell the same classes.", where="target")
+    _require_records(table)
+    return Share(float((one.predict(table) == other.predict(table)).mean()), table.records)
+
+
+def path_match(one: SharedTree, other: SharedTree) -> float:
+    """Return the share of paths that two trees have in common: those of both among those of either.
+
+    A path is here the conjunction of its conditions, without its counts and its class. Ends of
+    intervals must be equal as numbers, so that trees on numbers seldom share paths.
+
+    Args:
+        one: a tree.
+        other: another; attributes and categories are compared by name.
+    """
+    ours, theirs = ({_labels(tree.schema, p) for p in tree.paths()} for tree in (one, other))
+    return len(ours & theirs) / len(ours | theirs)
+
+
+def _labels(schema: TreeSchema, path: Path) -> frozenset[object]:
+    """Return a path by names, without conditions that always hold."""
+    return frozenset(
+        (name, _named(schema, name, condition))
+        for name, condition in path.conditions.items()
+        if condition != whole(schema, name)
+    )
+
+
+def _named(schema: TreeSchema, name: str, condition: Condition) -> object:
+    attribute = schema[name]
+    if isinstance(condition, Interval) or not isinstance(attribute, CategoricalAttribute):
+        return condition
+    return frozenset(attribute.categories[code] for code in condition.codes)
+
+
+def _require_records(table: MixedTable) -> None:
+    if not table.records:
+        raise EmptyTable("There are no records to measure a model by.")

@@ -1,0 +1,175 @@
+"""Naive Bayes on records of numbers and categories.
+
+Categories have smoothed shares in each class, numbers a normal density, as scikit-learn's
+CategoricalNB and GaussianNB have them; a record's evidence of both kinds is added up. (The Bayesian
+classifiers of `pramana_core.learn` are learned from marginals, and know no numbers.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from pramana_core.errors import EmptyTable, ModelError
+from pramana_core.mixed import LARGEST, CategoricalColumn, Column, Floats, MixedTable, NumericColumn
+from pramana_core.model_sharing.attributes import Attribute, CategoricalAttribute, TreeSchema
+from pramana_core.ties import first_largest_of_rows
+
+Codes = npt.NDArray[np.intp]
+
+_SMOOTHING = 1.0
+"""Added to the count of each category in each class."""
+
+_OWN_WIDTH = 1e-9
+"""Added to variances, times the largest of any attribute: a class may have one value alone."""
+
+LEAST_VARIANCE = 1e-100
+"""Smaller ones would make densities overflow."""
+
+
+@dataclass(frozen=True)
+class CategoryShares:
+    """The probability of each category in each class: `probabilities[class][category]`."""
+
+    probabilities: tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True)
+class Normal:
+    """The mean and the variance of a number in each class."""
+
+    means: tuple[float, ...]
+    variances: tuple[float, ...]
+
+
+Density = CategoryShares | Normal
+
+
+@dataclass(frozen=True)
+class NaiveBayesModel:
+    """Tells the class as if attributes were independent of each other in each class.
+
+    Attributes:
+        prior: the share of each class; 0 of one that no record had.
+        densities: those of the attributes, in the order of the schema.
+
+    Raises:
+        ModelError: a number is out of its range, or they are not those of the schema.
+    """
+
+    schema: TreeSchema
+    prior: tuple[float, ...]
+    densities: tuple[Density, ...]
+    kind: Literal["naive-bayes"] = "naive-bayes"
+
+    def __post_init__(self) -> None:
+        if len(self.prior) != self.schema.classes or not _is_distribution(self.prior):
+            raise ModelError("`prior` must be the shares of all classes.", where="prior")
+        if len(self.densities) != len(self.schema.attributes):
+            raise ModelError("There must be a density for each attribute.", where="densities")
+        for attribute, density in zip(self.schema.attributes, self.densities, strict=True):
+            if not _fits(attribute, density, self.schema.classes):
+                raise ModelError(
+                    f"The density of {attribute.name!r} is not one in each class: shares above 0"
+                    f" that add up to 1, or means with variances of {LEAST_VARIANCE:g} or more.",
+                    where=attribute.name,
+                )
+
+    def predict(self, table: MixedTable) -> Codes:
+        """Return the class code of each of n records; of a tie the first. See `GlobalModel`."""
+        return first_largest_of_rows(self.probabilities(table))
+
+    def probabilities(self, table: MixedTable) -> Floats:
+        """Return the probability of each class, n x classes; see `GlobalModel`."""
+        records = self.schema.read(table)
+        with np.errstate(divide="ignore", over="ignore"):
+            prior = np.log(np.array(self.prior))
+            scores = np.tile(prior, (records.records, 1))
+            for column, density in zip(records.columns, self.densities, strict=True):
+                scores += _log_density(column, density)
+        # Numbers so far out that every density is 0 tell nothing: the prior is left.
+        lost = np.isneginf(scores.max(axis=1, initial=-np.inf))
+        scores[lost] = prior
+        shares = np.exp(scores - scores.max(axis=1, keepdims=True, initial=-np.inf))
+        found: Floats = shares / shares.sum(axis=1, keepdims=True)
+        return found
+
+
+def learn_naive_bayes(schema: TreeSchema, table: MixedTable, classes: Codes) -> NaiveBayesModel:
+    """Learn naive Bayes from n records.
+
+    Args:
+        schema, table, classes: as of `learn_global`.
+
+    Raises: as of `learn_global`.
+    """
+    records = schema.read(table)
+    if not records.records:
+        raise EmptyTable("There are no records to learn naive Bayes from.")
+    counts = np.bincount(classes, minlength=schema.classes)
+    numbers = [column.values for column in records.columns if isinstance(column, NumericColumn)]
+    width = _OWN_WIDTH * max((float(np.var(values)) for values in numbers), default=0.0)
+    densities = tuple(
+        _shares(column.codes, len(column.categories), classes, counts)
+        if isinstance(column, CategoricalColumn)
+        else _normal(column.values, classes, counts, width)
+        for column in records.columns
+    )
+    prior = tuple(float(share) for share in counts / counts.sum())
+    return NaiveBayesModel(schema, prior, densities)
+
+
+def _shares(codes: Codes, size: int, classes: Codes, counts: Codes) -> CategoryShares:
+    cells = np.bincount(classes * size + codes, minlength=len(counts) * size)
+    raised = cells.reshape(len(counts), size) + _SMOOTHING
+    shares = raised / raised.sum(axis=1, keepdims=True)
+    return CategoryShares(tuple(tuple(float(share) for share in row) for row in shares))
+
+
+def _normal(values: Floats, classes: Codes, counts: Codes, width: float) -> Normal:
+    """Return mean and variance in each class; of one without records those of all records."""
+    means, variances = [], []
+    for code, count in enumerate(counts):
+        own = values[classes == code] if count else values
+        means.append(float(own.mean()))
+        # Without any variation at all whatever width is equally good.
+        variances.append(max(float(own.var()) + width, LEAST_VARIANCE) if width else 1.0)
+    return Normal(tuple(means), tuple(variances))
+
+
+def _log_density(column: Column, density: Density) -> Floats:
+    """Return the logarithm of the density of n values in each class, n x classes."""
+    if isinstance(density, CategoryShares) and isinstance(column, CategoricalColumn):
+        found: Floats = np.log(np.array(density.probabilities)).T[column.codes]
+        return found
+    if isinstance(density, CategoryShares) or isinstance(column, CategoricalColumn):
+        raise ModelError(f"The density of {column.name!r} is of another kind.", where=column.name)
+    means, variances = np.array(density.means), np.array(density.variances)
+    apart = (column.values[:, None] - means) ** 2 / variances
+    densities: Floats = -0.5 * (np.log(2 * np.pi * variances) + apart)
+    return densities
+
+
+def _fits(attribute: Attribute, density: Density, classes: int) -> bool:
+    if isinstance(attribute, CategoricalAttribute):
+        return (
+            isinstance(density, CategoryShares)
+            and len(density.probabilities) == classes
+            and all(
+                len(row) == len(attribute.categories) and min(row) > 0 and _is_distribution(row)
+                for row in density.probabilities
+            )
+        )
+    return (
+        isinstance(density, Normal)
+        and len(density.means) == len(density.variances) == classes
+        and all(abs(mean) <= LARGEST for mean in density.means)
+        and all(LEAST_VARIANCE <= variance < np.inf for variance in density.variances)
+    )
+
+
+def _is_distribution(shares: tuple[float, ...]) -> bool:
+    return all(0 <= share <= 1 for share in shares) and abs(sum(shares) - 1) < 1e-6

@@ -1,0 +1,159 @@
+"""S, X and Y of the same records: arrays, frames, categories, and what does not go together."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pramana_core.errors import EmptyTable, MaskingError, TableError
+from pramana_core.mask.measures import Measure, Measures
+from pramana_core.mask.measures.coincidences import pieces_of
+from pramana_core.mask.measures.compared import compared
+from pramana_core.mask.measures.expectations import expectation
+
+N = 20
+NUMBERS = np.random.default_rng(1).standard_normal((N, 2))
+
+
+def test_columns_of_frames_go_by_name_and_those_of_arrays_by_order():
+    x = pd.DataFrame(NUMBERS, columns=["a", "b"])
+    for y in ((x + 1)[["b", "a"]], NUMBERS + 1):
+        found = compared(None, x, y)
+        assert found.labels == ("a", "b")
+        assert found.true == pytest.approx(NUMBERS)
+        assert found.masked == pytest.approx(NUMBERS + 1)
+        assert found.told.shape == (N, 0)
+
+
+def test_what_says_nothing_new_is_left_out():
+    s = pd.DataFrame({"a": NUMBERS[:, 0], "b": 2 * NUMBERS[:, 0], "c": 1.0})
+    x = np.column_stack([NUMBERS, np.ones(N)])
+    found = compared(s, x, x)
+    assert found.told_names == ("a",)
+    assert found.told_places("b") == found.told_places("c") == []
+    assert found.labels == ("X1", "X2")
+
+
+CATEGORIES = pd.DataFrame({"a": ["u", "v"] * 10, "b": 1.0})
+
+
+@pytest.mark.parametrize(
+    ("s", "x", "y", "error", "where"),
+    [
+        (NUMBERS[:5], NUMBERS, NUMBERS, TableError, "S"),
+        (None, NUMBERS, NUMBERS[:5], TableError, "Y"),
+        (None, NUMBERS, NUMBERS[:, :1], TableError, "Y"),
+        (None, NUMBERS, CATEGORIES, TableError, "Y"),
+        (None, CATEGORIES, NUMBERS, TableError, "Y"),
+        (None, NUMBERS[:9], NUMBERS[:9], MaskingError, "X"),
+        (None, np.ones((N, 2)), NUMBERS, MaskingError, "X"),
+        (None, NUMBERS[:0], NUMBERS[:0], EmptyTable, "X"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(s, x, y, error, where):
+    with pytest.raises(error) as raised:
+        compared(s, x, y)
+    assert raised.value.where == where
+
+
+# Conditional expectations: left-out fits are what a fit without the record says.
+
+
+RNG = np.random.default_rng(1)
+FEATURES = RNG.standard_normal((60, 2)) * [1, 100] + [0, 5]
+TARGETS = FEATURES @ [[1.0, 0.5], [0.02, 0.0]] + RNG.standard_normal((60, 2))
+
+
+def test_linear_left_out_is_by_a_fit_of_the_others():
+    found = expectation("linear", FEATURES, TARGETS, RNG)
+    for row in (0, 17):
+        others = np.arange(60) != row
+        fit = expectation("linear", FEATURES[others], TARGETS[others], RNG)
+        assert found.left_out[row] == pytest.approx(fit.predict(FEATURES[[row]])[0], abs=1e-9)
+    assert found.predict(FEATURES) == pytest.approx(found.fitted, abs=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["linear", "kernel"])
+def test_features_without_variation_leave_the_mean(kind):
+    for features in (np.ones((60, 2)), np.empty((60, 0))):
+        found = expectation(kind, features, TARGETS, RNG)
+        assert found.fitted == pytest.approx(np.tile(TARGETS.mean(axis=0), (60, 1)))
+
+
+def test_a_record_that_decides_its_own_fit_is_told_the_mean():
+    features = np.zeros((10, 1))
+    features[3] = 1
+    targets = np.arange(10.0)[:, None]
+    found = expectation("linear", features, targets, RNG)
+    assert found.left_out[3] == pytest.approx(targets.mean())
+
+
+def test_a_kernel_follows_a_curve_and_a_line_does_not():
+    x = np.linspace(-1, 1, 200)[:, None]
+    curve = x**2
+    kernel = expectation("kernel", x, curve, np.random.default_rng(2))
+    assert np.abs(kernel.left_out - curve).max() < 0.05
+    assert np.abs(expectation("linear", x, curve, RNG).left_out - curve).max() > 0.3
+
+
+def test_a_kernel_of_some_records_speaks_of_all():
+    x = np.linspace(-1, 1, 300)[:, None]
+    found = expectation("kernel", x, x**2, np.random.default_rng(3), most=100)
+    assert np.abs(found.left_out - x**2).max() < 0.05
+
+
+# The list of measures: looked up by name, and written as a document.
+
+
+ROWS = (
+    Measure("slope", "utility", "debt given age", 0.5, None, "Half."),
+    Measure("slope", "utility", "debt given income", math.nan, None, "None."),
+    Measure("gain", "security", "debt", 0.1, 0.01, "Some."),
+)
+ALL = Measures(ROWS, 100, ("A note.",))
+
+
+def test_a_measure_is_found_by_name_and_columns():
+    assert ALL.of("gain") is ROWS[2]
+    assert ALL.of("slope", "debt given age") is ROWS[0]
+    assert ALL.named("slope") == ROWS[:2]
+    assert list(ALL) == list(ROWS)
+    assert len(ALL) == 3
+
+
+@pytest.mark.parametrize("name", ["loss", "slope"])
+def test_what_is_not_there_or_not_alone_is_refused(name):
+    with pytest.raises(MaskingError) as raised:
+        ALL.of(name)
+    assert raised.value.where == name
+    assert "debt given income" in str(raised.value.remedy)
+
+
+# Pieces alike in S: each record once, none too small, categories told apart.
+
+
+@pytest.mark.parametrize("records", [30, 100, 1000])
+@pytest.mark.parametrize("columns", [0, 1, 3])
+def test_each_record_is_in_one_piece(records, columns):
+    told = np.random.default_rng(1).standard_normal((records, columns))
+    pieces = pieces_of(told, 8, 20)
+    assert sorted(np.concatenate(pieces)) == list(range(records))
+    assert len(pieces) == (1 if not columns else {30: 1, 100: 4, 1000: 8}[records])
+    assert min(len(rows) for rows in pieces) >= 20
+
+
+def test_one_column_is_cut_into_intervals():
+    told = np.random.default_rng(2).permutation(80.0 * np.arange(80) / 80)[:, None]
+    bounds = sorted((told[rows].min(), told[rows].max()) for rows in pieces_of(told, 4, 10))
+    assert all(a[1] < b[0] for a, b in itertools.pairwise(bounds))
+    assert len(bounds) == 4
+
+
+def test_categories_are_told_apart():
+    told = np.repeat([0.0, 1.0], [70, 30])[:, None]
+    pieces = pieces_of(told, 8, 10)
+    assert sorted(len(rows) for rows in pieces) == [30, 70]
