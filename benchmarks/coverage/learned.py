@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
+from typing import Any, cast
 
 import numpy as np
 
@@ -183,7 +184,8 @@ def _within(law: Numbers, given: Mapping[str, int]) -> Numbers:
     places = tuple(
         slice(given[v.name], given[v.name] + 1) if v.name in given else slice(None) for v in _DOMAIN
     )
-    return law[places] / law[places].sum()
+    within: Numbers = law[places]
+    return within / within.sum()
 
 
 def gain(p: float, records: int, rng: np.random.Generator) -> Interval:
@@ -266,7 +268,7 @@ class _LawCounts:
 def weights(p: float, records: int, rng: np.random.Generator) -> Interval:
     """Learn once from features changed with probability p; NaN where there is no interval."""
     domain, shares = law()
-    whole = EstimatedMarginals(_LawCounts(domain, shares), Plan.unrandomized(domain))
+    whole = EstimatedMarginals(cast(Any, _LawCounts(domain, shares)), Plan.unrandomized(domain))
     wanted = _learned(whole).planes[0].vector
     channels = [Symmetric.from_probability(v.size, p) for v in domain.variables[:-1]]
     blocks = zip(domain, [*channels, Identity(2)], strict=True)

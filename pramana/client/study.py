@@ -33,7 +33,7 @@ from pramana_core.domain import Domain
 from pramana_core.errors import NotFound, OptionError
 from pramana_core.plan import Plan
 from pramana_core.wire.base import People, Records, default_records
-from pramana_core.wire.jobs import CountsSpec, JobSpec, ModelSharingSpec, RegressionSpec
+from pramana_core.wire.jobs import CountsSpec, JobSpec, RegressionSpec
 from pramana_core.wire.jobs import Job as JobMessage
 from pramana_core.wire.models import (
     ContingencyTableMessage,
@@ -333,7 +333,8 @@ class Study:
             asked = cast(RegressionSpec, model.spec).options().model
             return source_of(model.records, asked, tuple(masking))
         if isinstance(model, ModelSharingMessage):
-            method = cast(ModelSharingSpec, model.spec).method
+            # Its fields are made of the options of `pm.CombinedTrees`.
+            method = cast(Any, model.spec).method
             return trees_source(model.records, model.told.to_amplification().epsilon, method)
         digests = {one.id: one.content_digest for one in self._all(Release, "/releases")}
         amplification = model.told.to_amplification()

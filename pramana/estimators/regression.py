@@ -26,9 +26,9 @@ from pramana_core.regression.documents import read_regression_json, regression_j
 from pramana_core.regression.learning import learn_regression
 from pramana_core.regression.model import RegressionModel
 from pramana_core.regression.options import ModelName, RegressionOptions
+from pramana_core.regression.pictures import effects_chart
 from pramana_core.regression.words import (
     diagnostic_rows,
-    effects_chart,
     facts,
     rows_of,
     warnings,
