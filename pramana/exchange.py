@@ -26,15 +26,7 @@ if TYPE_CHECKING:
 
 
 def load(module: str, package: str) -> ModuleType:
-    """Import a module of another library.
-
-    Args:
-        module: its dotted name.
-        package: what pip calls the library.
-
-    Raises:
-        NotInstalled: it is not installed; the error has the line to write.
-    """
+    """Import a module of another library."""
     try:
         with warnings.catch_warnings():
             # Some warn of their own future at import, which says nothing to who calls this.
@@ -48,11 +40,7 @@ def load(module: str, package: str) -> ModuleType:
 
 
 def written(text: str, path: str | Path | None) -> str | None:
-    """Write text to a file, or return it where no path is given.
-
-    Raises:
-        InputError: the path is not a path, or cannot be written.
-    """
+    """Write text to a file, or return it where no path is given."""
     if path is None:
         return text
     file = _path(path, "path")
@@ -66,11 +54,7 @@ def written(text: str, path: str | Path | None) -> str | None:
 
 
 def text_of(source: str | Path, argument: str) -> str:
-    """Return the text of a file, or `source` itself if it has several lines or braces.
-
-    Raises:
-        InputError: it is neither a path nor text, or the file cannot be read.
-    """
+    """Return the text of a file, or `source` itself if it has several lines or braces."""
     if isinstance(source, str) and ("\n" in source or "{" in source):
         return source
     file = _path(source, argument)
@@ -91,11 +75,7 @@ def _path(given: object, argument: str) -> Path:
 
 
 def to_graph(structure: Structure, links: tuple[LearnedLink, ...] = ()) -> Any:
-    """Return a structure as a `networkx.DiGraph`; links have what was learned of them.
-
-    Raises:
-        NotInstalled: networkx is not installed.
-    """
+    """Return a structure as a `networkx.DiGraph`; links have what was learned of them."""
     library = load("networkx", "networkx")
     graph = library.DiGraph()
     graph.add_nodes_from(structure.nodes)
@@ -112,11 +92,7 @@ def is_graph(given: object) -> bool:
 
 
 def links_of_networkx(graph: Any, argument: str) -> tuple[list[str], list[tuple[str, str]]]:
-    """Return the nodes and links of a graph, called by text.
-
-    Raises:
-        StructureError: its links have no direction.
-    """
+    """Return the nodes and links of a graph, called by text."""
     if not graph.is_directed():
         raise StructureError(
             f"{argument} must be a directed graph, networkx.DiGraph, not {shown(graph)}, whose"
@@ -127,11 +103,7 @@ def links_of_networkx(graph: Any, argument: str) -> tuple[list[str], list[tuple[
 
 
 def to_pgmpy(network: BayesNet) -> Any:
-    """Return a network as pgmpy's `DiscreteBayesianNetwork`.
-
-    Raises:
-        NotInstalled: pgmpy is not installed.
-    """
+    """Return a network as pgmpy's `DiscreteBayesianNetwork`."""
     model = load("pgmpy.models", "pgmpy").DiscreteBayesianNetwork()
     factors = load("pgmpy.factors.discrete", "pgmpy")
     model.add_nodes_from(network.structure.nodes)
@@ -157,10 +129,6 @@ def of_pgmpy(model: Any, argument: str = "model") -> BayesNet:
     """Return the network of a `DiscreteBayesianNetwork` that has its parameters.
 
     Categories are in the order of the model's own tables; names that are no text become text.
-
-    Raises:
-        InputError: it is no such model, or a node has no table.
-        DomainError, NotStochastic, StructureError: it describes no network.
     """
     if not callable(getattr(model, "get_cpds", None)):
         raise InputError(

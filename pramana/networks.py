@@ -65,12 +65,7 @@ class NetworkTask:
 
 
 def structure_of(given: StructureLike, variables: Sequence[str] | None = None) -> Structure:
-    """Return a structure as it was given; `variables` without a link are nodes of it, too.
-
-    Raises:
-        StructureError: it is in none of the forms above, or has a cycle, a link twice, or no link
-            where the nodes are not named.
-    """
+    """Return a structure as it was given; `variables` without a link are nodes of it, too."""
     parents = _parents(given)
     for name in variables or ():
         parents.setdefault(name, [])

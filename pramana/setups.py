@@ -50,13 +50,7 @@ class SeededOwner:
         return cls(label, pseudonyms(_secrets(label, 0), STUDY, map(str, range(records))))
 
     def report(self, plan: Plan, columns: Mapping[str, Codes], run: int = 0) -> ReportedCounts:
-        """Randomize the first records and count the reports.
-
-        Args:
-            plan: what to do.
-            columns: true codes by variable, all of one length, at most the owner's records.
-            run: every run has a draw key of its own, so that its draws are independent.
-        """
+        """Randomize the first records and count the reports."""
         length = len(next(iter(columns.values())))
         secrets = _secrets(self.label, run)
         # The coin of a study plan is the same in every run of a study.
@@ -176,12 +170,7 @@ def owner_of(node: str) -> str:
 
 
 def plan(exact: str = "") -> Plan:
-    """Return Table 5.1 as a plan of all variables.
-
-    Args:
-        exact: variables that are not randomized although they are sensitive: with the columns of
-            one owner, this is what that owner can learn from without a miner (Ma 5.2.1).
-    """
+    """Return Table 5.1 as a plan of all variables."""
     return Plan(tuple(_block(node, randomized=node not in exact) for node in STRUCTURE.nodes))
 
 
@@ -238,11 +227,7 @@ class Dataset:
         return tuple(name for name in self.columns if name in _CONFIDENTIAL)
 
     def make(self, rng: Rng, records: int = STORE_RECORDS) -> pd.DataFrame:
-        """Return `records` rows drawn by a generator, or by one with this seed.
-
-        Raises:
-            OptionError: fewer than one record is asked for.
-        """
+        """Return `records` rows drawn by a generator, or by one with this seed."""
         import pandas as pd
 
         if records < 1:
@@ -252,15 +237,7 @@ class Dataset:
 
 
 def store(rng: Rng, records: int = STORE_RECORDS) -> pd.DataFrame:
-    """Return the store's table: the columns age, gender, expenditure and debt.
-
-    Args:
-        rng: a generator, or the seed of one.
-        records: how many rows.
-
-    Raises:
-        OptionError: fewer than one record is asked for.
-    """
+    """Return the store's table: the columns age, gender, expenditure and debt."""
     return DATASETS["ME.L"].make(rng, records)
 
 

@@ -54,15 +54,7 @@ def card(
     table: pd.DataFrame | None = None,
     more: str = "",
 ) -> str:
-    """Return HTML of a thing.
-
-    Args:
-        heading: what it is.
-        facts: what is known of it, a name and words each.
-        picture: SVG of our own.
-        table: its main numbers; the first `ROWS` rows are shown.
-        more: where all rows are, in words.
-    """
+    """Return HTML of a thing."""
     rows = "".join(
         f'<tr style="background:none"><td style="{_FACT};{_FAINT};{_NAME}">{escape(name)}</td>'
         f'<td style="{_FACT};overflow-wrap:anywhere">{escape(words)}</td></tr>'
@@ -138,11 +130,6 @@ def counts_chart(frame: pd.DataFrame, names: Sequence[str], between: str = ", ")
 
     The thick line is the estimate with one standard error given these records to each side, the
     noise of randomization alone; the thin one the interval against the population.
-
-    Args:
-        frame: as `EstimatedCounts.table` returns it.
-        names: the columns that say which cell it is.
-        between: stands between their labels.
     """
     shown = frame.head(MOST)
     value = "share" if "share" in frame.columns else "count"
@@ -175,12 +162,7 @@ def counts_chart(frame: pd.DataFrame, names: Sequence[str], between: str = ", ")
 
 
 def privacy_chart(frame: pd.DataFrame, whole: float) -> Chart:
-    """Return a chart of the epsilon of each variable's block, and of the whole record.
-
-    Args:
-        frame: as `Reports.privacy` returns it.
-        whole: the epsilon of the whole record.
-    """
+    """Return a chart of the epsilon of each variable's block, and of the whole record."""
     names = [*map(str, frame.index[:MOST]), "whole record"]
     values = [*map(float, frame["epsilon"].iloc[:MOST]), whole]
     finite = [value for value in values if math.isfinite(value)]
@@ -212,11 +194,7 @@ def privacy_chart(frame: pd.DataFrame, whole: float) -> Chart:
 
 
 def families_chart(frame: pd.DataFrame) -> Chart:
-    """Return a chart of a design's families: the loss of each, by which they are ranked.
-
-    Args:
-        frame: as `Design.to_frame` returns it; what cannot do it is left out.
-    """
+    """Return a chart of a design's families: the loss of each, by which they are ranked."""
     able = frame[frame["error"].notna()]
     names = list(map(str, able["family"]))
     losses = list(map(float, able["loss"]))
@@ -251,11 +229,7 @@ def _in_digits(number: float) -> str:
 
 
 def plotted(picture: Picture, ax: object) -> Axes:
-    """Draw a picture on axes, on those of a new figure if `ax` is None, and return them.
-
-    Raises:
-        OptionError: `ax` is no axes of matplotlib's.
-    """
+    """Draw a picture on axes, on those of a new figure if `ax` is None, and return them."""
     from matplotlib.axes import Axes
 
     if ax is not None and not isinstance(ax, Axes):

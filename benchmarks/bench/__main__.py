@@ -71,17 +71,7 @@ def groups() -> dict[str, Group]:
 
 
 def bench(only: Sequence[str], out: Path, *, quick: bool = False, store: bool = False) -> None:
-    """Measure groups, show the ratios, and write `bench.json` and `bench.png`.
-
-    Args:
-        only: names of groups; all if none. Other results that are there stay.
-        out: the folder for both files.
-        quick: take a hundredth of the records and few rounds.
-        store: keep results and picture in the checkout, too.
-
-    Raises:
-        Unreachable: a peer failed; what was stored of it stays.
-    """
+    """Measure groups, show the ratios, and write `bench.json` and `bench.png`."""
     kept = _named(read(out / "bench.json") if only else [])
     failures: list[str] = []
     for name, group in groups().items():

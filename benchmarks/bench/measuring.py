@@ -86,15 +86,7 @@ class Result:
 
 
 def measure(comparison: Comparison, rounds: int | None = None) -> Result:
-    """Run both sides in turn, each first as often as the other.
-
-    Args:
-        comparison: what is compared.
-        rounds: how often; None for as often as the comparison says.
-
-    Raises:
-        NotInstalled, Unreachable: a peer is not there, or failed.
-    """
+    """Run both sides in turn, each first as often as the other."""
     rounds = min(rounds or comparison.rounds, comparison.rounds)
     sides = (comparison.ours, comparison.theirs)
     if rounds > 1:
@@ -182,13 +174,7 @@ class Bench(ExitStack):
         return str(place)
 
     def peer(self, function: str, **arguments: Any) -> Peer:
-        """Return a peer that will work in a process of its own, in one thread.
-
-        Args:
-            function: a function of `benchmarks/bench_peers.py`, which prepares, and
-                returns what runs once.
-            arguments: of the function, as JSON knows them.
-        """
+        """Return a peer that will work in a process of its own, in one thread."""
         peer = Peer(self._environment, function, arguments)
         self.callback(peer.end)
         return peer
@@ -207,12 +193,7 @@ class Peer:
         self._process: subprocess.Popen[str] | None = None
 
     def __call__(self) -> Spent:
-        """Do the work once.
-
-        Raises:
-            NotInstalled: there is no environment of peers.
-            Unreachable: the peer failed; the message has its own.
-        """
+        """Do the work once."""
         if self._process is None:
             self._process = self._start()
             self._ask(prepare=self._function, arguments=self._arguments)

@@ -63,16 +63,7 @@ def tables(
     errors: bool = False,
     **how: Any,
 ) -> Repeat:
-    """Return what draws, randomizes and estimates once: intervals of the cells of some tables.
-
-    Args:
-        sources: each owner's plan, over the same variables, and number of records.
-        law: the joint distribution of the variables.
-        lengths: of how many first variables tables are taken; none for all pairs.
-        population: whether the truth is the law's, or that of the records drawn.
-        errors: take 1.96 standard errors about the raw counts.
-        how: the estimator, and its order.
-    """
+    """Return what draws, randomizes and estimates once: intervals of the cells of some tables."""
     domain = sources[0][0].domain
     names = domain.names
     sets = [names[:k] for k in lengths] or list(itertools.combinations(names, 2))

@@ -376,12 +376,7 @@ def mushroom(setting: Setting) -> TrueRecords:
 
 
 def adult(setting: Setting) -> TrueRecords:
-    """Read the eleven variables of the training part of adult; with --quick every eighth record.
-
-    Raises:
-        OptionError: the file is not in the data folder.
-        TableError: it is not that table.
-    """
+    """Read the eleven variables of the training part of adult; with --quick every eighth record."""
     return _grouped(_read(setting, ADULT_FILE), ADULT).taken(
         slice(None, None, _QUICK_STEP if setting.quick else 1)
     )
@@ -470,12 +465,7 @@ class ItemGroups:
 
 
 def item_groups(domain: Domain, named: Sequence[Sequence[Named]]) -> ItemGroups:
-    """Make the groups that are named, and one of each item that is not.
-
-    Raises:
-        OptionError: an item is in two groups.
-        UnknownVariable, UnknownCategory: there is no such item.
-    """
+    """Make the groups that are named, and one of each item that is not."""
     for group in named:
         for name, category in group:
             domain[name].code(category)

@@ -89,11 +89,7 @@ class Setting:
         return replace(self, progress=lambda share: self.progress(low + (high - low) * share))
 
     def file(self, name: str) -> Path:
-        """Return the path of a table in the data folder.
-
-        Raises:
-            OptionError: no folder was given, or the file is not in it.
-        """
+        """Return the path of a table in the data folder."""
         if self.data is None:
             raise OptionError(
                 f"The table {name} is needed.",
@@ -258,13 +254,7 @@ ACCURATE = 0.10
 
 
 def as_theory_says(error: Tensor, covariance: Tensor) -> Finding:
-    """Hold the errors of all counts at once against the covariance of Ma's theorem 2.
-
-    Args:
-        error: estimate less truth, of all k cells.
-        covariance: k x k, given the records. The counts sum to a known number, so its rank is
-            k - 1 and the last cell is left out.
-    """
+    """Hold the errors of all counts at once against the covariance of Ma's theorem 2."""
     free = error.ravel()[:-1]
     statistic = float(free @ np.linalg.solve(covariance[:-1, :-1], free))
     held, low, high = plausible(statistic, free.size)

@@ -72,18 +72,7 @@ def reproduce(
     say: Say = lambda _name, _share: None,
     skip: bool = False,
 ) -> tuple[ExperimentOutcome, ...]:
-    """Run experiments, write their files and an index, and return what was found.
-
-    Args:
-        experiments: what to run.
-        setting: seed, data and extent; its `progress` is replaced.
-        out: the folder for all files; made if it is not there.
-        say: told what is being done.
-        skip: leave out experiments whose data is absent instead of failing.
-
-    Raises:
-        OptionError: data is absent (unless `skip`), or `out` cannot be made.
-    """
+    """Run experiments, write their files and an index, and return what was found."""
     wanting = {e.name: _wanting(e, setting) for e in experiments}
     if not skip:
         for missing in filter(None, wanting.values()):
@@ -213,9 +202,6 @@ def select(names: Sequence[str]) -> tuple[Experiment, ...]:
     """Return the experiments of these names, in the catalogue's order and each once.
 
     A paper's name, such as `alahmadi`, stands for all experiments whose names begin with it.
-
-    Raises:
-        OptionError: a name is not in the catalogue.
     """
     known = [experiment.name for experiment in catalogue()]
     unknown = sorted(set(names) - set(known) - set(papers()) - {ALL})
@@ -273,12 +259,7 @@ def run_experiments(
     quick: bool = False,
     json: bool = False,
 ) -> None:
-    """Run experiments by name with a progress bar and print what was found.
-
-    Raises:
-        OptionError: an unknown name, a negative seed, a folder that is none, or data that is
-            absent for an experiment that was named.
-    """
+    """Run experiments by name with a progress bar and print what was found."""
     chosen = select(names)
     setting = Setting(seed=seed, data=data, quick=quick)
     with progress_bar(patience=0) as bar:

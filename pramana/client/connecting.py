@@ -32,12 +32,7 @@ _TOKEN = re.compile(r"[A-Za-z0-9-]+\.[A-Za-z0-9_-]{16,}")
 
 
 def token_from(token: object, token_file: object, url: object) -> str:
-    """Return the token that was given for a miner, one way or the other.
-
-    Raises:
-        OptionError: neither was given, or both, or what was given is no token.
-        KeyFileError: the file is not there, may be read by others, or holds no token.
-    """
+    """Return the token that was given for a miner, one way or the other."""
     if token is not None and token_file is not None:
         raise OptionError(
             "token and token_file were both given, but only one of them may be.", where="token"

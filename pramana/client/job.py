@@ -37,16 +37,7 @@ def kinds() -> dict[str, type[Message]]:
 
 
 def job_of(learner: Estimator, counts: Mapping[str, Any]) -> JobSpec:
-    """Return the job that learns at the miner what `fit` would learn here.
-
-    Args:
-        learner: the estimator; whether it is fitted does not matter.
-        counts: `records`, and for learners of counts `estimator` and `order` (see `Study.run`).
-
-    Raises:
-        OptionError: an option that the miner would not take.
-        StructureError: the structure is not one.
-    """
+    """Return the job that learns at the miner what `fit` would learn here."""
     if not learner.job_kinds:
         known = ", ".join(sorted(found.__name__ for found in estimators()))
         raise OptionError(
@@ -71,15 +62,7 @@ def learner_of(spec: JobSpec) -> Estimator:
 
 
 def spec_of(asked: Mapping[str, Any], renamed: Mapping[str, str] | None = None) -> JobSpec:
-    """Return the message of a job.
-
-    Args:
-        asked: its fields.
-        renamed: what options are called there, where they are not called the same.
-
-    Raises:
-        OptionError: a field that the miner would not take.
-    """
+    """Return the message of a job."""
     try:
         spec = _JOB.validate_python(asked)
     except ValidationError as error:
@@ -116,11 +99,7 @@ class Served(RootModel[ModelMessage]):
 
 
 def fitted(learner: EstimatorT, model: ModelMessage, source: LearnedFrom) -> EstimatorT:
-    """Return an estimator like the one that asked, with what the miner learned.
-
-    Raises:
-        InputError: the miner's document is no such model.
-    """
+    """Return an estimator like the one that asked, with what the miner learned."""
     made = type(learner)(**learner.get_params())
     return made.restore(made.document_of(model), source)
 

@@ -102,9 +102,6 @@ def learn_clean(site_files: Iterable[Path], structure: Structure) -> LearnedBaye
     """Learn the same parameters from the owners' true tables, put together.
 
     No service can do this: it is the yardstick of a demonstration whose tables are all at hand.
-
-    Raises:
-        RecordsDoNotAlign: the tables do not hold the same records.
     """
     domain = Domain(())
     columns: dict[str, Codes] = {}

@@ -42,11 +42,7 @@ class Processes(ExitStack):
         self._logs = logs
 
     def serve(self, name: str, module: str, *arguments: str) -> str:
-        """Start `python -m module arguments --port 0 --ready-file ...`; return its URL once ready.
-
-        Raises:
-            Unreachable: it ended, or was not ready in time; its log says why.
-        """
+        """Start a module with `--port 0 --ready-file`; return its URL once ready."""
         ready = self._logs / f"{name}.ready"
         command = [sys.executable, "-m", module, *arguments]
         command += ["--port", "0", "--ready-file", str(ready)]
@@ -67,11 +63,7 @@ class Processes(ExitStack):
 
 
 def run(module: str, *arguments: str) -> None:
-    """Run one command of a service to its end.
-
-    Raises:
-        Unreachable: it ended with an exit code other than 0.
-    """
+    """Run one command of a service to its end."""
     done = subprocess.run(
         [sys.executable, "-m", module, *arguments], capture_output=True, text=True, check=False
     )
@@ -153,11 +145,7 @@ class RestClient:
         return answer
 
     def wait(self, path: str) -> dict[str, Any]:
-        """Poll a resource until its state is final.
-
-        Raises:
-            StateError: it failed or was cancelled; the message is its problem's.
-        """
+        """Poll a resource until its state is final."""
         deadline = time.monotonic() + _DEADLINE_SECONDS
         while time.monotonic() < deadline:
             found: dict[str, Any] = self.get(path)
@@ -200,20 +188,7 @@ Say = Callable[[str, float], None]
 def demonstrate(
     scenario: Scenario, out: Path, *, seed: int | None, say: Say
 ) -> tuple[DemoOutcome, Folder]:
-    """Run a scenario with a miner process and the commands of each owner's agent.
-
-    Args:
-        scenario: what to run.
-        out: the folder for everything; see `folders.prepare`.
-        seed: makes the demonstration's orders and keys reproducible; None draws fresh keys, as
-            production always does.
-        say: told of progress.
-
-    Raises:
-        ConfigError: `out` holds something else.
-        InputError: a site's variables or table are not what they should be.
-        Unreachable, Refused, StateError: a service did not do its part.
-    """
+    """Run a scenario with a miner process and the commands of each owner's agent."""
     began = time.monotonic()
     folder = prepare(out)
     with Processes(folder.logs) as processes, ExitStack() as callers:
@@ -316,9 +291,6 @@ def organize(root: Path, scenario: Scenario, miner: str, admin_token: Path, *, s
     """Open the study, and lay each owner's table, site file and invitation into its folder.
 
     Doing it again does nothing: the containers may be started any number of times.
-
-    Raises:
-        Unreachable, Refused: the miner did not do its part.
     """
     folder = Folder(root)
     wanted = [owner for owner in owners(scenario) if not folder.invitation(owner).exists()]
@@ -336,14 +308,6 @@ def finish(
     """Learn from what the owners published, and write result and report into `root`.
 
     The truth to compare with is drawn again: nobody has to hand over a table.
-
-    Args:
-        root: an empty folder, or that of an earlier result.
-        scenario: the one `organize` was given.
-        miner: the miner's URL.
-        admin_token: the file with the admin token.
-        seed: the seed `organize` was given.
-        say: told of progress.
     """
     began = time.monotonic()
     with TemporaryDirectory() as truth, RestClient(miner, admin_token.read_text().strip()) as admin:

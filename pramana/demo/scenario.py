@@ -55,11 +55,7 @@ class Scenario:
 
 
 def from_network(records: int, rng: np.random.Generator) -> Scenario:
-    """Draw records from the network of Ma's experiment 1 and give each owner its columns.
-
-    Raises:
-        OptionError: fewer than one record.
-    """
+    """Draw records from the network of Ma's experiment 1 and give each owner its columns."""
     if records < 1:
         raise OptionError(f"records must be at least 1, not {records}.", where="--records")
     network = setups.network()
@@ -143,11 +139,7 @@ class Folder:
 
 
 def prepare(root: Path) -> Folder:
-    """Make an empty demonstration folder, removing only what an earlier demonstration left.
-
-    Raises:
-        ConfigError: the folder holds something else.
-    """
+    """Make an empty demonstration folder, removing only what an earlier demonstration left."""
     if root.exists() and (not root.is_dir() or any(root.iterdir())):
         strange = [] if not root.is_dir() else sorted({p.name for p in root.iterdir()} - _MADE)
         if strange or not (root / _MARKER).is_file():

@@ -64,15 +64,7 @@ def names(setting: Setting) -> tuple[str, ...]:
 def versions(
     s: MixedTable, x: MixedTable, setting: Setting, stream: str, methods: Sequence[str] = ()
 ) -> Iterator[Version]:
-    """Yield a table masked by one method after the other.
-
-    Args:
-        s: the told columns.
-        x: the confidential ones.
-        setting: its seed decides what is drawn.
-        stream: names the draws; each method has its own.
-        methods: which; all of the run where none are named.
-    """
+    """Yield a table masked by one method after the other."""
     for name in methods or names(setting):
         try:
             made = METHODS[name](s, x, setting.rng("alahmadi", stream, name))
@@ -183,14 +175,7 @@ def grid(
     columns: Sequence[str],
     draw: Callable[[Axes, int, int], None],
 ) -> None:
-    """Draw small pictures whose axes are shared in each column.
-
-    Args:
-        figure: where.
-        rows: the names of the rows, at the left.
-        columns: the titles of the columns.
-        draw: draws the picture of a row and a column.
-    """
+    """Draw small pictures whose axes are shared in each column."""
     axes = figure.subplots(len(rows), len(columns), squeeze=False)
     for row, name in enumerate(rows):
         for column, title in enumerate(columns):

@@ -62,11 +62,7 @@ class Attribute:
         return Variable(self.name, interval_labels(self.cuts))
 
     def codes(self, column: pd.Series[str], *, side: str = "left") -> Codes:
-        """Replace values by codes; `side` is the side on which intervals are closed.
-
-        Raises:
-            TableError: values that are no numbers, or none of the labels.
-        """
+        """Replace values by codes; `side` is the side on which intervals are closed."""
         made = self._of_labels(column) if self.labels else self._of_numbers(column, side)
         if bad := int((made < 0).sum()):
             raise TableError(
@@ -145,22 +141,12 @@ def domain_of(attributes: Sequence[Attribute]) -> Domain:
 
 
 def census(setting: Setting, *, side: str = "left") -> Survey:
-    """Read CENSUS: both parts of the UCI table "adult", all 48,842 records (FRAPP table 1).
-
-    Raises:
-        OptionError: the files are not in the data folder.
-        TableError: they are not those of that table.
-    """
+    """Read CENSUS: both parts of the UCI table "adult", all 48,842 records (FRAPP table 1)."""
     return _survey(setting, CENSUS_FILES, CENSUS, (19, 102, 203, 165, 64, 10), side)
 
 
 def health(setting: Setting) -> Survey:
-    """Read a table of HEALTH's form: numbers of AGE, BDDAY12 and DV12, labels of FRAPP table 2.
-
-    Raises:
-        OptionError: `health.csv` is not in the data folder.
-        TableError: it lacks a column, or values are not those of the table.
-    """
+    """Read a table of HEALTH's form: numbers of AGE, BDDAY12 and DV12, labels of FRAPP table 2."""
     return _survey(setting, HEALTH_FILES, HEALTH, (23, 123, 292, 361, 250, 86, 12), "left")
 
 

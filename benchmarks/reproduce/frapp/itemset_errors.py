@@ -46,14 +46,7 @@ CHOICES = (
 
 
 def mine(setting: Setting, label: str, survey: Survey, mask_finds: int) -> Result:
-    """Mine a survey under every mechanism and compare with the paper.
-
-    Args:
-        setting: seed, extent and progress.
-        label: names the keys.
-        survey: the records.
-        mask_finds: the longest itemsets that MASK finds according to the paper.
-    """
+    """Mine a survey under every mechanism and compare with the paper."""
     first, rest = setting.part(0.0, _DESIGN_SHARE), setting.part(_DESIGN_SHARE, 1.0)
     choice, compared = frapp.designed(survey.domain, survey.records, first.progress)
     mechanisms = [*frapp.papers_mechanisms(survey.domain), choice]

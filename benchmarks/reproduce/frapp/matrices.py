@@ -230,9 +230,6 @@ def condition(mechanism: Mechanism, names: Sequence[str]) -> float:
 
     The matrices are the paper's: MASK's is the product of its 2 x 2 matrices per item, that of cut
     and paste is over partial supports.
-
-    Raises:
-        PlanError: a block's channel cannot be restricted to the variables.
     """
     product = 1.0
     for block in mechanism.plan.blocks:

@@ -87,9 +87,6 @@ def designed(domain: Domain, records: int, progress: OnShare) -> tuple[Mechanism
     """Return the designer's choice for itemsets of all lengths, with what it compared.
 
     The designer has not seen the data: every variable's reference distribution is uniform.
-
-    Raises:
-        OptionError: no family meets the need.
     """
     wanted = goal(domain, "itemsets", length=len(domain), minimum_support=MINIMUM)
     found = compare(
@@ -106,11 +103,7 @@ def designed(domain: Domain, records: int, progress: OnShare) -> tuple[Mechanism
 def measure(
     setting: Setting, label: str, survey: Survey, mechanisms: Sequence[Mechanism]
 ) -> pd.DataFrame:
-    """Randomize and mine a survey under every mechanism, several times.
-
-    Returns:
-        A row per mechanism, run and length, with the columns of `by_length`.
-    """
+    """Randomize and mine a survey under every mechanism, several times."""
     runs = QUICK_RUNS if setting.quick else RUNS
     owner = SeededOwner.of(label, setting.seed, survey.records)
     tables = []

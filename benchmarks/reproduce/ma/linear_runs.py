@@ -237,12 +237,7 @@ LEVELS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45)
 
 
 def sample(setting: Setting) -> TrueRecords:
-    """Draw records by table 6.1 and give them their class in the lenses file.
-
-    Raises:
-        OptionError: the file is not in the data folder.
-        TableError: it does not have each combination once.
-    """
+    """Draw records by table 6.1 and give them their class in the lenses file."""
     table = pd.read_csv(setting.file(FILE), dtype=str)
     keys = table[list(SHARES)].apply(lambda column: column.astype(int) - 1)
     none = np.full([len(shares) for shares in SHARES.values()], -1)
@@ -329,11 +324,7 @@ class Iris:
 
 
 def iris_sample(setting: Setting) -> Iris:
-    """Repeat iris, add uniform noise to the measurements and group them.
-
-    Raises:
-        OptionError: the file is not in the data folder.
-    """
+    """Repeat iris, add uniform noise to the measurements and group them."""
     table = pd.read_csv(setting.file(IRIS_FILE))
     rng = setting.rng("ma-6.2")
     values: dict[str, Floats] = {}
@@ -348,11 +339,7 @@ def iris_sample(setting: Setting) -> Iris:
 
 
 def once(setting: Setting) -> TrueRecords:
-    """Return the 150 records without noise, in the groups that `iris_sample` makes.
-
-    Raises:
-        OptionError: the file is not in the data folder.
-    """
+    """Return the 150 records without noise, in the groups that `iris_sample` makes."""
     table = pd.read_csv(setting.file(IRIS_FILE))
     values = {name: table[name].to_numpy(dtype=np.float64) for name in GRANULARITY}
     return _records(values, iris_sample(setting).groups, _virginica(table))

@@ -444,12 +444,7 @@ def _likely(reported: ReportedCounts, plan: Plan) -> Tensor:
 
 
 def divergence(pmf: Tensor, counts: Tensor) -> float:
-    """Return the Kullback-Leibler distance in bits from `pmf` to counts mixed with the uniform.
-
-    Args:
-        pmf: the true distribution.
-        counts: estimated, none negative.
-    """
+    """Return the Kullback-Leibler distance in bits from `pmf` to counts mixed with the uniform."""
     estimate = (1 - _MIXED) * counts / counts.sum() + _MIXED / counts.size
     return float(stats.entropy(pmf.ravel(), estimate.ravel(), base=2))
 

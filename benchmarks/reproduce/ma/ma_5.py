@@ -58,12 +58,7 @@ class RatioOfNormals:
 
     @classmethod
     def of_parameter(cls, counts: Tensor, p: float) -> RatioOfNormals:
-        """Return the ratio N^_111 / N^_11 under binary symmetric randomization of both variables.
-
-        Args:
-            counts: the true counts, the parent X2 in rows.
-            p: the probability of a flip.
-        """
+        """Return the ratio N^_111 / N^_11 under flips of both variables, X2 in rows."""
         flip = np.array([[1 - p, p], [p, 1 - p]])
         full = covariance(counts, [flip, flip])
         pair = np.array([[1, 0, 0, 0], [1, 1, 0, 0]])
@@ -299,13 +294,7 @@ def clean_of(counts: Tensor) -> Tensor:
 
 
 def theory(counts: Tensor, p: float, *, exact: bool = False) -> Tensor:
-    """Return the standard errors given the records, one per combination of the parents.
-
-    Args:
-        counts: the true counts of the family, the node's own axis last.
-        p: the parameter of the randomization.
-        exact: the node itself is not randomized.
-    """
+    """Return errors given the records by combination of parents; the node's axis is the last."""
     flip = np.array([[1 - p, p], [p, 1 - p]])
     matrices = [*[flip] * (counts.ndim - 1), np.eye(2) if exact else flip]
     return parameter_errors(counts, matrices)[..., 0].ravel()

@@ -279,12 +279,7 @@ def run_7_3(setting: Setting) -> Result:
 
 
 def plans(items: int, p: float) -> tuple[Plan, Plan]:
-    """Return the plan over a group of items together, and that of its marginal channels alone.
-
-    Args:
-        items: |G|.
-        p: the probability that the group's cell is replaced.
-    """
+    """Return the plan over a group of items together, and that of its marginal channels alone."""
     variables = tuple(numbered(f"I{k + 1}", 2) for k in range(items))
     block = Block(variables, Symmetric.from_probability(2**items, p))
     alone = []

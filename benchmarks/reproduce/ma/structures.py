@@ -51,12 +51,7 @@ SMALL = 0.01
 
 
 def conditional_kl(counts: Tensor, estimate: Tensor) -> float:
-    """Return sum_j P(j) KL(P0(. | j) || P1(. | j)).
-
-    Args:
-        counts: the clean counts of the family, the node's own axis last; they give P and P0.
-        estimate: P1, with the same axes; positive.
-    """
+    """Return sum_j P(j) KL(P0(. | j) || P1(. | j)): counts give P and P0, `estimate` is P1."""
     joint = counts / counts.sum()
     clean = counts / counts.sum(axis=-1, keepdims=True)
     seen = joint > 0
@@ -66,15 +61,7 @@ def conditional_kl(counts: Tensor, estimate: Tensor) -> float:
 def distances(
     owner: SeededOwner, codes: Mapping[str, Codes], p: float, run: int, nodes: str = NODES
 ) -> tuple[float, ...]:
-    """Randomize records, learn the parameters of some nodes and return their distances.
-
-    Args:
-        owner: randomizes the first records of its own.
-        codes: the true codes.
-        p: the parameter of the binary symmetric randomization of every node.
-        run: which of the owner's draw keys is used.
-        nodes: the nodes, one character each.
-    """
+    """Randomize records, learn the parameters of some nodes and return their distances."""
     structure = data.family(*nodes)
     plan = data.six_plan(p, "".join(structure.nodes))
     columns = {name: codes[name] for name in plan.domain.names}
