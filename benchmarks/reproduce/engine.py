@@ -84,6 +84,12 @@ class Setting:
             yield part
             self.progress(low + (high - low) * done / float(spent[-1]))
 
+    def parts(self, work: Iterable[T]) -> Iterator[tuple[Setting, T]]:
+        """Yield what is to be done, each with the setting whose progress is of that share."""
+        pieces = list(work)
+        for place, piece in enumerate(pieces):
+            yield self.part(place / len(pieces), (place + 1) / len(pieces)), piece
+
     def part(self, low: float, high: float) -> Setting:
         """Return the setting of a part of the work, whose progress is from low to high."""
         return replace(self, progress=lambda share: self.progress(low + (high - low) * share))

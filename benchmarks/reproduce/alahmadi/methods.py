@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,12 @@ from scipy import stats
 from benchmarks.reproduce.alahmadi.pilot import (
     CONFIDENTIAL,
     EXISTING,
+    FIRST,
     STORE,
-    Relation,
-    colour_of,
+    TRUE,
+    PreservedRelation,
+    dots,
     kept,
-    store_tables,
     tables,
     versions,
 )
@@ -60,17 +62,13 @@ def run_methods(setting: Setting) -> Result:
     """Mask each table by every method and measure what is kept and given away."""
     chosen = _QUICK_DATA if setting.quick else _DATA
     rows = []
-    for name in setting.steps(chosen):
+    for part, name in setting.parts(chosen):
         s, x = tables(setting, name)
-        for version in versions(s, x, setting, f"compare {name}"):
-            row: dict[str, Any] = {
-                "table": name,
-                "method": version.method,
-                "failure": version.refusal,
-            }
-            if version.masked is not None:
-                rng = setting.rng("alahmadi", "compare", name, version.method)
-                row |= _numbers(s, measure_all(s, x, version.masked, rng=rng))
+        for method, masked, failure in versions(s, x, part, f"compare {name}"):
+            row: dict[str, Any] = {"table": name, "method": method, "failure": failure}
+            if masked is not None:
+                rng = setting.rng("alahmadi", "compare", name, method)
+                row |= _numbers(s, measure_all(s, x, masked, rng=rng))
             rows.append(row)
     found = pd.DataFrame(rows)
     return Result(
@@ -213,25 +211,22 @@ FLAT, KEPT = 0.1, 0.99
 COLUMNS = 5
 """So many pictures stand beside each other."""
 
-_RELATION = Relation(1)
-
 
 def run_hump(setting: Setting) -> Result:
     """Mask the store by every method and compare E(Y1 | S) with E(X1 | S)."""
-    s, x = store_tables(setting)
-    clouds: dict[str, MixedTable] = {"true records": x}
-    rows = []
-    for done, version in enumerate(versions(s, x, setting, "store")):
-        if version.masked is not None:
-            clouds[version.method] = version.masked
-            fit = kept(_RELATION, s, x.matrix(), version.masked.matrix(), setting)
-            rows.append((version.method, fit.slope, fit.r_squared))
-        setting.progress((done + 1) / (done + 3))
+    s, x = tables(setting, STORE)
+    clouds: dict[str, MixedTable] = {TRUE: x}
+    fits: dict[str, PreservedRelation] = {}
+    for method, masked, _ in versions(s, x, setting, "store"):
+        if masked is not None:
+            clouds[method] = masked
+            fits[method] = kept(FIRST, s, x, masked, setting)
+    rows = [(method, fit.slope, fit.r_squared) for method, fit in fits.items()]
     found = pd.DataFrame(rows, columns=["method", "slope", "r_squared"])
     return Result(
         {"hump": found},
         _hump_findings(x, found),
-        lambda figure: _draw_hump(figure, s, clouds, found),
+        lambda figure: _draw_hump(figure, s, clouds, fits),
         height=0.9 + 2.0 * -(-len(clouds) // COLUMNS),
     )
 
@@ -265,37 +260,30 @@ def _hump_findings(x: MixedTable, found: pd.DataFrame) -> list[Finding]:
 
 
 def _draw_hump(
-    figure: Figure, s: MixedTable, clouds: dict[str, MixedTable], found: pd.DataFrame
+    figure: Figure,
+    s: MixedTable,
+    clouds: Mapping[str, MixedTable],
+    fits: Mapping[str, PreservedRelation],
 ) -> None:
     lines = -(-len(clouds) // COLUMNS)
     axes = list(figure.subplots(lines, COLUMNS, squeeze=False).ravel())
     age = s.project(["age"])
-    slopes = found.set_index("method")["slope"]
-    for axis, (name, table) in zip(axes, clouds.items(), strict=False):
+    for place, (axis, (name, table)) in enumerate(zip(axes, clouds.items(), strict=False)):
         values = table.project(["expenditure"]).matrix()[:, 0]
-        colour = plots.GREY if name not in slopes else colour_of(name)
-        axis.plot(age.matrix()[:, 0], values, ".", markersize=2.5, color=colour, alpha=0.5,
-                  markeredgewidth=0, rasterized=True)  # fmt: skip
+        dots(axis, age.matrix()[:, 0], values, name)
         axis.plot(*trend(age.columns[0], values), color=plots.BLACK, linewidth=1.4)
-        slope = (
-            f"\nslope {abs(slopes[name]) if abs(slopes[name]) < 0.005 else slopes[name]:.2f}"
-            if name in slopes
-            else "\n "
+        axis.set_title(f"{name}\n{fits[name].told if name in fits else ' '}", fontsize=9)
+        axis.tick_params(
+            labelsize=8,
+            labelleft=place % COLUMNS == 0,
+            labelbottom=place + COLUMNS >= len(clouds),
         )
-        axis.set_title(f"{name}{slope}", fontsize=9)
-        axis.tick_params(labelsize=8)
+        if place + COLUMNS >= len(clouds):
+            axis.set_xlabel("age, years", fontsize=8.5)
     for axis in axes[len(clouds) :]:
         axis.set_visible(False)
     share(axes[: len(clouds)])
-    for place, axis in enumerate(axes[: len(clouds)]):
-        if place % COLUMNS:
-            axis.set_yticklabels([])
-        else:
-            axis.set_ylabel("expenditure, $", fontsize=8.5)
-        if place + COLUMNS < len(clouds):
-            axis.set_xticklabels([])
-        else:
-            axis.set_xlabel("age, years", fontsize=8.5)
+    figure.supylabel("expenditure, $", fontsize=8.5)
 
 
 HUMP = Experiment(
@@ -306,8 +294,8 @@ HUMP = Experiment(
     choices=(
         "The store's own records are not published; these are drawn in the likeness of table 1.",
         (
-            "The line joins means of 20 groups of age. The slope is that of fitted E(Y1 | S) on"
-            " E(X1 | S), both by kernel ridge regression."
+            "The line joins means of 20 groups of age. The numbers are slope and R² of fitted"
+            " E(Y1 | S) on E(X1 | S), both by kernel ridge regression."
         ),
     ),
 )

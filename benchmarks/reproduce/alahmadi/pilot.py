@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
 from benchmarks.reproduce.engine import Axes, Experiment, Figure, Finding, Result, Setting, claim
 from pramana.setups import DATASETS, STORE_RECORDS
@@ -21,7 +23,6 @@ from pramana_core.mask.pictures import share, trend
 from pramana_core.mixed import (
     Floats,
     MixedTable,
-    NumericColumn,
     design_of,
     numeric_table,
     read_mixed,
@@ -41,37 +42,18 @@ QUICK = ("egadp", "shuffle", "nmegadp", "nmegadp-shuffle")
 QUICK_RECORDS = 400
 
 
-@dataclass(frozen=True, eq=False)
-class Version:
-    """Records masked by one method.
-
-    Attributes:
-        method: its name.
-        masked: Y, with the names of X; None where the method refused.
-        refusal: why it did.
-    """
-
-    method: str
-    masked: MixedTable | None
-    refusal: str = ""
-
-
-def names(setting: Setting) -> tuple[str, ...]:
-    """Return the methods that a run compares, in the order of their families."""
-    return QUICK if setting.quick else tuple(METHODS)
-
-
 def versions(
-    s: MixedTable, x: MixedTable, setting: Setting, stream: str, methods: Sequence[str] = ()
-) -> Iterator[Version]:
-    """Yield a table masked by one method after the other."""
-    for name in methods or names(setting):
+    s: MixedTable, x: MixedTable, setting: Setting, stream: str
+) -> Iterator[tuple[str, MixedTable | None, str]]:
+    """Yield methods, the table masked by each, each by draws of its own, or why it refused."""
+    methods = QUICK if setting.quick else tuple(METHODS)
+    for name in setting.steps(methods):
         try:
             made = METHODS[name](s, x, setting.rng("alahmadi", stream, name))
         except PramanaError as error:
-            yield Version(name, None, error.message)
+            yield name, None, error.message
         else:
-            yield Version(name, numeric_table(x.names, made.matrix))
+            yield name, numeric_table(x.names, made.matrix), ""
 
 
 STORE = "ME.L"
@@ -89,11 +71,6 @@ def tables(setting: Setting, name: str) -> tuple[MixedTable, MixedTable]:
     return read_mixed(told), read_mixed(frame[list(made.confidential)])
 
 
-def store_tables(setting: Setting) -> tuple[MixedTable, MixedTable]:
-    """Return S (age, gender) and X (expenditure, debt) of the store."""
-    return tables(setting, STORE)
-
-
 @dataclass(frozen=True)
 class Relation:
     """E(target | S if `told`, and the confidential columns `given`), numbered from 1."""
@@ -108,8 +85,10 @@ class Relation:
         return f"E(X{self.target} | {', '.join(given)})"
 
 
+FIRST = Relation(1)
+
 SIX = (
-    Relation(1),
+    FIRST,
     Relation(2),
     Relation(1, (2,), told=False),
     Relation(2, (1,), told=False),
@@ -119,15 +98,10 @@ SIX = (
 """The relationships of two confidential columns: figures 31 to 36, in their order."""
 
 
-@dataclass(frozen=True, eq=False)
-class PreservedRelation:
-    """How far a relationship is kept.
+class PreservedRelation(NamedTuple):
+    """Fitted expectations of true records, and of masked ones at the true records' values.
 
-    Attributes:
-        true: the n fitted expectations of the true records.
-        masked: those of the masked records, at the true records' values.
-        slope: of `masked` on `true`; 1 where it is kept, 0 where nothing is.
-        r_squared: of the same regression.
+    Slope and R^2 are of the regression of the latter on the former: 1 where it is kept.
     """
 
     true: Floats
@@ -135,38 +109,43 @@ class PreservedRelation:
     slope: float
     r_squared: float
 
+    @property
+    def told(self) -> str:
+        """Slope and R^2 as a picture has them."""
+        return f"{_signless(self.slope):.2f}, {self.r_squared:.2f}"
+
+
+def _signless(slope: float) -> float:
+    """A slope of nothing is written without a sign."""
+    return abs(slope) if abs(slope) < TINY else slope
+
 
 def kept(
-    relation: Relation, s: MixedTable, x: Floats, y: Floats, setting: Setting
+    relation: Relation, s: MixedTable, true: MixedTable, masked: MixedTable, setting: Setting
 ) -> PreservedRelation:
-    """Return how far masked records y (n x q) keep a relationship of s and x, fitted by kernels."""
-    told = design_of(s).matrix(s) if relation.told else np.empty((len(x), 0))
+    """Return how far masked records keep a relationship of true ones, both fitted by kernels."""
+    told = design_of(s).matrix(s) if relation.told else np.empty((true.records, 0))
     target, given = relation.target - 1, [name - 1 for name in relation.given]
-    true_features = np.column_stack([told, x[:, given]])
-    rng = setting.rng("alahmadi", "fit", relation.words())
-    found = expectation("kernel", true_features, x[:, [target]], rng)
-    rng = setting.rng("alahmadi", "fit", relation.words())
-    other = expectation("kernel", np.column_stack([told, y[:, given]]), y[:, [target]], rng)
-    true, masked = found.fitted[:, 0], other.predict(true_features)[:, 0]
-    return PreservedRelation(true, masked, *compared(true, masked))
+    features, models = [], []
+    for matrix in (true.matrix(), masked.matrix()):
+        rng = setting.rng("alahmadi", "fit", relation.words())
+        features.append(np.column_stack([told, matrix[:, given]]))
+        models.append(expectation("kernel", features[-1], matrix[:, [target]], rng))
+    fits = (models[0].fitted[:, 0], models[1].predict(features[0])[:, 0])
+    return PreservedRelation(*fits, *compared(*fits))
 
 
 def compared(true: Floats, masked: Floats) -> tuple[float, float]:
     """Return slope and R^2 of the regression of masked fitted values on the true ones."""
-    a, b = true - true.mean(), masked - masked.mean()
-    saa, sbb, sab = float(a @ a), float(b @ b), float(a @ b)
-    if saa == 0:
-        return float("nan"), float("nan")
-    return sab / saa, sab**2 / (saa * sbb) if sbb > 0 else 0.0
-
-
-HIGH = 1.32
-"""Inches of a row."""
+    if not np.ptp(masked):
+        return 0.0, 0.0
+    found = stats.linregress(true, masked)
+    return float(found.slope), float(found.rvalue) ** 2
 
 
 def height(rows: int) -> float:
     """Return how high a grid of so many rows is, with what stands above and below, in inches."""
-    return 1.1 + HIGH * rows
+    return 1.1 + 1.32 * rows
 
 
 def grid(
@@ -196,22 +175,18 @@ def grid(
 
 def note(axis: Axes, words: str) -> None:
     """Write a few words into the upper left corner of a small picture."""
-    axis.text(
-        0.04, 0.95, words, transform=axis.transAxes, ha="left", va="top", fontsize=7.5,
-        parse_math=False, bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1},
-    )  # fmt: skip
+    box = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1}
+    how: dict[str, Any] = {"ha": "left", "va": "top", "bbox": box, "transform": axis.transAxes}
+    axis.text(0.04, 0.95, words, fontsize=7.5, parse_math=False, **how)
 
 
-def refused(axis: Axes) -> None:
-    """Say that a method refused."""
-    axis.text(0.5, 0.5, "refused", transform=axis.transAxes, ha="center", fontsize=8,
-              color=plots.GREY)  # fmt: skip
-
-
-def dots(axis: Axes, x: Floats, y: Floats, colour: str = plots.BLUE) -> None:
-    """Draw records as small dots."""
-    axis.plot(x, y, ".", markersize=2.0, color=colour, alpha=0.5, markeredgewidth=0,
-              rasterized=True)  # fmt: skip
+def dots(axis: Axes, x: Floats, y: Floats, method: str) -> None:
+    """Draw records as small dots, in the colour of the method's family; grey are true ones."""
+    proposed = plots.BLUE if method.startswith("nmegadp") else plots.RED
+    colour = {TRUE: plots.GREY, "sadp": plots.PURPLE, "cadp": plots.PURPLE}.get(method, proposed)
+    axis.plot(
+        x, y, ".", markersize=2.0, color=colour, alpha=0.5, markeredgewidth=0, rasterized=True
+    )
 
 
 PILOT_RECORDS = 1_000
@@ -225,8 +200,6 @@ TINY = 0.005
 TRUE = "true records"
 
 LINEAR, MONOTONIC, OTHER = "linear", "monotonic", "non-monotonic"
-
-_RELATION = Relation(1)
 
 Draw = Callable[[np.random.Generator, int], tuple[Floats, Floats]]
 
@@ -270,42 +243,26 @@ SHAPES: Mapping[str, tuple[str, Draw]] = {
 def run_pilot(setting: Setting) -> Result:
     """Mask the five tables by every method and compare E(Y | S) with E(X | S)."""
     records = QUICK_RECORDS if setting.quick else PILOT_RECORDS
-    tables, rows = {}, []
-    clouds: dict[tuple[str, str], MixedTable | None] = {}
-    for shape, (kind, draw) in setting.steps(SHAPES.items()):
-        s, x = table(setting, shape, draw, records)
-        tables[shape] = s, x
-        clouds[TRUE, shape] = x
-        for version in versions(s, x, setting, shape):
-            clouds[version.method, shape] = version.masked
-            rows.append(row(setting, shape, kind, s, x, version))
-    found = pd.DataFrame(rows)
+    clouds: dict[tuple[str, str], tuple[MixedTable, MixedTable | None, str]] = {}
+    rows = []
+    for part, (shape, (kind, draw)) in setting.parts(SHAPES.items()):
+        drawn = draw(setting.rng("alahmadi", "pilot", shape), records)
+        s, x = (numeric_table((n,), d[:, None]) for n, d in zip("SX", drawn, strict=True))
+        clouds[TRUE, shape] = s, x, ""
+        for method, masked, refusal in versions(s, x, part, shape):
+            slope, r_squared, told = np.nan, np.nan, "refused"
+            if masked is not None:
+                fit = kept(FIRST, s, x, masked, setting)
+                slope, r_squared, told = fit.slope, fit.r_squared, fit.told
+            clouds[method, shape] = s, masked, told
+            rows.append((shape, kind, method, slope, r_squared, refusal))
+    found = pd.DataFrame(rows, columns=["shape", "kind", "method", "slope", "r_squared", "refused"])
     return Result(
         {"shapes": found},
         findings(found),
-        lambda figure: draw_all(figure, tables, clouds, found),
+        lambda figure: _draw_pilot(figure, clouds),
         height=height(1 + found["method"].nunique()),
     )
-
-
-def table(setting: Setting, shape: str, draw: Draw, records: int) -> tuple[MixedTable, MixedTable]:
-    """Return S and X of a shape."""
-    s, x = draw(setting.rng("alahmadi", "pilot", shape), records)
-    return (
-        MixedTable((NumericColumn("S", s),), records),
-        MixedTable((NumericColumn("X", x),), records),
-    )
-
-
-def row(
-    setting: Setting, shape: str, kind: str, s: MixedTable, x: MixedTable, version: Version
-) -> dict[str, object]:
-    """Return what a method keeps of a shape."""
-    found = {"shape": shape, "kind": kind, "method": version.method}
-    if version.masked is None:
-        return found | {"slope": np.nan, "r_squared": np.nan, "refused": version.refusal}
-    fit = kept(_RELATION, s, x.matrix(), version.masked.matrix(), setting)
-    return found | {"slope": fit.slope, "r_squared": fit.r_squared, "refused": ""}
 
 
 def findings(found: pd.DataFrame) -> tuple[Finding, ...]:
@@ -324,13 +281,14 @@ def findings(found: pd.DataFrame) -> tuple[Finding, ...]:
 def _keeps(found: pd.DataFrame, method: str, kinds: tuple[str, ...], words: str) -> Finding:
     rows = found[(found["method"] == method) & found["kind"].isin(kinds)]
     told = "; ".join(
-        f"{r.shape_} slope {r.slope:.3f}, R^2 {r.r_squared:.3f}"
-        for r in rows.rename(columns={"shape": "shape_"}).itertuples()
+        f"{shape} slope {slope:.3f}, R^2 {r_squared:.3f}"
+        for shape, slope, r_squared in rows[["shape", "slope", "r_squared"]].to_numpy()
     )
-    held = bool(
-        (rows["slope"].between(KEPT, 2 - KEPT) & (rows["r_squared"] >= KEPT)).all() and len(rows)
+    held = rows["slope"].between(KEPT, 2 - KEPT) & (rows["r_squared"] >= KEPT)
+    return claim(
+        f"{words}, of fitted E(Y | S) on E(X | S): {told} (kept from {KEPT:g}).",
+        len(rows) and held.all(),
     )
-    return Finding(held, f"{words}, of fitted E(Y | S) on E(X | S): {told} (kept from {KEPT:g}).")
 
 
 def _destroys(found: pd.DataFrame, method: str) -> Finding:
@@ -345,40 +303,20 @@ def _destroys(found: pd.DataFrame, method: str) -> Finding:
     )
 
 
-def draw_all(
-    figure: Figure,
-    tables: Mapping[str, tuple[MixedTable, MixedTable]],
-    clouds: Mapping[tuple[str, str], MixedTable | None],
-    found: pd.DataFrame,
+def _draw_pilot(
+    figure: Figure, clouds: Mapping[tuple[str, str], tuple[MixedTable, MixedTable | None, str]]
 ) -> None:
-    """Draw every shape in a column and every method in a row."""
-    rows = [TRUE, *found["method"].unique()]
-    shapes = list(tables)
-    numbers = found.set_index(["method", "shape"])[["slope", "r_squared"]]
+    rows, shapes = (list(dict.fromkeys(each)) for each in zip(*clouds, strict=True))
 
     def draw(axis: Axes, row: int, column: int) -> None:
-        shown = clouds[rows[row], shapes[column]]
-        s, _ = tables[shapes[column]]
-        if shown is None:
-            refused(axis)
-            return
-        values = shown.matrix()[:, 0]
-        colour = plots.GREY if row == 0 else colour_of(rows[row])
-        dots(axis, s.matrix()[:, 0], values, colour)
-        axis.plot(*trend(s.columns[0], values), color=plots.BLACK, linewidth=1.2)
-        if row:
-            slope, r_squared = numbers.loc[(rows[row], shapes[column])]
-            note(axis, f"{abs(slope) if abs(slope) < TINY else slope:.2f}, {r_squared:.2f}")
+        s, shown, told = clouds[rows[row], shapes[column]]
+        note(axis, told)
+        if shown is not None:
+            values = shown.matrix()[:, 0]
+            dots(axis, s.matrix()[:, 0], values, rows[row])
+            axis.plot(*trend(s.columns[0], values), color=plots.BLACK, linewidth=1.2)
 
-    grid_titles = list(shapes)
-    grid(figure, rows, grid_titles, draw)
-
-
-def colour_of(method: str) -> str:
-    """Return the colour of a method's family: existing or proposed."""
-    if method.startswith("nmegadp"):
-        return plots.BLUE
-    return plots.PURPLE if method in ("sadp", "cadp") else plots.RED
+    grid(figure, rows, shapes, draw)
 
 
 PILOT = Experiment(
@@ -404,25 +342,24 @@ SIX_KEPT = 0.95
 
 def run_six(setting: Setting) -> Result:
     """Compare the fitted values of six relationships under every method."""
-    s, x = store_tables(setting)
-    fits: dict[tuple[str, int], PreservedRelation] = {}
-    rows = []
-    for done, version in enumerate(versions(s, x, setting, "store")):
-        if version.masked is None:
-            continue
-        for place, relation in enumerate(SIX):
-            fit = kept(relation, s, x.matrix(), version.masked.matrix(), setting)
-            fits[version.method, place] = fit
-            rows.append((version.method, relation.words(), fit.slope, fit.r_squared))
-        setting.progress((done + 1) / (done + 2))
-    found = pd.DataFrame(rows, columns=["method", "relationship", "slope", "r_squared"])
+    s, x = tables(setting, STORE)
+    fits = {
+        (method, relation.words()): kept(relation, s, x, masked, setting)
+        for method, masked, _ in versions(s, x, setting, "store")
+        if masked is not None
+        for relation in SIX
+    }
+    found = pd.DataFrame(
+        [(*names, fit.slope, fit.r_squared) for names, fit in fits.items()],
+        columns=["method", "relationship", "slope", "r_squared"],
+    )
     return Result(
         {"relationships": found},
         (
             *(_all_kept(found, name) for name in PROPOSED if name in set(found["method"])),
-            *(_among_x(found, name) for name in ("egadp", "shuffle")),
+            *(_among_x(found, name) for name in EXISTING),
         ),
-        lambda figure: _draw(figure, fits),
+        lambda figure: _draw_six(figure, fits),
         height=height(found["method"].nunique()),
     )
 
@@ -449,20 +386,17 @@ def _among_x(found: pd.DataFrame, method: str) -> Finding:
     )
 
 
-def _draw(figure: Figure, fits: dict[tuple[str, int], PreservedRelation]) -> None:
-    rows = list(dict.fromkeys(method for method, _ in fits))
+def _draw_six(figure: Figure, fits: Mapping[tuple[str, str], PreservedRelation]) -> None:
+    rows, columns = (list(dict.fromkeys(each)) for each in zip(*fits, strict=True))
 
     def draw(axis: Axes, row: int, column: int) -> None:
-        fit = fits[rows[row], column]
+        fit = fits[rows[row], columns[column]]
         ends = [float(np.min(fit.true)), float(np.max(fit.true))]
         axis.plot(ends, ends, color=plots.BLACK, linewidth=1.0)
-        dots(axis, fit.true, fit.masked, colour_of(rows[row]))
-        note(
-            axis,
-            f"{abs(fit.slope) if abs(fit.slope) < TINY else fit.slope:.2f}, {fit.r_squared:.2f}",
-        )
+        dots(axis, fit.true, fit.masked, rows[row])
+        note(axis, fit.told)
 
-    grid(figure, rows, [relation.words() for relation in SIX], draw)
+    grid(figure, rows, columns, draw)
 
 
 RELATIONSHIPS = Experiment(
