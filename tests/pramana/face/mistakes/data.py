@@ -152,7 +152,6 @@ MISTAKES: Mistakes = {
         lambda: untyped(pm.Grouped).from_probability([["a", "b"]], 0.1),
         lambda: untyped(pm.Mixture).from_gamma("x", 19),
         lambda: untyped(pm.CutAndPaste).from_probability(3, 1, 0.25),
-        lambda: untyped(pm.StructuralZeros)(4, 1, pm.Symmetric.from_probability(2, 0.1)),
         plan(p=0.1, channels={"sex": 0.1}),
         lambda: pm.Symmetric.from_gamma("2", 9),
     ],
