@@ -9,8 +9,9 @@ import numpy as np
 
 from pramana.estimators.base import Estimator
 from pramana.frames.codes import MissingColumns, encode, lacking, takes_empty, tell_of_missing
-from pramana.frames.tables import Frame, as_frame, is_list, shown
+from pramana.frames.tables import Frame, as_frame, shown
 from pramana.reporting.estimating import EstimatedCounts
+from pramana.reporting.files import names_of
 from pramana.reporting.reports import Reports
 from pramana_core.alike import did_you_mean
 from pramana_core.domain import Domain, Variable
@@ -257,25 +258,17 @@ class Classifier(Estimator, Generic[ModelT]):
             )
         if self.features is None:
             return
-        if not is_list(self.features):
-            given = f"[{self.features!r}]" if isinstance(self.features, str) else "['a', 'b']"
-            raise OptionError(
-                f"features must be a list of names such as {given}, not {shown(self.features)}.",
-                where="features",
-            )
-        names = list(self.features)
-        unknown = [name for name in names if name not in domain.names]
+        names = names_of(self.features, "features")
+        unknown = [name for name in names if name not in domain]
         if unknown:
             raise UnknownVariable(
                 f"features name {', '.join(map(repr, unknown))}, no variable of the"
-                f" reports{did_you_mean(unknown, domain.names)}; they"
-                f" have {known}.",
+                f" reports{did_you_mean(unknown, domain.names)}; they have {known}.",
                 where="features",
             )
-        if not names or self.target in names or len(set(names)) < len(names):
+        if self.target in names:
             raise OptionError(
-                f"features must be one or more other variables than the target {self.target!r},"
-                f" each once, not {names}.",
+                f"features must be other variables than the target {self.target!r}.",
                 where="features",
             )
 

@@ -13,8 +13,9 @@ from pramana.estimators.base import Estimator, estimator
 from pramana.estimators.saved import LearnedFrom
 from pramana.frames.codes import copies_of, is_masked, mixed_columns, numbers_of
 from pramana.frames.sentences import one_sentence
-from pramana.frames.tables import Frame, is_list, shown
+from pramana.frames.tables import Frame, shown
 from pramana.reporting.estimating import EstimatedCounts
+from pramana.reporting.files import names_of
 from pramana.reporting.reports import Reports
 from pramana_core.errors import OptionError, TableError
 from pramana_core.learn.common.documents import write_json
@@ -284,16 +285,7 @@ class Regression(Estimator):
 
     def _chosen(self) -> list[str]:
         """Return the features by name, none if all are meant. Raises OptionError."""
-        given = self.features
-        if given is None:
-            return []
-        if not is_list(given) or not all(isinstance(name, str) for name in given):
-            wanted = f"[{given!r}]" if isinstance(given, str) else "['age', 'sex']"
-            raise OptionError(
-                f"features must be a list of names such as {wanted}, not {shown(given)}.",
-                where="features",
-            )
-        return list(given)
+        return [] if self.features is None else list(names_of(self.features, "features"))
 
     def _table(self, copy: Frame, place: int) -> MixedTable:
         """Return the columns of a copy that are asked for. Raises TableError, MissingColumn."""
