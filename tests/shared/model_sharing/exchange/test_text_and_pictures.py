@@ -14,8 +14,6 @@ from pramana_core.model_sharing.conditions import Condition, Interval, Values
 from pramana_core.model_sharing.exchange.drawing import draw_model, draw_pruning, draw_shared_tree
 from pramana_core.model_sharing.exchange.text import (
     condition_words,
-    leaf_words,
-    number,
     write_model_text,
     write_shared_tree_text,
 )
@@ -39,14 +37,6 @@ from tests.shared.pictures.reading import texts
 )
 def test_conditions_in_words(name: str, condition: Condition, said: str):
     assert condition_words(SCHEMA[name], condition) == said
-
-
-def test_leaves_and_numbers_in_words():
-    assert leaf_words(SCHEMA, Leaf.of((1200.0, 30.0, 70.0))) == (
-        "a (1,200 of 1,300 records; c 70, b 30)"
-    )
-    assert leaf_words(SCHEMA, Leaf(1, 1, 0)) == "b (1 of 1 record)"
-    assert [number(x) for x in (1234567, 0.5, 1 / 3, -0.0)] == ["1,234,567", "0.5", "0.333333", "0"]
 
 
 def test_a_tree_as_text():
@@ -153,13 +143,3 @@ def test_names_cannot_leave_the_picture():
     drawn = draw_shared_tree(tree).svg()
     assert "<&>" not in drawn
     assert asked in texts(drawn)
-
-
-def test_other_kinds_have_no_picture():
-    class Other:
-        kind = "other"
-        schema = SCHEMA
-
-    with pytest.raises(ModelError):
-        draw_model(Other())
-    assert write_model_text(Other()) == "A model of kind other.\n"
