@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pramana_core.errors import ModelError, OptionError
+from pramana_core.errors import ModelError
 from pramana_core.mixed import Floats
 from pramana_core.model_sharing.conditions import Condition
 from pramana_core.model_sharing.exchange.text import (
@@ -46,13 +46,9 @@ class Marks:
     merged: frozenset[Conditions] = frozenset()
 
 
-def _picture(tree: SharedTree, max_depth: int | None, marks: Marks, title: str) -> TreePicture:
-    """Return a tree with its places. Raises OptionError: a negative depth."""
-    if max_depth is not None and max_depth < 0:
-        raise OptionError(f"max_depth must be 0 or more, not {max_depth}.", where="max_depth")
-    depth = max_depth
-    if depth is None:
-        depth = fitting_depth(tree.root, _below, tree.depth, MOST_DRAWN)
+def _picture(tree: SharedTree, marks: Marks, title: str) -> TreePicture:
+    """Return a tree with its places."""
+    depth = fitting_depth(tree.root, _below, tree.depth, MOST_DRAWN)
     root = _Drawn(tree, marks).item(tree.root, {}, depth)
     cut = depth + 1 < tree.depth
     foot = f"Splits below {depth + 1} others are left out, as the rows say." if cut else ""
@@ -143,46 +139,25 @@ _VOTERS = 8
 """So many trees of votes are drawn; of the others it is said that they are not."""
 
 
-def draw_shared_tree(
-    tree: SharedTree, *, max_depth: int | None = None, marks: Marks | None = None, title: str = ""
-) -> Layout:
-    """Return a picture of a tree.
-
-    Args:
-        tree: the tree.
-        max_depth: draw the splits below so many others as leaves that say what they leave out; by
-            default the most at which the picture has no more than `MOST_DRAWN` rows.
-        marks: what looks otherwise.
-        title: a line above the picture.
-
-    Raises:
-        OptionError: a negative depth.
-    """
-    drawn = _picture(tree, max_depth, marks or Marks(), title)
+def draw_shared_tree(tree: SharedTree) -> Layout:
+    """Return a picture of a tree, as deep as it has at most `MOST_DRAWN` rows."""
+    drawn = _picture(tree, Marks(), "")
     return Layout(drawn.width, drawn.height, _name(tree), [*drawn.parts()])
 
 
-def draw_pruning(before: SharedTree, after: SharedTree, *, max_depth: int | None = None) -> Layout:
+def draw_pruning(before: SharedTree, after: SharedTree) -> Layout:
     """Return a picture of a tree before and after it was pruned, one above the other.
 
     Nodes that pruning took are pale in the first; those that it made have a frame in the second.
     The first is for whoever may see the records alone.
-
-    Args:
-        before: the tree before.
-        after: what it became.
-        max_depth: as of `draw_shared_tree`.
-
-    Raises:
-        OptionError: a negative depth.
     """
     old, new = _kinds(before), _kinds(after)
     gone = frozenset(known for known, leaf in old.items() if new.get(known, leaf) != leaf)
     gone |= frozenset(old) - frozenset(new)
     merged = frozenset(known for known, leaf in new.items() if leaf and not old.get(known, False))
-    first = _picture(before, max_depth, Marks(gone=gone), f"Before: {_size(before)}; pale: merged")
+    first = _picture(before, Marks(gone=gone), f"Before: {_size(before)}; pale: merged")
     second = _picture(
-        after, max_depth, Marks(merged=merged), f"After: {_size(after)}; framed: made by merging"
+        after, Marks(merged=merged), f"After: {_size(after)}; framed: made by merging"
     )
     width = max(first.width, second.width)
     below = Group([*second.parts()], place=(0, first.height), apart=True)
@@ -211,21 +186,19 @@ def _name(tree: SharedTree) -> str:
     return f"Decision tree for {tree.schema.target.name}"
 
 
-def draw_model(model: GlobalModel, *, max_depth: int | None = None) -> Layout:
+def draw_model(model: GlobalModel) -> Layout:
     """Return a picture of a global model that is made of trees.
 
     Args:
         model: a tree, or the votes of several, which are drawn one below another.
-        max_depth: of each tree, as of `draw_shared_tree`.
 
     Raises:
-        OptionError: a negative depth.
         ModelError: models of its kind are read as text and have no picture.
     """
     if isinstance(model, TreeModel):
-        return draw_shared_tree(model.tree, max_depth=max_depth)
+        return draw_shared_tree(model.tree)
     if isinstance(model, VotesModel):
-        return _draw_votes(model, max_depth)
+        return _draw_votes(model)
     raise ModelError(
         f"A model of kind {model.kind!r} has no picture.",
         where="kind",
@@ -233,10 +206,10 @@ def draw_model(model: GlobalModel, *, max_depth: int | None = None) -> Layout:
     )
 
 
-def _draw_votes(model: VotesModel, max_depth: int | None) -> Layout:
+def _draw_votes(model: VotesModel) -> Layout:
     trees, number = model.trees[:_VOTERS], len(model.trees)
     drawn = [
-        _picture(tree, max_depth, Marks(), f"Tree {place} of {number}: {_size(tree)}")
+        _picture(tree, Marks(), f"Tree {place} of {number}: {_size(tree)}")
         for place, tree in enumerate(trees, 1)
     ]
     parts: list[Shape] = []

@@ -92,7 +92,7 @@ MISTAKES: Mistakes = {
         ),
         "a tree of half a question": (
             lambda: share(max_depth=0.5),
-            "max_depth must be a whole number … 0.5 (float)",
+            "max_depth must be a whole number",
         ),
         "a seed for a tree that draws nothing": (lambda: share(rng=1), "rng is for private trees"),
         "a private tree of a chosen depth": (
