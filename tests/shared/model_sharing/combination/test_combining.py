@@ -115,6 +115,19 @@ def test_chunks_are_the_records_that_are_learned_from():
     assert sum(chunk.records for chunk in chunks) == combine(trees, options).pseudo_records
 
 
+@pytest.mark.parametrize(("method", "share"), [("labelled", 0.9), ("pgen", 1 / 3)])
+def test_what_a_path_leaves_open_is_drawn_as_the_method_has_it(method, share):
+    """Of the small 9 of 10 are red: by the tree's own estimate so are the large; or evenly."""
+    leaves = [Leaf(0, 900, 0), Leaf(1, 50, 0), Leaf(1, 50, 0)]
+    small = Split("colour", tuple((Values((code,)), leaf) for code, leaf in enumerate(leaves)))
+    parts = ((Interval(up_to=5), small), (Interval(above=5), Leaf(2, 1000, 0)))
+    (drawn,) = pseudo_chunks([SharedTree(SCHEMA, Split("size", parts))], CombineOptions(method))
+    size, colour = drawn["size"], drawn["colour"]
+    assert isinstance(size, NumericColumn)
+    assert isinstance(colour, CategoricalColumn)
+    assert np.mean(colour.codes[size.values > 5] == 0) == pytest.approx(share, abs=0.06)
+
+
 def test_sizes_are_by_counts_by_scale_or_as_asked():
     trees = [tree_of_leaves(), tree_of_leaves(more=3)]
     for options, wanted in [

@@ -160,6 +160,14 @@ def test_values_within_a_path_are_uniform(assert_distribution):
     assert_distribution(within, np.full(12, 3_000))
     with pytest.raises(AssertionError, match="chi-square"):
         assert_distribution(within, np.linspace(0.8, 1.2, 12) * 3_000)
+    # By the estimates values lie more evenly than by chance.
+    even = generate(
+        TREE, np.random.default_rng(8), GenerationOptions(records=60_000, estimated=True)
+    )
+    column = even["size"]
+    assert isinstance(column, NumericColumn)
+    within = np.histogram(column.values[TREE.leaf_of(even) == 2], np.linspace(4, 10, 13))[0]
+    assert np.abs(within - 3_000).max() <= 5
 
 
 @pytest.mark.slow
