@@ -90,7 +90,8 @@ class ModelsJob(PreparedJob):
 def _pseudo_records(spec: ModelSharingSpec, used: Sequence[TreeSource]) -> float:
     documents = [source.model.tree for source in used if source.model.tree is not None]
     counted = sum(path.hit + path.miss for document in documents for path in document.leaves)
-    return spec.pseudo_records or counted * spec.scale
+    options = spec.options()
+    return options.pseudo_records or counted * options.scale
 
 
 def _columns(schema: TreeSchema) -> int:

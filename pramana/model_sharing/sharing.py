@@ -417,7 +417,8 @@ def share_tree(
         >>> round(shared.score(people), 3)
         0.783
     """
-    growth = _growth(plain(max_depth), plain(min_leaf))
+    with one_sentence():
+        growth = GrowthOptions(plain(max_depth), plain(min_leaf))
     asked = _requirement_of(requirement, private=epsilon is not None)
     if epsilon is not None:
         _require_default(by=by, merge=merge, tell=tell, max_depth=max_depth, min_leaf=min_leaf)
@@ -476,12 +477,3 @@ def _require_default(**given: object) -> None:
                 " another way.",
                 where=name,
             )
-
-
-def _growth(max_depth: Any, min_leaf: Any) -> GrowthOptions:
-    for name, value in (("max_depth", max_depth), ("min_leaf", min_leaf)):
-        whole = isinstance(value, int) and not isinstance(value, bool)
-        if not whole and not (name == "max_depth" and value is None):
-            raise OptionError(f"{name} must be a whole number, not {shown(value)}.", where=name)
-    with one_sentence():
-        return GrowthOptions(max_depth, min_leaf)

@@ -28,18 +28,9 @@ MODELS_5 = {"tree": "decision trees", "naive-bayes": "naive Bayes"}
 CURVES_5 = {
     "PGEN": ({"method": "pgen"}, plots.BLUE, "o", "-"),
     "BASEGEN": ({"method": "basegen"}, plots.RED, "s", "-"),
-    "labelled by votes (ours)": ({"method": "labelled"}, plots.GREEN, "^", "-"),
 }
-OURS, LOCAL = "labelled by votes (ours)", "own tree"
-
-AT_5 = 5
-"""Owners at which methods are compared, as in figure 6."""
-
 NEAR = 5.0
 """So many points from BASIS are called near."""
-
-WORTH = 0.01
-"""A distance below this cannot be said to be halved."""
 
 CHANGE = 0.5
 """Points by which an accuracy must move from one owner to many to be called a trend."""
@@ -53,8 +44,6 @@ def cells(setting: Setting) -> Iterator[Cell]:
                 for curve, (options, *_) in CURVES_5.items():
                     chosen = {"owners": owners, "model": model, **options}
                     yield Cell(table, curve, chosen, str(owners))
-            alone = {"owners": owners, "model": "tree", "method": "local"}
-            yield Cell(table, LOCAL, alone, str(owners))
 
 
 def run_5(setting: Setting) -> Result:
@@ -79,9 +68,6 @@ def _findings_5(found: pd.DataFrame) -> Iterator[Finding]:
         yield _trend(found, table, "BASEGEN", -1)
         yield _gap(found, table)
     yield _no_trend(found)
-    for table in SOURCES:
-        yield _beats_5(found, table)
-        yield _halves(found, table)
     yield _paths(found)
 
 
@@ -145,37 +131,6 @@ def _gap(found: pd.DataFrame, table: str) -> Finding:
     )
 
 
-def _at(found: pd.DataFrame, table: str, curve: str, column: str = "accuracy") -> float:
-    return value(found, column, table=table, curve=curve, model="tree", owners=AT_5)
-
-
-def _beats_5(found: pd.DataFrame, table: str) -> Finding:
-    pgen, base, own = (_at(found, table, curve) for curve in ("PGEN", "BASEGEN", LOCAL))
-    return Finding(
-        None,
-        f"{table}, {AT_5} owners: trees of PGEN's data have {pgen:.1%}, of BASEGEN's {base:.1%}; an"
-        f" owner's own tree has {own:.1%} on average.",
-    )
-
-
-def _halves(found: pd.DataFrame, table: str) -> Finding:
-    ours, own = _at(found, table, OURS), _at(found, table, LOCAL)
-    basis = _at(found, table, OURS, "basis_accuracy")
-    if basis - own < WORTH:
-        return Finding(
-            None,
-            f"{table}, {AT_5} owners: a tree of all records ({basis:.1%}) is hardly better than an"
-            f" owner's own ({own:.1%}); of data labelled by votes: {ours:.1%}.",
-        )
-    left = (basis - ours) / (basis - own)
-    return Finding(
-        None,
-        f"{table}, {AT_5} owners: a tree of data labelled by the votes of all trees has {ours:.1%};"
-        f" of the distance between an owner's own tree and one of all records ({basis:.1%})"
-        f" {left:.0%} is left: {'at most' if left <= 0.5 else 'more than'} half.",
-    )
-
-
 def _paths(found: pd.DataFrame) -> Finding:
     most = float(where(found, model="tree", curve="PGEN")["path_match"].max())
     return Finding(
@@ -193,10 +148,8 @@ def _draw_5(figure: Figure, found: pd.DataFrame) -> None:
             line(axis, _curve(found, table, model, curve), "owners", colour, marker, curve, dash)
         basis = _curve(found, table, model, "PGEN")["basis_accuracy"].mean()
         level(axis, basis, plots.BLACK, "-", "BASIS: all records")
-        own = _curve(found, table, "tree", LOCAL)
-        if model == "tree":
-            line(axis, own, "owners", plots.GREY, "x", "an owner's own tree", ":")
-        level(axis, float(own["majority"].mean()), plots.GREY, "--", "most frequent class")
+        majority = _curve(found, table, model, "PGEN")["majority"].mean()
+        level(axis, float(majority), plots.GREY, "--", "most frequent class")
         axis.set_title(f"{table}, {MODELS_5[model]}")
         if place >= 3:
             axis.set_xlabel("owners")

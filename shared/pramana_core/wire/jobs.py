@@ -45,7 +45,7 @@ from pramana_core.learn.common.options import (
     types_of,
 )
 from pramana_core.learn.networks.structure import DRAWS, Draws, ParameterOptions, Scoring, Search
-from pramana_core.model_sharing.combine_options import CombineOptions
+from pramana_core.model_sharing.combine_options import CombineOptions, Method
 from pramana_core.regression.options import RegressionOptions
 from pramana_core.wire.base import MAX_CATEGORIES, MAX_VARIABLES, Label, Message, Name, Records
 from pramana_core.wire.release_kinds import RequirementMessage
@@ -134,6 +134,7 @@ class _Combined(WithOptions[CombineOptions]):
     kind: Literal["model-sharing"]
     target: Label | None = None
     owners: Annotated[list[Name], Field(min_length=1, max_length=MAX_OWNERS)] | None = None
+    method: Method = CombineOptions.method
 
 
 class ModelSharingSpec(_Combined):

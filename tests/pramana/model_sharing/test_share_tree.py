@@ -12,10 +12,8 @@ import pytest
 import pramana as pm
 from owner_agent.randomize.exact_noise import ExactNoise
 from pramana.model_sharing.sharing import noise_of
-from pramana_core.errors import OptionError
 from pramana_core.model_sharing.noise import GeneratorNoise
-from pramana_core.model_sharing.requirements import meets, released_form
-from pramana_core.wire.release_kinds import SharedTreeMessage
+from pramana_core.model_sharing.requirements import released_form
 
 LISTED = {
     "class": ["1st", "2nd", "3rd", "crew"],
@@ -80,60 +78,6 @@ def test_what_growing_with_a_requirement_gave_up_is_told_beside_the_tree_without
     assert grown.given_up["accuracy_after"] == grown.score(people)
     assert grown.given_up["records_moved"] == 0
     assert "pruned" not in repr(grown)
-
-
-def test_nothing_is_merged_where_a_tree_is_grown(people: pd.DataFrame):
-    with pytest.raises(OptionError, match="merge is for by='pruning'"):
-        pm.share_tree(people, "survived", 20, merge="fewest")
-
-
-def test_the_message_is_what_a_miner_takes(shared: pm.SharedModel):
-    message = json.loads(json.dumps(shared.message))
-    tree = SharedTreeMessage.model_validate(message).require_promised()
-    assert tree == shared.tree
-    assert message["requirement"]["k"] == 20
-    assert all(node.get("distribution") is None for node in message["tree"]["nodes"])
-    assert any("subtract" in sentence for sentence in message["protection"])
-
-
-@pytest.mark.parametrize(
-    ("given", "asked"),
-    [
-        (7, pm.Requirement(k=7)),
-        (pm.Requirement(c=9, l=2, exact=False), pm.Requirement(c=9, l=2, exact=False)),
-    ],
-)
-def test_requirements_are_written_in_several_ways(
-    people: pd.DataFrame, given: object, asked: pm.Requirement
-):
-    shared = pm.share_tree(people, "survived", given, by="growing", tell="distribution")
-    assert shared.content.requirement is not None
-    assert shared.content.requirement.to_requirement() == asked
-    assert meets(shared.tree, asked)
-
-
-def test_none_prunes_nothing_and_says_so(people: pd.DataFrame):
-    shared = pm.share_tree(people, "survived", None)
-    assert shared.pruned is None
-    assert "nothing required" in repr(shared)
-    assert any("of a single person" in sentence for sentence in shared.protection)
-
-
-def test_what_hits_and_misses_do_not_show_is_not_promised():
-    """Three classes: the exact form of l = 3 cannot be seen from hits and misses."""
-    counts = {("a", "x"): 30, ("a", "y"): 20, ("a", "z"): 20, ("b", "y"): 30}
-    counts |= {("b", "x"): 15, ("b", "z"): 15}
-    rows = [pair for pair, number in counts.items() for _ in range(number)]
-    frame = pd.DataFrame(rows, columns=["side", "class"])
-    asked = pm.Requirement(k=5, c=3, l=3)
-    shared = pm.share_tree(frame, "class", asked, by="pruning")
-    told = shared.content.requirement
-    assert told is not None
-    assert not told.exact
-    assert shared.content.require_promised() == shared.tree
-    whole = pm.share_tree(frame, "class", asked, by="pruning", tell="distribution")
-    assert whole.content.requirement.to_requirement() == asked  # type: ignore[union-attr]
-    assert list(whole.paths().columns[-3:]) == ["count_x", "count_y", "count_z"]
 
 
 def test_a_private_tree_has_its_epsilon_and_repeats_by_seed(people: pd.DataFrame):
@@ -210,10 +154,3 @@ def test_private_noise_without_a_seed_is_that_of_releases(people):
     assert isinstance(noise_of(3), GeneratorNoise)
     shared = pm.share_tree(people, "survived", categories=LISTED, epsilon=2.0)
     assert shared.message["epsilon"] == 2.0
-
-
-@pytest.mark.parametrize("k", [np.int64(20), pm.Requirement(k=np.int64(20))])
-def test_numbers_of_numpy_are_numbers(people, k):
-    shared = pm.share_tree(people, "survived", k, max_depth=np.int64(3))
-    assert shared.message["requirement"]["k"] == 20
-    assert "20" in shared.to_json()

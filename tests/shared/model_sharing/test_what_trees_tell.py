@@ -53,22 +53,6 @@ def test_two_trees_that_differ_by_one_record_give_its_path_and_class_away():
         assert (hit, miss) == ((1, 0) if of_the_class else (0, 1))
 
 
-def test_k_alone_is_met_where_everybody_on_a_path_has_one_class():
-    wards = np.repeat([0, 1], 50)
-    asked = Requirement(k=50)
-    tree = grow_tree(SCHEMA, table_of(wards), wards, requirement=asked)
-    assert meets(tree, asked)
-    assert all(leaf.miss == 0 for leaf in tree.leaves)
-    assert not any(Requirement(c=1000, l=2).met_by(leaf) for leaf in tree.leaves)
-
-
-def test_misses_of_one_class_meet_the_form_by_hits_and_not_the_exact_one():
-    """Of 30 misses all are of one class: who can rule it out knows the class."""
-    leaf = Leaf(0, 50, 30, (50, 30, 0))
-    assert Requirement(c=4, l=3, exact=False).met_by(leaf)
-    assert not Requirement(c=4, l=3).met_by(leaf)
-
-
 def test_by_equal_votes_one_of_five_owners_has_a_fifth():
     """Whatever it sends."""
     honest = tree_of(Leaf(0, 40, 10), Leaf(1, 40, 10))

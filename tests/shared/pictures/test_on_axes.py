@@ -16,7 +16,6 @@ from pramana_core.learn.networks.structure import Structure
 from pramana_core.pictures import svg
 from pramana_core.pictures.plots import Chart
 from pramana_core.pictures.svg import Group, Layout, Line
-from tests.shared.pictures.reading import texts
 
 LONG = "a name of very many letters <&> $x_1$"
 
@@ -38,11 +37,6 @@ def drawn(axis, form: str = "png", **how) -> bytes:
     buffer = io.BytesIO()
     axis.figure.savefig(buffer, format=form, **how)
     return buffer.getvalue()
-
-
-def test_all_that_is_written_stands_on_the_axes():
-    picture = network()
-    assert [text.get_text() for text in axes_of(picture).texts] == texts(picture.svg())
 
 
 @pytest.mark.slow
@@ -112,17 +106,6 @@ def test_a_layout_keeps_to_the_axes_it_is_given():
     assert figure.axes == list(axes.ravel())
 
 
-def test_a_layout_of_its_own_is_as_large_as_in_a_page():
-    from matplotlib import pyplot as plt
-
-    picture = network()
-    with mpl.rc_context({"backend": "Agg"}):
-        axis = picture.on()
-    width, height = axis.figure.get_size_inches() * 96
-    assert (width, height) == pytest.approx((round(picture.width), round(picture.height)))
-    plt.close(axis.figure)
-
-
 def chart(parts: int = 1) -> Chart:
     def draw(axes):
         for axis in axes:
@@ -158,8 +141,3 @@ def test_a_chart_leaves_no_setting_behind_and_needs_no_pyplot(monkeypatch: pytes
     chart().on(axis)
     assert dict(mpl.rcParams) == before
     assert axis.get_title(loc="left") == "one:\ntwo"
-
-
-def test_a_page_is_not_styled_by_a_picture_in_it():
-    assert "<style" not in chart().svg()
-    assert 'stroke-linecap="butt"' in chart().svg()

@@ -60,30 +60,10 @@ def test_no_picture_leaves_a_setting_behind():
     assert dict(mpl.rcParams) == before
 
 
-def test_an_untitled_picture_has_no_title():
-    picture = plots.svg(lambda figure: figure.subplots(), (2, 2), "a")
-    assert titles(picture) == []
-
-
-@pytest.mark.parametrize(("words", "most", "wanted"), [("a b", 3, "a b"), ("a\n bc", 3, "a …")])
-def test_short_is_one_line_of_at_most_so_many_letters(words, most, wanted):
-    assert svg.short(words, most) == wanted
-
-
-def test_capitals_and_large_letters_are_broader():
-    assert svg.breadth("ab") < svg.breadth("aB") < svg.breadth("aB", 20)
-    assert svg.breadth("aab") == pytest.approx(svg.breadth("a") * 3)
-
-
 def test_a_legend_ends_beyond_its_last_name():
     parts, end = svg.key(5, 7, [("north", "#123"), ("<south>", "#456")])
     assert "&lt;south&gt;" in svg.Group(parts).svg()
     assert end == pytest.approx(5 + 2 * 40 + svg.breadth("north<south>", 13))
-
-
-def test_a_picture_without_words_stays_as_it_is():
-    picture = svg.Layout(120, 80, "t", []).svg()
-    assert svg.captioned(picture, "") == picture
 
 
 @pytest.mark.parametrize(

@@ -9,14 +9,13 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from pramana_core.alike import first_few
-from pramana_core.errors import OptionError
 from pramana_core.model_sharing.attributes import Attribute, CategoricalAttribute, TreeSchema
 from pramana_core.model_sharing.conditions import Condition, Interval, Values, whole
 from pramana_core.model_sharing.global_models.conjunctive import RuleModel
 from pramana_core.model_sharing.global_models.model import GlobalModel, TreeModel
 from pramana_core.model_sharing.global_models.naive_bayes import CategoryShares, NaiveBayesModel
 from pramana_core.model_sharing.global_models.votes import VotesModel
-from pramana_core.model_sharing.tree import Leaf, Node, SharedTree, leaves_below
+from pramana_core.model_sharing.tree import Leaf, Node, SharedTree
 
 _CLASSES = 6
 """So many other classes are named in a line; the rest are counted."""
@@ -102,13 +101,7 @@ MOST_LINES = 2_000
 """Longer trees are cut; how much is left out is said."""
 
 
-def write_shared_tree_text(
-    tree: SharedTree,
-    *,
-    max_depth: int | None = None,
-    width: int = WIDTH,
-    most_lines: int = MOST_LINES,
-) -> str:
+def write_shared_tree_text(tree: SharedTree, *, most_lines: int = MOST_LINES) -> str:
     """Return a tree, a line for each part of a split, with the counts of its leaves.
 
         |--- safety = low: unacc (576 of 576 records)
@@ -117,19 +110,10 @@ def write_shared_tree_text(
 
     Args:
         tree: the tree.
-        max_depth: leave out the splits below so many others, saying what is left out; None for all.
-        width: the columns of a line; longer conditions are continued on the next, set in.
-        most_lines: the most lines.
-
-    Raises:
-        OptionError: a negative depth, or a width or number of lines below 1.
+        most_lines: the most lines, at least 1.
     """
-    if (max_depth is not None and max_depth < 0) or width < 1 or most_lines < 1:
-        raise OptionError(
-            "A depth must be 0 or more, a width and a number of lines 1 or more.", where="max_depth"
-        )
     found: list[str] = []
-    for line in _lines(tree, tree.root, 0, max_depth, width):
+    for line in _lines(tree, tree.root, 0):
         if len(found) == most_lines:
             found.append("(The rest is left out: see the JSON.)")
             break
@@ -137,58 +121,42 @@ def write_shared_tree_text(
     return "\n".join(found) + "\n"
 
 
-def write_model_text(
-    model: GlobalModel, *, max_depth: int | None = None, width: int = WIDTH
-) -> str:
-    """Return a global model of any kind.
-
-    Args:
-        model: the model.
-        max_depth: of each tree, as in `write_shared_tree_text`.
-        width: the columns of a line.
-
-    Raises:
-        OptionError: as `write_shared_tree_text`.
-    """
+def write_model_text(model: GlobalModel) -> str:
+    """Return a global model of any kind."""
     if isinstance(model, TreeModel):
-        return write_shared_tree_text(model.tree, max_depth=max_depth, width=width)
+        return write_shared_tree_text(model.tree)
     if isinstance(model, RuleModel):
-        return _wrapped(_rule(model), width)
+        return _wrapped(_rule(model))
     if isinstance(model, NaiveBayesModel):
-        return _wrapped(_naive_bayes(model), width)
+        return _wrapped(_naive_bayes(model))
     if isinstance(model, VotesModel):
         parts = [f"The votes of {len(model.trees)} trees.\n"]
         for place, tree in enumerate(model.trees, 1):
-            text = write_shared_tree_text(tree, max_depth=max_depth, width=width, most_lines=200)
+            text = write_shared_tree_text(tree, most_lines=200)
             parts.append(f"Tree {place}, {records_words(tree.records)}:\n{text}")
         return "\n".join(parts)
     return f"A model of kind {model.kind}.\n"
 
 
-def _lines(tree: SharedTree, node: Node, depth: int, most: int | None, width: int) -> Iterator[str]:
+def _lines(tree: SharedTree, node: Node, depth: int) -> Iterator[str]:
     lead = _INDENT * depth + "|--- "
     if isinstance(node, Leaf):
         # Only the root: other leaves are told in their part's line.
-        yield from _set_in(lead, leaf_words(tree.schema, node), width)
-        return
-    if most is not None and depth > most:
-        leaves = list(leaves_below(node))
-        counted = sum(leaf.records for leaf in leaves)
-        yield f"{lead}({len(leaves):,} leaves left out, {records_words(counted)})"
+        yield from _set_in(lead, leaf_words(tree.schema, node))
         return
     for condition, below in node.parts:
         said = condition_words(tree.schema[node.attribute], condition)
         if isinstance(below, Leaf):
-            yield from _set_in(lead, f"{said}: {leaf_words(tree.schema, below)}", width)
+            yield from _set_in(lead, f"{said}: {leaf_words(tree.schema, below)}")
             continue
-        yield from _set_in(lead, said, width)
-        yield from _lines(tree, below, depth + 1, most, width)
+        yield from _set_in(lead, said)
+        yield from _lines(tree, below, depth + 1)
 
 
-def _set_in(lead: str, said: str, width: int) -> Iterator[str]:
+def _set_in(lead: str, said: str) -> Iterator[str]:
     """Yield what is said in lines of a width, those after the first set in."""
     # Lines after the first are set in two columns further.
-    inner = max(width - len(lead) - 2, _NARROW)
+    inner = max(WIDTH - len(lead) - 2, _NARROW)
     bars = lead[: -len("|--- ")]
     for place, line in enumerate(
         textwrap.wrap(said, inner, break_long_words=False, break_on_hyphens=False) or [""]
@@ -227,13 +195,13 @@ def _naive_bayes(model: NaiveBayesModel) -> Iterator[str]:
             yield f"    {label}: {words}"
 
 
-def _wrapped(lines: Iterator[str], width: int) -> str:
+def _wrapped(lines: Iterator[str]) -> str:
     found: list[str] = []
     for line in lines:
         inside = line[: len(line) - len(line.lstrip())]
         found += textwrap.wrap(
             line,
-            max(width, _NARROW),
+            WIDTH,
             subsequent_indent=f"{inside}    ",
             break_long_words=False,
             break_on_hyphens=False,

@@ -61,7 +61,8 @@ class VotesModel:
         votes: Floats = np.zeros((records.records, self.schema.classes))
         for tree, shares in zip(self.trees, self._shares, strict=True):
             votes += shares[tree.leaf_of(records)]
-        return votes / votes.sum(axis=1, keepdims=True)
+        found: Floats = votes / votes.sum(axis=1, keepdims=True)
+        return found
 
     def predict(self, table: MixedTable) -> npt.NDArray[np.intp]:
         """Return the class code of each of n records; of a tie the first. See `GlobalModel`."""

@@ -109,19 +109,6 @@ def test_merging_all_siblings_gives_the_one_largest_collapse(
         assert prune(grown, requirement).tree.root == wanted
 
 
-@pytest.mark.slow
-@settings(max_examples=30, deadline=None)
-@given(trees(), REQUIREMENTS)
-def test_what_all_siblings_leave_the_other_ways_leave_too(
-    grown: SharedTree, requirement: Requirement
-):
-    try:
-        least = prune(grown, requirement)
-    except RequirementUnmet:
-        return
-    assert prune(grown, requirement, PruningOptions("fewest")).hits_after >= least.hits_after
-
-
 MIXED = leaf(6, 4, 2)
 PURE = leaf(12, 0, 0)
 
@@ -216,11 +203,6 @@ def test_other_ways_are_refused(wrong: dict[str, Any]):
         PruningOptions(**wrong)
 
 
-def test_an_l_above_the_classes_is_refused():
-    with pytest.raises(OptionError, match="more classes than there are"):
-        prune(by_city(*[MIXED] * 5), Requirement(c=5, l=4))
-
-
 def test_a_requirement_that_all_records_together_do_not_meet_is_refused():
     with pytest.raises(RequirementUnmet) as refused:
         prune(by_city(*[MIXED] * 5), Requirement(k=1000))
@@ -284,23 +266,6 @@ def test_equation_1_by_hand():
     assert branches_of(tree(root), join_by_hits)[0].cut == Leaf(0, 20, 15)
 
 
-def test_equation_1_spreads_anew_at_each_level():
-    """What is below has (20, 15), told as hits and misses: its misses are spread again.
-
-    Beside 30 hits of class 3: class 1 has 20 + 0, class 2 7.5, class 3 30 + 7.5.
-    """
-    below = Split(
-        "work",
-        (
-            (Values((0,)), Leaf(0, 14, 6)),
-            (Values((1,)), Leaf(1, 8, 2)),
-            (Values((2, 3)), Leaf(0, 5, 0)),
-        ),
-    )
-    root = Split("city", ((Values((0, 1)), below), (Values((2, 3, 4)), Leaf(2, 30, 0))))
-    assert branches_of(tree(root), join_by_hits)[0].cut == Leaf(2, 37.5, 27.5)
-
-
 def test_equation_1_may_tell_a_class_that_is_not_the_most_frequent():
     """Misses that are all of one class are taken for half of another."""
     grown = by_city(*[leaf(10, 9, 0)] * 2, *[leaf(0, 0, 4)] * 3)
@@ -320,14 +285,6 @@ def test_of_a_tie_the_first_class_is_told_though_thirds_are_rounded():
     cut = branches_of(SharedTree(schema, root), join_by_hits)[0].cut
     assert cut.label == 1
     assert cut.hit == pytest.approx(77 / 3)
-
-
-def test_exact_counts_are_the_sums():
-    grown = by_city(leaf(1, 2, 3), leaf(4, 0, 0), leaf(0, 0, 7), leaf(0, 1, 0), leaf(2, 2, 2))
-    root = branches_of(grown, join_exactly)[0]
-    assert root.cut == Leaf.of((7.0, 5.0, 12.0))
-    assert np.array_equal(root.counts, [7, 5, 12])
-    assert root.hits == 3 + 4 + 7 + 1 + 2
 
 
 def test_exact_counts_need_all_classes():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pramana_core.domain import Variable
-from pramana_core.errors import ModelError, UnknownCategory
+from pramana_core.errors import ModelError
 from pramana_core.mixed import CategoricalColumn, MixedTable, NumericColumn
 from pramana_core.model_sharing.attributes import CategoricalAttribute, NumericAttribute, TreeSchema
 from pramana_core.model_sharing.conditions import Interval, Values
@@ -41,12 +41,6 @@ def test_votes_by_hand():
     assert votes.probabilities(TABLE) == pytest.approx(np.array(wanted))
     assert votes.predict(TABLE).tolist() == [1, 1]
     assert np.array_equal(VotesModel([ONE]).predict(TABLE), ONE.predict(TABLE))
-
-
-def test_a_category_that_no_tree_knows_is_refused():
-    strange = MixedTable((CategoricalColumn("colour", [0], ("violet",)),), 1)
-    with pytest.raises(UnknownCategory, match="do"):
-        VotesModel([ONE, TWO]).predict(strange)
 
 
 # The pseudo-data of all trees together, as each labels its own or as all vote.
@@ -94,13 +88,6 @@ def test_the_pseudo_data_of_all_are_in_one_schema():
     assert np.bincount(codes(table)[22:], minlength=3)[0] == 31
     assert not np.any(colour.codes[:22] == 2)
     assert np.any(colour.codes[22:] == 2)
-
-
-@pytest.mark.parametrize("records", [1, 3, 761])
-def test_a_number_of_records_is_of_all_trees(records):
-    assert pooled(TREES, np.random.default_rng(0), GenerationOptions(records=records)).records == (
-        records
-    )
 
 
 @pytest.mark.parametrize("per_chunk", [1, 20, 1000])

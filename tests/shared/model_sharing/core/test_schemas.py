@@ -66,14 +66,6 @@ def test_what_is_declared_is_taken():
     assert schema["grade"] == CategoricalAttribute("grade", ("1", "2", "3", "4"))
 
 
-def test_few_whole_numbers_may_be_classes():
-    schema, _, classes = schema_of(TABLE, "grade")
-    assert schema.target.categories == ("1", "2", "3")
-    assert classes.tolist() == [0, 1, 2, 0, 1, 2, 0, 1]
-    declared, _, _ = schema_of(TABLE, "grade", categories={"grade": ["3", "2", "1"]})
-    assert declared.target.categories == ("3", "2", "1")
-
-
 FRACTIONS = MixedTable(
     (NumericColumn("x", AGES + 0.5), CategoricalColumn("t", np.zeros(8, int), ("a", "b"))), 8
 )
@@ -157,8 +149,3 @@ def test_an_attribute_that_names_records_is_refused(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(attributes, "MOST_CATEGORIES", 2)
     with pytest.raises(LimitExceeded, match="3 categories"):
         CategoricalAttribute("c", ("a", "b", "d"))
-
-
-def test_an_attribute_that_is_not_there_is_named():
-    with pytest.raises(MissingColumn, match="'z'"):
-        schema_of(TABLE, "ill")[0]["z"]

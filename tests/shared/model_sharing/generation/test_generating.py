@@ -20,7 +20,7 @@ from pramana_core.model_sharing.drawn_values import Places
 from pramana_core.model_sharing.generating import _shuffled, generate, generate_chunks
 from pramana_core.model_sharing.growing import grow_tree
 from pramana_core.model_sharing.tree import Leaf, SharedTree, Split
-from tests.shared.model_sharing.random_trees import fractions, random_schema, random_tree, trees
+from tests.shared.model_sharing.random_trees import fractions, trees
 
 COLOUR = CategoricalAttribute("colour", ("red", "green", "blue"))
 SIZE = NumericAttribute("size", 0, 10)
@@ -81,12 +81,6 @@ def test_a_number_of_records_is_kept(method, records):
     options = GenerationOptions(method=method, records=records)
     table = generate(TREE, np.random.default_rng(0), options)
     assert table.records == records == pseudo_records(TREE, options)
-
-
-def test_a_number_of_records_is_shared_out_by_the_counts():
-    table = generate(TREE, np.random.default_rng(0), GenerationOptions(records=400))
-    assert np.bincount(TREE.leaf_of(table)).tolist() == [120, 40, 240]
-    assert np.bincount(codes(table)[TREE.leaf_of(table) == 0]).tolist() == [90, 15, 15]
 
 
 @settings(max_examples=25, deadline=None)
@@ -154,20 +148,6 @@ def test_a_tree_learned_from_its_pseudo_data_predicts_the_same(seed, estimated):
     assert np.array_equal(again.predict(everything), labels)
 
 
-def test_numbers_recovered_between_the_numbers_drawn():
-    """Numeric splits come back up to the gap between the neighbouring pseudo-numbers."""
-    grid = np.linspace(0.01, 9.99, 400)
-    table = MixedTable((NumericColumn("size", grid),), 400)
-    schema = TreeSchema(Variable("class", ("a", "b")), (SIZE,))
-    labels = ((grid > 3) & (grid < 7)).astype(np.intp)
-    tree = grow_tree(schema, table, labels)
-    drawn = generate(tree, np.random.default_rng(0), GenerationOptions(scale=25, estimated=True))
-    again = grow_tree(schema, drawn, codes(drawn))
-    near = (np.abs(grid - 3) < 0.05) | (np.abs(grid - 7) < 0.05)
-    assert np.array_equal(again.predict(table)[~near], labels[~near])
-    assert len(again.leaves) == len(tree.leaves) == 3
-
-
 def test_values_within_a_path_are_uniform(assert_distribution):
     options = GenerationOptions(records=60_000)
     table = generate(TREE, np.random.default_rng(8), options)
@@ -180,6 +160,14 @@ def test_values_within_a_path_are_uniform(assert_distribution):
     assert_distribution(within, np.full(12, 3_000))
     with pytest.raises(AssertionError, match="chi-square"):
         assert_distribution(within, np.linspace(0.8, 1.2, 12) * 3_000)
+    # By the estimates values lie more evenly than by chance.
+    even = generate(
+        TREE, np.random.default_rng(8), GenerationOptions(records=60_000, estimated=True)
+    )
+    column = even["size"]
+    assert isinstance(column, NumericColumn)
+    within = np.histogram(column.values[TREE.leaf_of(even) == 2], np.linspace(4, 10, 13))[0]
+    assert np.abs(within - 3_000).max() <= 5
 
 
 @pytest.mark.slow
@@ -230,24 +218,3 @@ def test_a_tree_of_nothing_gives_nothing():
 def test_options_out_of_range_are_refused(wrong, told):
     with pytest.raises(OptionError, match=told):
         GenerationOptions(**wrong)
-
-
-def test_chunks_hold_at_least_one_record():
-    with pytest.raises(OptionError, match="per_chunk must be at least 1, not 0"):
-        generate_chunks(TREE, np.random.default_rng(0), None, 0)
-
-
-def test_random_trees_are_not_all_alike():
-    """What the properties are tested on: intervals beyond the range, or of one number."""
-    rng = np.random.default_rng(0)
-    beyond = narrow = 0
-    for _ in range(100):
-        tree = random_tree(rng, random_schema(rng, wild=True))
-        for path in tree.paths():
-            for name, condition in path.conditions.items():
-                attribute = tree.schema[name]
-                if isinstance(condition, Interval) and isinstance(attribute, NumericAttribute):
-                    beyond += condition.up_to < attribute.low or condition.above >= attribute.high
-                    narrow += np.nextafter(condition.above, np.inf) == condition.up_to
-    assert beyond > 20
-    assert narrow > 20

@@ -15,7 +15,6 @@ from pramana_core.mixed import CategoricalColumn, NumericColumn
 from pramana_core.model_sharing.attributes import CategoricalAttribute, NumericAttribute, TreeSchema
 from pramana_core.model_sharing.conditions import Interval, Values
 from pramana_core.model_sharing.drawn_sizes import GenerationOptions, cell_sizes, shared_out
-from pramana_core.model_sharing.drawn_values import extent_of
 from pramana_core.model_sharing.estimated_shares import category_shares, cell_shares
 from pramana_core.model_sharing.generating import generate
 from pramana_core.model_sharing.tree import Leaf, SharedTree, Split
@@ -45,12 +44,6 @@ INF = math.inf
 def test_intervals_at_their_ends(attribute, above, up_to, numbers):
     drawn = values(attribute, Interval(above, up_to), 60)
     assert set(drawn.tolist()) == numbers
-
-
-def test_an_interval_without_a_whole_number_gives_others():
-    drawn = values(WHOLE, Interval(20.2, 20.7), 50)
-    assert ((drawn > 20.2) & (drawn <= 20.7)).all()
-    assert len(set(drawn.tolist())) == 50
 
 
 @pytest.mark.parametrize("estimated", [False, True])
@@ -101,11 +94,6 @@ def values(attribute, interval, records, **options):
     return found
 
 
-def test_without_an_interval_all_of_the_range_is_left():
-    extent = extent_of(WHOLE, None)
-    assert (extent.low, extent.high, extent.least, extent.whole) == (16, 90, 17, True)
-
-
 # Counts made whole, and what a tree tells of one attribute or of its class.
 
 
@@ -135,16 +123,6 @@ def test_fractions_are_rounded_without_bias(assert_distribution):
     above = np.count_nonzero(runs[:, 0, 0] > 2.3)
     with pytest.raises(AssertionError, match="chi-square"):
         assert_distribution([above, 4000 - above], [2000, 2000])
-
-
-@pytest.mark.slow
-def test_misses_of_one_record_go_to_each_other_class_alike(assert_distribution):
-    """And not to the same in all paths."""
-    rng = np.random.default_rng(2)
-    one = tree(Leaf(0, 5, 1), Leaf(0, 5, 1), Leaf(1, 3, 0))
-    found = np.array([cell_sizes(one, GenerationOptions(), rng) for _ in range(2000)])
-    both = np.histogram2d(found[:, 0, 1], found[:, 1, 1], bins=2)[0]
-    assert_distribution(both, np.full(4, 500.0))
 
 
 def test_counts_of_all_classes_decide_over_the_options():

@@ -53,13 +53,6 @@ def test_a_rule_that_holds_without_exception_is_found(seed):
     assert rule.others == (len(classes) - covered, 0.0)
 
 
-def test_a_number_may_be_bounded_on_both_sides():
-    table = grid()
-    inside = (table["size"].values > 7) & (table["size"].values <= 9)
-    rule = learn_rule(SCHEMA, table, inside.astype(np.intp))
-    assert dict(rule.conditions) == {"size": Interval(7.5, 9.5)}
-
-
 def test_the_first_condition_is_the_best_of_all_by_brute_force():
     rng = np.random.default_rng(4)
     table = grid()
@@ -88,14 +81,6 @@ def test_the_first_condition_is_the_best_of_all_by_brute_force():
     )
 
 
-def test_the_seed_decides_alone():
-    rng = np.random.default_rng(1)
-    table, classes = grid(), rng.integers(0, 2, 330)
-    assert learn_rule(SCHEMA, table, classes, seed=3) == learn_rule(SCHEMA, table, classes, seed=3)
-    other = [learn_rule(SCHEMA, table, classes, seed=s).conditions for s in range(6)]
-    assert len(set(other)) > 1
-
-
 def test_both_sides_keep_a_number_of_records():
     table = grid()
     classes = (table["size"].values > 9.5).astype(np.intp)
@@ -118,15 +103,6 @@ def test_one_class_one_record_and_columns_that_do_not_vary():
     assert rule.conditions == ()
     with pytest.raises(EmptyTable):
         learn_rule(SCHEMA, table.rows(np.zeros(table.records, dtype=bool)), np.zeros(0, np.intp))
-
-
-def test_neighbouring_floats_are_told_apart():
-    low = 1.0
-    high = np.nextafter(low, 2)
-    schema = TreeSchema(SCHEMA.target, (SCHEMA["size"],))
-    table = MixedTable((NumericColumn("size", np.repeat([low, high], 30)),), 60)
-    classes = np.repeat([0, 1], 30)
-    assert (learn_rule(schema, table, classes).predict(table) == classes).all()
 
 
 def test_rules_that_cannot_be_are_refused():

@@ -83,21 +83,6 @@ def test_a_class_without_records_is_never_predicted():
     assert found.sum(axis=1) == pytest.approx(1)
 
 
-def test_one_class_alone_is_always_predicted():
-    table, classes = records(20)
-    model = learn_naive_bayes(MIXED, table, np.ones_like(classes))
-    assert (model.probabilities(table) == [0, 1, 0]).all()
-
-
-def test_columns_that_do_not_vary_tell_nothing():
-    table, classes = records(30)
-    still = NumericColumn("size", np.full(30, 4.0))
-    table = MixedTable((still, NumericColumn("weight", np.zeros(30))), 30)
-    model = learn_naive_bayes(TreeSchema(TARGET, (SIZE, WEIGHT)), table, classes)
-    other = MixedTable((NumericColumn("size", [9.0]), NumericColumn("weight", [1000.0])), 1)
-    assert model.probabilities(other)[0] == pytest.approx(model.prior)
-
-
 def test_numbers_beyond_all_densities_leave_the_prior():
     table, classes = records(30)
     model = learn_naive_bayes(TreeSchema(TARGET, (SIZE,)), table, classes)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import chi2_contingency
 
 from pramana_core.domain import Variable
-from pramana_core.errors import OptionError, RequirementUnmet
+from pramana_core.errors import RequirementUnmet
 from pramana_core.mixed import CategoricalColumn, MixedTable
 from pramana_core.model_sharing import required_growth
 from pramana_core.model_sharing.attributes import CategoricalAttribute, TreeSchema
@@ -94,11 +94,6 @@ def test_where_no_split_meets_it_it_is_refused(requirement: Requirement, message
     assert error.value.remedy
 
 
-def test_an_l_above_the_classes_is_refused():
-    with pytest.raises(OptionError, match="l = 4"):
-        grow_tree(*wards(), requirement=Requirement(c=5, l=4))
-
-
 def test_growth_with_a_requirement_needs_no_scikit_learn_and_keeps_its_options():
     rng = np.random.default_rng(5)
     schema = random_schema(rng, classes=3)
@@ -133,17 +128,6 @@ def test_of_two_classes_the_best_subset_is_among_those_tried(m: int):
         least = (entropy(parts) + entropy(table.sum(axis=0) - parts)).min()
         assert least == pytest.approx(brute(table))
         assert np.all((chosen.sum(axis=1) > 0) & (chosen.sum(axis=1) < m))
-
-
-def test_subsets_of_many_classes_have_each_category_alone():
-    table = np.random.default_rng(2).integers(1, 9, (ALL_OF + 3, 4)).astype(float)
-    chosen = {tuple(one) for one in subsets(table)}
-    assert {tuple(one) for one in np.eye(ALL_OF + 3)} <= chosen
-
-
-@pytest.mark.parametrize(("counts", "found"), [((4, 4), 8 * np.log(2)), ((8, 0), 0), ((0, 0), 0)])
-def test_entropy_by_hand(counts: tuple[int, ...], found: float):
-    assert entropy(np.array([counts], dtype=float))[0] == pytest.approx(found)
 
 
 def test_evidence_is_the_likelihood_ratio_of_a_table():

@@ -6,7 +6,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 import pytest
 
-from pramana_core.errors import EmptyTable, OptionError
+from pramana_core.errors import OptionError
 from pramana_core.model_sharing.attributes import NumericAttribute
 from pramana_core.model_sharing.conditions import Interval, Values
 from pramana_core.model_sharing.noise import GeneratorNoise, choice_probabilities
@@ -18,8 +18,6 @@ from pramana_core.model_sharing.private import (
     with_counts,
 )
 from pramana_core.model_sharing.private_options import PrivateOptions
-from pramana_core.model_sharing.pruning import prune
-from pramana_core.model_sharing.requirements import Requirement, meets
 from pramana_core.model_sharing.tree import Leaf, Split, leaves_below
 from tests.shared.model_sharing.private.mechanisms import (
     RECORDS,
@@ -115,13 +113,6 @@ def test_counts_below_zero_are_none():
     assert np.array_equal(made.tree.class_counts(), np.maximum(made.noised, 0))
 
 
-def test_noised_counts_are_pruned_without_cost():
-    made = grow_private_tree(SCHEMA, TABLE, CLASSES, 4.0, noise(), PrivateOptions(depth=3, grid=4))
-    pruned = prune(made.tree, Requirement(k=5))
-    assert meets(pruned.tree, Requirement(k=5))
-    assert pruned.leaves_after < pruned.leaves_before
-
-
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -141,12 +132,6 @@ def test_options_out_of_their_range(wrong: dict[str, object]):
 def test_epsilons_out_of_their_range(epsilon: float):
     with pytest.raises(OptionError, match="epsilon must be from"):
         grow_private_tree(SCHEMA, TABLE, CLASSES, epsilon, noise())
-
-
-def test_no_records_are_refused():
-    nothing = TABLE.rows(np.zeros(0, dtype=np.intp))
-    with pytest.raises(EmptyTable):
-        grow_private_tree(SCHEMA, nothing, CLASSES[:0], 1.0, noise())
 
 
 # The two mechanisms of simulations, against their probabilities.
@@ -188,17 +173,6 @@ def test_the_exponential_mechanism(assert_distribution):
     assert_distribution(seen, expected)
     with pytest.raises(AssertionError, match="chi-square"):
         assert_distribution(seen, DRAWS * choice_probabilities(scores, 0.6))
-
-
-def test_no_epsilon_is_too_small_or_too_large_for_the_numbers():
-    noise = GeneratorNoise(np.random.default_rng(3))
-    scores = np.array([0.0, 1e6, 2e6])
-    assert choice_probabilities(scores, 1e3).tolist() == [0, 0, 1]
-    assert choice_probabilities(scores, 0.0).tolist() == [1 / 3] * 3
-    assert np.allclose(choice_probabilities(scores - 1e9, 1e-9), 1 / 3, atol=1e-3)
-    assert noise.laplace(2 / 1e3) == 0
-    wide = [abs(noise.laplace(2 / 1e-6)) for _ in range(200)]
-    assert 1e6 < np.mean(wide) < 4e6
 
 
 # What a private tree tells of a record is at most its epsilon: all outcomes of small tables.

@@ -1,0 +1,269 @@
+"""Pictures of trees, from left to right, whatever their nodes are.
+
+A question is a box with its name and notes; each answer leads along a line, the wider the more
+records, to a child. A leaf has a bar of its classes, the class decided for, and notes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from pramana_core.domain import Variable
+from pramana_core.pictures.svg import (
+    MIDDLE,
+    Box,
+    Group,
+    Line,
+    Point,
+    Shape,
+    Text,
+    breadth,
+    colour,
+    key,
+    short,
+)
+
+MARGIN = 18.0
+_GAP = 40.0
+"""How far a line takes to turn, at either end of its label."""
+
+_THINNEST, _WIDEST = 1.0, 9.0
+"""Of lines, by the share of the records that they lead."""
+
+_LONGEST, _NAME, _NOTE, _LABEL = 26, 14, 11, 12
+_QUESTION, _MERGED, _LINE, _PALE = "#3d4a57", "#b5651d", "#9aa5b0", "#c9ced3"
+UNKNOWN = "#d9d9d9"
+"""The colour of records whose class is not told."""
+
+_KEYS = 12
+"""So many classes are named in the legend."""
+
+NodeT = TypeVar("NodeT")
+
+
+@dataclass(frozen=True)
+class Item:
+    """A node as it is drawn.
+
+    Attributes:
+        words: a question's name, or the class of a leaf; in the place of several parts alone.
+        notes: lines below; as many for every node of a tree.
+        details: shown where the pointer rests on the node.
+        bar: of a leaf, the shares of the classes with their colours; none of a question.
+        fill: the colour of a leaf's class.
+        interval: of a leaf, the low end, the share and the high end of its own records.
+        answers: the label of each line, the share of all records it leads, and where to.
+        pale: whether the node is gone.
+        framed: whether the node is new.
+    """
+
+    words: str
+    notes: Sequence[str] = ()
+    details: str = ""
+    bar: Sequence[tuple[float, str]] = ()
+    fill: str = "#555"
+    interval: tuple[float, float, float] | None = None
+    answers: Sequence[tuple[str, float, Item]] = ()
+    pale: bool = False
+    framed: bool = False
+
+
+def fitting_depth(
+    root: NodeT, children: Callable[[NodeT], Sequence[NodeT]], depth: int, most: int
+) -> int:
+    """Return how deep a tree can be drawn in at most so many rows; 0 is its root's question."""
+
+    def rows(node: NodeT, levels: int) -> int:
+        below = children(node)
+        return sum(rows(one, levels - 1) for one in below) if below and levels else 1
+
+    return next((d for d in range(1, depth + 1) if rows(root, d + 1) > most), depth + 1) - 1
+
+
+class TreePicture:
+    """A tree with its places, on a plane of its width and height.
+
+    Args:
+        root: the tree.
+        target: the class, whose categories the legend names.
+        lines: how many notes a node has, 1 or 2.
+        title: a line above.
+        said: a line below the legend.
+        foot: a line below all.
+    """
+
+    def __init__(
+        self,
+        root: Item,
+        target: Variable,
+        lines: int = 1,
+        *,
+        title: str = "",
+        said: str = "",
+        foot: str = "",
+    ) -> None:
+        self._more, self._title, self._foot = lines - 1, title, foot
+        self._row, self._box = 44.0 + 18 * self._more, 38.0 + 16 * self._more
+        self._bar = 90.0 + 20 * self._more
+        self._places: list[tuple[Item, int, float]] = []
+        self._heights: dict[int, float] = {}
+        self._rows = 0
+        self._place(root, 0)
+        self._starts = self._columns()
+        self._legend, end = _legend(target, said)
+        leaf = max(
+            self._starts[level] + self._leaf_width(item)
+            for item, level, _ in self._places
+            if not item.answers
+        )
+        self._top = 2 * MARGIN + 26 + (24 if title else 0)
+        self._bottom = self._top + self._rows * self._row + MARGIN
+        self.width = max(leaf + 2 * MARGIN, end + MARGIN, breadth(title, _NAME) + 2 * MARGIN)
+        self.height = self._bottom + (20 if foot else 0)
+
+    def parts(self) -> Iterator[Shape]:
+        """Yield the shapes of the picture."""
+        if self._title:
+            yield Text(MARGIN, MARGIN + 13, self._title, _NAME, "#222", bold=True)
+        yield Group([self._legend], place=(0, 24 if self._title else 0))
+        drawn: list[Shape] = [line for place in self._places for line in self._lines(*place)]
+        drawn += [self._node(*place) for place in self._places]
+        yield Group(drawn, place=(MARGIN, self._top), apart=True)
+        if self._foot:
+            yield Text(MARGIN, self._bottom + 4, self._foot, _NOTE, "#555")
+
+    def _place(self, item: Item, level: int) -> float:
+        """Give an item and those below it their places; return its height."""
+        at = len(self._places)
+        self._places.append((item, level, 0.0))
+        if item.answers:
+            below = [self._place(child, level + 1) for _, _, child in item.answers]
+            y = (below[0] + below[-1]) / 2
+        else:
+            self._rows += 1
+            y = (self._rows - 0.5) * self._row
+        self._places[at] = (item, level, y)
+        self._heights[id(item)] = y
+        return y
+
+    def _columns(self) -> list[float]:
+        """Return where each level begins: beside the widest box above it and its longest label."""
+        levels = max(level for _, level, _ in self._places) + 1
+        wide = [0.0] * levels
+        labels = [0.0] * levels
+        for item, level, _ in self._places:
+            if item.answers:
+                wide[level] = max(wide[level], _box_width(item))
+                longest = max(breadth(_short(label), _LABEL) for label, _, _ in item.answers)
+                labels[level] = max(labels[level], longest)
+        starts = [0.0]
+        for box, label in zip(wide[:-1], labels[:-1], strict=True):
+            starts.append(starts[-1] + box + label + 2 * _GAP)
+        return starts
+
+    def _lines(self, item: Item, level: int, y: float) -> Iterator[Group]:
+        x = self._starts[level] + (_box_width(item) if item.answers else 0.0)
+        for label, share, child in item.answers:
+            end = self._starts[level + 1] - 6, self._heights[id(child)]
+            line = _line((x, y), end, share, _PALE if child.pale else _LINE)
+            shown = _short(label)
+            # White also between the words, and a little before and behind: no line touches them.
+            ground = Box(x + _GAP, end[1] - 8, 0.9 * breadth(shown, _LABEL) + 12, 16, "#fff")
+            fill = "#999" if child.pale else "#222"
+            words = Text(x + _GAP + 6, end[1] + 4, shown, _LABEL, fill)
+            yield Group([line, ground, words], f"{label}: {100 * share:.1f} % of the records")
+
+    def _node(self, item: Item, level: int, y: float) -> Group:
+        x = self._starts[level]
+        drawn: Shape
+        if item.answers:
+            drawn = self._question(item, x, y)
+        elif item.bar or item.notes:
+            drawn = self._leaf(item, x, y)
+        else:
+            drawn = Text(x, y + 4, item.words, _LABEL, item.fill)
+        if item.framed:
+            wide = self._leaf_width(item) + 10
+            drawn = (drawn, Box(x - 5, y - 19, wide, 38, "none", rounding=6, stroke=_MERGED))
+        if item.pale:
+            drawn = Group([drawn], opacity="0.4")
+        return Group([drawn], item.details)
+
+    def _question(self, item: Item, x: float, y: float) -> Shape:
+        middle = x + _box_width(item) / 2
+        first = y + 13 - 6 * self._more
+        return (
+            Box(x, y - self._box / 2, _box_width(item), self._box, _QUESTION, rounding=9),
+            Text(middle, y - 2 - 7 * self._more, _short(item.words), _NAME, "#fff", MIDDLE),
+            *(
+                Text(middle, first + 13 * place, note, _NOTE, "#dde3e8", MIDDLE)
+                for place, note in enumerate(item.notes)
+            ),
+        )
+
+    def _leaf(self, item: Item, x: float, y: float) -> Shape:
+        top = y - 8 - 12 * self._more
+        bars, at = [], x
+        for share, fill in item.bar:
+            bars.append(Box(at, top, self._bar * share, 16, fill))
+            at += self._bar * share
+        beside, first = x + self._bar + 8, y + 13 - 5 * self._more
+        return (
+            *bars,
+            Box(x, top, self._bar, 16, "none", stroke="#777"),
+            self._whisker(item, x, y + 5),
+            Text(beside, y - 2 - 6 * self._more, item.words, 13, item.fill, bold=True),
+            *(
+                Text(beside, first + 14 * place, note, _NOTE, "#555")
+                for place, note in enumerate(item.notes)
+            ),
+        )
+
+    def _whisker(self, item: Item, x: float, y: float) -> Shape:
+        """Draw the interval of the class decided for, on the scale of the bar."""
+        if item.interval is None:
+            return ()
+        low, own, high = (self._bar * share for share in item.interval)
+        return (
+            Box(x, y - 0.5, self._bar, 1, "#ddd"),
+            Box(x + low, y - 1.5, max(high - low, 1.0), 3, item.fill),
+            Box(x + own - 1.5, y - 5, 3, 10, item.fill),
+        )
+
+    def _leaf_width(self, item: Item) -> float:
+        if not item.bar and not item.notes:
+            return breadth(item.words, _LABEL)
+        notes = (breadth(note, _NOTE) for note in item.notes)
+        return self._bar + 8 + max(breadth(item.words, 13), *notes)
+
+
+def _legend(target: Variable, said: str) -> tuple[Shape, float]:
+    """Return the target's name and its categories' colours, and where they end."""
+    y = MARGIN + 13
+    heading = Text(MARGIN, y, target.name, _NAME, "#222", bold=True)
+    groups = [(_short(name), colour(code)) for code, name in enumerate(target.categories)]
+    more = [(f"and {len(groups) - _KEYS} more", UNKNOWN)] if len(groups) > _KEYS else []
+    keys, end = key(MARGIN + breadth(target.name) + 14, y - 11, [*groups[:_KEYS], *more])
+    if not said:
+        return (heading, keys), end
+    below = Text(MARGIN, y + 20, said, _NOTE, "#555")
+    return (heading, keys, below), max(end, MARGIN + breadth(said, _NOTE))
+
+
+def _line(start: Point, end: Point, share: float, fill: str) -> Line:
+    """Return a line from a node to a child, the wider the more records it leads."""
+    (x, y0), (_, y1) = start, end
+    wide = _THINNEST + (_WIDEST - _THINNEST) * min(max(share, 0.0), 1.0)
+    turn = x + _GAP
+    return Line(start, (((turn, y0), (x + 8, y1), (turn, y1)), (end,)), wide, fill)
+
+
+def _box_width(item: Item) -> float:
+    notes = (breadth(note, _NOTE) for note in item.notes)
+    return 24 + max(breadth(_short(item.words), _NAME), *notes)
+
+
+def _short(words: str) -> str:
+    return short(words, _LONGEST)
