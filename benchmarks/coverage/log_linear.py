@@ -74,9 +74,12 @@ def sampled_pairs(domain: Domain, gamma: float) -> Plan:
     return sampled(domain, list(itertools.combinations(range(len(domain)), 2)), gamma)
 
 
-def cells(plan: Plan, law: Numbers, records: int, rng: np.random.Generator) -> Interval:
+def cells(
+    plan: Plan, law: Numbers, records: int, rng: np.random.Generator, order: int | None = None
+) -> Interval:
     """Repeat the intervals of all cells of the whole table."""
-    table = estimated(plan, law, records, rng, estimator="pooled").marginal(plan.domain.names)
+    marginals = estimated(plan, law, records, rng, estimator="pooled", order=order)
+    table = marginals.marginal(plan.domain.names)
     low, high = table.interval(population=True)
     return Interval(records * law.ravel(), low.ravel(), high.ravel())
 
