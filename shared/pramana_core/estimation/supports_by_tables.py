@@ -1,15 +1,9 @@
-"""Supports of itemsets from marginal tables: for any marginals, a table per set of variables.
-
-Also here:
-
-* How many records report sets of items: each set counted once, from packed bits.
-"""
+"""Supports of itemsets from marginal tables: for any marginals, a table per set of variables."""
 
 from __future__ import annotations
 
 import itertools
-import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
@@ -19,11 +13,9 @@ from pramana_core.domain import Domain
 from pramana_core.errors import DomainError
 from pramana_core.estimation.weights import SourceWeights
 from pramana_core.marginals.counts import (
-    ReportedCounts,
     Supports,
     Tensor,
 )
-from pramana_core.marginals.passes import CountedRecords
 from pramana_core.marginals.score_interval import Tilt
 from pramana_core.marginals.support_counts import (
     Flags,
@@ -33,7 +25,6 @@ from pramana_core.marginals.support_counts import (
     RuleCounts,
     SupportCounts,
 )
-from pramana_core.progress import Tick
 
 if TYPE_CHECKING:
     from pramana_core.estimation.pooled_counts import PooledTable
@@ -168,82 +159,3 @@ def require_items(domain: Domain, items: tuple[Item, ...]) -> None:
             raise DomainError(f"{name!r} has no category of code {code}.", where=name)
     if len(set(items)) < len(items):
         raise DomainError("An item is named twice.", where="items")
-
-
-# How many records report sets of items: each set counted once, from packed bits.
-
-Count = Callable[[Indices], Indices]
-"""Counts the records that report each of n itemsets, rows of shape (n, k)."""
-
-
-class ReportedSupports:
-    """Counts of records by the items they report; what was counted once is kept.
-
-    Args:
-        reports: the records.
-        items: variables and codes.
-        tick: called for each prefix; what it raises stops the count.
-    """
-
-    def __init__(self, reports: CountedRecords, items: Sequence[Item], tick: Tick):
-        self._count: Count
-        if isinstance(reports, ReportedCounts):
-            self._count = _packed(reports, items, tick)
-        else:
-            self._count = lambda sets: reports.counted(_ItemsetPass(tuple(items), sets), tick)
-        self._known: dict[bytes, int] = {b"": reports.records}
-
-    def of(self, itemsets: Indices) -> Indices:
-        """Return the counts of itemsets, rows of shape (n, k), each ascending."""
-        rows = np.ascontiguousarray(itemsets, dtype=np.int64)
-        keys = [row.tobytes() for row in rows]
-        fresh = [place for place, key in enumerate(keys) if key not in self._known]
-        if fresh:
-            # In order: those of one prefix follow each other.
-            asked = np.unique(rows[fresh], axis=0)
-            for row, count in zip(asked, self._count(asked).tolist(), strict=True):
-                self._known[row.tobytes()] = count
-        return np.array([self._known[key] for key in keys], dtype=np.int64)
-
-
-@dataclass(frozen=True, eq=False)
-class _ItemsetPass:
-    """A pass that counts the records with all items of each of some itemsets."""
-
-    items: tuple[Item, ...]
-    itemsets: Indices
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(self.items[place][0] for place in np.unique(self.itemsets)))
-
-    def __call__(self, reports: ReportedCounts, tick: Tick, /) -> Indices:
-        places, itemsets = np.unique(self.itemsets, return_inverse=True)
-        asked = [self.items[place] for place in places]
-        return _packed(reports, asked, tick)(itemsets.reshape(self.itemsets.shape))
-
-
-def _packed(reports: ReportedCounts, items: Sequence[Item], tick: Tick) -> Count:
-    listed = [_words(reports.column(name) == code) for name, code in items]
-    bits = np.array(listed, dtype=np.uint64)
-
-    def count(itemsets: Indices) -> Indices:
-        counts = np.zeros(len(itemsets), dtype=np.int64)
-        # The rows are in order: those of one prefix follow each other, and share its bits.
-        ends = np.flatnonzero((itemsets[1:, :-1] != itemsets[:-1, :-1]).any(axis=1)) + 1
-        for start, end in zip([0, *ends], [*ends, len(itemsets)], strict=True):
-            tick()
-            prefix = np.bitwise_and.reduce(bits[itemsets[start, :-1]], axis=0)
-            for row in range(start, end):
-                both = prefix & bits[itemsets[row, -1]]
-                counts[row] = np.bitwise_count(both).sum(dtype=np.int64)
-        return counts
-
-    return count
-
-
-def _words(flags: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Indices:
-    octets = np.packbits(flags)
-    padded = np.zeros(math.ceil(len(octets) / 8) * 8, dtype=np.uint8)
-    padded[: len(octets)] = octets
-    return padded.view(np.uint64)

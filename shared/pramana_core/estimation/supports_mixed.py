@@ -19,7 +19,7 @@ import numpy as np
 
 from pramana_core.channels import Transition
 from pramana_core.errors import LimitExceeded, SingularChannel
-from pramana_core.estimation.supports_by_tables import ReportedSupports
+from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.marginals.passes import CountedRecords
 from pramana_core.marginals.score_interval import MORE, Tilt
 from pramana_core.marginals.support_counts import (
@@ -337,3 +337,80 @@ def _estimator(channel: Transition, code: int) -> tuple[float, float]:
     if not np.isfinite([own, other]).all():
         raise SingularChannel("A channel of two categories has no inverse.")
     return float(own - other), float(other)
+
+
+Count = Callable[[Indices], Indices]
+"""Counts the records that report each of n itemsets, rows of shape (n, k)."""
+
+
+class ReportedSupports:
+    """Counts of records by the items they report; what was counted once is kept.
+
+    Args:
+        reports: the records.
+        items: variables and codes.
+        tick: called for each prefix; what it raises stops the count.
+    """
+
+    def __init__(self, reports: CountedRecords, items: Sequence[Item], tick: Tick):
+        self._count: Count
+        if isinstance(reports, ReportedCounts):
+            self._count = _packed(reports, items, tick)
+        else:
+            self._count = lambda sets: reports.counted(_ItemsetPass(tuple(items), sets), tick)
+        self._known: dict[bytes, int] = {b"": reports.records}
+
+    def of(self, itemsets: Indices) -> Indices:
+        """Return the counts of itemsets, rows of shape (n, k), each ascending."""
+        rows = np.ascontiguousarray(itemsets, dtype=np.int64)
+        keys = [row.tobytes() for row in rows]
+        fresh = [place for place, key in enumerate(keys) if key not in self._known]
+        if fresh:
+            # In order: those of one prefix follow each other.
+            asked = np.unique(rows[fresh], axis=0)
+            for row, count in zip(asked, self._count(asked).tolist(), strict=True):
+                self._known[row.tobytes()] = count
+        return np.array([self._known[key] for key in keys], dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class _ItemsetPass:
+    """A pass that counts the records with all items of each of some itemsets."""
+
+    items: tuple[Item, ...]
+    itemsets: Indices
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(self.items[place][0] for place in np.unique(self.itemsets)))
+
+    def __call__(self, reports: ReportedCounts, tick: Tick, /) -> Indices:
+        places, itemsets = np.unique(self.itemsets, return_inverse=True)
+        asked = [self.items[place] for place in places]
+        return _packed(reports, asked, tick)(itemsets.reshape(self.itemsets.shape))
+
+
+def _packed(reports: ReportedCounts, items: Sequence[Item], tick: Tick) -> Count:
+    listed = [_words(reports.column(name) == code) for name, code in items]
+    bits = np.array(listed, dtype=np.uint64)
+
+    def count(itemsets: Indices) -> Indices:
+        counts = np.zeros(len(itemsets), dtype=np.int64)
+        # The rows are in order: those of one prefix follow each other, and share its bits.
+        ends = np.flatnonzero((itemsets[1:, :-1] != itemsets[:-1, :-1]).any(axis=1)) + 1
+        for start, end in zip([0, *ends], [*ends, len(itemsets)], strict=True):
+            tick()
+            prefix = np.bitwise_and.reduce(bits[itemsets[start, :-1]], axis=0)
+            for row in range(start, end):
+                both = prefix & bits[itemsets[row, -1]]
+                counts[row] = np.bitwise_count(both).sum(dtype=np.int64)
+        return counts
+
+    return count
+
+
+def _words(flags: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Indices:
+    octets = np.packbits(flags)
+    padded = np.zeros(math.ceil(len(octets) / 8) * 8, dtype=np.uint8)
+    padded[: len(octets)] = octets
+    return padded.view(np.uint64)

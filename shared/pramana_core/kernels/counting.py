@@ -3,10 +3,6 @@
 Columns are read a chunk at a time, in memory or memory-mapped, and never copied whole. Counts are
 whole numbers, so that they are the same whatever the chunks, the threads and the way: numpy's
 `bincount`, or compiled loops (`counting_loops`) where these are there and worth loading.
-
-Also here:
-
-* The same by compiled loops.
 """
 
 from __future__ import annotations
@@ -217,8 +213,6 @@ def _by_numpy(layout: _Layout, at_once: int, tick: Tick) -> Counts:
             kept = stop
     return counts
 
-
-# The same by compiled loops.
 
 _SHARED_CELLS = 1 << 24
 """Threads have counts of their own: together of no more cells than this."""

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from pramana_core.channels import Dense, Identity, Symmetric, Withheld
+from pramana_core.channels import Dense, Identity, Withheld
 from pramana_core.domain import Domain
 from pramana_core.errors import (
     DomainError,
@@ -68,35 +68,6 @@ def test_strata_of_other_plans_add_up_their_moments():
     )
     np.testing.assert_allclose(
         table.variance(population=False).ravel(), np.maximum(second - counts, 0), rtol=1e-9
-    )
-
-
-class EveryReport:
-    """Draws, in turn, samples in which all records report one and the same cell.
-
-    What a table makes of them is its linear map from reports to counts, exactly.
-    """
-
-    def multinomial(self, records: int, share: np.ndarray, size: int) -> np.ndarray:
-        self.share = share
-        assert size == share.size
-        return records * np.eye(share.size, dtype=np.int64)
-
-
-@pytest.mark.parametrize("plan", [NOISY, JOINT, CLEAN], ids=["noisy", "joint", "clean"])
-@pytest.mark.parametrize("names", ASKED, ids="".join)
-def test_resampled_counts_have_the_population_covariance_exactly(plan: Plan, names: list[str]):
-    """Of one table: mean and covariance by the multinomial's own moments."""
-    reports = counted(plan, 6)
-    table = EstimatedMarginals(reports, plan).marginal(names)
-    rng = EveryReport()
-    cells = table.resampled(table.fitted.size, rng).reshape(table.fitted.size, -1)
-    np.testing.assert_allclose(rng.share @ cells, table.counts.ravel(), rtol=1e-9)
-    centred = cells - rng.share @ cells
-    # A sample of N records is the sum of N reports; each row of `cells` is N of them at once.
-    covariance = (centred.T * rng.share) @ centred / reports.records
-    np.testing.assert_allclose(
-        covariance, table.covariance(population=True), rtol=1e-8, atol=1e-8 * reports.records
     )
 
 
@@ -171,25 +142,6 @@ def test_likelihood_equals_textbook_em(plans: tuple[Plan, ...]):
     np.testing.assert_allclose(table.counts, wanted, rtol=1e-3, atol=0.1)
     assert table.counts.sum() == pytest.approx(combined.records)
     assert table.records == combined.records
-
-
-def test_monotone_missing_cells_have_the_closed_form():
-    """b is missing in one stratum: Pr(a) of all records, Pr(b | a) of the complete ones."""
-    complete = np.array([[30.0, 50, 20], [10, 60, 80]])
-    more = np.array([200.0, 400])
-    both = Plan.unrandomized(Domain((A, B)))
-    sources = [
-        (Table("ab", complete), both),
-        (Table("a", more), Plan.unrandomized(Domain((A,)))),
-    ]
-    table = EstimatedMarginals.of(sources, estimator="ml").marginal(["a", "b"])
-    of_a = (complete.sum(axis=1) + more) / 850
-    given = complete / complete.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(table.counts, 850 * of_a[:, None] * given, rtol=1e-4)
-    # Var(p q) of the independent estimates p of a and q of b given a (delta method).
-    p, m = of_a[:, None], complete.sum(axis=1, keepdims=True)
-    variance = given**2 * p * (1 - p) / 850 + p**2 * given * (1 - given) / m
-    np.testing.assert_allclose(table.variance(population=True), 850**2 * variance, rtol=1e-3)
 
 
 @pytest.mark.parametrize("plans", MIXED.values(), ids=MIXED.keys())
@@ -268,18 +220,3 @@ def test_what_is_never_reported_together_has_no_errors():
     with pytest.raises(EstimationError, match="cannot tell all"):
         combined.marginal(["a", "b"])
     assert combined.marginal(["a", "c"]).counts.min() > 0
-
-
-def test_a_category_that_never_occurs_has_no_records_and_no_error():
-    """Of a column reported as it is an empty category is known, also where others are noisy."""
-    plan = Plan(
-        (Block((DOMAIN["c"],), Identity(2)), Block((DOMAIN["a"],), Symmetric.from_gamma(2, 4.0)))
-    )
-    table = np.array([[[700.0, 300.0], [0.0, 0.0]], [[250.0, 350.0], [0.0, 0.0]]])
-    sources = [(Table(("c", "a"), part), plan) for part in table]
-    found = EstimatedMarginals.of(sources, estimator="ml").marginal(["c", "a"])
-    inverse = np.linalg.inv(plan.blocks[1].channel.matrix()).T
-    np.testing.assert_allclose(found.counts[0], inverse @ table.sum(axis=0)[0], atol=0.5)
-    np.testing.assert_allclose(found.counts[1], 0, atol=1e-6)
-    np.testing.assert_allclose(found.variance(population=True)[1], 0, atol=1e-6)
-    assert found.variance(population=True)[0].min() > 100

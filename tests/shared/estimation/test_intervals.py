@@ -11,7 +11,6 @@ from scipy.stats import multinomial
 from pramana_core.channels import Choice, Dense, Sampled, Symmetric, Withheld
 from pramana_core.domain import Domain
 from pramana_core.errors import OptionError
-from pramana_core.estimation.axes import Axis
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.marginals.counts import Tensor
 from pramana_core.marginals.score_interval import normal_quantile
@@ -119,38 +118,6 @@ def test_a_tilt_has_the_slope_of_the_mean_square_under_exponential_tilting():
 
 
 # Several sources, noise, summed variables, likelihood --------------------------------------------
-
-
-def test_equal_sources_have_the_interval_of_all_their_reports():
-    reports = np.random.default_rng(2).integers(5, 40, DOMAIN.shape)
-    one = Table(DOMAIN.names, reports)
-    both = EstimatedMarginals.of([(one, INDEPENDENT), (one, INDEPENDENT)]).marginal(DOMAIN.names)
-    whole = marginals(INDEPENDENT, 2 * reports).marginal(DOMAIN.names)
-    for population in (True, False):
-        for end, wanted in zip(
-            both.interval(population=population),
-            whole.interval(population=population),
-            strict=True,
-        ):
-            np.testing.assert_allclose(end, wanted, rtol=1e-9, atol=1e-9)
-
-
-def test_moments_of_summed_cells_are_those_of_their_records():
-    """Over reports of records that have the kept cell, others in the estimated proportions."""
-    axis = Axis((A, B), ("b",), SWAPS)
-    reports = np.array([40.0, 25.0, 60.0, 15.0, 30.0, 80.0])
-    cells = np.maximum(SWAPS.decoder() @ reports, 0).reshape(2, 3)
-    law = np.outer(cells.sum(axis=1), cells.sum(axis=0))
-    law /= law.sum()
-    decoder = SWAPS.decoder().reshape(2, 3, 6).sum(axis=0)
-    first, second, third, own_second, own_third = axis.third_moments(reports)
-    expected = law.ravel() @ SWAPS.matrix()
-    for power, found in ((1, first), (2, second), (3, third)):
-        np.testing.assert_allclose(found, decoder**power @ expected, rtol=1e-9)
-    for power, found in ((1, axis._own_moment(1, law.ravel())), (2, own_second), (3, own_third)):
-        for b in range(3):
-            law_of_b = law[:, b] / law[:, b].sum() @ SWAPS.matrix().reshape(2, 3, 6)[:, b]
-            assert found[b] == pytest.approx(decoder[b] ** power @ law_of_b, rel=1e-9)
 
 
 def test_records_that_report_nothing_widen_the_interval():

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from pramana_core.channels import Dense, Identity, Symmetric, Transition
+from pramana_core.channels import Dense, Identity, Symmetric
 from pramana_core.errors import EstimationError, OptionError, SingularChannel
 from pramana_core.estimation.axes import Stratum, merged, moment
-from pramana_core.estimation.likelihood import likelihood, maximize
+from pramana_core.estimation.likelihood import likelihood
 from tests.shared.estimation.core.strata_cases import (
     LAYOUTS,
     SHAPE,
-    expected_stratum,
     listed,
     stratum_of,
 )
@@ -85,53 +83,6 @@ def test_strata_of_equal_channels_add_up():
     theta = np.random.default_rng(1).dirichlet(np.ones(12)).reshape(*SHAPE, 1)
     for many, few in zip(likelihood(strata, theta), likelihood(fewer, theta), strict=True):
         np.testing.assert_allclose(few, many, rtol=1e-12)
-
-
-def all_reports(truths: list[tuple[int, ...]], channels: tuple[Transition, ...]):
-    """Every possible table of reports of some records, with its probability."""
-    shape = tuple(c.shape[1] for c in channels)
-    matrices = [c.matrix() for c in channels]
-    for reports in itertools.product(np.ndindex(*shape), repeat=len(truths)):
-        probability = 1.0
-        table = np.zeros(shape)
-        for truth, report in zip(truths, reports, strict=True):
-            for matrix, t, r in zip(matrices, truth, report, strict=True):
-                probability *= matrix[t, r]
-            table[report] += 1
-        if probability > 0:
-            yield table, probability
-
-
-@pytest.mark.parametrize(
-    "channels",
-    [
-        (Symmetric.from_probability(2, 0.25), Dense.binary(0.1, 0.25)),
-        (Dense.ternary(0.1, 0.25), Identity(2)),
-        (Symmetric.from_probability(3, 0.9),),
-    ],
-)
-def test_the_moment_estimate_is_unbiased_over_all_reports(channels: tuple[Transition, ...]):
-    shape = tuple(c.shape[0] for c in channels)
-    truths = [tuple(0 for _ in shape), tuple(s - 1 for s in shape), tuple(0 for _ in shape)]
-    true = np.zeros(shape)
-    for truth in truths:
-        true[truth] += 1
-    mean, total = np.zeros(shape), 0.0
-    for table, probability in all_reports(truths, channels):
-        mean += probability * moment([Stratum(table, channels)])
-        total += probability
-    assert total == pytest.approx(1, abs=1e-12)
-    np.testing.assert_allclose(mean, true, atol=1e-12)
-
-
-def test_strata_with_different_channels_add_up():
-    true = np.array([[30.0, 10.0], [5.0, 55.0]])
-    first = (Symmetric.from_probability(2, 0.1), Identity(2))
-    second = (Dense.binary(0.3, 0.2), Symmetric.from_probability(2, 0.4))
-    strata = [expected_stratum(true, first), expected_stratum(2 * true, second)]
-    np.testing.assert_allclose(moment(strata), 3 * true, rtol=1e-10)
-    joint = maximize(strata, tolerance=1e-10)
-    np.testing.assert_allclose(joint.table, true / 100, atol=1e-6)
 
 
 NARROW = Dense.from_probabilities([[0.6, 0.3, 0.1], [0.1, 0.2, 0.7]])

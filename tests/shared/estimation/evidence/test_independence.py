@@ -18,7 +18,7 @@ from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.estimation.evidence import ConditionalIndependence
 from pramana_core.plan import Block, Plan
 from tests.lengths import repetitions
-from tests.shared.estimation.recordwise import SWAPS, Table
+from tests.shared.estimation.recordwise import Table
 
 
 def domain_of(*sizes: int) -> Domain:
@@ -174,43 +174,6 @@ def test_on_clean_records_the_ratio_is_the_g_test(shape: tuple[int, int, int]):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("unseen", [False, True])
-def test_a_joint_block_that_does_not_restrict_leaves_the_rest_free(unseen: bool):
-    """Its other variable g keeps any distribution given x and z.
-
-    Where some of x and z is never reported together its distribution is undetermined there; that
-    must not make the fitted table dependent.
-    """
-    domain = domain_of(2, 3, 2)
-    plan = Plan((Block(domain.variables[:2], SWAPS), Block((domain["z"],), Identity(2))))
-    table = reports(plan, dependent(domain.shape, 6), 500, 6)
-    if unseen:
-        table.tensor[0, :, 1] = 0
-        table.tensor[1, 1, 1] = 0
-        table = Table(table.names, table.tensor)
-    evidence = EstimatedMarginals(table, plan).independence(["x"], ["z"], [])
-    assert evidence.fitted.shape == (2, 2, 3)
-
-    def loss(whole: np.ndarray) -> float:
-        return -float(xlogy(table.tensor, blurred(plan, whole)).sum())
-
-    def apart(parameters: np.ndarray) -> float:
-        x, z = softmax(parameters[:2]), softmax(parameters[2:4])
-        g = softmax(parameters[4:].reshape(2, 2, 3), axis=2)
-        return loss(np.einsum("i,k,ikj->ijk", x, z, g))
-
-    def free(parameters: np.ndarray) -> float:
-        return loss(softmax(parameters))
-
-    assert evidence.null_log_likelihood == pytest.approx(-optimized(apart, 16), abs=0.02)
-    assert evidence.alternative_log_likelihood == pytest.approx(-optimized(free, 12), abs=0.02)
-    assert evidence.ratio <= evidence.upper + 1e-9
-    margin = evidence.fitted.sum(axis=2)
-    assert abs(np.linalg.det(margin)) < 1e-12
-    assert evidence.degrees_of_freedom == 1
-
-
-@pytest.mark.slow
 def test_strata_are_one_likelihood():
     """Two plans over the same variables, one of which withholds G."""
     domain = domain_of(2, 2, 2)
@@ -282,18 +245,6 @@ def test_under_independence_twice_the_ratio_is_chi_square(assert_distribution):
         assert_distribution(np.histogram(plain_gain(NOISY, drawn), edges)[0], expected)
 
 
-INFLATED = {
-    "weak": alone(domain_of(2, 2, 2), *[Symmetric.from_probability(2, 0.1)] * 3),
-    "strong": NOISY,
-    "mixed": alone(
-        domain_of(2, 3, 2),
-        Dense.binary(0.1, 0.3),
-        Symmetric.from_probability(3, 0.3),
-        Identity(2),
-    ),
-}
-
-
 @pytest.mark.parametrize("channel", [Withheld(2), Symmetric.from_probability(2, 0.5)])
 def test_inflation_is_infinite_where_a_channel_has_no_inverse(channel: Transition):
     plan = alone(domain_of(2, 2, 2), Identity(2), channel, Identity(2))
@@ -301,16 +252,6 @@ def test_inflation_is_infinite_where_a_channel_has_no_inverse(channel: Transitio
     evidence = EstimatedMarginals(table, plan).independence(["x"], ["z"], ["g"])
     assert evidence.inflation == math.inf
     assert 0 <= evidence.ratio <= evidence.upper
-
-
-def test_few_expected_records_do_not_inflate_without_bound():
-    true = np.array([[[0.7, 0.1]], [[0.2, 1e-9]]]).reshape(2, 1, 2).repeat(2, axis=1) / 2
-    plan = INFLATED["weak"]
-    table = reports(plan, true / true.sum(), 200, 14)
-    evidence = EstimatedMarginals(table, plan).independence(["x"], ["z"], ["g"])
-    # A margin's estimate has at most the variance n (1 - 2p)^-6 per cell of it.
-    cells = 2 * 2 * 2 + 2 * 2 + 2 * 2 + 2
-    assert 1 <= evidence.inflation <= cells * 200 * 0.8**-6 / 5
 
 
 # Resampling ---------------------------------------------------------------------------------------

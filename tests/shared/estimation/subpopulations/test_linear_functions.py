@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -21,7 +19,6 @@ from pramana_core.plan import Block, Plan
 from tests.shared.estimation.recordwise import (
     FLIP,
     PLANS,
-    TINY,
     A,
     B,
     C,
@@ -129,38 +126,6 @@ LISTED = [
 
 
 FUNCTIONS = np.array([[[1.0, 0], [0, 0]], [[1, 1], [0, 0]], [[0.5, -1], [2, 0.25]]])
-
-
-def moments_over(plan: Plan, laws: Sequence[np.ndarray]):
-    """Return the covariance of the functions over all reports, and the means of the claimed ones.
-
-    `laws` are, per record, the probabilities of its reports.
-    """
-    reports, flat = reports_of(plan), FUNCTIONS.reshape(3, -1)
-    mean, outer, claimed = np.zeros(3), np.zeros((3, 3)), np.zeros((2, 3, 3))
-    for drawn in itertools.product(range(len(reports)), repeat=len(laws)):
-        chance = math.prod(law[i] for law, i in zip(laws, drawn, strict=True))
-        table = records_of(plan, [reports[i][0] for i in drawn]).marginals().marginal(["a", "c"])
-        values = flat @ table.counts.ravel()
-        mean += chance * values
-        outer += chance * np.outer(values, values)
-        claimed[0] += chance * table.covariance_of(FUNCTIONS, population=False)
-        claimed[1] += chance * table.covariance_of(FUNCTIONS, population=True)
-    return outer - np.outer(mean, mean), claimed
-
-
-@pytest.mark.parametrize("plan", TINY.values(), ids=TINY.keys())
-def test_covariances_are_unbiased_over_all_reports(plan: Plan):
-    """Three records of known truth, and three of a distribution (short by 1 - 1/N)."""
-    reports = reports_of(plan)
-    fixed = [np.array([chance[truth] for _, chance in reports]) for truth in (0, 1, 3)]
-    covariance, claimed = moments_over(plan, fixed)
-    np.testing.assert_allclose(claimed[0], covariance, atol=1e-10)
-    assert np.abs(claimed[1] - covariance).max() > 0.01
-    law = np.array([np.array([0.4, 0.1, 0.3, 0.2]) @ chance for _, chance in reports])
-    covariance, claimed = moments_over(plan, [law] * 3)
-    np.testing.assert_allclose(claimed[1], covariance * 2 / 3, atol=1e-10)
-    assert np.abs(claimed[0] - covariance * 2 / 3).max() > 0.01
 
 
 # Posterior counts ---------------------------------------------------------------------------------

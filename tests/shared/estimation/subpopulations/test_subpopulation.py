@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -27,10 +25,7 @@ from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Block, Plan
 from tests.shared.estimation.recordwise import (
     PLANS,
-    TINY,
     Records,
-    records_of,
-    reports_of,
 )
 
 PATHS: list[tuple[dict[str, int], list[list[str]]]] = [
@@ -170,54 +165,6 @@ def test_strata_that_do_not_report_all_variables():
 
 
 # Every possible report ----------------------------------------------------------------------------
-
-
-def moments_over(plan: Plan, laws: Sequence[np.ndarray]):
-    """Return the mean and covariance of the counts of c where a is 1, and the claimed errors.
-
-    `laws` are, per record, the probabilities of its reports.
-    """
-    reports = reports_of(plan)
-    mean, outer, claimed = np.zeros(2), np.zeros((2, 2)), np.zeros((2, 2, 2))
-    for drawn in itertools.product(range(len(reports)), repeat=len(laws)):
-        chance = math.prod(law[i] for law, i in zip(laws, drawn, strict=True))
-        made = records_of(plan, [reports[i][0] for i in drawn])
-        table = made.marginals().subpopulation().within("a", 1).table(["c"])
-        mean += chance * table.counts
-        outer += chance * np.outer(table.counts, table.counts)
-        claimed[0] += chance * table.covariance(population=False)
-        claimed[1] += chance * table.covariance(population=True)
-    return mean, outer - np.outer(mean, mean), claimed
-
-
-def inside(plan: Plan, cell: Sequence[int]) -> np.ndarray:
-    a, c = (cell[plan.domain.axis(name)] for name in "ac")
-    return np.eye(2)[c] * (a == 1)
-
-
-@pytest.mark.parametrize("plan", TINY.values(), ids=TINY.keys())
-def test_counts_and_errors_are_unbiased_over_all_reports(plan: Plan):
-    """Three records of known truth, one of them outside."""
-    cells = list(np.ndindex(*plan.domain.shape))
-    truths = [0, 2, 3]
-    laws = [np.array([chance[t] for _, chance in reports_of(plan)]) for t in truths]
-    mean, covariance, claimed = moments_over(plan, laws)
-    np.testing.assert_allclose(mean, sum(inside(plan, cells[t]) for t in truths), atol=1e-12)
-    np.testing.assert_allclose(claimed[0], covariance, atol=1e-10)
-    assert np.abs(claimed[1] - covariance).max() > 0.01
-
-
-@pytest.mark.parametrize("plan", TINY.values(), ids=TINY.keys())
-def test_the_errors_against_the_population_over_all_records_and_reports(plan: Plan):
-    """Records are drawn from a distribution; the plug-in error is short by 1 - 1/N."""
-    theta = np.array([0.4, 0.1, 0.3, 0.2])
-    law = np.array([theta @ chance for _, chance in reports_of(plan)])
-    mean, covariance, claimed = moments_over(plan, [law] * 3)
-    cells = np.ndindex(*plan.domain.shape)
-    parts = sum(t * inside(plan, cell) for t, cell in zip(theta, cells, strict=True))
-    np.testing.assert_allclose(mean, 3 * parts, atol=1e-12)
-    np.testing.assert_allclose(claimed[1], covariance * 2 / 3, atol=1e-10)
-    assert np.abs(claimed[0] - covariance * 2 / 3).max() > 0.01
 
 
 # What cannot be asked -----------------------------------------------------------------------------

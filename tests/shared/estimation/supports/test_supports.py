@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import math
 from collections.abc import Sequence
 from functools import cache
 
@@ -28,7 +26,6 @@ from pramana_core.plan import Block, Plan
 from tests.shared.estimation.recordwise import (
     FLIP,
     PLANS,
-    TINY,
     Records,
     itemsets_of,
     records_of,
@@ -332,62 +329,7 @@ def test_supports_by_likelihood_are_cells_of_tables(name: str):
 
 # Every possible report ----------------------------------------------------------------------------
 
-TINY_ITEMS = (("c", 1), ("a", 0), ("c", 0), ("a", 1))
 RULES = np.array([[0, 1], [1, 2], [0, 3], [2, 3]])
-SIDES = np.array([[True, False], [True, False], [False, True], [False, True]])
-
-
-def true_parts(plan: Plan, cell: Sequence[int]) -> np.ndarray:
-    """Whether a record has the whole, the antecedent and the consequent of each rule, (4, 3)."""
-    names = plan.domain.names
-    has = np.array([cell[names.index(name)] == code for name, code in TINY_ITEMS])[RULES]
-    sides = [(has | ~side).all(axis=1) for side in (SIDES | True, SIDES, ~SIDES)]
-    return np.stack(sides, axis=1).astype(float)
-
-
-def moments_over(plan: Plan, laws: Sequence[np.ndarray]):
-    """Return the mean and covariance of the counts, and the means of the claimed errors.
-
-    `laws` are, per record, the probabilities of its reports.
-    """
-    reports = reports_of(plan)
-    mean, outer, claimed = np.zeros((4, 3)), np.zeros((4, 3, 3)), np.zeros((2, 4, 3, 3))
-    for drawn in itertools.product(range(len(reports)), repeat=len(laws)):
-        chance = math.prod(law[i] for law, i in zip(laws, drawn, strict=True))
-        made = records_of(plan, [reports[i][0] for i in drawn])
-        rules = made.marginals().supports(TINY_ITEMS).rules(RULES, SIDES)
-        mean += chance * rules.counts
-        outer += chance * rules.counts[:, :, None] * rules.counts[:, None, :]
-        for population in (0, 1):
-            claimed[population] += chance * rules.covariance(population=population == 1)
-    return mean, outer - mean[:, :, None] * mean[:, None, :], claimed
-
-
-@pytest.mark.parametrize("plan", TINY.values(), ids=TINY.keys())
-def test_supports_and_their_errors_are_unbiased_over_all_reports(plan: Plan):
-    """Two records of known truth; the error claimed is that of the randomization."""
-    cells = list(np.ndindex(*plan.domain.shape))
-    truths = [0, 1]
-    laws = [np.array([chance[t] for _, chance in reports_of(plan)]) for t in truths]
-    mean, covariance, claimed = moments_over(plan, laws)
-    np.testing.assert_allclose(mean, sum(true_parts(plan, cells[t]) for t in truths), atol=1e-12)
-    np.testing.assert_allclose(claimed[0], covariance, atol=1e-10)
-    # The control: the other error is another number.
-    assert np.abs(claimed[1] - covariance).max() > 0.01
-
-
-@pytest.mark.parametrize("plan", TINY.values(), ids=TINY.keys())
-def test_the_errors_against_the_population_over_all_records_and_reports(plan: Plan):
-    """Records are drawn from a distribution; the plug-in error is short by 1 - 1/N."""
-    theta = np.array([0.4, 0.1, 0.3, 0.2])
-    law = np.array([theta @ chance for _, chance in reports_of(plan)])
-    records = 2
-    mean, covariance, claimed = moments_over(plan, [law] * records)
-    cells = list(np.ndindex(*plan.domain.shape))
-    parts = sum(t * true_parts(plan, cell) for t, cell in zip(theta, cells, strict=True))
-    np.testing.assert_allclose(mean, records * parts, atol=1e-12)
-    np.testing.assert_allclose(claimed[1], covariance * (1 - 1 / records), atol=1e-10)
-    assert np.abs(claimed[0] - covariance * (1 - 1 / records)).max() > 0.01
 
 
 # What cannot be asked -----------------------------------------------------------------------------
