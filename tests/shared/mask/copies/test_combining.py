@@ -30,16 +30,6 @@ def test_four_numbers_by_hand():
     )
 
 
-def test_a_vector_is_its_numbers_one_by_one():
-    rng = np.random.default_rng(1)
-    estimates, variances = rng.normal(size=(5, 3)), rng.random((5, 3))
-    together = combine_copies(estimates, variances, 200, parameters=4)
-    for place in range(3):
-        alone = combine_copies(estimates[:, place], variances[:, place], 200, parameters=4)
-        for part in ("estimate", "variance", "freedom", "between", "t"):
-            assert getattr(together, part)[place] == getattr(alone, part)[0]
-
-
 def test_copies_that_agree_leave_the_variance_of_the_analysis():
     found = combine_copies([[7.0, 1e6], [7.0, 1e6 + 1e-9]], [[2.0, 3.0], [2.0, 3.0]], 50)
     assert found.variance.tolist() == [2.0, 3.0]
@@ -115,20 +105,6 @@ def test_many_copies_solve_for_the_true_values_and_few_do_not():
     assert solved(50, 5, 5) < 0.2
 
 
-def test_values_that_are_yes_or_no_are_found_by_trying():
-    rng = np.random.default_rng(4)
-    n = 18
-    s, x = rng.normal(size=(n, 1)), rng.integers(0, 2, (n, 1)).astype(float)
-    released = egadp(s, x, rng)
-    told = np.column_stack([np.ones(n), s])
-    noise = residual(released.matrix, told)[:, 0]
-    every = (np.arange(1 << n)[:, None] >> np.arange(n)) & 1
-    fits = (np.abs(every @ noise) < 1e-9) & (every.sum(axis=1) == round(released.matrix.sum()))
-    (found,) = np.flatnonzero(fits)
-    np.testing.assert_array_equal(every[found], x[:, 0])
-    assert any("by trying" in warning for warning in released.warnings)
-
-
 def test_ordinary_tables_are_not_warned_of():
     rng = np.random.default_rng(5)
     s = rng.normal(size=(200, 1))
@@ -147,8 +123,3 @@ def test_too_many_copies_are_refused_where_noise_is_orthogonal(name):
     with pytest.raises(MaskingError, match="6 copies of 2 columns") as refused:
         require_few_copies(method, 6, 100, 2)
     assert "at most 5" in str(refused.value.remedy)
-
-
-def test_the_methods_whose_noise_is_orthogonal_say_so():
-    said = {name for name, method in METHODS.items() if method.orthogonal}
-    assert said == set(METHODS) - {"sadp", "cadp", "gadp", "ipso"}
