@@ -105,6 +105,20 @@ def test_many_copies_solve_for_the_true_values_and_few_do_not():
     assert solved(50, 5, 5) < 0.2
 
 
+def test_values_that_are_yes_or_no_are_found_by_trying():
+    rng = np.random.default_rng(4)
+    n = 18
+    s, x = rng.normal(size=(n, 1)), rng.integers(0, 2, (n, 1)).astype(float)
+    released = egadp(s, x, rng)
+    told = np.column_stack([np.ones(n), s])
+    noise = residual(released.matrix, told)[:, 0]
+    every = (np.arange(1 << n)[:, None] >> np.arange(n)) & 1
+    fits = (np.abs(every @ noise) < 1e-9) & (every.sum(axis=1) == round(released.matrix.sum()))
+    (found,) = np.flatnonzero(fits)
+    np.testing.assert_array_equal(every[found], x[:, 0])
+    assert any("by trying" in warning for warning in released.warnings)
+
+
 def test_ordinary_tables_are_not_warned_of():
     rng = np.random.default_rng(5)
     s = rng.normal(size=(200, 1))
