@@ -81,11 +81,11 @@ from .frames.categories import observed_categories as observed_categories
 from .frames.domains import Domain as Domain
 from .frames.domains import Variable as Variable
 from .frames.examples import example as example
+from .masking.copies import combine_copies as combine_copies
 from .masking.masked_frame import MaskedFrame as MaskedFrame
-from .masking.masked_frame import combine_copies as combine_copies
 from .masking.masking import mask as mask
 from .masking.measuring import masking_measures as masking_measures
-from .masking.measuring import recommend_masking as recommend_masking
+from .masking.recommending import recommend_masking as recommend_masking
 from .model_sharing.combined_trees import CombinedTrees as CombinedTrees
 from .model_sharing.combined_trees import combine_trees as combine_trees
 from .model_sharing.sharing import Requirement as Requirement

@@ -15,7 +15,8 @@ from pramana.estimators.saved import FORMAT as MODEL
 from pramana.estimators.saved import LearnedFrom
 from pramana.frames.sentences import one_sentence, options_told, quoted
 from pramana.frames.tables import shown
-from pramana.masking.masked_frame import MaskedFrame, is_masked
+from pramana.masking.files import is_masked
+from pramana.masking.masked_frame import MaskedFrame
 from pramana.model_sharing.messages import KIND as SHARED
 from pramana.model_sharing.sharing import SharedModel
 from pramana.reporting.files import require_path, require_version, write_whole

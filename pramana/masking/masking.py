@@ -10,11 +10,10 @@ import numpy as np
 from pramana.frames.randomness import Rng, generator_of
 from pramana.frames.sentences import one_sentence, options_told
 from pramana.frames.tables import Frame
+from pramana.masking.bounds import bound_cautions, bounds_of
 from pramana.masking.columns import (
     AUTO,
     Columns,
-    bound_cautions,
-    bounds_of,
     columns_of,
     copies_of,
     method_of,
@@ -22,7 +21,7 @@ from pramana.masking.columns import (
     options_of,
 )
 from pramana.masking.masked_frame import MaskedFrame
-from pramana.masking.measuring import Origin
+from pramana.masking.recommending import Origin
 from pramana.reporting.reports import require_yes_or_no
 from pramana_core.errors import OptionError
 from pramana_core.terminal import progress_bar

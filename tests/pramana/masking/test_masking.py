@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import pramana as pm
-from pramana.masking.masked_frame import MARK
+from pramana.masking.files import MARK
 from pramana_core.errors import OptionError
 from pramana_core.mask.core.cautions import gravity_of
 
@@ -104,8 +104,8 @@ def test_measures_are_a_frame_and_the_same_every_time(store):
 @pytest.mark.slow
 def test_the_picture_draws_each_relationship_twice(masked):
     chart = masked._picture()
-    assert chart.columns == 3
-    assert chart.parts == 6
+    assert chart.columns == 4
+    assert chart.parts == 8
     assert "<svg" in chart.svg()
 
 

@@ -135,14 +135,6 @@ def test_designs_that_cannot_be(monkeypatch: pytest.MonkeyPatch):
         designs.designed(alone, "mask", 19.0, wanted, 100)
 
 
-def test_goals():
-    over = domain(3, 2, 2, 2)
-    # 64^4 cells cannot be predicted, 64^3 can.
-    wide = designs.for_itemsets(domain(64, 64, 64, 64), 0.05)
-    assert max(map(len, wide.sets)) == 3
-    assert max(map(len, designs.for_itemsets(over, 0.05, 2).sets)) == 2
-
-
 # --- several owners ------------------------------------------------------------------------------
 
 
@@ -420,25 +412,3 @@ def test_a_target_that_cannot_serve_says_why_before_anything_is_designed(tmp_pat
         result = CliRunner().invoke(app, ["simulate", *command, "--target", target])
         assert isinstance(result.exception, UnknownVariable)
         assert says in str(result.exception)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("model", ["naive-bayes", "tan", "auto"])
-def test_bayesian_classifiers_are_simulated_like_the_others(tmp_path: Path, model: str):
-    """The same words of the result as of a tree; what is learned is right beyond the majority."""
-    rng = np.random.default_rng(5)
-    kind = rng.integers(0, 3, 3000)
-    columns = {"kind": kind, "x": (kind + (rng.random(3000) < 0.3)) % 3, "y": kind // 2}
-    path = tmp_path / "t.csv"
-    pd.DataFrame(columns).to_csv(path, index=False)
-    out = tmp_path / "o.json"
-    command = ["simulate", "classifier", "--table", str(path), "--target", "kind", "--p", "0.2"]
-    result = CliRunner().invoke(
-        app, [*command, "--set", f"model={model}", "--runs", "2", "--out", str(out)]
-    )
-    assert result.exit_code == 0, result.output
-    told = json.loads(out.read_text(encoding="utf-8"))
-    assert (told["learner"], told["setting"]["model"]) == ("classifier", model)
-    assert (
-        told["clean_accuracy"]["mean"] >= told["accuracy"]["mean"] > told["majority"]["mean"] + 0.2
-    )

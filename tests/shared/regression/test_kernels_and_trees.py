@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sklearn.kernel_ridge import KernelRidge
-from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeRegressor
 
 from pramana_core.errors import LimitExceeded, NotInstalled
@@ -25,13 +24,6 @@ def grid(name="x", count=30):
     x = np.repeat(np.linspace(0, 1, count), 5)
     rng = np.random.default_rng(2)
     return table(**{name: x}, y=np.sin(6 * x) + 0.1 * rng.normal(size=len(x)))
-
-
-def test_linear_predictions_are_those_of_scikit_learn():
-    people, other = store(), store(seed=9)
-    model = learn_regression([people], "spends")
-    wanted = LinearRegression().fit(raw(people), values(people, "spends")).predict(raw(other))
-    np.testing.assert_allclose(model.predict(other), wanted, rtol=1e-9)
 
 
 @pytest.mark.slow
@@ -111,18 +103,6 @@ def test_a_kernels_errors_are_those_of_its_smoother():
     variance = fit.variance * np.square(smoother).sum(axis=1)
     found = np.einsum("ij,jk,ik->i", rows, fit.covariance, rows)
     np.testing.assert_allclose(found, variance, rtol=1e-6)
-
-
-@pytest.mark.slow
-def test_kernel_weights_of_copies_are_averaged():
-    tables = copies(3)
-    together = learn_regression(tables, "spends", options=KERNEL)
-    read = read_copies(tables, "spends", None)
-    basis = kernels.kernel_basis(read, KERNEL)
-    fits = kernels.kernel_fits(basis, read)
-    mean = np.mean([fit.fitted for fit in fits], axis=0)
-    # Columns that were masked would differ between copies; here all features are told.
-    np.testing.assert_allclose(together.predict(tables[0]), mean, atol=1e-6)
 
 
 def test_a_kernel_regression_that_holds_too_much_is_refused(monkeypatch):

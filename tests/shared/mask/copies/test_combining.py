@@ -30,16 +30,6 @@ def test_four_numbers_by_hand():
     )
 
 
-def test_a_vector_is_its_numbers_one_by_one():
-    rng = np.random.default_rng(1)
-    estimates, variances = rng.normal(size=(5, 3)), rng.random((5, 3))
-    together = combine_copies(estimates, variances, 200, parameters=4)
-    for place in range(3):
-        alone = combine_copies(estimates[:, place], variances[:, place], 200, parameters=4)
-        for part in ("estimate", "variance", "freedom", "between", "t"):
-            assert getattr(together, part)[place] == getattr(alone, part)[0]
-
-
 def test_copies_that_agree_leave_the_variance_of_the_analysis():
     found = combine_copies([[7.0, 1e6], [7.0, 1e6 + 1e-9]], [[2.0, 3.0], [2.0, 3.0]], 50)
     assert found.variance.tolist() == [2.0, 3.0]
@@ -147,8 +137,3 @@ def test_too_many_copies_are_refused_where_noise_is_orthogonal(name):
     with pytest.raises(MaskingError, match="6 copies of 2 columns") as refused:
         require_few_copies(method, 6, 100, 2)
     assert "at most 5" in str(refused.value.remedy)
-
-
-def test_the_methods_whose_noise_is_orthogonal_say_so():
-    said = {name for name, method in METHODS.items() if method.orthogonal}
-    assert said == set(METHODS) - {"sadp", "cadp", "gadp", "ipso"}

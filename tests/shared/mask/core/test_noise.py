@@ -6,19 +6,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pramana_core.errors import OptionError
 from pramana_core.mask.core.copula import (
-    _correlation,
-    _hermite,
-    _possible,
-    conditional,
     copula_correlations,
     from_normal_scores,
     normal_scores,
     reordered,
 )
 from pramana_core.mask.core.inputs import inputs
-from pramana_core.mask.core.noise import exact_noise, made_exact, require_randomness, symmetric_root
+from pramana_core.mask.core.noise import exact_noise, made_exact
 from pramana_core.mixed import basis_of
 
 RNG = np.random.default_rng(1)
@@ -30,12 +25,6 @@ def test_noise_is_as_told():
     noise = exact_noise(np.random.default_rng(2), BASIS, LIKE)
     np.testing.assert_allclose(noise.T @ noise, LIKE.T @ LIKE, rtol=1e-12)
     np.testing.assert_allclose(BASIS.T @ noise, 0, atol=1e-12)
-
-
-def test_any_root_of_the_cross_products_will_do():
-    root = np.linalg.cholesky(LIKE.T @ LIKE).T
-    first, second = (exact_noise(np.random.default_rng(2), BASIS, like) for like in (LIKE, root))
-    np.testing.assert_allclose(first, second, rtol=1e-9)
 
 
 def test_noise_is_made_by_the_formula():
@@ -66,20 +55,6 @@ def test_what_nearly_has_the_cross_products_changes_little():
     nearly = drawn + 1e-6 * np.random.default_rng(3).normal(size=drawn.shape)
     np.testing.assert_allclose(made_exact(drawn, BASIS, LIKE), drawn, atol=1e-12)
     np.testing.assert_allclose(made_exact(nearly, BASIS, LIKE), drawn, atol=1e-4)
-
-
-def test_the_root_is_symmetric():
-    root = symmetric_root(LIKE)
-    np.testing.assert_allclose(root, root.T, atol=1e-12)
-    np.testing.assert_allclose(root @ root, LIKE.T @ LIKE, rtol=1e-12)
-    wide = symmetric_root(LIKE[:2])
-    np.testing.assert_allclose(wide @ wide, LIKE[:2].T @ LIKE[:2], atol=1e-12)
-
-
-def test_a_seed_is_no_randomness():
-    require_randomness(np.random.default_rng(1))
-    with pytest.raises(OptionError, match="rng must be a random generator such as numpy's, not in"):
-        require_randomness(1)
 
 
 # Ranks and normal scores.
@@ -162,46 +137,3 @@ def test_correlations_behind_steps_are_found_again(first, second, by_ranks: bool
     np.testing.assert_allclose(found, RHO, atol=4.9 * 2 / np.sqrt(len(z)))
     plain = np.corrcoef(np.column_stack([given.told, given.standard]).T)
     assert np.abs(plain - RHO).max() > np.abs(found - RHO).max() + 0.03
-
-
-def test_coefficients_of_a_step_are_those_of_integration():
-    column = np.where(np.arange(1000) < 900, 0.0, 1.0)
-    column = (column - column.mean()) / column.std()
-    grid = np.linspace(-10, 10, 400_001)
-    steps = np.where(grid < stats.norm.ppf(0.9), column.min(), column.max())
-    weights = steps * stats.norm.pdf(grid) * (grid[1] - grid[0])
-    hermite = [grid, (grid**2 - 1) / np.sqrt(2), (grid**3 - 3 * grid) / np.sqrt(6)]
-    np.testing.assert_allclose(_hermite(column)[:3], [h @ weights for h in hermite], atol=1e-4)
-
-
-def test_the_variance_of_a_step_is_that_of_its_series():
-    column = np.repeat([-1.0, 1.0], 500)
-    assert 0.9 < np.sum(_hermite(column) ** 2) < 1
-    # A quadrant's probability is known: 1/4 + asin(rho) / 2 pi.
-    for rho in (0.2, 0.5, -0.8):
-        terms = _hermite(column) ** 2
-        assert _correlation(2 / np.pi * np.arcsin(rho), terms) == pytest.approx(rho, abs=1e-6)
-
-
-def test_no_correlation_is_beyond_what_may_be():
-    terms = _hermite(np.repeat([-1.0, 1.0], 500)) ** 2
-    assert _correlation(2.0, terms) == -_correlation(-2.0, terms) == pytest.approx(1, abs=1e-3)
-
-
-def test_correlations_that_do_not_fit_together_are_made_to():
-    wrong = np.array([[1, 0.9, -0.9], [0.9, 1, 0.9], [-0.9, 0.9, 1]])
-    found = _possible(wrong)
-    assert np.linalg.eigvalsh(found)[0] > -1e-12
-    np.testing.assert_allclose(np.diag(found), 1)
-    np.testing.assert_allclose(_possible(RHO), RHO, rtol=1e-12)
-
-
-def test_what_s_tells_and_what_is_left_make_up_the_variance():
-    z = exactly_normal()
-    given = scored(z[:, :1], z[:, 1:])
-    prediction, root = conditional(given, RHO)
-    told = given.told[:, 0]
-    np.testing.assert_allclose(prediction, np.outer(told, RHO[0, 1:]), rtol=1e-9)
-    np.testing.assert_allclose(root @ root + np.outer(RHO[0, 1:], RHO[0, 1:]), RHO[1:, 1:])
-    both = np.ones((3, 3))
-    assert np.abs(conditional(given, both)[1]).max() < 1e-6

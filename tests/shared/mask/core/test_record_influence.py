@@ -11,7 +11,7 @@ from pramana_core.errors import MaskingError
 from pramana_core.kernel_regression.options import KernelOptions
 from pramana_core.mask import METHODS
 from pramana_core.mask.core.cautions import Caution, Gravity, gravest_first
-from pramana_core.mask.core.influence import EXPOSED, Influence, influence_of
+from pramana_core.mask.core.influence import Influence, influence_of
 
 egadp, gadp, ipso, nmegadp, shuffle = (
     METHODS[name] for name in ("egadp", "gadp", "ipso", "nmegadp", "shuffle")
@@ -82,14 +82,6 @@ def test_the_column_of_which_most_is_told_counts():
     assert influence.told[0] == 0.5
     assert influence_of(np.zeros(5)).noise.tolist() == [1.0] * 5
     assert not influence_of(np.zeros(5)).warnings
-
-
-def test_shuffled_values_have_the_influence_of_what_they_are_ordered_by():
-    s, x = table()
-    masked = shuffle(s, x, np.random.default_rng(5))
-    assert masked.influence.weights.shape == (80, 2)
-    assert 0 < masked.influence.own.max() < 1
-    assert masked.influence.told.max() < EXPOSED
 
 
 # Warnings of records that stand nearly alone, and of relations with much freedom.

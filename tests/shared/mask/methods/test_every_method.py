@@ -291,6 +291,7 @@ SAID = {
     "it has no noise": (FEW, outlying_x(), {}, "1 record has little noise"),
     "S nearly tells X": (FEW, FEW[:, 0] + 0.1 * FEW_X[:, 0], {}, "S tells more than 95%"),
     "few records": (FEW[:12, :1], FEW_X[:12], {"max_leverage": 0.9}, "only 8 more records"),
+    "yes and no": (FEW[:40, :1], (FEW_X[:40, :1] > 0).astype(float), {}, "by trying"),
     "large means": (FEW, FEW_X + 1e9, {}, "only up to the rounding"),
 }
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,18 +11,9 @@ from scipy import stats
 
 from pramana.setups import DATASETS, store
 from pramana_core.errors import MaskingError
-from pramana_core.kernel_regression.fitting import fit_kernel
 from pramana_core.kernel_regression.options import KernelOptions
 from pramana_core.mask import METHODS, mask
-from pramana_core.mask.core.inputs import inputs
 from pramana_core.mask.core.masked import Masked
-from pramana_core.mask.methods.learned import (
-    FittedExpectation,
-    _better,
-    iterated,
-)
-from pramana_core.mask.methods.lone import own_weights
-from pramana_core.mixed import with_constant
 
 egadp, nmegadp = (METHODS[name] for name in ("egadp", "nmegadp"))
 
@@ -190,53 +180,6 @@ def test_no_record_decides_its_own_expectation(most: float):
         nmegadp(s, x, generator(), kernel=KernelOptions(0.3, 1e-6), max_leverage=most)
 
 
-def test_weights_of_own_values_are_the_derivatives():
-    rng = generator(7)
-    features = rng.normal(size=(30, 2))
-    options = KernelOptions(1.0, 1e-3)
-    shares = np.ones(30)
-    shares[[2, 9, 11]] = 0.0, 0.3, 0.5
-    # The ridge is linear in its targets: those of unit vectors are its derivatives.
-    ridge = fit_kernel(features, np.eye(30), options)
-    mixed = shares[:, None] * np.eye(30) + (1 - shares)[:, None] * ridge.left_out
-    kept = np.linspace(1.0, 0.5, 6)
-    hat = (ridge.basis[:, :6] * kept) @ ridge.basis[:, :6].T
-    found = own_weights(ridge, 0, kept, np.full((30, 1), 30**-0.5), shares)
-    assert found == pytest.approx(np.diag(hat @ mixed), abs=1e-3)
-    assert np.abs(found - np.diag(hat)).max() > 0.1
-
-
-def test_lines_and_curves_are_compared_by_the_errors_of_left_out_records():
-    """Lines refitted without each record err by more than their residuals, and so do curves."""
-    rng = generator(10)
-    s = rng.normal(size=(40, 12))
-    given = inputs(s, rng.normal(size=(40, 2)))
-    left_out = np.empty((40, 2))
-    for record in range(40):
-        kept = np.arange(40) != record
-        slopes = np.linalg.lstsq(with_constant(s)[kept], given.standard[kept])[0]
-        left_out[record] = given.standard[record] - [1, *s[record]] @ slopes
-    own = np.full((40, 2), 0.5)
-    # Of the first column curves err by a tenth less than lines, of the second by a tenth more.
-    residuals = left_out * [0.9, 1.1]
-    for curves in (
-        SimpleNamespace(residuals=residuals, own=0 * own),
-        SimpleNamespace(residuals=residuals * (1 - own), own=own),
-    ):
-        assert _better(given, cast(FittedExpectation, curves)).tolist() == [True, False]
-
-
-def test_a_ridge_is_iterated_until_its_freedom_doubles():
-    times, kept = iterated(np.array([0.999, 0.99, 0.6, 0.2]), 1000)
-    assert (times, kept.tolist()) == (np.inf, [1.0] * 4)
-    times, kept = iterated(np.full(200, 0.1), 1000)
-    assert times == 2
-    assert kept == pytest.approx(0.19)
-    # Of few records not so much may be fitted.
-    assert iterated(np.full(200, 0.1), 100)[0] == 1
-    assert iterated(np.empty(0), 10)[0] == np.inf
-
-
 @pytest.mark.slow
 def test_the_copula_form_keeps_the_marginals_of_the_residuals():
     rng = generator(8)
@@ -289,16 +232,3 @@ def test_details_say_what_was_chosen():
         frame["age"], frame["debt"], generator(), kernel=KernelOptions(0.5, 0.01, landmarks=50)
     )
     assert (given.details["bandwidth"], given.details["penalty"]) == (0.5, 0.01)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(5))
-def test_without_anything_to_learn_it_is_egadp_or_nearly(seed: int):
-    rng = generator(seed)
-    s = rng.normal(size=(300, 2))
-    x = s @ [[1.0, 0.5], [0.0, 2.0]] + rng.normal(size=(300, 2))
-    learned = nmegadp(s, x, generator()).expectation
-    line = egadp(s, x, generator()).expectation
-    assert learned is not None
-    assert line is not None
-    assert np.mean((learned - line) ** 2) < 0.1

@@ -117,3 +117,15 @@ def test_categories_of_s_keep_their_differences():
     error = x["income"].std() * 1.25 / np.sqrt(told["town"].value_counts().min())
     assert np.all(np.abs(after - before) < 4.9 * error)
     assert before["west"] - before["north"] > 6 * error
+
+
+def test_shuffling_keeps_rank_correlations_that_are_not_those_of_a_normal_copula():
+    """Half of X goes with S and half by chance: correlations of the scores would lose .017."""
+    rng = np.random.default_rng(11)
+    told = rng.normal(size=8000)
+    x = np.where(rng.random(8000) < 0.5, told, rng.normal(size=8000))
+    found = [
+        stats.spearmanr(told, shuffle(told, x, np.random.default_rng(seed)).matrix[:, 0]).statistic
+        for seed in range(4)
+    ]
+    assert np.mean(found) == pytest.approx(stats.spearmanr(told, x).statistic, abs=0.006)
