@@ -1,8 +1,7 @@
 """Numbers into few groups, for models of categories and for models of numbers (Ma 2.3).
 
-`mgas`, `mgas_joint` and `mgas_centres` make groups of a minimum number of records and a minimum
-width; the usual
-binnings stand beside them. A `Discretization` says where the groups are cut and which number
+`mgas` makes groups of a minimum number of records and a minimum width; the usual binnings stand
+beside it. A `Discretization` says where the groups are cut and which number
 stands for each. What its figures reveal is said by the function that makes it.
 """
 
@@ -16,26 +15,16 @@ from pramana_core.discretize.binnings import (
 )
 from pramana_core.discretize.mgas import (
     GRID_STEPS,
-    JOINT_LIMIT,
-    CentredGroups,
-    JointDiscretization,
     mgas,
-    mgas_centres,
-    mgas_joint,
 )
 
 __all__ = [
     "GRID_STEPS",
-    "JOINT_LIMIT",
-    "CentredGroups",
     "Discretization",
-    "JointDiscretization",
     "by_halves",
     "equal_frequency",
     "equal_width",
     "given_cuts",
     "interval_labels",
     "mgas",
-    "mgas_centres",
-    "mgas_joint",
 ]

@@ -14,18 +14,16 @@ import pytest
 
 from pramana_core.channels import Identity
 from pramana_core.discretize import (
-    JOINT_LIMIT,
     Discretization,
     equal_frequency,
     equal_width,
     given_cuts,
     mgas,
-    mgas_joint,
 )
 from pramana_core.discretize.binnings import Cluster
 from pramana_core.discretize.mgas import agglomerate
 from pramana_core.domain import Domain, Variable
-from pramana_core.errors import DomainError, LimitExceeded, OptionError
+from pramana_core.errors import DomainError, OptionError
 from pramana_core.plan import Block, Plan
 from pramana_core.wire.channels import PlanMessage, VariableMessage
 
@@ -334,106 +332,12 @@ VALUES = [0.0, 1.0, 2.0, 3.0]
          "would hold 1 records"),
         (lambda: Discretization((), (1.0,), (-1,), ""), "counts", "counts of zero or more"),
         (lambda: Discretization((), (1.0,), (1, 1), ""), "counts", "1 groups need 1 counts"),
-        (lambda: mgas_joint([1.0, 2.0], minimum_count=1, granularity=1), "points", "shape"),
-        (lambda: mgas_joint(np.zeros((0, 2)), minimum_count=1, granularity=1), "points", "shape"),
-        (lambda: mgas_joint([[1.0, float("nan")]], minimum_count=1, granularity=0), "points",
-         "1 of 1 points"),
-        (lambda: mgas_joint([[0.0, 2e150]], minimum_count=1, granularity=0), "points",
-         "larger than 1e\\+150"),
-        (lambda: mgas_joint([[0, 0], [3, 4]], minimum_count=1, granularity=5.1), "granularity",
-         "form no group"),
-        (lambda: mgas_joint([[0, 0]], minimum_count=2, granularity=0), "minimum_count", "too few"),
-        (lambda: mgas_joint([[0, 0]], minimum_count=0, granularity=0), "minimum_count",
-         "at least 1"),
-        (lambda: mgas_joint([[0, 0]], minimum_count=1, granularity=-1), "granularity", "0 or more"),
-        (lambda: mgas_joint([[0, 0]], minimum_count=1, granularity=0).assign([[1.0]]), "points",
-         "1 coordinates, the groups 2"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_refused(call, where, says):
     with pytest.raises(OptionError, match=says) as raised:
         call()
     assert raised.value.where == where
-
-
-def literal_joint(points, least, width):
-    """Ma's scheme word for word in exact numbers; a cluster is known by its first point."""
-    clusters = {i: [i] for i in range(len(points))}
-    exact = [[Fraction(float(x)) for x in p] for p in points]
-
-    def mean(members):
-        return [
-            sum(column) / len(members) for column in zip(*(exact[m] for m in members), strict=True)
-        ]
-
-    def far(a, b):
-        return sum((x - y) ** 2 for x, y in zip(mean(a), mean(b), strict=True))
-
-    def done(members):
-        spans = [max(c) - min(c) for c in zip(*(exact[m] for m in members), strict=True)]
-        return len(members) >= least and sum(s * s for s in spans) >= Fraction(width) ** 2
-
-    finished = {i: c for i, c in clusters.items() if done(c)}
-    clusters = {i: c for i, c in clusters.items() if not done(c)}
-    while len(clusters) > 1:
-        pairs = itertools.combinations(sorted(clusters), 2)
-        i, j = min(pairs, key=lambda pair: (far(clusters[pair[0]], clusters[pair[1]]), pair))
-        clusters[i] += clusters.pop(j)
-        if done(clusters[i]):
-            finished[i] = clusters.pop(i)
-    for rest in clusters.values():
-        near = min(finished, key=lambda i: (far(finished[i], rest), i))
-        finished[near] = finished[near] + rest
-    return sorted(sorted(members) for members in finished.values())
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("dimensions", [1, 3])
-def test_joint_mgas_is_the_literal_scheme(dimensions):
-    """Multiples of 2^-10, some repeated: sums are exact and equal points are at distance 0."""
-    rng = np.random.default_rng(dimensions)
-    sizes = set()
-    for _ in range(20):
-        points = rng.integers(0, 4_096, size=(12, dimensions)) / 1_024
-        points = np.concatenate([points, points[rng.integers(0, 12, size=3)]])
-        least, width = int(rng.integers(1, 5)), float(rng.choice([0, 0.5, 1.0, 2.0]))
-        if np.linalg.norm(np.ptp(points, axis=0)) < width:
-            continue
-        found = mgas_joint(points, minimum_count=least, granularity=width)
-        wanted = literal_joint(points, least, width)
-        sizes.add(len(wanted))
-        assert [np.flatnonzero(found.groups == g).tolist() for g in range(len(wanted))] == wanted
-        assert found.counts.tolist() == [len(members) for members in wanted]
-        assert found.means == pytest.approx(np.array([points[m].mean(axis=0) for m in wanted]))
-    assert len(sizes) > 3
-
-
-@pytest.mark.parametrize("half", [0.45, 0.25])
-def test_a_merged_centroid_may_come_nearer(half):
-    """A is nearest to D, until B and C merge: then to them; or as near, and they come first."""
-    a, d = (0.0, 0.0), (-1.0, 0.0)
-    b, c = ((0.95 if half > 0.4 else 1.0, s * half) for s in (1, -1))
-    e, f = (-2.5, 0.0), (-2.5, 0.125)
-    points = np.array([a, b, c, d, e, f])
-    wanted = [[0, 1, 2], [3, 4, 5]]
-    assert literal_joint(points, 3, 0) == wanted
-    found = mgas_joint(points, minimum_count=3, granularity=0)
-    assert [np.flatnonzero(found.groups == g).tolist() for g in (0, 1)] == wanted
-
-
-def test_assigned_is_what_is_nearest():
-    rng = np.random.default_rng(6)
-    found = mgas_joint(rng.normal(size=(300, 2)), minimum_count=10, granularity=0.3)
-    new = rng.normal(size=(5_000, 2))
-    distances = [np.linalg.norm(new - mean, axis=1) for mean in found.means]
-    assert np.array_equal(found.assign(new), np.argmin(distances, axis=0))
-    assert found.counts.min() >= 10
-    assert found.counts.sum() == 300
-
-
-def test_too_many_points_jointly():
-    with pytest.raises(LimitExceeded, match="Group a sample"):
-        mgas_joint(np.zeros((JOINT_LIMIT + 1, 2)), minimum_count=1, granularity=0)
 
 
 def _plan(representatives):
