@@ -206,7 +206,8 @@ class TestRefusals:
     def test_withdrawn_stays_withdrawn(self, kind, bench):
         name = kind.publish(bench).name
         withdraw(bench.site, name, bench.environment)
-        assert states(bench) == ["withdrawn"]
+        (entry,) = Ledger(bench.state).entries()
+        assert (entry.state, entry.release_id) == ("withdrawn", f"asia.{name}")
         lines = list(bench.miner.lines)
         with pytest.raises(ReleaseNotOpen) as refused:
             kind.publish(bench)
