@@ -215,7 +215,7 @@ def test_empty_states_say_the_next_command(start):
     browser = Browser(miner)
     assert "miner-service study create" in browser.sign_in(miner.admin.token).text
     miner.study("s")
-    assert "miner-service invite" in text_of(browser.get("/pages/studies/s"))
+    assert "miner-service study invite" in text_of(browser.get("/pages/studies/s"))
     assert "owner-agent publish" in browser.get("/pages/studies/s/releases").text
     assert "owner-agent join" in browser.get("/pages/studies/s/owners").text
     for part in ("jobs", "models"):
