@@ -16,7 +16,6 @@ from miner_service.cli.operations import (
     existing,
     note,
     opened,
-    release_commands,
     settings_of,
     write_secret,
 )
@@ -33,7 +32,6 @@ app = application("Pramana's miner: collects randomized releases and learns mode
 
 app.add_typer(study_commands(), name="study")
 add_operations(app)
-app.add_typer(release_commands(), name="releases")
 Workers = Annotated[
     int | None,
     typer.Option(
@@ -359,7 +357,6 @@ EXAMPLES = {
     "backup": "backup backups/monday",
     "restore": "restore backups/monday --data new-data",
     "check": "check --json",
-    "releases expire": "releases expire --days 30",
 }
 """What `--help` shows of each command; that of the program shows the first."""
 

@@ -7,16 +7,12 @@ Also here:
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from sqlalchemy import delete, select
-from sqlalchemy.orm import Session
 
 from miner_service.services import Services
 from miner_service.store.identity import require_one_store
 from miner_service.store.queue import drop_models_with, fail_jobs_on
 from miner_service.store.releases import (
-    abandoned_releases,
     content_of,
     find_release,
     kind_of_release,
@@ -43,45 +39,20 @@ def withdraw(services: Services, release: str) -> Release:
     """
     with services.database.exclusive(closing(release)):
         with services.database.write() as session:
-            message = _withdraw(services, session, find_release(session, release))
-        _drop(services, release)
+            row = find_release(session, release)
+            row.state = "withdrawn"
+            kind = kind_of_release(row)
+            absent = delete(PartRow).where(PartRow.release == row.id, PartRow.received.is_(None))
+            session.execute(absent)
+            row.content = kind.remainder(content_of(row)).canonical_json().decode()
+            problem = gone(row, "withdrawn")
+            fail_jobs_on(session, row.id, problem, services.now())
+            if not kind.has_records:
+                drop_models_with(session, row.id, problem, services.now())
+            message = release_message(session, row)
+        services.segments.drop_parts(release)
+        services.segments.drop_data(release)
     return message
-
-
-def withdraw_abandoned(services: Services, before: datetime, study: str | None) -> list[Release]:
-    """Withdraw the open releases that nobody touched since a moment; return them.
-
-    What they held back of quotas and of a budget is free again; what arrived of them stays told.
-    """
-    with services.database.read() as session:
-        found = abandoned_releases(session, before, study)
-    withdrawn = []
-    for release in found:
-        with services.database.exclusive(closing(release)):
-            with services.database.write() as session:
-                if release not in abandoned_releases(session, before, study):
-                    continue  # somebody came back to it in the meantime
-                withdrawn.append(_withdraw(services, session, find_release(session, release)))
-            _drop(services, release)
-    return withdrawn
-
-
-def _withdraw(services: Services, session: Session, row: ReleaseRow) -> Release:
-    row.state = "withdrawn"
-    kind = kind_of_release(row)
-    absent = delete(PartRow).where(PartRow.release == row.id, PartRow.received.is_(None))
-    session.execute(absent)
-    row.content = kind.remainder(content_of(row)).canonical_json().decode()
-    problem = gone(row, "withdrawn")
-    fail_jobs_on(session, row.id, problem, services.now())
-    if not kind.has_records:
-        drop_models_with(session, row.id, problem, services.now())
-    return release_message(session, row)
-
-
-def _drop(services: Services, release: str) -> None:
-    services.segments.drop_parts(release)
-    services.segments.drop_data(release)
 
 
 def gone(row: ReleaseRow, how: str) -> ProblemDetail:

@@ -2,7 +2,6 @@
 
 Also here:
 
-* Small changes that many ask for at once, committed in one transaction.
 * Bearer tokens and invitation secrets: `<id>.<256 random bits>`.
 * Rows of study plans: at most one in a study.
 """
@@ -13,13 +12,10 @@ import hashlib
 import hmac
 import re
 import secrets
-import threading
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
-from typing import Generic, TypeVar, cast
+from typing import cast
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -114,36 +110,6 @@ def awaited_owners(session: Session, study: str, now: datetime) -> set[str]:
         InvitationRow.expires > now,
     )
     return {*session.scalars(joined), *session.scalars(invited)}
-
-
-# Small changes that many ask for at once, committed in one transaction.
-#
-# Each is on disk when its future is done; the disk is waited for once for all of them.
-
-T = TypeVar("T")
-
-
-class Batcher(Generic[T]):
-    """What gathers while that which came before is done, all at once, by one thread."""
-
-    def __init__(self, name: str, do: Callable[[list[T]], None]) -> None:
-        self._do = do
-        self._adding = threading.Lock()
-        self._waiting: list[T] = []
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix=name)
-
-    def add(self, wanted: T) -> None:
-        """Let it be done with whatever comes until then."""
-        with self._adding:
-            self._waiting.append(wanted)
-            first = len(self._waiting) == 1
-        if first:
-            self._thread.submit(self._do_gathered)
-
-    def _do_gathered(self) -> None:
-        with self._adding:
-            gathered, self._waiting = self._waiting, []
-        self._do(gathered)
 
 
 # Bearer tokens and invitation secrets: `<id>.<256 random bits>`.

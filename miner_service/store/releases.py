@@ -289,21 +289,6 @@ def announced_releases(session: Session, study: str) -> Sequence[tuple[ReleaseRo
     ]
 
 
-def abandoned_releases(session: Session, before: datetime, study: str | None) -> Sequence[str]:
-    """Return the ids of open releases, of a study or of all, that nobody touched since a moment.
-
-    Touched is a release when it is announced and when a part of it arrives.
-    """
-    arrived = select(func.max(PartRow.received)).where(PartRow.release == ReleaseRow.id)
-    last = func.coalesce(arrived.correlate(ReleaseRow).scalar_subquery(), ReleaseRow.created)
-    query = select(ReleaseRow.id).where(
-        ReleaseRow.state == "open", ReleaseRow.created < before, last < before
-    )
-    if study is not None:
-        query = query.where(ReleaseRow.study == study)
-    return session.scalars(query.order_by(ReleaseRow.seq)).all()
-
-
 def releases_of(session: Session, study: str, owner: str | None = None) -> Sequence[ReleaseRow]:
     """Return all releases of a study, or of one of its owners, oldest first."""
     query = select(ReleaseRow).where(ReleaseRow.study == study)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -206,24 +205,6 @@ def test_a_network_has_the_parents_that_were_checked(models, service):
     assert parents == {"smoker": set(), "age": set(), "sport": set(), "ill": {"smoker", "age"}}
 
 
-def test_two_models_are_compared_and_one_predicts_pasted_rows(models, somebody, service):
-    page = somebody(service.analysts["survey"].token).open(models["decision-tree"])
-    page.get_by_label("Model", exact=True).select_option(
-        models["bayes-classifier"].rpartition("/")[2]
-    )
-    page.get_by_role("button", name="Show both").click()
-    for number in (1, 2):
-        framed = page.frame_locator("iframe.model").nth(number - 1)
-        framed.locator("svg").first.wait_for()
-    page.get_by_role("link", name="decision tree").click()
-    rows = "smoker\tage\tsport\nyes\t>=45\tlow\nno\t<30\thigh"
-    page.get_by_label(re.compile("^Rows")).fill(rows)
-    page.get_by_role("button", name="Predict").click()
-    told = page.get_by_role("region", name="Predictions").locator("tbody td:nth-child(2)")
-    told.first.wait_for()
-    assert told.all_inner_texts() == ["yes", "no"]
-
-
 def test_a_job_that_runs_is_watched_and_cancelled(somebody, service):
     page = somebody(service.analysts["survey"].token).open(long_job(service, "watched"))
     page.locator("#state.running").wait_for()
@@ -348,9 +329,8 @@ def pages_of(service: Service, models: dict[str, str]) -> Iterator[tuple[str, st
         ana = service.analysts[study].token
         yield ana, f"/pages/studies/{study}/jobs/new?kind={kind}"
         yield ana, f"{shown}/page"
-    tree, other = models["decision-tree"], models["bayes-classifier"].rpartition("/")[2]
     ana = service.analysts["survey"]
-    yield from ((ana.token, one) for one in (tree, f"{tree}/beside?other={other}"))
+    yield ana.token, models["decision-tree"]
     done = next(one for one in ana.get("/v1/studies/survey/jobs")["items"] if one["model"])
     yield ana.token, f"/pages/jobs/{done['id']}"
 

@@ -11,17 +11,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
-from concurrent.futures import Future
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from http import HTTPStatus
-from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from miner_service.http.access.problems import problem_response
-from miner_service.store.people import Batcher, without_secrets
+from miner_service.store.people import without_secrets
 from pramana_core.audit import AuditLog
 from pramana_core.errors import PramanaError
 from pramana_core.wire.services import problem_of
@@ -36,15 +32,6 @@ _ASKS_NOTHING = ("sign_out",)
 """Routes that answer a stranger as they answer anybody else."""
 
 
-@dataclass(frozen=True)
-class _PendingLine:
-    entry: Mapping[str, Any]
-    written: Future[None] = field(default_factory=Future)
-
-    def __post_init__(self) -> None:
-        self.written.set_running_or_notify_cancel()  # whoever waits may go away; it is written
-
-
 class AuditMiddleware:
     """Keeps room for the line of a change, and writes each line just before the answer starts."""
 
@@ -52,8 +39,6 @@ class AuditMiddleware:
         self._app = app
         self._audit = audit
         self._strangers = _UnknownCallers()
-        # A line may wait for what is being flushed, and the loop for nothing.
-        self._lines = Batcher("auditing", self._write)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -120,27 +105,8 @@ class AuditMiddleware:
             "outcome": status,
             **({"unnoted": unnoted} if unnoted else {}),
         }
-        line = _PendingLine(entry)
-        self._lines.add(line)
-        await asyncio.wrap_future(line.written)
-
-    def _write(self, lines: list[_PendingLine]) -> None:
-        """Write lines that came at the same time, each as if it were alone."""
-        refused: dict[int, Exception] = {}
-        try:
-            with self._audit.appending() as append:
-                for number, line in enumerate(lines):
-                    try:
-                        append(line.entry)
-                    except PramanaError as error:
-                        refused[number] = error
-        except Exception as error:  # noqa: BLE001 whoever waits raises it
-            refused = dict.fromkeys(range(len(lines)), error)
-        for number, line in enumerate(lines):
-            if number in refused:
-                line.written.set_exception(refused[number])
-            else:
-                line.written.set_result(None)
+        # A line may wait for what is being flushed, and the loop for nothing.
+        await asyncio.shield(asyncio.to_thread(self._audit.write, entry))
 
 
 class _UnknownCallers:

@@ -22,7 +22,7 @@ from sqlalchemy.orm import Session
 
 from miner_service.http.access.access import Caller
 from miner_service.http.access.gate import Gate
-from miner_service.jobs.runner import FollowedJobs, WorkerPool
+from miner_service.jobs.runner import WorkerPool
 from miner_service.services import Services
 from miner_service.store.answers import Answer, Sender, keep_answer, known_answer
 from miner_service.store.database import Paging
@@ -149,15 +149,6 @@ async def get_gate(request: Request) -> Gate:
 
 
 GateDep = Annotated[Gate, Depends(get_gate)]
-
-
-def get_followed(request: Request) -> FollowedJobs:
-    """Return the jobs that somebody follows."""
-    followed: FollowedJobs = request.app.state.followed
-    return followed
-
-
-FollowedDep = Annotated[FollowedJobs, Depends(get_followed)]
 
 
 async def get_caller(request: Request) -> Caller:

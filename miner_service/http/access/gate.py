@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -22,7 +23,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from miner_service.http.access.shares import BodyMemory, Buckets, InFlight, Pool, Pools, slow_down
 from miner_service.services import Services
-from pramana_core.errors import LimitExceeded
+from pramana_core.errors import LimitExceeded, TooManyRequests
 from pramana_core.pages.forms import EVERY_ANSWER
 
 OPEN_BODY = 4096
@@ -56,6 +57,7 @@ class Gate:
         self.services = services
         self.pools = Pools()
         self.in_flight = InFlight(web.bodies_per_token, web.body_bytes_per_token)
+        self.streams: Counter[str] = Counter()
         self._rates = Buckets(web.requests_per_token, now)
         self._memory = BodyMemory(_MEMORY)
         self._large = asyncio.Semaphore(_LARGE_AT_ONCE)
@@ -69,6 +71,16 @@ class Gate:
                 "token",
                 seconds,
                 "Wait for as long as Retry-After says, then send it again.",
+            )
+
+    def require_stream(self, token: str) -> None:
+        """Check that the holder of a token may follow one more job. Raises TooManyRequests."""
+        most = self.services.settings.web.streams_per_token
+        if self.streams[token] >= most:
+            raise TooManyRequests(
+                f"{most} streams of events are open with this token; more are not given.",
+                where="token",
+                remedy="Close one, or read the jobs every few seconds.",
             )
 
     async def pass_open(self, request: Request, handler: Handler) -> Response:

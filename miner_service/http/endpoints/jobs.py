@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -17,12 +19,13 @@ from miner_service.http.access.access import Caller, RuledRouter, still_good, vi
 from miner_service.http.access.deps import (
     CallerDep,
     CrewDep,
-    FollowedDep,
+    GateDep,
     JobPath,
     PagingDep,
     ServicesDep,
     StudyPath,
 )
+from miner_service.http.access.gate import Gate
 from miner_service.http.access.problems import RETRY_SECONDS, problem_responses
 from miner_service.jobs import creating as jobs
 from miner_service.jobs.runner import WorkerPool
@@ -30,7 +33,7 @@ from miner_service.services import Services
 from miner_service.store.database import page_of
 from miner_service.store.queue import UNFINISHED, job_message, last_lines, line_message, lines_since
 from miner_service.store.schema import JobLogRow, JobRow
-from pramana_core.errors import NotFound
+from pramana_core.errors import NotFound, NotReady
 from pramana_core.wire.base import Page
 from pramana_core.wire.jobs import Job, JobCreate, JobLine
 
@@ -127,7 +130,7 @@ async def stream_job_events(
     services: ServicesDep,
     caller: CallerDep,
     crew: CrewDep,
-    followed: FollowedDep,
+    gate: GateDep,
     last_event_id: Annotated[
         str | None,
         Header(alias="Last-Event-ID", description="The `id` of the last event received."),
@@ -139,8 +142,8 @@ async def stream_job_events(
     first = await run_in_threadpool(_look, services, caller, job, since)
     if first.finished and first.revision == since:
         return Response(status_code=204)
-    followed.require_share(caller.token)
-    looks = followed.looks(job, caller.token)
+    gate.require_stream(caller.token)
+    looks = _looks(services, gate, job, caller.token)
     return StreamingResponse(
         _events(lambda r: _again(services, caller, job, r), first, since, looks, crew),
         media_type=EVENT_MEDIA_TYPE,
@@ -196,6 +199,26 @@ async def _events(
             yield seen.event()
             if seen.finished:
                 return
+
+
+async def _looks(
+    services: Services, gate: Gate, job: str, token: str
+) -> AsyncGenerator[int | None, None]:
+    """Yield the revision of a job again and again; None where it is not known."""
+
+    def revision() -> int | None:
+        with suppress(NotReady), services.database.read() as session:
+            return session.scalar(select(JobRow.revision).where(JobRow.id == job))
+        return None
+
+    gate.streams[token] += 1
+    try:
+        while True:
+            await asyncio.sleep(services.settings.event_seconds)
+            yield await run_in_threadpool(revision)
+    finally:
+        gate.streams[token] -= 1
+        gate.streams += Counter()
 
 
 def _look(services: Services, caller: Caller, job: str, since: int | None = None) -> _JobSnapshot:

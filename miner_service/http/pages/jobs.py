@@ -11,7 +11,7 @@ from miner_service.http.access.access import RuledRouter
 from miner_service.http.access.deps import (
     CallerDep,
     CrewDep,
-    FollowedDep,
+    GateDep,
     JobPath,
     ServicesDep,
     StudyPath,
@@ -107,11 +107,11 @@ async def follow_job(
     services: ServicesDep,
     caller: CallerDep,
     crew: CrewDep,
-    followed: FollowedDep,
+    gate: GateDep,
     last_event_id: Annotated[str | None, Header(alias="Last-Event-ID")] = None,
 ) -> Response:
     """Follow a job until it is finished."""
-    return await jobs.stream_job_events(job, services, caller, crew, followed, last_event_id)
+    return await jobs.stream_job_events(job, services, caller, crew, gate, last_event_id)
 
 
 @router.post("/jobs/{job}/cancel", name="cancel_job")

@@ -235,7 +235,7 @@ def next_step(
     if not found:
         sentence = "No owner has joined yet. Invite them below People, or by:"
         who = "OWNER" if caller.role == ADMIN else "another"
-        return sentence, f"miner-service invite --study {study} --owner {who}"
+        return sentence, f"miner-service study invite {study} {who}"
     if not sent:
         return "Nothing was released yet. Each owner, on her machine:", "owner-agent publish"
     if not run:

@@ -12,7 +12,6 @@ from pathlib import Path
 
 from fastapi.routing import iter_route_contexts
 
-from miner_service.http.access.auditing import AuditMiddleware, _PendingLine
 from pramana_core.audit import AuditLog
 from pramana_core.errors import StorageFull
 from tests.full_disk import files_no_longer_than
@@ -101,22 +100,6 @@ def test_who_waits_for_the_log_holds_up_nobody_else(miner, monkeypatch):
             assert not created.done()
         assert created.result().status_code == 201
     assert actions(miner) == [("create_study", 201)]
-
-
-def test_of_lines_written_together_each_is_refused_alone(miner, monkeypatch):
-    append = AuditLog._append
-
-    def refuse(log, descriptor, entry):
-        if entry["name"] == "no":
-            raise StorageFull("no", remedy="")
-        append(log, descriptor, entry)
-
-    monkeypatch.setattr(AuditLog, "_append", refuse)
-    lines = [_PendingLine({"name": name}) for name in ("a", "no", "b")]
-    AuditMiddleware(None, audit=miner.services.audit)._write(lines)
-    assert [isinstance(line.written.exception(), StorageFull) for line in lines] == [0, 1, 0]
-    told = [json.loads(line)["name"] for line in log_of(miner).read_text().splitlines()]
-    assert told == ["a", "b"]
 
 
 def test_what_may_only_be_read_with_a_note_is_not_given_without_one(miner, assert_problem):

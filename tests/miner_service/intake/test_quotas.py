@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 import numpy as np
 import pytest
 from sqlalchemy import select
-from typer.testing import CliRunner
 
-from miner_service.cli.main import app
-from miner_service.intake.withdrawing import withdraw_abandoned
 from miner_service.settings import Quotas
 from miner_service.store.schema import PartRow
 from pramana_core.wire.parts import encode_part_json
@@ -87,43 +82,6 @@ def test_what_is_stored_is_bounded_though_it_is_sealed(tight, release_a, assert_
     assert_problem(answer, 409, "quota-exceeded", "not withdrawn", "Withdraw releases")
     assert owner("POST", f"{path}/withdraw").status_code == 200
     assert owner("POST", "/v1/studies/s/releases", json=other).status_code == 201
-
-
-def test_what_nobody_touched_is_withdrawn(miner, release_a, release_c):
-    miner.study("s")
-    owner = miner.owner("s", "north")
-    path = owner.announce("s", release_a)
-    started = owner.announce("s", release_c.__class__(named(release_c, "c"), [], release_c.plan))
-    miner.clock.ahead = timedelta(days=8)
-    assert owner.put(started, 0, release_c.parts[0]).status_code == 201
-    miner.clock.ahead = timedelta(days=10)
-    week_ago = miner.clock() - timedelta(days=7)
-    assert withdraw_abandoned(miner.services, week_ago, "another") == []
-    gone = withdraw_abandoned(miner.services, week_ago, None)
-    assert [release.name for release in gone] == ["r1"]
-    assert owner.get(path)["state"] == "withdrawn"
-    assert owner.get(started)["state"] == "open"
-    assert withdraw_abandoned(miner.services, week_ago, None) == []
-
-
-def test_the_operator_expires_what_was_never_finished(miner, release_a):
-    miner.study("s")
-    owner = miner.owner("s", "north")
-    path = owner.announce("s", release_a)
-
-    def expire(*options):
-        run = ["releases", "expire", "--data", str(miner.data), *options]
-        return CliRunner().invoke(app, run, catch_exceptions=False).output
-
-    assert "No open release" in expire("--days", "1")
-    assert owner.get(path)["state"] == "open"
-    miner.clock.ahead = timedelta(days=-3)
-    late = owner("POST", "/v1/studies/s/releases", json=named(release_a, "late")).json()
-    miner.clock.ahead = timedelta()
-    assert "Withdrawn: late of north in study s" in expire("--days", "2", "--study", "s")
-    assert owner.get(f"/v1/releases/{late['id']}")["state"] == "withdrawn"
-    assert owner.get(path)["state"] == "open"
-    assert '"expire_release"' in (miner.data / "audit.jsonl").read_text()
 
 
 @pytest.mark.parametrize(("spare", "status"), [(-1, 409), (0, 201)])

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
 
-from miner_service.jobs.runner import FollowedJobs, learn_model, work_once
+from miner_service.jobs.runner import learn_model, work_once
 from miner_service.jobs.supervisor import DistantWorkers, workers_of
 from miner_service.settings import JobSettings, WebSettings
 from miner_service.store.queue import claim_next, show_up
@@ -138,16 +137,8 @@ def test_a_service_without_workers_is_ready_while_another_machine_has_some(asked
 
 
 def test_a_token_follows_so_many_jobs_at_once_and_others_are_not_in_its_way(start):
-    miner = start(web=WebSettings(streams_per_token=1))
-
-    async def follow():
-        followed = FollowedJobs(miner.services)
-        looks = followed.looks("j-1", "t-1")
-        assert await anext(looks) is None  # there is no such job
-        followed.require_share("t-2")
-        with pytest.raises(TooManyRequests, match="1 streams of events are open"):
-            followed.require_share("t-1")
-        await looks.aclose()
-        followed.require_share("t-1")
-
-    asyncio.run(follow())
+    gate = start(web=WebSettings(streams_per_token=1)).app.state.gate
+    gate.streams["t-1"] += 1
+    gate.require_stream("t-2")
+    with pytest.raises(TooManyRequests):
+        gate.require_stream("t-1")

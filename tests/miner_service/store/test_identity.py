@@ -201,7 +201,6 @@ def test_commands_that_use_both_refuse_a_mismatch(start, tmp_path, release_a):
         ("backup", tmp_path / "second"),
         ("check",),
         ("study", "delete", "asia", "--yes"),
-        ("releases", "expire", "--days", "1"),
     ):
         assert isinstance(run(*words).exception, StoreMismatch), words
     empty = tmp_path / "empty"

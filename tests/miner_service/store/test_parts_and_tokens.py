@@ -8,7 +8,7 @@ import pytest
 
 from miner_service.intake.receiving import require_within_quota
 from miner_service.settings import Quotas
-from miner_service.store.releases import abandoned_releases, parts_arrived, releases_of
+from miner_service.store.releases import parts_arrived, releases_of
 from miner_service.store.schema import PartRow, ReleaseRow, StudyRow
 from miner_service.store.tokens import (
     find_token,
@@ -75,10 +75,6 @@ def test_parts_and_quotas_are_asked_of_the_database(filled):
             require_within_quota(session, Quotas(announced_parts=29), "s", "north")
         with pytest.raises(QuotaExceeded, match=r"30,000,000,000 bytes .*28,610 MiB"):
             require_within_quota(session, Quotas(stored_bytes=10**10), "s", "north")
-        later = NOW + timedelta(days=5)
-        assert abandoned_releases(session, later, None) == ["r-1"]
-        assert abandoned_releases(session, NOW + timedelta(days=10), "s") == list(ARRIVED)
-        assert abandoned_releases(session, later, "t") == []
 
 
 @pytest.mark.slow

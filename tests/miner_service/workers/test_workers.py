@@ -346,6 +346,19 @@ def test_a_full_store_is_not_an_absent_one(supervised, monkeypatch):
     assert time.monotonic() - supervisor._renewed < 30
 
 
+@pytest.mark.end_to_end
+def test_a_job_that_ran_too_long_has_failed(start, release_a, tmp_path):
+    folder = tmp_path / "runs"
+    folder.mkdir()
+    (tmp_path / "now").write_text(json.dumps({"what": "loop", "folder": str(folder)}))
+    miner = start(Limits(job_seconds=1), crew=lambda services: LocalWorkers(services, learn))
+    analyst = miner.study("asia")
+    miner.owner("asia", "north").publish("asia", release_a)
+    path = analyst("POST", "/v1/studies/asia/jobs", json={"spec": SPEC}).headers["location"]
+    job = analyst.wait(path)
+    assert (job["state"], job["problem"]["code"], job["runs"]) == ("failed", "limit-exceeded", 1)
+
+
 def test_a_job_may_not_run_for_ever(supervised):
     supervisor, run = supervised
     supervisor._end_late_runs(run.began + 119)

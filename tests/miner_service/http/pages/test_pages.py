@@ -7,7 +7,6 @@ import re
 from urllib.parse import urlsplit
 
 import pytest
-from sqlalchemy import Engine, event
 
 from miner_service.http.pages.job_forms import job_forms
 from pramana_core.wire.jobs import JobCreate
@@ -160,7 +159,7 @@ def test_a_job_that_waits_is_cancelled(start, build, plan_a):
         assert "Cancel the job" not in over.text
 
 
-def test_a_model_is_framed_fetched_compared_and_asked(study):
+def test_a_model_is_framed_and_fetched(study):
     browser = study.browser(study.analyst)
     tree, table = (study.jobs[name]["model"] for name in ("tree", "table"))
     shown = browser.get(f"/pages/models/{tree}")
@@ -181,41 +180,6 @@ def test_a_model_is_framed_fetched_compared_and_asked(study):
     csv = browser.get(f"/pages/models/{table}/files/csv")
     assert csv.text == study.analyst("GET", f"/v1/models/{table}/csv").text
     assert browser.get(f"/pages/models/{tree}/files/bif").status_code == 404
-    both = browser.get(f"/pages/models/{tree}/beside?other={table}")
-    assert both.text.count("<iframe") == 2
-    rows = f"{MARKUP}\n{CATEGORIES[0]}\n{CATEGORIES[1]}"
-    answer = browser.post(f"/pages/models/{tree}/predictions", {"rows": rows})
-    expected = study.analyst(
-        "POST",
-        f"/v1/models/{tree}/predictions",
-        json={"records": [{MARKUP: CATEGORIES[0]}, {MARKUP: CATEGORIES[1]}]},
-    ).json()
-    labels = re.findall(r"<b><bdi>(.*?)</bdi></b>", answer.text)
-    assert labels == [one["label"] for one in expected["predictions"]]
-    for wrong, said in ((f"{MARKUP}\nnowhere", "Record 1"), ("{", "cannot be read"), ("", "")):
-        refused = browser.post(f"/pages/models/{tree}/predictions", {"rows": wrong})
-        assert refused.status_code == 422, wrong
-        assert said in text_of(refused)
-        assert "nowhere" not in text_of(refused).partition("Rows:")[0]
-
-
-def test_no_store_is_asked_for_another_model_that_cannot_be(study):
-    browser = study.browser(study.analyst)
-    model = study.jobs["tree"]["model"]
-    asked = []
-
-    def note(_connection, _cursor, _statement, parameters, _context, _many):
-        asked.append(repr(parameters))
-
-    event.listen(Engine, "before_cursor_execute", note)
-    try:
-        for absent in ("%00", f"{model}%00", "no\u202e"):
-            beside = browser.get(f"/pages/models/{model}/beside?other={absent}")
-            assert beside.status_code == 404, absent
-    finally:
-        event.remove(Engine, "before_cursor_execute", note)
-    assert any(model in one for one in asked)
-    assert not [one for one in asked if "\\x00" in one or "\\u202e" in one]
 
 
 def test_invitations_and_tokens_are_shown_once(study):
@@ -251,7 +215,7 @@ def test_empty_states_say_the_next_command(start):
     browser = Browser(miner)
     assert "miner-service study create" in browser.sign_in(miner.admin.token).text
     miner.study("s")
-    assert "miner-service invite" in text_of(browser.get("/pages/studies/s"))
+    assert "miner-service study invite" in text_of(browser.get("/pages/studies/s"))
     assert "owner-agent publish" in browser.get("/pages/studies/s/releases").text
     assert "owner-agent join" in browser.get("/pages/studies/s/owners").text
     for part in ("jobs", "models"):
