@@ -17,8 +17,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from pramana_core.domain import Domain
-from pramana_core.errors import EstimationError, LimitExceeded, OptionError
+from pramana_core.errors import EstimationError, LimitExceeded
 from pramana_core.learn.bayes_classifier.learning import learn_with_evidence
 from pramana_core.learn.bayes_classifier.model import ChosenModel
 from pramana_core.learn.bayes_classifier.replicates import (
@@ -26,6 +25,7 @@ from pramana_core.learn.bayes_classifier.replicates import (
     ModelledSubpopulation,
     Replicates,
 )
+from pramana_core.learn.common.inputs import inputs_of
 from pramana_core.learn.common.options import DEEPEST, Criterion, TreeOptions
 from pramana_core.learn.tree.evidence import (
     EMPTY,
@@ -386,7 +386,8 @@ def learn_tree(
         Others: see `Subpopulation.table`.
     """
     options = options or TreeOptions()
-    names = _attributes(marginals.domain, target, attributes)
+    inputs = inputs_of(marginals.domain, target, attributes, "attributes")
+    names = inputs.names
     report = on_step or unwatched
     through, everything = _everything(marginals, target, names, report)
     root = _Grower(target, marginals.records, options, through, report).grow(everything, names)
@@ -395,7 +396,7 @@ def learn_tree(
     elif options.prune:
         root = pruned_by_gain(root, lambda asked: marginals.can_estimate([*asked, target]))
     return DecisionTree(
-        inputs=marginals.domain.project(names),
+        inputs=inputs,
         target=marginals.domain[target],
         root=root,
         records=marginals.records,
@@ -421,19 +422,6 @@ def _everything(
 def _before(on_step: Progress, _done: int, _all: int) -> None:
     """Let what precedes the growth be stopped; how long it takes is not known."""
     on_step(0, STEPS)
-
-
-def _attributes(domain: Domain, target: str, asked: Sequence[str] | None) -> tuple[str, ...]:
-    domain.axis(target)
-    names = tuple(n for n in domain.names if n != target) if asked is None else tuple(asked)
-    for name in names:
-        domain.axis(name)
-    if not names or target in names or len(set(names)) < len(names):
-        raise OptionError(
-            f"A tree needs one or more distinct attributes besides {target!r}, not {list(names)}.",
-            where="attributes",
-        )
-    return names
 
 
 @dataclass
