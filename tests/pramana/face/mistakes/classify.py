@@ -191,10 +191,6 @@ MISTAKES: Mistakes = {
             lambda: pm.NaiveBayes("survived").set_params(priors=[0.5, 0.5]),
             "NaiveBayes … 'priors' … alpha",
         ),
-        "a criterion of scikit-learn's": (
-            lambda: learn("DecisionTree", criterion="gini"),
-            "criterion … 'gini' … gain-ratio",
-        ),
         "a depth below 0": (
             lambda: learn("DecisionTree", max_depth=-1),
             "max_depth … -1 … at least 0",

@@ -107,19 +107,6 @@ def gain_of(rows: list[dict[str, int]], name: str, target: str) -> float:
     return entropy_of([row[target] for row in rows]) - left
 
 
-def gain_ratio_choice(rows: list[dict[str, int]], names: list[str], target: str) -> str | None:
-    gains = {n: gain_of(rows, n, target) for n in names}
-    gains = {n: g for n, g in gains.items() if g > 1e-9}
-    if not gains:
-        return None
-    average = sum(gains.values()) / len(gains)
-    ratios = {
-        n: g / entropy_of([row[n] for row in rows]) for n, g in gains.items() if g >= average - 1e-9
-    }
-    best = max(ratios.values())
-    return next(n for n, r in ratios.items() if r > best - 1e-9)
-
-
 def gain_choice(rows: list[dict[str, int]], names: list[str], target: str) -> str | None:
     gains = {n: gain_of(rows, n, target) for n in names}
     best = max(gains.values(), default=0.0)
@@ -163,17 +150,12 @@ def rows_of(columns: Columns) -> list[dict[str, int]]:
         ("mushroom.csv", "class", None),
     ],
 )
-@pytest.mark.parametrize(
-    ("criterion", "choice"), [("gain", gain_choice), ("gain-ratio", gain_ratio_choice)]
-)
 @pytest.mark.public_data
-def test_the_tree_of_clean_records_is_that_of_id3_on_records(file, target, drop, criterion, choice):
+def test_the_tree_of_clean_records_is_that_of_id3_on_records(file, target, drop):
     domain, columns = public(file, target, drop)
     names = [n for n in domain.names if n != target]
-    wanted = id3(rows_of(columns), names, target, domain, 0, choice)
-    options = TreeOptions(
-        criterion=criterion, significance=None, least_records=0, prune=False, shrinkage=None
-    )
+    wanted = id3(rows_of(columns), names, target, domain, 0, gain_choice)
+    options = TreeOptions(significance=None, least_records=0, prune=False, shrinkage=None)
     tree = learn_tree(exactly(domain, columns), target, names, options)
     assert outline(tree.root) == wanted
     if file == "mushroom.csv":
@@ -387,7 +369,6 @@ def test_attributes_that_cannot_be_asked_are_refused(attributes, error):
 @pytest.mark.parametrize(
     "option",
     [
-        {"criterion": "gini"},
         {"max_depth": -1},
         {"significance": 0.0},
         {"significance": 1.5},
@@ -434,7 +415,7 @@ class FailingMarginals:
         return self.inner.can_estimate(variables)
 
 
-@pytest.mark.parametrize("options", [TreeOptions(), PLAIN, TreeOptions(criterion="gain-ratio")])
+@pytest.mark.parametrize("options", [TreeOptions(), PLAIN])
 def test_an_attribute_without_an_estimate_is_not_asked(options):
     """As if it were no attribute."""
     domain, columns = survey(800, np.random.default_rng(6))

@@ -54,7 +54,7 @@ def learned(p: float, **options: Any) -> DecisionTree:
 TREES = {
     "clean": learned(0.0, prune=False),
     "noisy": learned(0.2, significance=None, prune=False, least_records=0),
-    "leaf": learned(0.2, max_depth=0, shrinkage=None, criterion="gain-ratio"),
+    "leaf": learned(0.2, max_depth=0, shrinkage=None),
 }
 
 
