@@ -120,7 +120,8 @@ class DocumentForm(Generic[ModelT]):
     @cached_property
     def _form(self) -> type[DocumentPart]:
         types = get_type_hints(self._model, include_extras=True)
-        own: dict[str, Any] = {
+        own: dict[str, Any] = {"kind": (Literal[self.kind], ...)}
+        own |= {
             field.name: (
                 self._said.get(
                     field.name, _SAID_OTHERWISE.get(types[field.name], types[field.name])
@@ -129,15 +130,13 @@ class DocumentForm(Generic[ModelT]):
             )
             for field in fields(self._model)  # type: ignore[arg-type]
         }
-        kind = (Literal[self.kind], ...)
-        return create_model(self._model.__name__, __base__=DocumentPart, kind=kind, **own)
+        return create_model(self._model.__name__, __base__=DocumentPart, **own)
 
     def write(self, model: ModelT) -> dict[str, Any]:
         """Return a model as what JSON is made of; nothing of any number is lost."""
-        values = {name: getattr(model, name) for name in self._form.model_fields if name != "kind"}
-        return self._form.model_construct(kind=self.kind, **values).model_dump(
-            mode="json", by_alias=True
-        )
+        names = (field.name for field in fields(self._model))  # type: ignore[arg-type]
+        values: dict[str, Any] = {"kind": self.kind} | {n: getattr(model, n) for n in names}
+        return self._form.model_construct(**values).model_dump(mode="json", by_alias=True)
 
     def read(self, text: str) -> ModelT:
         """Read a model from the JSON text of what `write` returns.
