@@ -12,7 +12,7 @@ from annotated_types import Ge, Le
 from pramana.estimators.base import estimator
 from pramana.estimators.classifiers import Classifier
 from pramana.showing import plotted
-from pramana_core.learn.common.options import Criterion, TreeOptions, require_limit
+from pramana_core.learn.common.options import TreeOptions, require_limit
 from pramana_core.learn.learners import TREE
 from pramana_core.learn.tree.drawing import draw_tree, write_tree_text
 from pramana_core.learn.tree.model import DecisionTree as Tree
@@ -40,8 +40,6 @@ class DecisionTree(Classifier[Tree]):
         target: the variable that holds the class.
         features: what may be asked, in the order that decides between equals; by default all
             other variables.
-        criterion: `gain`, an attribute's information about the class; `gain-ratio`, that divided by
-            the attribute's own entropy.
         max_depth: the most questions on a path; None is no limit.
         significance: a node is split if chance alone would show its best attribute's gain in no
             more than this share of cases; None splits until nothing is gained.
@@ -80,7 +78,6 @@ class DecisionTree(Classifier[Tree]):
     target: str
     features: Sequence[str] | None = None
     _: KW_ONLY
-    criterion: Criterion = TreeOptions.criterion
     max_depth: int | None = TreeOptions.max_depth
     significance: float | None = TreeOptions.significance
     least_records: float = TreeOptions.least_records

@@ -418,7 +418,6 @@ JOBS: dict[str, dict[str, Any]] = {
         "kind": "decision-tree",
         "target": "a",
         "attributes": ["b"],
-        "criterion": "gain-ratio",
         "max_depth": 2,
         "significance": None,
         "least_records": 1,

@@ -21,7 +21,6 @@ from pramana_core.learn.common.options import (
     BayesClassifierOptions,
     LinearOptions,
     RuleOptions,
-    TreeOptions,
 )
 from pramana_core.learn.linear.columns import CellGrid
 from pramana_core.learn.linear.fitting import learn_linear
@@ -87,7 +86,7 @@ def _links(scoring: Scoring, search: Search) -> Callable[[Marginals], Any]:
 
 
 def _tree(marginals: Marginals) -> Any:
-    tree = learn_tree(marginals, "k", ["b", "a", "c"], TreeOptions(criterion="gain-ratio"))
+    tree = learn_tree(marginals, "k", ["b", "a", "c"])
     return [[node.split and node.split.attribute, node.classes.decision] for node in tree.root]
 
 

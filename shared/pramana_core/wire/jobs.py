@@ -287,7 +287,7 @@ class DecisionTreeSpec(DecisionTreeTask, CountsSpec):
     """Learn a tree that tells a class from other variables (Ma 7.2).
 
     `target` is the class and `attributes` what it is told from, by default all else that is
-    reported. A node is split by the attribute of the largest information gain, or gain ratio, if
+    reported. A node is split by the attribute of the largest information gain, if
     chance alone would show as much in no more than a share `significance` of cases (null: without a
     test), if it tells as much of the class as `least_records` records without noise, and above
     `max_depth`. `prune` takes back splits that do not earn their description. `shrinkage` is by how

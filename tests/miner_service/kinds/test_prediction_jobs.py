@@ -201,7 +201,6 @@ REFUSED = [
     ({"depth": 1}, 422, "request-invalid", ["body.spec.depth", "not known"]),
 ]
 REFUSED_TREES = [
-    ({"criterion": "gini"}, 422, "request-invalid", ["body.spec.criterion"]),
     ({"max_depth": -1}, 422, "request-invalid", ["body.spec.max_depth"]),
     ({"max_depth": 257}, 422, "request-invalid", ["body.spec.max_depth"]),
     ({"significance": 0}, 422, "request-invalid", ["body.spec.significance"]),

@@ -30,7 +30,7 @@ def test_every_option_reaches_the_learner(name: str):
         "NaiveBayes": {"alpha": 3.0},
         "BayesClassifier": {"alpha": 3.0, "model": "tan"},
         "DecisionTree": {
-            "criterion": "gain-ratio", "max_depth": 1, "significance": 0.01,
+            "max_depth": 1, "significance": 0.01,
             "least_records": 20.0, "prune": False, "shrinkage": 0.2,
         },
         "LinearClassifier": {

@@ -41,7 +41,7 @@ MODELS = {
     "naive Bayes": lambda: pm.NaiveBayes("survived"),
     "Bayes with links": lambda: pm.BayesClassifier("survived"),
     "linear": lambda: pm.LinearClassifier("survived"),
-    "linear of three planes and more": lambda: pm.LinearClassifier("class", l2=0.1),
+    "linear of three planes and more": lambda: pm.LinearClassifier("class", basis="network"),
     "network": lambda: pm.BayesNet([("sex", "survived"), ("class", "survived")]),
     "network with confidences": lambda: pm.BayesNet(draws=5),
     "itemsets": lambda: pm.FrequentItemsets(0.1),

@@ -46,8 +46,8 @@ NEAR = {
     "an option of a function": (lambda: pm.connect("https://x", tokenfile="me"), "'token_file'"),
     "an option of a learner": (lambda: pm.DecisionTree("ill", maxdepth=3), "'max_depth'"),
     "a choice of a learner": (
-        lambda: pm.DecisionTree("sex", criterion="Gain").fit(REPORTS),
-        "'gain'",
+        lambda: pm.LinearClassifier("sex", loss="Logistic").fit(REPORTS),
+        "'logistic'",
     ),
     "a column to mask": (lambda: mask(confidential=["debts"]), "'debt'"),
     "a method of masking": (lambda: mask(method="shufle"), "'shuffle'"),

@@ -24,8 +24,6 @@ DOCUMENT = DocumentForm("bayes-classifier", BayesClassifier, "a Bayesian network
 the first axis, the other parents in order, and the attribute's own categories along the last."""
 
 
-# How a Bayesian network classifier is put into words.
-
 NAMES: dict[ChosenModel, str] = {
     "naive-bayes": "naive Bayes",
     "tan": "tree-augmented naive Bayes",
@@ -51,8 +49,6 @@ def beside(parents: tuple[str, ...]) -> str:
     """Return on what an attribute depends besides the class; empty if on nothing."""
     return f" given {', '.join(parents)}" if parents else ""
 
-
-# Pictures of Bayesian network classifiers: what each attribute tells.
 
 _DRAWN = 60
 """Attributes in a picture; of more, those that tell the most."""
@@ -117,8 +113,6 @@ def _heading(model: BayesClassifier) -> str:
     left = len(model.attributes) - _DRAWN
     return summary(model) + (f"; {left} that tell less are not drawn" if left > 0 else "")
 
-
-# Bayesian network classifiers as plain text.
 
 _ROWS_SHOWN = 64
 """Of a larger table the rest is left to the JSON."""

@@ -17,10 +17,11 @@ from itertools import combinations
 import numpy as np
 from scipy.special import log_ndtr
 
-from pramana_core.errors import DomainError, LimitExceeded, OptionError, SingularChannel
+from pramana_core.errors import LimitExceeded, SingularChannel
 from pramana_core.learn.bayes_classifier.model import Attribute, BayesClassifier, ChosenModel
 from pramana_core.learn.bayes_classifier.replicates import AttributeRedundancy, repeated
 from pramana_core.learn.common.documents import project_to_simplex, stream
+from pramana_core.learn.common.inputs import inputs_of
 from pramana_core.learn.common.options import BayesClassifierOptions
 from pramana_core.learn.networks.bayes_net import LearnedFamily, learn_family
 from pramana_core.learn.networks.pairs import outward, spanning_forest
@@ -303,8 +304,7 @@ def learn_bayes_classifier(
 
     Raises:
         UnknownVariable: a variable the marginals do not have.
-        OptionError: a feature named twice.
-        DomainError: the class among the features, or no features.
+        OptionError: no features, one named twice, or the class among them.
         EstimationError, LimitExceeded: what the marginals raise.
     """
     return learn_with_evidence(marginals, target, features, options, on_step)[0]
@@ -319,8 +319,8 @@ def learn_with_evidence(
 ) -> tuple[BayesClassifier, AttributeRedundancy | None]:
     """Return also how far attributes repeat each other, if that is learned (with `auto`)."""
     options = options or BayesClassifierOptions()
-    names = _features(marginals, target, features)
-    variable, inputs = marginals.domain[target], marginals.domain.project(names)
+    inputs = inputs_of(marginals.domain, target, features, "features")
+    variable, names = marginals.domain[target], inputs.names
     pairs = len(names) * (len(names) - 1) // 2 if options.model != "naive-bayes" else 0
     steps = 2 * len(names) + pairs
     learned = _Tables(marginals, target, options.alpha)
@@ -355,17 +355,6 @@ def learn_with_evidence(
         weight=weight,
     )
     return classifier, evidence
-
-
-def _features(marginals: Marginals, target: str, features: Sequence[str] | None) -> list[str]:
-    names = [n for n in marginals.domain.names if n != target] if features is None else [*features]
-    if len(set(names)) < len(names):
-        raise OptionError("The features name a variable twice.", where="features")
-    if not names or target in names:
-        raise DomainError(
-            f"{target!r} needs one or more other variables to be predicted from.", where=target
-        )
-    return names
 
 
 def _chosen(options: BayesClassifierOptions, parents: dict[str, tuple[str, ...]]) -> ChosenModel:

@@ -12,7 +12,7 @@ from annotated_types import Ge
 
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import DomainError, OptionError
-from pramana_core.learn.common.documents import record_columns_or_missing
+from pramana_core.learn.common.inputs import record_columns_or_missing, require_inputs
 from pramana_core.learn.common.options import BayesClassifierOptions
 from pramana_core.learn.networks.bayes_net import LearnedBayesNet, LearnedFamily
 from pramana_core.learn.networks.network import BayesNet, posteriors
@@ -83,11 +83,7 @@ class BayesClassifier:
     sums_out = True
 
     def __post_init__(self) -> None:
-        if not len(self.inputs) or self.target.name in self.inputs:
-            raise DomainError(
-                f"{self.target.name!r} needs one or more other variables to be predicted from.",
-                where=self.target.name,
-            )
+        require_inputs(self.inputs, self.target)
         if tuple(attribute.name for attribute in self.attributes) != self.inputs.names:
             raise DomainError("The attributes are not the inputs, in their order.")
         for family in (self.prior, *(a.family for a in self.attributes)):

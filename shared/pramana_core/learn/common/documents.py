@@ -3,7 +3,6 @@
 Also here:
 
 * Making estimates valid: the nearest probability distribution.
-* The columns of the records that a model predicts from, checked before they index anything.
 * The streams of bootstrap samples: functions of a seed, so that a model can be made again.
 """
 
@@ -28,8 +27,8 @@ from pydantic import (
 )
 
 from pramana_core.domain import Domain, Variable
-from pramana_core.errors import DomainError, InputError, UnknownVariable
-from pramana_core.marginals.counts import Codes, Tensor
+from pramana_core.errors import InputError
+from pramana_core.marginals.counts import Tensor
 
 _FAULTS_SHOWN = 3
 
@@ -121,7 +120,8 @@ class DocumentForm(Generic[ModelT]):
     @cached_property
     def _form(self) -> type[DocumentPart]:
         types = get_type_hints(self._model, include_extras=True)
-        own: dict[str, Any] = {
+        own: dict[str, Any] = {"kind": (Literal[self.kind], ...)}
+        own |= {
             field.name: (
                 self._said.get(
                     field.name, _SAID_OTHERWISE.get(types[field.name], types[field.name])
@@ -130,15 +130,13 @@ class DocumentForm(Generic[ModelT]):
             )
             for field in fields(self._model)  # type: ignore[arg-type]
         }
-        kind = (Literal[self.kind], ...)
-        return create_model(self._model.__name__, __base__=DocumentPart, kind=kind, **own)
+        return create_model(self._model.__name__, __base__=DocumentPart, **own)
 
     def write(self, model: ModelT) -> dict[str, Any]:
         """Return a model as what JSON is made of; nothing of any number is lost."""
-        values = {name: getattr(model, name) for name in self._form.model_fields if name != "kind"}
-        return self._form.model_construct(kind=self.kind, **values).model_dump(
-            mode="json", by_alias=True
-        )
+        names = (field.name for field in fields(self._model))  # type: ignore[arg-type]
+        values: dict[str, Any] = {"kind": self.kind} | {n: getattr(model, n) for n in names}
+        return self._form.model_construct(**values).model_dump(mode="json", by_alias=True)
 
     def read(self, text: str) -> ModelT:
         """Read a model from the JSON text of what `write` returns.
@@ -249,80 +247,6 @@ def project_to_simplex(rows: Tensor) -> Tensor:
     clipped = np.maximum(rows - shift, 0.0)
     projected: Tensor = clipped / clipped.sum(axis=-1, keepdims=True)
     return projected
-
-
-# The columns of the records that a model predicts from, checked before they index anything.
-
-
-def record_columns(inputs: Domain, codes: Mapping[str, Codes]) -> tuple[Codes, ...]:
-    """Return the codes of n records, a column of n for each input.
-
-    False and true count as the codes 0 and 1.
-
-    Raises:
-        UnknownVariable: an input is not there.
-        DomainError: a column is not a list of whole numbers, columns have different lengths, or a
-            code is outside its variable.
-    """
-    for name in inputs.names:
-        if name not in codes:
-            raise UnknownVariable(
-                f"The records have no codes of {name!r}.",
-                where=name,
-                remedy=f"A prediction needs {list(inputs.names)}.",
-            )
-    columns = tuple(_column(variable, np.asarray(codes[variable.name])) for variable in inputs)
-    _one_length(columns)
-    return columns
-
-
-def record_columns_or_missing(inputs: Domain, codes: Mapping[str, Codes]) -> tuple[Codes, ...]:
-    """Return the same where values are missing: their code is the number of categories.
-
-    An input that is not among the codes is missing of all records.
-
-    Raises:
-        UnknownVariable: no input is there, so that nothing tells the number of records.
-        DomainError: as `record_columns`.
-    """
-    there = [variable for variable in inputs if variable.name in codes]
-    if not there:
-        raise UnknownVariable(
-            "The records have codes of none of the inputs.",
-            remedy=f"A prediction needs some of {list(inputs.names)}.",
-        )
-    known = {v.name: _column(v, np.asarray(codes[v.name]), missing=True) for v in there}
-    length = _one_length(list(known.values()))
-    return tuple(
-        known[v.name] if v.name in known else np.full(length, v.size, np.min_scalar_type(v.size))
-        for v in inputs
-    )
-
-
-def _one_length(columns: Sequence[Codes]) -> int:
-    lengths = sorted({len(column) for column in columns})
-    if len(lengths) > 1:
-        raise DomainError(f"The columns have different lengths: {lengths}.")
-    return lengths[0]
-
-
-def _column(variable: Variable, column: Codes, *, missing: bool = False) -> Codes:
-    if column.dtype == np.bool_:
-        # As an index truth values would choose records instead of categories.
-        column = column.astype(np.uint8)
-    if column.ndim != 1 or not np.issubdtype(column.dtype, np.integer):
-        raise DomainError(
-            f"The codes of {variable.name!r} are {column.ndim}-dimensional {column.dtype}.",
-            where=variable.name,
-            remedy="Give one whole number for each record.",
-        )
-    most = variable.size if missing else variable.size - 1
-    if len(column) and not 0 <= int(column.min()) <= int(column.max()) <= most:
-        raise DomainError(
-            f"A code of {variable.name!r} is outside its {variable.size} categories.",
-            where=variable.name,
-        )
-    return column
 
 
 # The streams of bootstrap samples: functions of a seed, so that a model can be made again.

@@ -167,8 +167,6 @@ def _limits(kind: Any) -> list[tuple[str, float]]:
 # How a decision tree is grown and pruned.
 
 
-Criterion = Literal["gain", "gain-ratio"]
-
 DEEPEST = 256
 """No path of a tree asks more questions."""
 
@@ -183,8 +181,6 @@ class TreeOptions:
     the attributes: its leaves are many, and what they say is only as bold as the noise allows.
 
     Args:
-        criterion: `gain` splits by the attribute that tells most of the class; `gain-ratio`
-            divides by what the attribute tells of itself, among those with at least average gain.
         max_depth: the most attributes asked on a path; None is all.
         significance: a node is split if chance alone would show its best attribute's gain in no
             more than this share of cases; None, or 1, splits until nothing is gained.
@@ -199,7 +195,6 @@ class TreeOptions:
         OptionError: an option outside its range.
     """
 
-    criterion: Criterion = "gain"
     max_depth: Annotated[int, Ge(0), Le(DEEPEST)] | None = None
     significance: Share | None = 0.05
     least_records: NotNegative = 10.0

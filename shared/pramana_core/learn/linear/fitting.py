@@ -9,9 +9,10 @@ from functools import cached_property, partial
 import numpy as np
 
 from pramana_core.domain import Domain, Variable
-from pramana_core.errors import EstimationError, LimitExceeded, OptionError
+from pramana_core.errors import EstimationError, LimitExceeded
 from pramana_core.learn.bayes_classifier.learning import learn_bayes_classifier
 from pramana_core.learn.common.documents import stream
+from pramana_core.learn.common.inputs import inputs_of
 from pramana_core.learn.common.options import Basis, LinearOptions, Seed, require_limit
 from pramana_core.learn.linear.columns import Column, DesignMatrix, Scaling, columns_of
 from pramana_core.learn.linear.errors import CERTAIN, Equation
@@ -88,7 +89,9 @@ def learn_linear(
         NotConverged: what the marginals raise.
     """
     options = options or LinearOptions()
-    inputs, classes = _chosen(marginals.domain, target, features, seed)
+    require_limit(seed, Seed, "seed")
+    inputs = inputs_of(marginals.domain, target, features, "features")
+    classes = marginals.domain[target]
     listed = columns_of(inputs, options)
     if len(listed) > COLUMNS:
         most = max(inputs, key=lambda feature: feature.size)
@@ -322,22 +325,6 @@ def _positives(marginals: Marginals, classes: Variable) -> tuple[list[int], froz
     if classes.size == 2:
         return [1], frozenset([1])
     return found, frozenset(code for code in found if counts[code] > EVIDENT * noise[code])
-
-
-def _chosen(
-    domain: Domain, target: str, features: Sequence[str] | None, seed: int
-) -> tuple[Domain, Variable]:
-    classes = domain[target]
-    names = [n for n in domain.names if n != target] if features is None else list(features)
-    inputs = [domain[name] for name in names]
-    if not inputs or target in names or len(set(names)) < len(names):
-        raise OptionError(
-            f"The features {names} must be one or more distinct variables, without the class"
-            f" {target!r}.",
-            where="features",
-        )
-    require_limit(seed, Seed, "seed")
-    return Domain(tuple(inputs)), classes
 
 
 def _notes(

@@ -18,8 +18,8 @@ from pramana_core.learn.common.documents import (
     DocumentForm,
     Ends,
     finite,
-    record_columns,
 )
+from pramana_core.learn.common.inputs import record_columns, require_inputs
 from pramana_core.learn.common.options import Basis, LinearOptions
 from pramana_core.learn.linear.columns import Cells, Column, DesignMatrix, ListedCells
 from pramana_core.marginals.counts import Codes, Tensor
@@ -30,8 +30,6 @@ from pramana_core.ties import TIE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-# A linear classifier: planes in the space of its columns, and how well they are known.
 
 
 INTERCEPT = "(intercept)"
@@ -104,11 +102,7 @@ class LinearClassifier:
     sums_out = False
 
     def __post_init__(self) -> None:
-        if not len(self.inputs) or self.target.name in self.inputs:
-            raise DomainError(
-                f"{self.target.name!r} needs one or more other variables to be predicted from.",
-                where=self.target.name,
-            )
+        require_inputs(self.inputs, self.target)
         self._require_columns()
         self._require_planes()
 
@@ -241,8 +235,6 @@ def weights_csv(model: LinearClassifier) -> str:
     )
     return csv_text(header, rows)
 
-
-# Pictures of linear classifiers: weights with their intervals.
 
 _PALE = 0.35
 _BESIDE = 0.05

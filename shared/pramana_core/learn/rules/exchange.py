@@ -301,7 +301,7 @@ def read_found(document: Mapping[str, Any]) -> RuleFindings:
         InputError: it is no such document.
         DomainError, UnknownVariable, UnknownCategory, OptionError: a part of it cannot be.
     """
-    read = read_json(
+    read: Any = read_json(
         _Document,
         write_json(document),
         "a list of itemsets",

@@ -157,12 +157,6 @@ def valid_counts(counts: Tensor) -> Tensor:
     return valid_rows(counts.reshape(1, -1) / total).reshape(counts.shape) * total
 
 
-def entropy(counts: Tensor) -> float:
-    """Return the entropy, in bits, of the distribution that valid counts are proportional to."""
-    total = float(counts.sum())
-    return (float(xlogy(total, total)) - _self_information(counts)) / (total * math.log(2))
-
-
 def information_gain(counts: Tensor) -> float:
     """Return the information, in bits, that rows of valid counts (K, m) give on columns."""
     rows = counts.sum(axis=1)

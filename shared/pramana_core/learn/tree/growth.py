@@ -17,8 +17,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from pramana_core.domain import Domain
-from pramana_core.errors import EstimationError, LimitExceeded, OptionError
+from pramana_core.errors import EstimationError, LimitExceeded
 from pramana_core.learn.bayes_classifier.learning import learn_with_evidence
 from pramana_core.learn.bayes_classifier.model import ChosenModel
 from pramana_core.learn.bayes_classifier.replicates import (
@@ -26,12 +25,12 @@ from pramana_core.learn.bayes_classifier.replicates import (
     ModelledSubpopulation,
     Replicates,
 )
-from pramana_core.learn.common.options import DEEPEST, Criterion, TreeOptions
+from pramana_core.learn.common.inputs import inputs_of
+from pramana_core.learn.common.options import DEEPEST, TreeOptions
 from pramana_core.learn.tree.evidence import (
     EMPTY,
     GainEvidence,
     best_of,
-    entropy,
     gain_interval,
     information_gain,
     valid_counts,
@@ -74,7 +73,6 @@ class Score:
     gain: float
     excess: float
     p_value: float
-    own_information: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,19 +113,14 @@ class SplitCandidate:
         table = self.table
         return weigh(self.counts, self.covariance, table.records, counted=table.counted)
 
-    @property
-    def own_information(self) -> float:
-        """The information, in bits, that the attribute has of itself."""
-        return entropy(valid_counts(self.counts).sum(axis=1))
-
     def score(self, *, tested: bool) -> Score:
         """Return what is kept of it; `tested` whether its gain is tested against chance."""
         if self.gain <= LEAST_GAIN:
-            return Score(self.attribute, self.gain, self.gain, 1.0, 0.0)
+            return Score(self.attribute, self.gain, self.gain, 1.0)
         excess, p_value = self.gain, 0.0
         if tested:
             excess, p_value = self.evidence.excess, self.evidence.p_value
-        return Score(self.attribute, self.gain, excess, p_value, self.own_information)
+        return Score(self.attribute, self.gain, excess, p_value)
 
     def split(self, significance: float | None) -> Split:
         """Return the question; `significance` is that of its test, None where there was none."""
@@ -157,7 +150,6 @@ def best_split(
     target: str,
     attributes: Sequence[str],
     *,
-    criterion: Criterion,
     limit: float | None,
 ) -> SplitCandidate | None:
     """Return the attribute to ask in a node, the first of equals; None where none is worth it.
@@ -168,7 +160,6 @@ def best_split(
         within: the node's records.
         target: the class.
         attributes: what may be asked.
-        criterion: see `TreeOptions`.
         limit: the greatest p-value; None where there is no test.
 
     Raises:
@@ -179,10 +170,9 @@ def best_split(
     gains = {s.attribute: s for s in tried if s.gain > LEAST_GAIN}
     if limit is not None:
         gains = {n: s for n, s in gains.items() if reaches(limit, best_of(len(tried), s.p_value))}
-    worth = _ratios(gains) if criterion == "gain-ratio" else _excess(gains)
-    if not worth:
+    if not gains:
         return None
-    best = [*worth][first_largest([*worth.values()], scale=_BIT)]
+    best = [*gains][first_largest([s.excess for s in gains.values()], scale=_BIT)]
     # Its table is asked for again: those of all candidates together could be too large to keep.
     return _candidate(within, best, target, len(tried))
 
@@ -219,21 +209,6 @@ def too_wide(attribute: str, error: LimitExceeded) -> LimitExceeded:
         where=attribute,
         remedy="Leave it out of the attributes, or group its categories.",
     )
-
-
-def _excess(gains: dict[str, Score]) -> dict[str, float]:
-    return {name: score.excess for name, score in gains.items()}
-
-
-def _ratios(gains: dict[str, Score]) -> dict[str, float]:
-    """Return the gain ratios of those with at least average gain (Quinlan's C4.5)."""
-    average = sum(score.excess for score in gains.values()) / max(len(gains), 1)
-    # A table with a gain has two categories, so the divisor is positive.
-    return {
-        name: score.excess / score.own_information
-        for name, score in gains.items()
-        if score.excess >= average - LEAST_GAIN
-    }
 
 
 # Taking back splits that do not earn what it costs to describe them.
@@ -386,7 +361,8 @@ def learn_tree(
         Others: see `Subpopulation.table`.
     """
     options = options or TreeOptions()
-    names = _attributes(marginals.domain, target, attributes)
+    inputs = inputs_of(marginals.domain, target, attributes, "attributes")
+    names = inputs.names
     report = on_step or unwatched
     through, everything = _everything(marginals, target, names, report)
     root = _Grower(target, marginals.records, options, through, report).grow(everything, names)
@@ -395,7 +371,7 @@ def learn_tree(
     elif options.prune:
         root = pruned_by_gain(root, lambda asked: marginals.can_estimate([*asked, target]))
     return DecisionTree(
-        inputs=marginals.domain.project(names),
+        inputs=inputs,
         target=marginals.domain[target],
         root=root,
         records=marginals.records,
@@ -421,19 +397,6 @@ def _everything(
 def _before(on_step: Progress, _done: int, _all: int) -> None:
     """Let what precedes the growth be stopped; how long it takes is not known."""
     on_step(0, STEPS)
-
-
-def _attributes(domain: Domain, target: str, asked: Sequence[str] | None) -> tuple[str, ...]:
-    domain.axis(target)
-    names = tuple(n for n in domain.names if n != target) if asked is None else tuple(asked)
-    for name in names:
-        domain.axis(name)
-    if not names or target in names or len(set(names)) < len(names):
-        raise OptionError(
-            f"A tree needs one or more distinct attributes besides {target!r}, not {list(names)}.",
-            where="attributes",
-        )
-    return names
 
 
 @dataclass
@@ -474,7 +437,7 @@ class _Grower:
         """Grow a node and all below it; `share` is its part of the progress."""
         self.on_step(round(STEPS * self._done), STEPS)
         within = reach() if attributes and self._open(classes, depth) else None
-        ask = partial(best_split, criterion=self.options.criterion, limit=self.limit)
+        ask = partial(best_split, limit=self.limit)
         best = within and ask(within, self.target, attributes)
         if not within or not best:
             self._done += share

@@ -24,8 +24,11 @@ from pramana_core.learn.bayes_classifier.model import ChosenModel
 from pramana_core.learn.common.documents import (
     DocumentForm,
     DocumentPart,
+)
+from pramana_core.learn.common.inputs import (
     record_columns,
     record_columns_or_missing,
+    require_inputs,
 )
 from pramana_core.learn.common.options import DEEPEST, TreeOptions
 from pramana_core.learn.tree.node import Node, NodeClasses, Split
@@ -162,11 +165,7 @@ class DecisionTree:
     sums_out = True
 
     def __post_init__(self) -> None:
-        if not len(self.inputs) or self.target.name in self.inputs:
-            raise DomainError(
-                f"{self.target.name!r} needs one or more other variables to be predicted from.",
-                where=self.target.name,
-            )
+        require_inputs(self.inputs, self.target)
         self._require_fitting(self.root, frozenset())
 
     def _require_fitting(self, node: Node, asked: frozenset[str]) -> None:

@@ -73,9 +73,9 @@ def test_a_learner_a_job_and_a_task_refuse_the_same(content, options, given):
     [
         (
             TREE,
-            {"criterion": "gain-ratio", "max_depth": 2, "significance": None, "prune": False,
+            {"max_depth": 2, "significance": None, "prune": False,
              "least_records": 1, "shrinkage": 0.3},
-            TreeOptions("gain-ratio", 2, None, 1.0, False, 0.3),
+            TreeOptions(2, None, 1.0, False, 0.3),
         ),
         (TREE, {"shrinkage": 0}, TreeOptions(shrinkage=None)),
         (TREE, {}, TreeOptions()),

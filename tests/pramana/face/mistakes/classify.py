@@ -117,7 +117,6 @@ MISTAKES: Mistakes = {
     ],
     (OptionError, "min_samples_leaf"): [lambda: pm.DecisionTree("survived", min_samples_leaf=5)],
     (OptionError, "priors"): [lambda: pm.NaiveBayes("survived").set_params(priors=[0.5, 0.5])],
-    (OptionError, "criterion"): [lambda: learn("DecisionTree", criterion="gini")],
     (OptionError, "max_depth"): [
         lambda: learn("DecisionTree", max_depth=-1),
         lambda: learn("DecisionTree", max_depth="4"),

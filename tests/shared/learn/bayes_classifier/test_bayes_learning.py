@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.naive_bayes import CategoricalNB
 
-from pramana_core.errors import DomainError, OptionError, UnknownVariable
+from pramana_core.errors import OptionError, UnknownVariable
 from pramana_core.learn.bayes_classifier.learning import learn_bayes_classifier
 from pramana_core.learn.common.options import BayesClassifierOptions
 from pramana_core.marginals.counts import Marginals
@@ -127,9 +127,9 @@ def test_a_stop_stops_it():
 @pytest.mark.parametrize(
     ("target", "features", "error"),
     [
-        ("kind", ["kind", "size"], DomainError),
+        ("kind", ["kind", "size"], OptionError),
         ("kind", ["size", "size"], OptionError),
-        ("kind", [], DomainError),
+        ("kind", [], OptionError),
         ("kind", ["nothing"], UnknownVariable),
         ("nothing", None, UnknownVariable),
     ],

@@ -43,15 +43,6 @@ def test_missing_values_are_summed_out_exactly(model):
         assert chosen[row] == wanted.argmax()
 
 
-def test_columns_may_be_missing_altogether(model):
-    columns = drawn(40, seed=21)
-    some = {name: columns[name] for name in ("size", "weight")}
-    marked = some | {n: np.full(40, DOMAIN[n].size, np.uint8) for n in ("colour", "shape")}
-    assert (model.probabilities(some) == model.probabilities(marked)).all()
-    nothing = {n: np.full(2, DOMAIN[n].size, np.uint8) for n in FEATURES}
-    assert model.probabilities(nothing)[0] == pytest.approx(model.prior.probability, abs=1e-12)
-
-
 @pytest.mark.parametrize(
     ("change", "error"),
     [
@@ -100,6 +91,7 @@ def broken(document, *path, value):
         (("attributes", 0, "family", "parents"), ["colour"]),
         (("attributes",), []),
         (("prior", "probability"), [0.5, 0.6, 0.1]),
+        (("prior", "se"), [0.1]),
         (("inputs", 0, "name"), "kind"),
         (("extra",), 1),
     ],

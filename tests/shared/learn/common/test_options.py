@@ -36,7 +36,7 @@ def test_limits_in_words():
     kinds = types_of(TreeOptions)
     assert limits_of(kinds["significance"]) == "above 0 and at most 1"
     assert limits_of(kinds["max_depth"]) == "at least 0 and at most 256"
-    assert limits_of(kinds["prune"]) == limits_of(kinds["criterion"]) == ""
+    assert limits_of(kinds["prune"]) == ""
 
 
 def test_what_is_within_its_limits_is_not_refused():

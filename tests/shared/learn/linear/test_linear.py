@@ -15,7 +15,7 @@ from pramana_core.errors import EstimationError, LimitExceeded, OptionError, Unk
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.common.options import LinearOptions
 from pramana_core.learn.linear import errors, fitting
-from pramana_core.learn.linear.columns import CellGrid, DesignMatrix, ListedCells, columns_of
+from pramana_core.learn.linear.columns import CellGrid, DesignMatrix, columns_of
 from pramana_core.learn.linear.fitting import learn_linear
 from pramana_core.learn.linear.model import LinearClassifier
 from pramana_core.learn.linear.pocket import pocket
@@ -318,12 +318,6 @@ def test_which_weights_stay_in_the_pocket(keep: str, runs: list[int], kept: list
     assert told.chances == pytest.approx([0.4, 0.1, 0.2, 0.1])
 
 
-def test_the_fewest_wrong_stay_without_a_run() -> None:
-    found, told = kept_by_hand("fewest-wrong", [])
-    assert found.tolist() == [1.0, 1.0]
-    assert told.chances == []
-
-
 def test_the_perceptron_is_never_worse_than_least_squares() -> None:
     """On the counts both are fitted to, whatever the steps; and better with enough of them."""
     columns = records(17, 3_000)
@@ -349,22 +343,6 @@ def test_a_seed_decides_the_perceptron() -> None:
 
     assert learn(1) == learn(1)
     assert vectors(learn(1)).tolist() != vectors(learn(2)).tolist()
-
-
-def test_cells_of_a_grid_and_of_a_list_agree() -> None:
-    rng = np.random.default_rng(11)
-    shape = (3, 2, 4)
-    listed = ListedCells(tuple(np.indices(shape).reshape(3, -1).astype(np.uint8)), shape)
-    grid, values = CellGrid(shape), rng.standard_normal(24)
-    parts = [rng.standard_normal(size) for size in shape]
-    assert np.allclose(grid.sums(parts), listed.sums(parts))
-    for one, two in zip(grid.singles(values), listed.singles(values), strict=True):
-        assert np.allclose(one, two)
-    pairs = listed.pairs(values)
-    assert set(pairs) == {(0, 1), (0, 2), (1, 2)}
-    for key, table in grid.pairs(values).items():
-        assert np.allclose(table, pairs[key])
-    assert [grid.codes(cell) for cell in range(24)] == [listed.codes(cell) for cell in range(24)]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import xml.etree.ElementTree as ET
 from dataclasses import replace
 
 import numpy as np
@@ -207,10 +206,6 @@ def test_json_that_is_none(text: str, error: type[Exception]) -> None:
     assert "100" not in str(caught.value)
 
 
-def test_an_option_that_is_not_told_has_its_default() -> None:
-    assert LINEAR.read(changed(options={"l2": 2})).options == LinearOptions(l2=2.0)
-
-
 @pytest.mark.slow
 def test_the_picture_has_a_bar_and_an_interval_for_each_weight() -> None:
     for model in learned():
@@ -231,11 +226,3 @@ def test_the_picture_has_a_bar_and_an_interval_for_each_weight() -> None:
                 if weight.interval is not None
             ]
             assert whiskers == wanted
-
-
-def test_a_picture_escapes_names_and_draws_weights_of_zero() -> None:
-    hostile = Variable("<t>&", ('"a"', "<b>"))
-    model = replace(classifier(), target=hostile, planes=(plane("<b>", 0.0, 0.0, 0.0),))
-    text = draw_weights(model)
-    ET.fromstring(text)
-    assert "&lt;t&gt;&amp; = &lt;b&gt;" in text

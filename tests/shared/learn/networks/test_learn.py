@@ -208,15 +208,6 @@ def test_what_is_no_structure_is_refused(parents: dict[str, list[str]], says: st
         Structure.of(parents)
 
 
-def test_structures_order_parents_first():
-    structure = Structure.of({"c": ["b", "a"], "b": ["a"], "a": []})
-    assert structure.order == ("a", "b", "c")
-    assert structure.links == (("b", "c"), ("a", "c"), ("a", "b"))
-    assert Structure.of(structure.as_dict()) == structure
-    with pytest.raises(StructureError, match="node twice"):
-        Structure((("a", ()), ("a", ())))
-
-
 def joint(network: BayesNet) -> np.ndarray:
     """The joint distribution by its definition, cell by cell."""
     names = network.domain.names
@@ -270,17 +261,6 @@ def test_divergence_equals_the_enumerated_sum():
     assert kl_divergence(sure, even) == pytest.approx(np.log(2))
 
 
-def test_samples_follow_the_network(assert_distribution):
-    columns = NET.sample(1_000_000, np.random.default_rng(11))
-    cells = np.ravel_multi_index([columns[n] for n in "abc"], DOMAIN.shape)
-    observed = np.bincount(cells, minlength=DOMAIN.size)
-    assert_distribution(observed, 1_000_000 * joint(NET).ravel())
-    wrong = joint(NET).ravel()
-    wrong[0] *= 1.05
-    with pytest.raises(AssertionError):
-        assert_distribution(observed, 1_000_000 * wrong / wrong.sum())
-
-
 def test_what_is_no_network_is_refused():
     one = DOMAIN.project(["a"])
     with pytest.raises(DomainError, match="shape"):
@@ -315,16 +295,3 @@ def test_any_label_survives_bif(labels: list[str]):
         Domain.of(v=labels), Structure.of({"v": []}), {"v": np.full(len(labels), 1 / len(labels))}
     )
     assert read_bif(write_bif(network, "n")).domain == network.domain
-
-
-def test_a_prior_alone_tells_of_parents_that_no_record_has():
-    domain = Domain.of(a="xy", b="xy")
-    codes = {"a": np.zeros(4, np.uint8), "b": np.array([0, 0, 0, 1], np.uint8)}
-    marginals = EstimatedMarginals(
-        ReportedCounts(codes, {"a": 2, "b": 2}), Plan.unrandomized(domain)
-    )
-    structure = Structure.of({"a": [], "b": ["a"]})
-    family = learn_parameters(marginals, structure, method="map", alpha=1.0).families[1]
-    np.testing.assert_allclose(family.probability, [[4 / 6, 2 / 6], [0.5, 0.5]])
-    np.testing.assert_array_equal(family.low[1], [0, 0])
-    np.testing.assert_array_equal(family.high[1], [1, 1])

@@ -6,15 +6,12 @@ import csv
 import io
 import json
 import math
-import re
 import warnings
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import (
@@ -48,12 +45,12 @@ def odd_network() -> BayesNet:
             Variable("c", ("p", "q", "r")),
         )
     )
-    structure = Structure.of({'"odd"': [], "c": ['"odd"', "age, in years"], "age, in years": []})
+    structure = Structure.of({'"odd"': [], "c": ["age, in years", '"odd"'], "age, in years": []})
     rng = np.random.default_rng(4)
     tables = {
         "age, in years": np.array([0.1, 0.9]),
         '"odd"': np.array([1e-300, 1 / 3, 2 / 3]),
-        "c": rng.dirichlet(np.ones(3), size=(3, 2)),
+        "c": rng.dirichlet(np.ones(3), size=(2, 3)),
     }
     return BayesNet(domain, structure, tables)
 
@@ -61,8 +58,8 @@ def odd_network() -> BayesNet:
 UNKNOWN = dict.fromkeys(("gain", "inflation", "confidence", "compelled"))
 SELF = {"parent": "c", "child": "c"}
 LINKS = (
-    LearnedLink('"odd"', "c", 12.5, 3.25, 0.875, True),
     LearnedLink("age, in years", "c", 1 / 3, math.inf, None, False),
+    LearnedLink('"odd"', "c", 12.5, 3.25, 0.875, True),
 )
 
 
@@ -355,33 +352,3 @@ def test_links_show_their_confidence():
     assert drawn["<b> → c"][1] == 1
     numbers = [t.text for t in root.iter(f"{SVG}text") if "%" in str(t.text)]
     assert numbers == ["40 %"], "what is certain needs no number"
-
-
-@pytest.mark.slow
-@given(st.integers(0, 2**32))
-def test_every_node_and_link_is_drawn_inside_the_picture(seed: int):
-    rng = np.random.default_rng(seed)
-    names = [f"{'X' if i % 2 else 'n'}{i}" for i in range(9)]
-    structure = Structure.of(
-        {n: [p for p in names[:i] if rng.random() < 0.25] for i, n in enumerate(names)}
-    )
-    root = picture(structure, groups={names[0]: "north"})
-    _, _, width, height = map(float, str(root.get("viewBox")).split())
-    paths = [p for g in root.iter(f"{SVG}g") for p in g.findall(f"{SVG}path")]
-    assert len(paths) == len(structure.links)
-    for path in paths:
-        numbers = [float(x) for x in re.findall(r"-?\d+\.\d+", str(path.get("d")))]
-        assert all(0 <= x <= width for x in numbers[::2])
-        assert all(0 <= y <= height for y in numbers[1::2])
-    written = {t.text for t in root.iter(f"{SVG}text")}
-    assert set(names) <= written
-    boxes = [
-        tuple(float(r.get(k, 0)) for k in ("x", "y", "width", "height"))
-        for g in root.iter(f"{SVG}g")
-        for r in g.findall(f"{SVG}rect")
-    ]
-    for i, (x, y, w, h) in enumerate(boxes):
-        assert x >= 0
-        assert x + w <= width
-        for x2, y2, w2, h2 in boxes[:i]:
-            assert x + w <= x2 or x2 + w2 <= x or y + h <= y2 or y2 + h2 <= y, "boxes overlap"

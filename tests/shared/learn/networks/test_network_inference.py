@@ -16,12 +16,8 @@ from pramana_core.errors import (
     UnknownVariable,
 )
 from pramana_core.learn.networks import network as inference
-from pramana_core.learn.networks.bif import read_bif
 from pramana_core.learn.networks.network import BayesNet, posterior
 from pramana_core.learn.networks.structure import Structure
-from tests.places import DATA
-
-NETWORKS = DATA / "networks"
 
 
 def random_network(seed: int, nodes: int = 6) -> BayesNet:
@@ -80,38 +76,6 @@ def test_answers_equal_enumeration(seed: int, query: list[str], evidence: dict[s
     np.testing.assert_allclose(answer.probabilities, wanted, atol=1e-14)
     assert answer.evidence_probability == pytest.approx(of_evidence, abs=1e-14)
     assert answer.domain.names == tuple(query)
-
-
-@pytest.mark.public_data
-@pytest.mark.parametrize(
-    ("query", "evidence"),
-    [
-        (["either", "lung"], {"xray": "yes", "dysp": "yes", "asia": "no"}),
-        (["asia"], {"smoke": "yes"}),
-        (["dysp"], {"either": "no", "asia": "no"}),
-    ],
-)
-def test_answers_about_asia_equal_its_marginals(query: list[str], evidence: dict[str, str]):
-    if not (NETWORKS / "asia.bif").exists():
-        pytest.skip("the public networks are not here")
-    network = read_bif((NETWORKS / "asia.bif").read_text())
-    codes = tuple(network.domain[name].code(label) for name, label in evidence.items())
-    part = network.marginal([*query, *evidence])[(..., *codes)]
-    np.testing.assert_allclose(
-        posterior(network, query, evidence).probabilities, part / part.sum(), atol=1e-14
-    )
-
-
-def test_rows_name_every_cell_once():
-    network = random_network(1)
-    answer = posterior(network, ["node 2", "node 0"])
-    rows = list(answer.rows())
-    assert len(rows) == answer.domain.size
-    assert sum(p for _, p in rows) == pytest.approx(1)
-    for labels, probability in rows:
-        cell = tuple(answer.domain[name].code(label) for name, label in labels.items())
-        assert list(labels) == ["node 2", "node 0"]
-        assert probability == answer.probabilities[cell]
 
 
 ZERO = BayesNet(

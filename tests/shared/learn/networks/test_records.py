@@ -85,23 +85,3 @@ def test_tables_that_would_be_too_large_are_refused(monkeypatch: pytest.MonkeyPa
     network = random_network(1)
     with pytest.raises(LimitExceeded, match="8 are"):
         posteriors(network, list(network.structure.nodes), records_of(network, 1))
-
-
-@pytest.mark.parametrize("seed", [2, 4, 5])
-def test_answers_do_not_depend_on_how_tables_lie_in_memory(seed: int):
-    """A network that was read from a file predicts to the last digit what the learned one does."""
-    rng = np.random.default_rng(seed)
-    domain = Domain.of(a=list("xyz"), b=list("01"), c=list("pqrs"), d=list("uv"))
-    structure = Structure.of({"a": [], "b": ["a"], "c": ["a", "b"], "d": ["c", "a"]})
-    tables = {
-        node: rng.dirichlet(
-            np.ones(domain[node].size), size=domain.project(parents).shape if parents else None
-        )
-        for node, parents in structure.families
-    }
-    others = {node: np.asfortranarray(table) for node, table in tables.items()}
-    codes = {"b": rng.integers(0, 3, 40), "d": rng.integers(0, 3, 40)}
-    found, again = (
-        posteriors(BayesNet(domain, structure, of), ["c"], codes) for of in (tables, others)
-    )
-    assert (found == again).all()

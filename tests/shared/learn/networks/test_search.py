@@ -20,11 +20,9 @@ from pramana_core.learn.networks import searches
 from pramana_core.learn.networks.moves import LEAST_GAIN, ChoiceCandidate, best
 from pramana_core.learn.networks.scores import (
     FixedGain,
-    Judge,
     PlainJudge,
     Scoring,
     judge_of,
-    value_of,
 )
 from pramana_core.learn.networks.searches import Peak, by_families, climb, k2
 from pramana_core.learn.networks.structure import Search, Structure
@@ -113,52 +111,6 @@ def random_marginals(
         seen = channel.apply(seen, axis)
     drawn = rng.multinomial(records, (seen / seen.sum()).ravel()).reshape(domain.shape)
     return EstimatedMarginals(Table(names, drawn), Plan(tuple(blocks)))
-
-
-@dataclass(frozen=True)
-class AtOnce:
-    """A judge that gives every gain exactly, at once."""
-
-    judge: Judge
-
-    def gain(self, child, given, parent):
-        return FixedGain(value_of(self.judge.gain(child, given, parent)))
-
-    def exchange(self, child, given, old, new):
-        gain = self.judge.exchange(child, given, old, new)
-        return None if gain is None else FixedGain(value_of(gain))
-
-    def contest(self, child, first, second):
-        return self.judge.contest(child, first, second)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("p", "seed", "nodes"),
-    [
-        *itertools.product([0.0, 0.2, 0.3], [1, 3], ["abcd"]),
-        *(
-            pytest.param(*case, marks=pytest.mark.campaign)
-            for case in itertools.product([0.0, 0.1, 0.2, 0.3], [1, 2, 3], ["abcde"])
-        ),
-    ],
-)
-def test_the_screen_never_changes_a_result(p: float, seed: int, nodes: str):
-    domain = MIXED.project(nodes)
-    marginals = random_marginals(seed, p, domain=domain)
-    names = domain.names
-    order = names[::-1] if seed == 3 else names
-    for search in (
-        Search(order, 3),
-        Search(order, 2, refine=False),
-        Search(None, 2),
-    ):
-        lazy, exact = judge_of(marginals, Scoring()), AtOnce(judge_of(marginals, Scoring()))
-        if search.order is None:
-            assert climbed(lazy, search, names, quiet) == climbed(exact, search, names, quiet)
-        else:
-            found, wanted = (k2(judge, search, names, quiet) for judge in (lazy, exact))
-            assert found == wanted
 
 
 # Along an order -----------------------------------------------------------------------------------

@@ -21,7 +21,6 @@ from pramana_core.learn.networks.network import BayesNet
 from pramana_core.learn.networks.scores import LikelihoodJudge
 from pramana_core.learn.networks.structure import Scoring, Search, Structure
 from pramana_core.learn.networks.structure_learning import learn_structure
-from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Block, Plan
 from tests.lengths import repetitions
 from tests.places import DATA, ROOT
@@ -149,15 +148,6 @@ def test_the_odds_are_of_one_link_among_all_pairs():
     assert mixed == pytest.approx((1 / (1 + math.e) + 1 / (1 + math.exp(-7))) / 2)
 
 
-def test_strong_evidence_is_sure():
-    """All links of the six nodes at p = 0.1 with 20,000 records."""
-    learned = learn_structure(
-        drawn(SIX, 0.1, 20_000, 4), search=Search(SIX.structure.nodes), draws=200
-    )
-    assert mistakes(learned.structure, SIX.structure) == (0, 0)
-    assert min(link.confidence or 0 for link in learned.links) > 0.99
-
-
 def few_links(seed: int, most: int) -> tuple[BayesNet, float, int]:
     """Six variables with up to so many links, most of them weak, and how they are reported."""
     rng = np.random.default_rng([1355, seed])
@@ -229,19 +219,6 @@ def test_confidence_promises_no_more_than_it_keeps():
 
 
 # The same again -----------------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("search", [Search(FOUR.structure.nodes), Search()], ids=["k2", "climb"])
-def test_the_same_seed_gives_the_same_result(search: Search):
-    one, again, two = (
-        learn_structure(drawn(FOUR, 0.3, 3000, 5), search=search, draws=20, seed=seed)
-        for seed in (1, 1, 2)
-    )
-    assert one == again
-    assert one.structure == two.structure
-    assert [link.gain for link in one.links] == [link.gain for link in two.links]
-    assert one.links != two.links
 
 
 @pytest.mark.slow
@@ -333,56 +310,3 @@ def public(name: str) -> BayesNet:
     if not file.is_file():
         pytest.skip("the public networks are not here")
     return read_bif(file.read_text())
-
-
-def cyclic(seed: int, copies: int) -> EstimatedMarginals:
-    """Binary columns a, b, c, z that share a hidden cause, each group shuffled by itself.
-
-    With these seeds exchanging, dropping and adding parents of z can gain in a circle, because the
-    gains are of different tables.
-    """
-    rng = np.random.default_rng(seed)
-    records = int(rng.choice([300, 1000, 3000]))
-    noise = {n: float(rng.choice([0.05, 0.15, 0.25, 0.35])) for n in "abcz"}
-    hidden = rng.integers(0, 2, records)
-    true = {n: hidden ^ (rng.random(records) < rng.uniform(0.1, 0.4)) for n in "abcz"}
-    reports = {n: (c ^ (rng.random(records) < noise[n])).astype(np.uint8) for n, c in true.items()}
-    columns, blocks = {}, []
-    for group in range(copies):
-        order = np.random.default_rng(group).permutation(records)
-        for n in "abcz":
-            columns[f"{n}{group}"] = reports[n][order]
-            variable = Domain.of(**{f"{n}{group}": "01"}).variables
-            blocks.append(Block(variable, Symmetric.from_probability(2, noise[n])))
-    plan = Plan(tuple(blocks))
-    return EstimatedMarginals(ReportedCounts(columns, plan.reported_sizes), plan)
-
-
-@pytest.mark.slow
-def test_many_circles_end_soon():
-    """Each circle is left alone: together they would take exponentially many steps."""
-    steps = 0
-
-    def count(_done: int, _total: int) -> None:
-        nonlocal steps
-        steps += 1
-        assert steps < 300_000
-
-    found = learn_structure(cyclic(9, 4), draws=0, on_step=count)
-    assert all(link.gain > 0 for link in found.links)
-
-
-def test_links_of_very_large_variables_have_an_inflation():
-    """A full-record channel over 10,000 cells is never listed; its inflation has a closed form."""
-    domain = Domain.of(**{n: [str(i) for i in range(10)] for n in "abcd"})
-    rng = np.random.default_rng(1)
-    a = rng.integers(0, 10, 300_000)
-    columns = {n: rng.integers(0, 10, 300_000).astype(np.uint8) for n in "abcd"}
-    columns["a"], columns["b"] = a.astype(np.uint8), a.astype(np.uint8)
-    joint = Plan((Block(domain.variables, Symmetric.from_gamma(10_000, 4000.0)),))
-    marginals = EstimatedMarginals(ReportedCounts(columns, joint.reported_sizes), joint)
-    small = Plan((Block(domain.variables[:2], joint.blocks[0].restrict(["a", "b"])),))
-    pair = {n: columns[n] for n in "ab"}
-    alone = EstimatedMarginals(ReportedCounts(pair, small.reported_sizes), small)
-    found = marginals.independence(["a"], ["b"], []).inflation
-    assert 1 < found == pytest.approx(alone.independence(["a"], ["b"], []).inflation, rel=1e-9)

@@ -18,7 +18,6 @@ from pramana_core.domain import Domain
 from pramana_core.errors import LimitExceeded, OptionError
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.common.options import RuleOptions
-from pramana_core.learn.rules import rules as piecewise
 from pramana_core.learn.rules import rules as ruling
 from pramana_core.learn.rules.exchange import (
     ITEMSET_ERRORS,
@@ -156,17 +155,6 @@ def test_too_many_rules_are_refused_before_one_is_made(monkeypatch: pytest.Monke
         derive_rules(found, NOISY, 0.6, most=1)
     with pytest.raises(AssertionError, match="made"):
         derive_rules(found, NOISY, 0.6)
-
-
-def test_rules_in_pieces_are_the_same_and_tell_more_often(monkeypatch: pytest.MonkeyPatch):
-    steps: list[tuple[int, int]] = []
-    found = mine_itemsets(NOISY, all_items(OVER), RuleOptions(0.05))
-    whole = derive_rules(found, NOISY, 0.5)
-    monkeypatch.setattr(piecewise, "PIECE", 7)
-    monkeypatch.setattr(ruling, "PIECE", 7)
-    assert derive_rules(found, NOISY, 0.5, on_step=lambda *step: steps.append(step)) == whole
-    assert steps == sorted(steps)
-    assert len(steps) > 2 * len(found.levels)
 
 
 # Errors
@@ -347,19 +335,6 @@ def test_csv_reads_back():
     assert json.loads(read[0]["antecedent"]) == [item_label(OVER, i) for i in rules[0].antecedent]
 
 
-def test_different_itemsets_are_different_cells():
-    """Names and categories may hold whatever stands between items."""
-    over = Domain.of(a=["x", "x & b=y", 'x", "b=y'], b=["y", "z\n"])
-    columns = {"a": np.array([0, 1, 2, 2] * 25), "b": np.array([0, 1, 0, 1] * 25)}
-    columns = {name: column.astype(np.uint8) for name, column in columns.items()}
-    marginals = EstimatedMarginals(ReportedCounts(columns, {"a": 3, "b": 2}), plan_of(over, 0.0))
-    found = mine_itemsets(marginals, all_items(over), RuleOptions(0.01))
-    cells = [row["items"] for row in csv.DictReader(io.StringIO(itemsets_csv(found), newline=""))]
-    assert len(set(cells)) == len(found.frequent) == 9
-    read = [tuple(json.loads(cell)) for cell in cells]
-    assert read == [found.labels(itemset.items) for itemset in found.frequent]
-
-
 @pytest.mark.parametrize("against", ["records", "population"])
 def test_frames_have_mlxtends_columns_and_then_ours(against: str):
     found, _rules = found_and_rules(against=against)
@@ -404,24 +379,6 @@ def test_a_picture_of_itemsets_shows_every_verdict():
     }
     assert [len(found) for found in looks.values()] == [1, 1, 1]
     assert len(set.union(*looks.values())) == 3
-
-
-def test_a_picture_of_rules_names_them_and_stands_where_their_confidence_is():
-    _found, rules = found_and_rules()
-    surest = sorted(rules, key=lambda r: -r.confidence_interval[0])[:7]
-    picture = draw_rules(OVER, rules, most=7)
-    assert len(titles(picture)) == 8
-    words = texts(picture)
-    for rule in surest:
-        sides = (
-            ", ".join(item_label(OVER, i) for i in s) for s in (rule.antecedent, rule.consequent)
-        )
-        assert " → ".join(sides) in words
-        assert any(word.startswith(f"{rule.lift:.2f} (") for word in words)
-    for mark, rule in zip(marks(picture), surest, strict=True):
-        estimate = min(1, rule.confidence)
-        assert mark.places == [pytest.approx(estimate, abs=1e-5)]
-        assert mark.line == pytest.approx([estimate, *rule.confidence_interval], abs=1e-5)
 
 
 @pytest.mark.slow

@@ -24,11 +24,7 @@ from pramana_core.errors import (
 )
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.common.options import RuleOptions
-from pramana_core.learn.rules import rules as piecewise
 from pramana_core.learn.rules.itemsets import (
-    FREQUENT,
-    NOT_FREQUENT,
-    UNDECIDED,
     FoundItemsets,
     Trie,
     all_items,
@@ -37,7 +33,6 @@ from pramana_core.learn.rules.itemsets import (
     next_candidates,
     p_values,
     present_items,
-    verdicts,
 )
 from pramana_core.learn.rules.mining import mine_itemsets
 from pramana_core.marginals.counts import ReportedCounts
@@ -216,15 +211,6 @@ def test_exact_itemsets_are_those_of_others(minimum: float):
     assert found == by_mlxtend(one_hot(OVER, COLUMNS), minimum)
     if found:
         assert found == by_pyfim(OVER, COLUMNS, minimum)
-
-
-def test_a_support_that_is_the_minimum_is_frequent():
-    over = domain(2, 2)
-    columns = {"v0": np.repeat([0, 1], [3, 7]), "v1": np.repeat([0, 1], [7, 3])}
-    columns = {name: column.astype(np.uint8) for name, column in columns.items()}
-    found = mine_itemsets(exact(over, columns), all_items(over), RuleOptions(0.3))
-    assert [i.support for i in found.frequent] == [0.3, 0.7, 0.7, 0.3, 0.3, 0.4, 0.3]
-    assert {i.verdict for i in found.frequent} == {"frequent"}
 
 
 def test_without_error_all_decisions_agree_and_nothing_is_undecided():
@@ -414,40 +400,6 @@ def test_a_level_too_large_ends_the_search():
     assert mine_itemsets(marginals, all_items(OVER), RuleOptions(0.05, 1)).frequent
 
 
-def test_levels_counted_in_pieces_are_the_same_and_tell_more_often(
-    monkeypatch: pytest.MonkeyPatch,
-):
-    steps: list[tuple[int, int]] = []
-    marginals = randomized(OVER, COLUMNS, 0.2, seed=3)
-    whole = mine_itemsets(marginals, all_items(OVER), RuleOptions(0.02))
-    monkeypatch.setattr(piecewise, "PIECE", 10)
-    found = mine_itemsets(
-        marginals, all_items(OVER), RuleOptions(0.02), lambda *step: steps.append(step)
-    )
-    assert found.itemsets == whole.itemsets
-    assert steps == sorted(steps)
-    assert steps.count((1, 5)) > 3
-
-
-@pytest.mark.parametrize("piece", [1, 5, 30, 10_000])
-def test_pieces_are_all_rows_once_and_keep_variables_together(
-    monkeypatch: pytest.MonkeyPatch, piece: int
-):
-    monkeypatch.setattr(piecewise, "PIECE", piece)
-    variables = piecewise.variables_of(all_items(OVER))
-    rows = np.array([r for r in combinations(range(14), 2) if len({*variables[[*r]]}) == 2])
-    found = piecewise.pieces(rows, variables)
-    assert sorted(np.concatenate(found).tolist()) == list(range(len(rows)))
-    if piece < len(rows):
-        assert len(found) > 1
-        sets = [{tuple(kind) for kind in variables[rows[some]].tolist()} for some in found]
-        assert sum(map(len, sets)) == len(set().union(*sets)) == 10
-        # At most the largest set of variables more than a piece.
-        assert max(map(len, found)) <= piece + 12
-    else:
-        assert len(found) == 1
-
-
 # Intervals and tests
 
 
@@ -482,14 +434,6 @@ def test_an_interval_holds_what_its_test_does_not_reject(
         held = ((p > alpha) & (1 - p > alpha)) | (np.abs(supposed - SHARES) < 1e-12)
         near = np.minimum(np.abs(p - alpha), np.abs(1 - p - alpha)) < 1e-9
         assert (inside == held)[~near].all()
-
-
-def test_verdicts_with_and_without_error():
-    low, high = np.array([0.1, 0.05, 0.05, 0.1]), np.array([0.2, 0.15, 0.0999, 0.1])
-    assert verdicts(low, high, 0.1).tolist() == [FREQUENT, UNDECIDED, NOT_FREQUENT, FREQUENT]
-    exact = support_counts([0.1, 0.0999], None).deviates(0.1, population=False)
-    assert p_values(exact).tolist() == [0.0, 1.0]
-    assert p_values(np.array([np.nan])).tolist() == [1.0]
 
 
 def sampled_pairs(*pairs: tuple[int, int]) -> EstimatedMarginals:

@@ -107,19 +107,6 @@ def gain_of(rows: list[dict[str, int]], name: str, target: str) -> float:
     return entropy_of([row[target] for row in rows]) - left
 
 
-def gain_ratio_choice(rows: list[dict[str, int]], names: list[str], target: str) -> str | None:
-    gains = {n: gain_of(rows, n, target) for n in names}
-    gains = {n: g for n, g in gains.items() if g > 1e-9}
-    if not gains:
-        return None
-    average = sum(gains.values()) / len(gains)
-    ratios = {
-        n: g / entropy_of([row[n] for row in rows]) for n, g in gains.items() if g >= average - 1e-9
-    }
-    best = max(ratios.values())
-    return next(n for n, r in ratios.items() if r > best - 1e-9)
-
-
 def gain_choice(rows: list[dict[str, int]], names: list[str], target: str) -> str | None:
     gains = {n: gain_of(rows, n, target) for n in names}
     best = max(gains.values(), default=0.0)
@@ -163,17 +150,12 @@ def rows_of(columns: Columns) -> list[dict[str, int]]:
         ("mushroom.csv", "class", None),
     ],
 )
-@pytest.mark.parametrize(
-    ("criterion", "choice"), [("gain", gain_choice), ("gain-ratio", gain_ratio_choice)]
-)
 @pytest.mark.public_data
-def test_the_tree_of_clean_records_is_that_of_id3_on_records(file, target, drop, criterion, choice):
+def test_the_tree_of_clean_records_is_that_of_id3_on_records(file, target, drop):
     domain, columns = public(file, target, drop)
     names = [n for n in domain.names if n != target]
-    wanted = id3(rows_of(columns), names, target, domain, 0, choice)
-    options = TreeOptions(
-        criterion=criterion, significance=None, least_records=0, prune=False, shrinkage=None
-    )
+    wanted = id3(rows_of(columns), names, target, domain, 0, gain_choice)
+    options = TreeOptions(significance=None, least_records=0, prune=False, shrinkage=None)
     tree = learn_tree(exactly(domain, columns), target, names, options)
     assert outline(tree.root) == wanted
     if file == "mushroom.csv":
@@ -190,34 +172,6 @@ def survey(records: int, rng: np.random.Generator) -> tuple[Domain, Columns]:
     lean = -1.0 + 1.8 * (columns["a"] == 1) + 2.4 * (columns["a"] == 2) * (columns["b"] == 1)
     columns["y"] = (rng.random(records) < 1 / (1 + np.exp(-lean))).astype(np.uint8)
     return domain, columns
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_binary_attributes_are_asked_as_by_scikit_learn(seed):
-    from sklearn.tree import DecisionTreeClassifier
-
-    rng = np.random.default_rng(seed)
-    domain = domain_of(a=2, b=2, c=2, d=2, e=2, f=2, y=3)
-    columns = {n: (rng.random(5000) < rng.uniform(0.3, 0.7)).astype(np.uint8) for n in "abcdef"}
-    lean = np.stack([columns["a"] + columns["b"], 2 * columns["c"] * columns["d"], columns["e"]])
-    columns["y"] = (lean + rng.gumbel(size=lean.shape)).argmax(axis=0).astype(np.uint8)
-    inputs = np.stack([columns[n] for n in "abcdef"], axis=1)
-    peer = DecisionTreeClassifier(criterion="entropy", max_depth=4, random_state=0)
-    peer.fit(inputs, columns["y"])
-
-    def of_peer(place: int):
-        if peer.tree_.children_left[place] < 0:
-            return int(peer.tree_.value[place].argmax())
-        sides = peer.tree_.children_left[place], peer.tree_.children_right[place]
-        return ("abcdef"[peer.tree_.feature[place]], *map(of_peer, sides))
-
-    options = TreeOptions(
-        significance=None, least_records=0, prune=False, shrinkage=None, max_depth=4
-    )
-    tree = learn_tree(exactly(domain, columns), "y", None, options)
-    assert outline(tree.root) == of_peer(0)
-    assert np.array_equal(tree.predict(columns), peer.predict(inputs))
-    assert np.allclose(tree.probabilities(columns), peer.predict_proba(inputs))
 
 
 def assert_same(tree: DecisionTree, clean: DecisionTree):
@@ -247,26 +201,6 @@ def test_expected_reports_give_the_tree_of_the_true_records(estimator, p):
         assert outline(tree.root) == outline(clean.root)
         for ours, wanted in zip(tree.root, clean.root, strict=True):
             assert np.allclose(ours.classes.counts, wanted.classes.counts, atol=0.5)
-
-
-@pytest.mark.slow
-def test_exact_and_randomized_strata_give_the_tree_of_all_records():
-    domain, columns = survey(3000, np.random.default_rng(2))
-    clean = learn_tree(exactly(domain, columns), "y", None, PLAIN)
-    first, last = (
-        {n: c[part] for n, c in columns.items()} for part in (slice(1200), slice(1200, None))
-    )
-    plan = plan_of(domain, 0.25)
-    exact = ReportedCounts(first, {v.name: v.size for v in domain})
-    sources = [(exact, Plan.unrandomized(domain)), (expected_reports(plan, last), plan)]
-    # Every record alike: weighted by their information, the two parts would not add up to all.
-    tree = learn_tree(EstimatedMarginals.of(sources, estimator="sum"), "y", None, PLAIN)
-    assert_same(tree, clean)
-    # The exact part makes the counts more certain than they are when all is randomized.
-    alone = EstimatedMarginals(expected_reports(plan, columns), plan)
-    noisy = learn_tree(alone, "y", None, PLAIN)
-    assert tree.root.classes.se_records < noisy.root.classes.se_records
-    assert noisy.root.classes.effective < tree.root.classes.effective < 3000
 
 
 # What randomization does to the test.
@@ -300,28 +234,6 @@ def test_a_class_that_depends_on_nothing_is_rarely_split_by():
     assert plain > most
 
 
-@pytest.mark.calibration
-def test_leaf_counts_vary_as_their_errors_say(assert_distribution):
-    """Squared standardized errors of a leaf's counts are chi-square; false alarm 2e-6."""
-    rng = np.random.default_rng(22)
-    domain, columns = survey(4000, rng)
-    plan = plan_of(domain, 0.25)
-    truth = cube(domain, columns).sum(axis=(1, 2, 3))
-    options = TreeOptions(significance=None, least_records=0, prune=False, max_depth=1)
-    scores = []
-    runs = repetitions(100, 300)
-    for _ in range(runs):
-        seen = reports(plan, columns, rng)
-        tree = learn_tree(EstimatedMarginals(seen, plan), "y", ["a"], options)
-        leaf = tree.root.children[1].classes
-        scores.append((leaf.counts[1] - truth[1, 1]) / leaf.se_records[1])
-    total = float(np.square(scores).sum())
-    low, high = stats.chi2.ppf([1e-6, 1 - 1e-6], runs)
-    assert low < total < high
-    # The control: the errors of clean counts, or errors that are half as large, are refused.
-    assert not low < 4 * total < high
-
-
 # Options and errors.
 
 
@@ -340,16 +252,6 @@ def test_growth_stops_at_a_depth_and_below_a_number_of_effective_records():
         for node in learn_tree(marginals, "y", None, PLAIN).root
         if node.split
     )
-
-
-def test_a_significance_of_one_is_no_test():
-    domain, columns = survey(500, np.random.default_rng(4))
-    marginals = exactly(domain, columns)
-    plain = learn_tree(marginals, "y", None, PLAIN)
-    options = TreeOptions(significance=1, least_records=0, prune=False, shrinkage=None)
-    assert learn_tree(marginals, "y", None, options).root == plain.root
-    tested = learn_tree(marginals, "y", None, TreeOptions(prune=False))
-    assert len(tested.leaves) < len(plain.leaves)
 
 
 def test_progress_ends_at_the_whole_and_may_stop_the_growth():
@@ -387,7 +289,6 @@ def test_attributes_that_cannot_be_asked_are_refused(attributes, error):
 @pytest.mark.parametrize(
     "option",
     [
-        {"criterion": "gini"},
         {"max_depth": -1},
         {"significance": 0.0},
         {"significance": 1.5},
@@ -434,7 +335,7 @@ class FailingMarginals:
         return self.inner.can_estimate(variables)
 
 
-@pytest.mark.parametrize("options", [TreeOptions(), PLAIN, TreeOptions(criterion="gain-ratio")])
+@pytest.mark.parametrize("options", [TreeOptions(), PLAIN])
 def test_an_attribute_without_an_estimate_is_not_asked(options):
     """As if it were no attribute."""
     domain, columns = survey(800, np.random.default_rng(6))

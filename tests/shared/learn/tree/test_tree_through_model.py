@@ -86,25 +86,6 @@ def test_a_node_has_the_classes_that_the_model_expects(
     assert looked_at > 10
 
 
-def test_each_question_is_the_one_that_tells_most(
-    seen: EstimatedMarginals, tree: DecisionTree
-) -> None:
-    joint = learn_bayes_classifier(seen, "y").network.marginal(DOMAIN.names)
-
-    def told(name):
-        gone = tuple(axis for axis in range(5) if DOMAIN.names[axis] != name)
-        table = joint.sum(axis=gone)
-        apart = np.outer(table.sum(axis=1), table.sum(axis=0))
-        return float((table * np.log2(table / apart)).sum())
-
-    best = max(DOMAIN.names[:-1], key=told)
-    split = tree.root.split
-    assert split is not None
-    assert (split.attribute, split.limit) == (best, None)
-    assert split.gain == pytest.approx(told(best))
-    assert 0 < split.low < split.excess < split.high
-
-
 def test_pruning_keeps_what_pays_also_where_it_repeats_what_was_asked(
     seen: EstimatedMarginals, tree: DecisionTree
 ) -> None:

@@ -1,0 +1,110 @@
+"""The inputs of models that tell a class: their variables, and columns of records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from pramana_core.domain import Domain, Variable
+from pramana_core.errors import DomainError, OptionError, UnknownVariable
+from pramana_core.marginals.counts import Codes
+
+
+def inputs_of(domain: Domain, target: str, names: Sequence[str] | None, where: str) -> Domain:
+    """Return what a class is told from: the variables named, by default all others.
+
+    Raises:
+        UnknownVariable: a name that is not in the domain.
+        OptionError: no variables, one twice, or the class among them; `where` names the option.
+    """
+    domain.axis(target)
+    chosen = [name for name in domain.names if name != target] if names is None else list(names)
+    inputs = tuple(domain[name] for name in chosen)
+    if not inputs or target in chosen or len(set(chosen)) < len(chosen):
+        raise OptionError(
+            f"The {where} {chosen} must be one or more distinct variables, without the class"
+            f" {target!r}.",
+            where=where,
+        )
+    return Domain(inputs)
+
+
+def require_inputs(inputs: Domain, target: Variable) -> None:
+    """Raise DomainError if a model has no inputs, or the class among them."""
+    if not len(inputs) or target.name in inputs:
+        raise DomainError(
+            f"{target.name!r} needs one or more other variables to be predicted from.",
+            where=target.name,
+        )
+
+
+def record_columns(inputs: Domain, codes: Mapping[str, Codes]) -> tuple[Codes, ...]:
+    """Return the codes of n records, a column of n for each input.
+
+    False and true count as the codes 0 and 1.
+
+    Raises:
+        UnknownVariable: an input is not there.
+        DomainError: a column is not a list of whole numbers, columns have different lengths, or a
+            code is outside its variable.
+    """
+    for name in inputs.names:
+        if name not in codes:
+            raise UnknownVariable(
+                f"The records have no codes of {name!r}.",
+                where=name,
+                remedy=f"A prediction needs {list(inputs.names)}.",
+            )
+    columns = tuple(_column(variable, np.asarray(codes[variable.name])) for variable in inputs)
+    _one_length(columns)
+    return columns
+
+
+def record_columns_or_missing(inputs: Domain, codes: Mapping[str, Codes]) -> tuple[Codes, ...]:
+    """Return the same where values are missing: their code is the number of categories.
+
+    An input that is not among the codes is missing of all records.
+
+    Raises:
+        UnknownVariable: no input is there, so that nothing tells the number of records.
+        DomainError: as `record_columns`.
+    """
+    there = [variable for variable in inputs if variable.name in codes]
+    if not there:
+        raise UnknownVariable(
+            "The records have codes of none of the inputs.",
+            remedy=f"A prediction needs some of {list(inputs.names)}.",
+        )
+    known = {v.name: _column(v, np.asarray(codes[v.name]), missing=True) for v in there}
+    length = _one_length(list(known.values()))
+    return tuple(
+        known[v.name] if v.name in known else np.full(length, v.size, np.min_scalar_type(v.size))
+        for v in inputs
+    )
+
+
+def _one_length(columns: Sequence[Codes]) -> int:
+    lengths = sorted({len(column) for column in columns})
+    if len(lengths) > 1:
+        raise DomainError(f"The columns have different lengths: {lengths}.")
+    return lengths[0]
+
+
+def _column(variable: Variable, column: Codes, *, missing: bool = False) -> Codes:
+    if column.dtype == np.bool_:
+        # As an index truth values would choose records instead of categories.
+        column = column.astype(np.uint8)
+    if column.ndim != 1 or not np.issubdtype(column.dtype, np.integer):
+        raise DomainError(
+            f"The codes of {variable.name!r} are {column.ndim}-dimensional {column.dtype}.",
+            where=variable.name,
+            remedy="Give one whole number for each record.",
+        )
+    most = variable.size if missing else variable.size - 1
+    if len(column) and not 0 <= int(column.min()) <= int(column.max()) <= most:
+        raise DomainError(
+            f"A code of {variable.name!r} is outside its {variable.size} categories.",
+            where=variable.name,
+        )
+    return column
