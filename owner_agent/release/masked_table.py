@@ -26,7 +26,8 @@ from owner_agent.table.table import TextTable
 from pramana_core.alike import first_few
 from pramana_core.determined import PairCounts
 from pramana_core.errors import UnprotectedVariable
-from pramana_core.mask.core.masked import Method, require_within
+from pramana_core.mask.core.bounds import require_within
+from pramana_core.mask.core.masked import Method
 from pramana_core.mixed import MixedTable
 
 LETTERS = (

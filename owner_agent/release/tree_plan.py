@@ -32,7 +32,8 @@ from owner_agent.table.mixed import (
 )
 from owner_agent.table.table import TextTable
 from pramana_core.mixed import MixedTable
-from pramana_core.model_sharing.attributes import Taxonomy, TreeSchema, schema_of
+from pramana_core.model_sharing.attributes import TreeSchema
+from pramana_core.model_sharing.table_schema import schema_of
 
 SECTION = "share_model"
 
@@ -158,17 +159,11 @@ def choose(site: Site, draw_key: bytes) -> TreePlan:
             for a in section.attributes
             if a.low is not None and a.high is not None
         },
-        taxonomies=_taxonomies(section),
         whole=[a.column for a in section.attributes if a.whole],
     )
     how = section.model_dump_json(exclude={"missing": True, "private": {"max_epsilon"}})
     identity = keyed_digest(draw_key, FORM.encode(), how.encode(), *_content(columns))
     return TreePlan(columns, schema, attributes, classes, section, _openly(site), identity)
-
-
-def _taxonomies(section: ShareModelSection) -> dict[str, Taxonomy]:
-    found = {attribute.column: attribute.groups for attribute in section.attributes}
-    return {name: groups for name, groups in found.items() if groups is not None}
 
 
 def _openly(site: Site) -> frozenset[str]:
