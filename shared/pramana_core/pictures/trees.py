@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from pramana_core.domain import Variable
 from pramana_core.pictures.svg import (
     MIDDLE,
     Box,
@@ -87,7 +86,7 @@ class TreePicture:
 
     Args:
         root: the tree.
-        target: the class, whose categories the legend names.
+        target: the class and its categories, for the legend.
         lines: how many notes a node has, 1 or 2.
         title: a line above.
         said: a line below the legend.
@@ -97,7 +96,7 @@ class TreePicture:
     def __init__(
         self,
         root: Item,
-        target: Variable,
+        target: tuple[str, Sequence[str]],
         lines: int = 1,
         *,
         title: str = "",
@@ -112,7 +111,7 @@ class TreePicture:
         self._rows = 0
         self._place(root, 0)
         self._starts = self._columns()
-        self._legend, end = _legend(target, said)
+        self._legend, end = _legend(*target, said)
         leaf = max(
             self._starts[level] + self._leaf_width(item)
             for item, level, _ in self._places
@@ -239,13 +238,13 @@ class TreePicture:
         return self._bar + 8 + max(breadth(item.words, 13), *notes)
 
 
-def _legend(target: Variable, said: str) -> tuple[Shape, float]:
+def _legend(name: str, categories: Sequence[str], said: str) -> tuple[Shape, float]:
     """Return the target's name and its categories' colours, and where they end."""
     y = MARGIN + 13
-    heading = Text(MARGIN, y, target.name, _NAME, "#222", bold=True)
-    groups = [(_short(name), colour(code)) for code, name in enumerate(target.categories)]
+    heading = Text(MARGIN, y, name, _NAME, "#222", bold=True)
+    groups = [(_short(label), colour(code)) for code, label in enumerate(categories)]
     more = [(f"and {len(groups) - _KEYS} more", UNKNOWN)] if len(groups) > _KEYS else []
-    keys, end = key(MARGIN + breadth(target.name) + 14, y - 11, [*groups[:_KEYS], *more])
+    keys, end = key(MARGIN + breadth(name) + 14, y - 11, [*groups[:_KEYS], *more])
     if not said:
         return (heading, keys), end
     below = Text(MARGIN, y + 20, said, _NOTE, "#555")

@@ -302,7 +302,8 @@ def draw_tree(tree: DecisionTree, *, max_depth: int | None = None) -> Layout:
     depth = max_depth
     if depth is None:
         depth = fitting_depth(tree.root, partial(_below, tree), tree.root.depth, ROWS)
-    drawn = TreePicture(_item(tree, tree.root, depth), tree.target, 2, said=_left_out(tree, depth))
+    target = tree.target.name, tree.target.categories
+    drawn = TreePicture(_item(tree, tree.root, depth), target, 2, said=_left_out(tree, depth))
     parts = [*drawn.parts()]
     return Layout(drawn.width, drawn.height, f"Decision tree for {tree.target.name}", parts)
 

@@ -52,7 +52,8 @@ def _picture(tree: SharedTree, marks: Marks, title: str) -> TreePicture:
     root = _Drawn(tree, marks).item(tree.root, {}, depth)
     cut = depth + 1 < tree.depth
     foot = f"Splits below {depth + 1} others are left out, as the rows say." if cut else ""
-    return TreePicture(root, tree.schema.target, title=title, foot=foot)
+    target = tree.schema.target.name, tree.schema.target.categories
+    return TreePicture(root, target, title=title, foot=foot)
 
 
 def _below(node: Node) -> list[Node]:
