@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 @estimator
 class Regression(Estimator):
-    """Linear, polynomial or kernel regression, or a regression tree, with standard diagnostics.
+    """Linear, polynomial or kernel regression, or a regression tree, with its errors.
 
     It learns from what `pm.mask` made, from frames of masked copies, or from one plain frame.
     Copies are combined by Reiter's rules (2003): the errors then count what masking added.
