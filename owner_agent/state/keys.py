@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, NoReturn
+from typing import Literal, NoReturn, Self
 
 from owner_agent.state.ledger_file import know_draw_key, knows_draw_key, state_directory
 from owner_agent.state.private_files import (
@@ -50,6 +50,12 @@ class Secrets:
                 "The draw key and the linkage secret are the same bytes.",
                 remedy="Other owners know the linkage secret; make a draw key of your own.",
             )
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise KeyFileError(
