@@ -184,8 +184,8 @@ def _within(law: Numbers, given: Mapping[str, int]) -> Numbers:
     places = tuple(
         slice(given[v.name], given[v.name] + 1) if v.name in given else slice(None) for v in _DOMAIN
     )
-    within: Numbers = law[places]
-    return within / within.sum()
+    within: Numbers = law[places] / law[places].sum()
+    return within
 
 
 def gain(p: float, records: int, rng: np.random.Generator) -> Interval:
