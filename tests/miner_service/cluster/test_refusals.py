@@ -14,7 +14,6 @@ from miner_service.alignment.cluster import (
     WorkerRecords,
     installed_version,
     listening_host,
-    require_certificates,
     require_scheduler,
 )
 from miner_service.alignment.pieces import RecordSet
@@ -22,6 +21,7 @@ from miner_service.settings import ClusterSettings, Settings, is_loopback
 from miner_service.store.sqlite import FILE
 from pramana_core.errors import Conflict, KeyFileError, NotReady, OptionError, StoreCorrupt
 from pramana_core.marginals.passes import JointCounts
+from pramana_core.opening import require_tls_files
 from tests.certificates import Authority
 from tests.forked import run_command
 
@@ -137,13 +137,13 @@ def test_a_key_that_others_may_read_is_refused(mode: int, tmp_path: Path):
         certificate=certificate,
         private_key=key,
     )
-    require_certificates(told)
+    require_tls_files(told.certificate, told.private_key, told.authority)
     key.chmod(mode)
     if mode == 0o640 and key.stat().st_uid == 0:  # root's keys may be read by their group
-        require_certificates(told)
+        require_tls_files(told.certificate, told.private_key, told.authority)
         return
     with pytest.raises(KeyFileError) as refused:
-        require_certificates(told)
+        require_tls_files(told.certificate, told.private_key, told.authority)
     assert refused.value.where == "private_key"
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-
 import pytest
 
+from miner_service.intake import receiving
 from pramana_core.errors import NotReady
 
 
@@ -74,17 +73,14 @@ def test_a_crash_between_the_bytes_and_the_commit_leaves_a_part_to_be_sent_again
     miner, north, release_a, assert_problem, monkeypatch
 ):
     path = north.announce("asia", release_a)
-    together = miner.services.together
-    write = together._database.write
+    acknowledge = receiving._acknowledge
 
-    @contextmanager
-    def broken():
-        with write() as session:
-            yield session
-            raise NotReady("The database is away.", remedy="")
+    def broken(*arguments):
+        acknowledge(*arguments)
+        raise NotReady("The database is away.", remedy="")
 
     with monkeypatch.context() as patch:
-        patch.setattr(together._database, "write", broken)
+        patch.setattr(receiving, "_acknowledge", broken)
         assert_problem(north.put(path, 0, release_a.parts[0]), 503, "not-ready")
     assert north.get(path)["parts_received"] == []
     assert [north.put(path, 0, release_a.parts[0]).status_code for _ in range(2)] == [201, 200]
