@@ -1,7 +1,7 @@
 """Numbers into few groups, for models of categories and for models of numbers (Ma 2.3).
 
-`mgas` and `mgas_centres` make groups of a minimum number of records and a minimum width; the usual
-binnings stand beside them. A `Discretization` says where the groups are cut and which number
+`mgas` makes groups of a minimum number of records and a minimum width; the usual binnings stand
+beside it. A `Discretization` says where the groups are cut and which number
 stands for each. What its figures reveal is said by the function that makes it.
 """
 
@@ -13,11 +13,9 @@ from pramana_core.discretize.binnings import (
     given_cuts,
     interval_labels,
 )
-from pramana_core.discretize.centres import CentredGroups, mgas_centres
 from pramana_core.discretize.mgas import mgas
 
 __all__ = [
-    "CentredGroups",
     "Discretization",
     "by_halves",
     "equal_frequency",
@@ -25,5 +23,4 @@ __all__ = [
     "given_cuts",
     "interval_labels",
     "mgas",
-    "mgas_centres",
 ]
