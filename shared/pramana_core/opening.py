@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import ssl
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -80,6 +79,9 @@ def require_tls_files(certificate: Path, private_key: Path | None, authority: Pa
         OptionError: they cannot be read, or do not fit together, or the key has a passphrase.
         KeyFileError: people other than its owner may use the private key.
     """
+
+    import ssl
+
     files = [file for file in (certificate, private_key, authority) if file is not None]
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     try:
@@ -95,7 +97,7 @@ def require_tls_files(certificate: Path, private_key: Path | None, authority: Pa
             where="certificate",
             remedy="Give PEM files that this process may read: a certificate with its chain, the"
             " private key of it without a passphrase, and the authority of the others.",
-        ) from error
+        ) from None
 
 
 _TLS_WORDS = {

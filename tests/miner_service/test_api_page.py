@@ -156,7 +156,7 @@ def test_the_page_gives_the_largest_value_of_every_option():
             rows = re.findall(rf"^\| `{re.escape(name)}` \| .+$", PAGE.read_text(), re.MULTILINE)
             assert sum(f"at most {number:,}" in row for row in rows) == 1, name
             told += 1
-    assert told == 18
+    assert told == 13
 
 
 def in_the_page(value):

@@ -76,6 +76,12 @@ class Expected:
         signs = np.random.default_rng(seed).choice([-1.0, 1.0], counts.shape)
         return counts * (1 + self._size * signs)
 
+    def counted(self, asked, _tick=None):
+        """Return how many records are expected with all items of each itemset."""
+        sets = [dict(asked.items[place] for place in itemset) for itemset in asked.itemsets]
+        codes = [[held.get(name, slice(None)) for name in DOMAIN.names] for held in sets]
+        return np.array([self.tensor[tuple(one)].sum() for one in codes])
+
 
 def _links(scoring: Scoring, search: Search) -> Callable[[Marginals], Any]:
     def learned(marginals: Marginals) -> Any:

@@ -392,7 +392,7 @@ def test_bad_commands_say_what_is_wrong(table: Path, command: tuple[str, ...], w
 
 def test_the_options_of_a_learner_are_listed():
     told = CliRunner().invoke(app, ["simulate", "tree", "--set", "help"]).output
-    assert "criterion (gain, gain-ratio) = gain" in " ".join(told.split())
+    assert "significance (above 0 and at most 1) = 0.05" in " ".join(told.split())
     for learner in ("bayes-net", "linear", "classifier", "rules", "model-sharing"):
         assert CliRunner().invoke(app, ["simulate", learner, "--set", "help"]).exit_code == 0
 
