@@ -36,7 +36,7 @@ from owner_agent.release.approval import Approval
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import PublishOutcome, publish
 from owner_agent.release.randomized import PreparedRecords
-from owner_agent.report.plan_shown import found_wrong, outcome_lines
+from owner_agent.report.outcomes import found_wrong, outcome_lines
 from owner_agent.report.report import require_accepted
 from owner_agent.report.whole_study import PeopleStatement, outlook_of, people_told
 from owner_agent.site.planning import planned

@@ -79,15 +79,16 @@ def publish(
     from owner_agent.release.publish import publish as publish_release
     from owner_agent.release.randomized import PreparedRecords
     from owner_agent.report.losses import losses_of
+    from owner_agent.report.outcomes import found_wrong, outcome_lines
     from owner_agent.report.page import show_warnings
-    from owner_agent.report.plan_shown import found_wrong, outcome_lines, show_adopted
+    from owner_agent.report.plan_shown import show_adopted
     from owner_agent.report.report import (
         others_apart,
         require_accepted,
         secrets_said,
         warnings,
     )
-    from owner_agent.report.whole_study import outlook_of, show_study_briefly, study_json
+    from owner_agent.report.whole_study import outlook_of, show_study, study_json
     from owner_agent.site.planning import planned
     from owner_agent.site.site import load_site
 
@@ -112,7 +113,7 @@ def publish(
     forecast = outlook_of(opened, plan, environment)
     if not json:
         show_adopted(console(), plan.adopted)
-        show_study_briefly(console(), forecast)
+        show_study(console(), forecast)
     require_accepted(opened, plan, environment, forecast)
     options = PublishOptions(part_records, accept_added_loss, corrections, accept_new_people)
     with progress_bar(patience=0) as bar:
@@ -198,7 +199,7 @@ def new_epoch(
     """
     from owner_agent.cli.releases_shown import show_new_epoch
     from owner_agent.release.memory import begin_new_epoch
-    from owner_agent.report.whole_study import new_epoch_json
+    from owner_agent.report.releases import new_epoch_json
     from owner_agent.site.site import load_site
 
     begun = begin_new_epoch(load_site(site), environment_of(context), anyway=yes)
@@ -259,8 +260,8 @@ def _release(
     from owner_agent.cli.releases_shown import show_lines, show_written
     from owner_agent.release.approval import Approval
     from owner_agent.release.publish import publish as publish_release
+    from owner_agent.report.outcomes import found_wrong, outcome_lines
     from owner_agent.report.page import show_warnings
-    from owner_agent.report.plan_shown import found_wrong, outcome_lines
     from owner_agent.report.whole_study import people_told, show_people
     from owner_agent.site.site import load_site
     from owner_agent.state.keys import KeyStore

@@ -18,8 +18,9 @@ from rich.console import Console
 
 from owner_agent.release.composition import Unbounded, left_draws, renamed, spent
 from owner_agent.release.leaving import Leaving
-from owner_agent.release.ledger import PEER, Entry
-from owner_agent.report.losses import ColumnLoss, Losses, compare, draw_text, loss_text
+from owner_agent.release.ledger import PEER, Entry, Form
+from owner_agent.release.memory import NewEpoch
+from owner_agent.report.losses import ColumnLoss, Losses, compare, draw_text, finite, loss_text
 from owner_agent.report.page import show_warnings
 from pramana_core.wire.release_kinds import SHARED_TREE
 
@@ -117,8 +118,7 @@ def printing(
             say(f"* {said}")
         details(console, report)
         for loss in report.earlier:
-            before, after = loss.texts
-            say(f"{loss.column} left before: epsilon {before}, after this {after}.")
+            say(loss.sentence)
 
     return printed
 
@@ -212,3 +212,52 @@ def _how(entry: Entry) -> str:
     if entry.follows_plan:
         return entry.plan_digest[:12]
     return f"tree, {entry.method}" if entry.kind == SHARED_TREE else f"masked by {entry.method}"
+
+
+def ledger_json(entries: Sequence[Entry]) -> dict[str, Any]:
+    """Return the ledger; an epsilon that is infinite, or that nothing bounds, is null."""
+    unbounded = Unbounded.of(left_draws(entries))
+    return {
+        "releases": [_entry(entry) for entry in entries],
+        "composed_epsilon": {column: finite(value) for column, value in spent(entries).items()},
+        "masked_columns": sorted(unbounded.masked),
+        "shared_columns": sorted(unbounded.shared),
+    }
+
+
+def new_epoch_json(begun: NewEpoch) -> dict[str, Any]:
+    """Return what a new epoch begins with."""
+    return {
+        "miner_asked": begun.asked,
+        "counted": [_entry(entry) for entry in begun.counted],
+        "not_counted": list(begun.uncounted),
+        "composed_epsilon": {column: finite(value) for column, value in begun.losses.items()},
+    }
+
+
+def _entry(entry: Entry) -> dict[str, Any]:
+    return {
+        "prepared": entry.prepared.isoformat(),
+        "changed": entry.changed.isoformat(),
+        "miner": entry.miner,
+        "study": entry.study,
+        "release": entry.name,
+        "kind": entry.kind,
+        "method": entry.method or None,
+        "release_id": entry.release_id,
+        "state": entry.state,
+        "records": entry.records,
+        "digest": entry.digest,
+        "plan_digest": entry.plan_digest,
+        "variables": [
+            {
+                "name": d.variable,
+                "column": d.column,
+                "epsilon": finite(d.epsilon),
+                "masked": d.form is Form.MASKED,
+                "shared": d.in_tree,
+                "same_values_as": list(d.same_as),
+            }
+            for d in entry.draws
+        ],
+    }

@@ -1,28 +1,19 @@
-"""The report of a plan: what its release would reveal and keep, and that of a site as it stands.
-
-Also here:
-
-* The report of a site as its file and its table are now, and what is asked before it publishes.
-"""
+"""The report of a plan: what its release would reveal and keep, and that of a site as it stands."""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from owner_agent.release.agreement import require_agreed_by
 from owner_agent.report.accuracy import record_counts
 from owner_agent.report.contents import (
     BlockReport,
     VariableReport,
-    alike,
     block_report,
-    described,
     holds_sensitive,
-    range_of,
     variable_report,
 )
 from owner_agent.report.corrected import Corrected, corrected_of
@@ -42,12 +33,7 @@ from pramana_core.privacy import PRIOR
 from pramana_core.progress import Progress, StagedProgress, unwatched
 
 LISTED_CHOICES = 12
-"""A sampled block's parts are listed up to so many; of more they are counted, and JSON has all."""
-
-WIDE = 16
-"""Of a block of more variables not every one is named wherever the block is."""
-
-T = TypeVar("T")
+"""Of a sampled block so many parts are listed, and JSON has all."""
 
 
 @dataclass(frozen=True)
@@ -130,19 +116,17 @@ def report(
         raise OptionError(f"records must be at least 1, not {records}.", where="records")
     blocks = plan.plan.blocks
     bounds = {block.name: Bounds.of(block.channel) for block in blocks}
-    steps = _counted(len(blocks) + len(plan.variables), tick)
-    variables = tuple(
-        _after(steps, variable_report(plan, block, name, records, bounds[block.name]))
-        for block in blocks
-        for name in block.names
-    )
-    joint = tuple(
-        _after(steps, block_report(plan, block, records, bounds[block.name])) for block in blocks
-    )
+    variables: list[VariableReport] = []
+    for done, block in enumerate(blocks, start=1):
+        variables += [
+            variable_report(plan, block, name, records, bounds[block.name]) for name in block.names
+        ]
+        tick(done, len(blocks))
+    joint = tuple(block_report(plan, block, records, bounds[block.name]) for block in blocks)
     return PlanReport(
         records=records,
         plan_digest=plan.plan.digest,
-        variables=variables,
+        variables=tuple(variables),
         blocks=joint,
         together=_together(plan),
         losses=losses,
@@ -194,28 +178,10 @@ def secrets_said(
 
 
 def shares_reported(plan: PlanReport, block: BlockReport) -> str:
-    """Say in a sentence or two how many records report each variable of a sampled block."""
+    """Say in a sentence how many records report each variable of a sampled block."""
     shares = {v.name: v.reported for v in plan.variables if v.block == block.name}
-    chances = [choice.probability for choice in block.choices]
-    many = len(block.choices) > LISTED_CHOICES
-    said = [described(block.sizes)] if many else []
-    if many:
-        said.append(range_of("Each set", chances, plan.records))
-    if alike(list(shares.values())):
-        share = next(iter(shares.values()))
-        said.append(
-            f"Each of its {len(shares)} variables is reported by {share:.1%} of the records."
-        )
-    elif len(shares) > WIDE:
-        least, most = (choose(shares, key=shares.__getitem__) for choose in (min, max))
-        said.append(
-            f"Of its {len(shares)} variables {least} is reported least, by {shares[least]:.1%} of"
-            f" the records, and {most} most, by {shares[most]:.1%}."
-        )
-    else:
-        each = [f"{name} by {share:.1%}" for name, share in shares.items()]
-        said.append(f"Reported are {', '.join(each)} of the records.")
-    return " ".join(said)
+    each = first_few((f"{name} by {share:.1%}" for name, share in shares.items()), LISTED_CHOICES)
+    return f"Reported are {each} of the records, in {len(block.choices):,} sets."
 
 
 def _together(plan: PlannedSite) -> Bounds:
@@ -236,17 +202,6 @@ def _mixed(plan: PlannedSite, block: Block) -> str:
     )
 
 
-def _counted(total: int, tick: Progress) -> Iterator[None]:
-    for done in itertools.count(1):
-        tick(done, total)
-        yield
-
-
-def _after(steps: Iterator[None], made: T) -> T:
-    next(steps)
-    return made
-
-
 def _warning(block: Block, name: str, amplification: float) -> str:
     proven = share_proven(block, name)
     if proven > 0:
@@ -260,9 +215,6 @@ def _warning(block: Block, name: str, amplification: float) -> str:
         f"{name} is sensitive, and some report can turn a belief of {PRIOR:.0%} about it into one"
         f" of {ALARMING:.0%} or more (gamma {number(amplification)})."
     )
-
-
-# The report of a site as its file and its table are now, and what is asked before it publishes.
 
 
 STAGES = {"corrected": "looking for corrected records", "measuring": "measuring the plan"}

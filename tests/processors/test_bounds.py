@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import io
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
 import pytest
-from rich.console import Console
 from scipy.special import chdtrc
 
-from owner_agent.cli.sessions_shown import show_results
 from owner_agent.report.figures import _most_exposed
 from pramana_core.domain import Domain
 from pramana_core.estimation.estimated import EstimatedMarginals
@@ -148,7 +144,7 @@ def test_bandwidths_of_the_same_freedom_are_as_good(nudge: float):
 
 
 @nudged
-def test_what_is_shown_of_equal_ones_is_the_first(tmp_path: Path, nudge: float):
+def test_what_is_shown_of_equal_ones_is_the_first(nudge: float):
     exposure = 0.3000000005
     rows = [
         SimpleNamespace(
@@ -157,11 +153,3 @@ def test_what_is_shown_of_equal_ones_is_the_first(tmp_path: Path, nudge: float):
         for name, gained in (("a", exposure), ("b", exposure * nudge), ("c", 0.1))
     ]
     assert [row.name for row in _most_exposed(cast("Any", rows), 1)] == ["a"]
-    lines = ["antecedent,consequent,confidence,confidence_se,lift,lift_se,support,support_se"]
-    lines += [
-        f"{name},k,0.5,,{lift!r},,0.1," for name, lift in (("one", 1.5), ("two", 1.5 * nudge))
-    ]
-    (tmp_path / "rules.csv").write_text("\n".join(lines) + "\n")
-    out = io.StringIO()
-    show_results(Console(file=out, width=100), tmp_path)
-    assert out.getvalue().index("one") < out.getvalue().index("two")

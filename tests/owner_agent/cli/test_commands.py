@@ -241,7 +241,7 @@ def test_an_empty_ledger_says_so(bench, command):
 def test_publish_to_a_miner_that_is_down(bench, command):
     bench.miner.faults = [("before", httpx.ConnectError("down"))] * 2
     ended = command("publish", "--yes")
-    assert "whole study is not known: The miner at http://127.0.0.1:9 could not be" in ended.out
+    assert "whole study is not known: The miner at http://127.0.0.1:9 could" in ended.out
     assert ended.exit_code == 5
     assert "error (miner-unreachable)" in ended.err
     assert "is safe in the outbox" in ended.err

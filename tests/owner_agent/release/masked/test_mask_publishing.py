@@ -9,7 +9,7 @@ from owner_agent.release.masked import PreparedMask, choose
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import publish, withdraw
 from owner_agent.release.randomized import PreparedRecords
-from owner_agent.report.whole_study import ledger_json
+from owner_agent.report.releases import ledger_json
 from owner_agent.state.keys import KeyStore
 from pramana_core.errors import ConfigError, PlanConflict, ReleaseNotOpen, Unreachable
 from pramana_core.mixed import basis_of, with_constant

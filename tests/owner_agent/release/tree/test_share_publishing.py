@@ -12,7 +12,7 @@ from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import publish, withdraw
 from owner_agent.release.randomized import PreparedRecords
 from owner_agent.release.tree import PreparedTree, choose
-from owner_agent.report.whole_study import ledger_json
+from owner_agent.report.releases import ledger_json
 from owner_agent.state.keys import KeyStore
 from pramana_core.channels import Symmetric
 from pramana_core.domain import Variable
