@@ -176,8 +176,7 @@ def report_page(
 ) -> Path | None:
     """Write the page of a report where it is wanted, and return where; None without a page.
 
-    Raises:
-        OptionError: there can be no page there, or it would replace something that is read.
+    Raises OptionError.
     """
     from owner_agent.report.plan_shown import PLAN
 
@@ -343,9 +342,7 @@ def predict_by(
 ) -> None:
     """Predict the class of records, write it, and say how many have which.
 
-    Raises:
-        OptionError: the file to write exists, or the model has no probabilities.
-        TableError, UnknownCategory: as `owner_agent.table.predicting.predict` says.
+    Raises OptionError, TableError, UnknownCategory.
     """
     from owner_agent.table.predicting import predict as predict_classes
 

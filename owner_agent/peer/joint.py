@@ -58,16 +58,7 @@ class JointOutcome:
 def run_session(
     participant: Participant, proposal: Proposal, watch: StagedProgress
 ) -> JointOutcome:
-    """Run a session to its end.
-
-    Args:
-        participant: this owner, which begins it.
-        proposal: what is proposed.
-        watch: told of the progress.
-
-    Raises:
-        PramanaError: what ended the session, at whichever owner; no result is anywhere.
-    """
+    """Run a session to its end. Raises PramanaError."""
     name, session = participant.name, proposal.session
     ends = participant.clock() + proposal.seconds
     others = [participant.partners(other).within(ends) for other in proposal.others(name)]
@@ -132,10 +123,7 @@ class _Coordinator:
     ) -> list[Answer]:
         """Ask all owners at once and wait for all; raise the first error in their order.
 
-        Raises:
-            PramanaError: an owner's error, once all have answered: an owner still at this step
-                could not be told of the end.
-            SessionEnded: an owner did not answer while the session lasts.
+        Raises PramanaError, SessionEnded.
         """
         session = self.proposal.session
         asked = [started(partial(p.ask, step, session, message)) for p in self.partners]
@@ -169,11 +157,7 @@ class _Coordinator:
         )
 
     def learned(self) -> list[Signed]:
-        """Wait until every owner has learned its part; return the parts.
-
-        Raises:
-            PramanaError: an owner's session has ended; what ended it.
-        """
+        """Wait until every owner has learned its part; return the parts. Raises PramanaError."""
         expected = learners(self.proposal) if task_of(self.proposal).shared else ()
         while True:
             statuses = [partner.ask(STATUS, self.proposal.session) for partner in self.partners]
@@ -197,8 +181,7 @@ class _Coordinator:
     def require_ready(self) -> None:
         """Check that all are there to write; an owner that has gone still ends it everywhere.
 
-        Raises:
-            PramanaError: an owner is not ready, or the session's time is over.
+        Raises PramanaError.
         """
         if task_of(self.proposal).shared:
             for partner in self.others:

@@ -141,12 +141,7 @@ class Member:
         )
 
     def mine(self, session: str, caller: str, *, initiator: bool = False) -> Session:
-        """Return the session that a caller asks about.
-
-        Raises:
-            NotFound: it is not this owner's, or the caller has no part in it.
-            Forbidden: the caller did not begin it, and only its `initiator` may ask.
-        """
+        """Return the session that a caller asks about. Raises NotFound, Forbidden."""
         mine = self.session
         if (
             mine is None

@@ -123,13 +123,7 @@ class Corrected:
 def corrected_of(site: Site, plan: PlannedSite, watch: Progress) -> Corrected | None:
     """Compare the table with what left; None where nothing has left to the site's studies.
 
-    Args:
-        site: the site.
-        plan: its plan.
-        watch: told of the progress.
-
-    Raises:
-        StoreCorrupt: the ledger or the memory of reports cannot be read.
+    Raises StoreCorrupt.
     """
     entries = tuple(entry for entry in Ledger(site.state).entries() if entry.left)
     sections = (site.file.miner, site.file.peer)

@@ -239,14 +239,7 @@ def losses_of(
 
     The records are taken to be those that left before: under other record ids the same draw would
     be another loss, which `publish` finds out. Without keys every randomization counts as new.
-
-    Args:
-        site: the site.
-        plan: its plan.
-        one_secret: by column, the others that tell its values, so that their losses add.
-
-    Raises:
-        StoreCorrupt: the ledger cannot be read, or is lost.
+    Raises StoreCorrupt.
     """
     entries = tuple(entry for entry in Ledger(site.state).entries() if entry.left)
     if not entries and not one_secret:
@@ -262,13 +255,7 @@ def compare(
     *,
     keys_known: bool,
 ) -> Losses:
-    """Compose the planned draws with everything that left.
-
-    Args:
-        draws: the planned draws.
-        entries: what left.
-        keys_known: whether draws could be compared.
-    """
+    """Compose the planned draws with everything that left."""
     left = [draw for entry in entries if entry.left for draw in entry.draws]
     before, after = losses(left, beside=draws), losses([*left, *draws])
     unbounded, then = Unbounded.of(left, beside=draws), Unbounded.of([*left, *draws])

@@ -217,11 +217,7 @@ class MaskReport(ReleaseReport[PreparedMask]):
 
 
 def report_of(made: PreparedMask, watch: StagedProgress) -> MaskReport:
-    """Measure a masked table.
-
-    Raises:
-        TableError, MaskingError: it cannot be measured.
-    """
+    """Measure a masked table. Raises TableError, MaskingError."""
 
     def measuring(done: int, total: int, /) -> None:
         watch("measuring", done, total)
@@ -272,12 +268,7 @@ class RelationshipPicture:
 def relationship_pictures(
     made: PreparedMask, tick: Progress = unwatched
 ) -> tuple[RelationshipPicture, ...]:
-    """Draw the strongest relationships of confidential columns, original and masked.
-
-    Args:
-        made: the table, masked.
-        tick: told of each picture.
-    """
+    """Draw the strongest relationships of confidential columns, original and masked."""
     told, true = made.chosen.table.told, made.chosen.table.confidential
     masked = numeric_table(true.names, made.copies[0].matrix)
     versions = [("original", told.beside(true)), ("masked", told.beside(masked))]

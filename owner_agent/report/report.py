@@ -98,20 +98,7 @@ def report(
     study: StudyForecast | str | None = None,
     tick: Progress = unwatched,
 ) -> PlanReport:
-    """Report on a plan.
-
-    Args:
-        plan: the plan.
-        records: N, how many will be reported.
-        losses: what left before and what this plan adds, where anything left.
-        corrected: how many records would be reported differently than before, where any left.
-        study: what the miner says of all owners together, or why it says nothing.
-        tick: told how many steps are done.
-
-    Raises:
-        OptionError: `records` is not positive.
-        LimitExceeded: a channel without closed form whose gamma is out of reach.
-    """
+    """Report on a plan. Raises OptionError, LimitExceeded."""
     if records < 1:
         raise OptionError(f"records must be at least 1, not {records}.", where="records")
     blocks = plan.plan.blocks
@@ -227,18 +214,7 @@ def site_report(
     records: int | None = None,
     watch: StagedProgress = lambda _stage, _done, _total: None,
 ) -> PlanReport:
-    """Return what publishing would reveal.
-
-    Args:
-        site: the site.
-        environment: how the miner is reached, which says what the whole study tells.
-        records: N; without it those of the table, which are then compared with what left before.
-        watch: told of the progress, by the names of `STAGES`.
-
-    Raises:
-        InputError: the site file or the table is wrong.
-        StoreCorrupt: what left before is not remembered.
-    """
+    """Return what publishing would reveal. Raises InputError, StoreCorrupt."""
     plan = planned(site)
     corrected: Corrected | None = None
     one_secret: Mapping[str, Sequence[str]] = {}
@@ -256,9 +232,7 @@ def require_accepted(
 ) -> None:
     """Refuse, before anything is randomized, what the miner said that it would refuse.
 
-    Raises:
-        BudgetExceeded: the study's limit leaves less than the release would tell.
-        StudyPlanNotFollowed, LinkageDiffers: as `require_agreed_by`, which is looked at first.
+    Raises BudgetExceeded, StudyPlanNotFollowed, LinkageDiffers.
     """
     if isinstance(forecast, StudyForecast) and forecast.forecast.refused is not None:
         require_agreed_by(site, plan.adopted, environment)

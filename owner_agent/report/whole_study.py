@@ -112,11 +112,6 @@ def outlook_of(
 
     None where the site has no miner. The plan, the identities of its draws and the fingerprint of
     the linkage secret are sent, nothing of the table.
-
-    Args:
-        site: the site.
-        plan: its plan.
-        environment: how the miner is reached.
     """
     if site.file.miner is None:
         return None

@@ -73,14 +73,7 @@ class AdoptedPlan:
             )
 
     def part(self, variables: Mapping[str, Variable]) -> Block:
-        """Return the owner's part, over its own variables.
-
-        Args:
-            variables: the site's, by name; the numbers that their categories stand for are its own.
-
-        Raises:
-            ConfigError: they lack one of the plan's or have other categories; all are named.
-        """
+        """Return the owner's part, over its own variables. Raises ConfigError."""
         part = self.plan.block(self.owner)
         mistakes = [
             f"{v.name!r} {_difference(v, variables[v.name])}"
@@ -101,8 +94,7 @@ class AdoptedPlan:
     def require_followed(self, plan: Plan) -> None:
         """Check that nothing would leave beside the owner's part that adds to it.
 
-        Raises:
-            ConfigError: something would.
+        Raises ConfigError.
         """
         departures = list(self.plan.departures(self.owner, plan))
         if departures:
@@ -116,16 +108,7 @@ class AdoptedPlan:
 
 
 def adopted(section: StudyPlanSection, folder: Path, owner: str) -> AdoptedPlan:
-    """Read the plan that a site file names.
-
-    Args:
-        section: what the site file says.
-        folder: where its relative paths start from.
-        owner: the site's owner.
-
-    Raises:
-        ConfigError: there is no such plan, it is not the approved one, or not this owner's.
-    """
+    """Read the plan that a site file names. Raises ConfigError."""
     plan = read_study_plan(folder / section.file)
     if section.digest is not None and plan.digest != section.digest:
         raise ConfigError(
@@ -141,8 +124,7 @@ def adopted(section: StudyPlanSection, folder: Path, owner: str) -> AdoptedPlan:
 def read_study_plan(path: Path) -> StudyPlan:
     """Read a study's plan, as `owner-agent design --write-study-plan` and the miner write it.
 
-    Raises:
-        ConfigError: it cannot be read, or is no study plan.
+    Raises ConfigError.
     """
     try:
         text = path.read_bytes()
@@ -166,9 +148,7 @@ def read_study_plan(path: Path) -> StudyPlan:
 def write_study_plan(plan: StudyPlan, path: Path) -> None:
     """Write a study's plan into a file that is new, or has the very same plan; whole or not at all.
 
-    Raises:
-        OptionError: it holds something else, or cannot be written.
-        StorageFull: there is no room for it.
+    Raises OptionError, StorageFull.
     """
     content = plan.canonical_json() + b"\n"
     try:

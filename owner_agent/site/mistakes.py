@@ -39,15 +39,7 @@ def all_mistakes(
     keys: Collection[str] = (),
     more: Sequence[str] = (),
 ) -> ConfigError:
-    """Return the error that names every mistake of a file.
-
-    Args:
-        error: what was found.
-        what: the file, as people call it.
-        described: says where its keys are.
-        keys: all keys there are, to tell which was meant.
-        more: what does not go together besides.
-    """
+    """Return the error that names every mistake of a file."""
     found = own_mistakes(error)
     mistakes = [
         one

@@ -309,11 +309,7 @@ class Site(BaseModel):
 
 
 def load_site(path: Path) -> Site:
-    """Read and validate a site file.
-
-    Raises:
-        ConfigError: it is absent, not TOML, or says something impossible; every mistake is named.
-    """
+    """Read and validate a site file. Raises ConfigError."""
     content = read_toml(
         path, "site", "Name it with --site, or have `owner-agent init TABLE` write it."
     )
@@ -321,11 +317,7 @@ def load_site(path: Path) -> Site:
 
 
 def read_toml(path: Path, kind: str, remedy: str) -> dict[str, Any]:
-    """Return the content of a file that the custodian wrote.
-
-    Raises:
-        ConfigError: it is absent (`remedy` says what to do then) or not TOML.
-    """
+    """Return the content of a file that the custodian wrote. Raises ConfigError."""
     try:
         return tomllib.loads(read_text(path))
     except OSError as error:
@@ -343,11 +335,7 @@ def read_toml(path: Path, kind: str, remedy: str) -> dict[str, Any]:
 
 
 def site_from(content: dict[str, Any], folder: Path, source: str = "site.toml") -> Site:
-    """Validate the content of a site file.
-
-    Raises:
-        ConfigError: what is wrong with it, all of it.
-    """
+    """Validate the content of a site file. Raises ConfigError."""
     try:
         return Site(file=SiteFile.model_validate(content), folder=folder)
     except ValidationError as error:
