@@ -159,7 +159,7 @@ def plan(
     made = measured(opened, environment_of(context), records)
     # Scripts that ask for JSON get it on standard output and no file they did not ask for.
     unasked = no_report or (json and report is None)
-    page = report_page(made, opened, site, report, no_report=unasked)
+    page = report_page(made, opened, report, no_report=unasked)
     if json:
         print_json(made.as_dict())
     else:
@@ -169,7 +169,6 @@ def plan(
 def report_page(
     made: PlanReport,
     opened: Site,
-    site: Path,
     wanted: Path | None,
     *,
     no_report: bool,
@@ -182,9 +181,7 @@ def report_page(
 
     if no_report:
         return None
-    lists = [v.categories_from for v in opened.file.variables if v.categories_from]
-    read = [site, opened.table, *(opened.folder / path for path in lists)]
-    page = PLAN.place(opened.state, wanted, read)
+    page = PLAN.place(opened.state, wanted)
     with progress_bar("drawing the report") as tick:
         PLAN.write(made, opened.owner, page, tick)
     return page

@@ -97,9 +97,7 @@ def publish(
     if not yes:
         approval = Approval.of(opened)
         made = measured(opened, environment)
-        page = report_page(
-            made, opened, site, report, no_report=no_report or (json and report is None)
-        )
+        page = report_page(made, opened, report, no_report=no_report or (json and report is None))
         if not _confirmed(opened, page, lambda: show_report(made, opened, page), json=json):
             return
         exchange = None if made.corrected is None else made.corrected.large_exchange
@@ -241,7 +239,7 @@ class ReleaseOptions:
         # same.
         if self.no_report or (self.json and self.report is None and not self.publish):
             return None
-        return shown.place(site.state, self.report, [self.site, site.table])
+        return shown.place(site.state, self.report)
 
 
 class _Declined(Exception):

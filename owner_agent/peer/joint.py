@@ -133,20 +133,14 @@ class _Coordinator:
         while pending:
             self.watch(title, len(asked) - len(pending), len(asked))
             left = limit - time.monotonic()
-            if left <= 0:
+            _, pending = wait(
+                pending, max(0.0, min(left, self.patience.poll)), return_when=FIRST_COMPLETED
+            )
+            if pending and left <= 0:
                 answers = zip(self.partners, asked, strict=True)
                 raise self._late(partner for partner, answer in answers if answer in pending)
-            pause = min(left, self.patience.sign_of_life)
-            done, pending = wait(pending, pause, return_when=FIRST_COMPLETED)
-            if not done:
-                self._say_it_goes_on()
         self.watch(title, len(asked), len(asked))
         return [answer.result() for answer in asked]
-
-    def _say_it_goes_on(self) -> None:
-        """Let all know; nobody waits for an answer, which may take as long as the step."""
-        for partner in self.partners:
-            started(partial(partner.ask, STATUS, self.proposal.session))
 
     def _late(self, slow: Iterator[Partner]) -> SessionEnded:
         names = ", ".join(partner.name for partner in slow)

@@ -232,10 +232,7 @@ class Participant(Member):
         """
         if self.session is None or self.session.proposal.session != session:
             return earlier_status(self.site, caller, session)
-        mine = self.mine(session, caller)
-        if caller == mine.proposal.initiator:
-            mine.heard = self.clock()
-        return mine.status()
+        return self.mine(session, caller).status()
 
     def parts(self, mine: Session, parts: Statements) -> Signed:
         """Join all parts to one network, make its files ready, and sign their digest."""
@@ -303,7 +300,7 @@ class Participant(Member):
             made = offer(holding, proposal, Ledger(state).begun, earlier)
             enter_session(holding, proposal, self.environment.now())
         ends = now + proposal.seconds + self.environment.patience.grace
-        self.session = Session(proposal, holding, ends, heard=self.clock())
+        self.session = Session(proposal, holding, ends)
         return self.session, made
 
     def _ask_miner(self) -> None:
@@ -361,8 +358,6 @@ class Participant(Member):
         mine = self.mine(session, caller, initiator=True)
         with mine.lock, self.ending(mine):
             yield mine
-            # While it works itself, the initiator is not silent.
-            mine.heard = self.clock()
 
     def _busy(self) -> Conflict:
         return Conflict(

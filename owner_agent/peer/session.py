@@ -229,15 +229,14 @@ OVER: frozenset[Phase] = frozenset({"written", "finished", "ended"})
 class Session:
     """A session's state; whoever changes it holds `lock`.
 
-    `ends` is the moment (of the owner's own clock, in seconds) after which it is given up; `heard`
-    is when its initiator last called. `agreed` is there once all are known to have agreed to
-    `digest`: from then on the session can only end well here.
+    `ends` is the moment (of the owner's own clock, in seconds) after which it is given up. `agreed`
+    is there once all are known to have agreed to `digest`: from then on the session can only end
+    well here.
     """
 
     proposal: Proposal
     holding: LocalRecords
     ends: float
-    heard: float
     phase: Phase = "offered"
     offers: dict[str, Offer] = field(default_factory=dict)
     offers_digest: str = ""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
@@ -82,14 +82,12 @@ class ReportView(Generic[ReportT]):
             except OSError as error:
                 raise _unwritable(page, error) from None
 
-    def place(self, state: Path, wanted: Path | None, inputs: Iterable[Path]) -> Path:
-        """Return where the page goes: where it is wanted, but nowhere that anything is read from.
+    def place(self, state: Path, wanted: Path | None) -> Path:
+        """Return where the page goes.
 
         Raises OptionError, KeyFileError.
         """
-        page = default_page(state, self.name) if wanted is None else chosen_page(wanted, self.name)
-        require_apart(page, inputs)
-        return page
+        return default_page(state, self.name) if wanted is None else chosen_page(wanted, self.name)
 
 
 def templates() -> Environment:
@@ -149,21 +147,6 @@ def chosen_page(target: Path, name: str) -> Path:
             remedy="Name a file that ends in .html, in a folder that exists, or a folder.",
         )
     return page
-
-
-def require_apart(page: Path, inputs: Iterable[Path]) -> None:
-    """Refuse a page that, or whose JSON file, would overwrite what it is made from.
-
-    Raises OptionError.
-    """
-    read = {path.resolve() for path in inputs}
-    for written in (page, _numbers(page)):
-        if written.resolve() in read:
-            raise OptionError(
-                f"The report would overwrite {written}, which it is made from.",
-                where="report",
-                remedy="Name another place with --report; numbers go to a .json beside the page.",
-            )
 
 
 def share(value: float | None) -> str:

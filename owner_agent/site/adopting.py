@@ -3,7 +3,7 @@
 Also here:
 
 * What a site file says of the study's plan.
-* What a study's plan says of an owner: what it discloses of a record, how often, and with whom.
+* What a study's plan says of an owner: what it discloses of a record, and how often.
 """
 
 from __future__ import annotations
@@ -17,12 +17,11 @@ from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 
 from owner_agent.state.private_files import COMMON_MODE, write_durably
 from pramana_core.alike import first_few
-from pramana_core.channels import RESOLUTION
 from pramana_core.domain import Variable
 from pramana_core.errors import ConfigError, OptionError, PramanaError
 from pramana_core.plan import Block, Plan
 from pramana_core.privacy import PRIOR
-from pramana_core.study_plan import StudyPlan, StudySet
+from pramana_core.study_plan import StudyPlan
 from pramana_core.wire.privacy import AmplificationMessage
 from pramana_core.wire.study_plans import StudyPlanMessage
 
@@ -190,10 +189,7 @@ def _difference(planned: Variable, own: Variable) -> str:
     return " and ".join(said) or f"has its categories in another order than {planned.categories}"
 
 
-# What a study's plan says of an owner: what it discloses of a record, how often, and with whom.
-
-_HARDLY = 5e-4
-"""Smaller shares of the records are rounding."""
+# What a study's plan says of an owner: what it discloses of a record, and how often.
 
 _NAMED = 12
 
@@ -210,8 +206,6 @@ def adopted_json(adopted: AdoptedPlan | None) -> dict[str, Any] | None:
         "record": AmplificationMessage.of(plan.amplification).model_dump(mode="json"),
         "own": AmplificationMessage.of(plan.told_by(owner)).model_dump(mode="json"),
         "reported": plan.reported(owner),
-        "silent": silent(adopted),
-        "together_with": together_with(adopted),
     }
 
 
@@ -228,34 +222,7 @@ def told_lines(adopted: AdoptedPlan) -> Iterator[str]:
     )
     shares = plan.reported(owner)
     listed = first_few((f"{name} for {share:.1%}" for name, share in shares.items()), _NAMED)
-    none = "" if (left := silent(adopted)) < _HARDLY else f"; nothing for {left:.1%}"
-    yield f"{owner} reports {listed} of the records{none}."
-    with_others = [f"{n} for {share:.1%}" for n, share in together_with(adopted).items()]
-    if with_others:
-        yield (
-            f"The same record is reported by {', by '.join(with_others)} of the records. A coin of"
-            " the linkage secret chooses, at all owners alike and without looking at data."
-        )
-
-
-def silent(adopted: AdoptedPlan) -> float:
-    """Return the share of records of which the owner reports nothing."""
-    return 1 - sum(one.weight for one, _ in _own_sets(adopted)) / RESOLUTION
-
-
-def together_with(adopted: AdoptedPlan) -> dict[str, float]:
-    """Return the share of records that are reported by the owner and by each other one."""
-    owners = [name for name, _ in adopted.plan.owners]
-    units: dict[str, int] = dict.fromkeys((n for n in owners if n != adopted.owner), 0)
-    for one, place in _own_sets(adopted):
-        for part in one.parts:
-            if part.owner != place:
-                units[owners[part.owner]] += one.weight
-    return {name: weight / RESOLUTION for name, weight in units.items() if weight}
-
-
-def _own_sets(adopted: AdoptedPlan) -> Iterator[tuple[StudySet, int]]:
-    place = [name for name, _ in adopted.plan.owners].index(adopted.owner)
-    for one in adopted.plan.sets:
-        if any(part.owner == place for part in one.parts):
-            yield one, place
+    yield (
+        f"{owner} reports {listed} of the records. A coin of the linkage secret chooses, at all"
+        " owners alike and without looking at data."
+    )

@@ -340,39 +340,13 @@ def site_from(content: dict[str, Any], folder: Path, source: str = "site.toml") 
         return Site(file=SiteFile.model_validate(content), folder=folder)
     except ValidationError as error:
         keys = _all_keys(SiteFile.model_json_schema())
-        more = _hidden_mistakes(content, error)
-        what = f"site file {source}"
-        raise all_mistakes(error, what, "The owner's guide", keys, more) from None
+        raise all_mistakes(error, f"site file {source}", "The owner's guide", keys) from None
 
 
 def _all_keys(schema: Mapping[str, Any]) -> set[str]:
     """Return the names of all keys that a schema has anywhere."""
     parts = [schema, *schema.get("$defs", {}).values()]
     return {key for part in parts for key in part.get("properties", {})}
-
-
-def _hidden_mistakes(content: dict[str, Any], error: ValidationError) -> tuple[str, ...]:
-    """Return what does not go together in the rest of a file, of which parts alone are wrong."""
-    wrong = {e["loc"][:2] for e in error.errors() if e["loc"]}
-    if not wrong:
-        return ()
-    rest: dict[str, Any] = {"owner": "x", "table": "x.csv", "record_id": "\0"}
-    gone: list[str] = []
-    for key, value in content.items():
-        if key in ("variables", "blocks") and isinstance(value, list):
-            rest[key] = [one for i, one in enumerate(value) if (key, i) not in wrong]
-            left = [one for i, one in enumerate(value) if (key, i) in wrong]
-            gone += [str(one.get("name")) for one in left if isinstance(one, dict)]
-        elif key not in {place[0] for place in wrong}:
-            rest[key] = value
-    try:
-        SiteFile.model_validate(rest)
-    except ValidationError as again:
-        raised = again.errors()[0].get("ctx", {}).get("error")
-        if isinstance(raised, Inconsistent):
-            kept = [m for m in raised.mistakes if not any(repr(name) in m for name in gone)]
-            return tuple(m for m in kept if not m.startswith("missing key"))
-    return ()
 
 
 def _column_mistakes(site: SiteFile) -> list[str]:

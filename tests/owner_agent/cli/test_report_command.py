@@ -6,14 +6,11 @@ import os
 import re
 import shutil
 import stat
-import sys
 
 import pytest
 
-from owner_agent.cli.main import build
 from owner_agent.release.ledger_file import connected
 from owner_agent.state.private_files import LEDGER
-from pramana_core.terminal import run
 
 
 def mode(path):
@@ -78,50 +75,6 @@ def test_bad_options_are_refused(bench, command, words, monkeypatch):
     assert ended.exit_code == 2
     assert "error (option-invalid)" in ended.err
     assert not (bench.state / "report").exists()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["--report", "regions.html"],
-        ["--report", "linked.html"],
-    ],
-)
-def test_the_report_overwrites_nothing_that_is_read(bench, command, words, monkeypatch, site_text):
-    monkeypatch.chdir(bench.folder)
-    named = site_text.replace(
-        'categories = ["north", "south", "east"]', 'categories_from = "regions.json"'
-    )
-    bench.write(named)
-    regions = bench.folder / "regions.json"
-    regions.write_text("north\nsouth\neast\n", encoding="utf-8")
-    (bench.state / "report").mkdir(mode=0o700)
-    (bench.folder / "linked.json").symlink_to("patients.csv")
-
-    def kept():
-        return {p: p.read_bytes() for p in sorted(bench.folder.rglob("*")) if p.is_file()}
-
-    connected(bench.state / LEDGER).close()  # what is opened the first time gets its tables
-    before = kept()
-    ended = command("plan", *words)
-    assert ended.exit_code == 2
-    assert "error (option-invalid): The report would overwrite" in " ".join(ended.err.split())
-    assert kept() == before
-
-
-def test_the_site_file_is_not_overwritten(bench, monkeypatch, capsys):
-    """A site file may have any name, also one a report could take."""
-    (bench.folder / "site.toml").rename(bench.folder / "site.json")
-    before = (bench.folder / "site.json").read_bytes()
-    words = ["plan", "--site", str(bench.folder / "site.json")]
-    report = ["--report", str(bench.folder / "site.html")]
-    monkeypatch.setattr(sys, "argv", ["owner-agent", *words, *report])
-    with pytest.raises(SystemExit) as ended:
-        run(build(bench.environment))
-    assert ended.value.code == 2
-    assert "would overwrite" in capsys.readouterr().err
-    assert (bench.folder / "site.json").read_bytes() == before
 
 
 @pytest.mark.slow

@@ -339,7 +339,7 @@ def test_an_end_is_heeded_by_an_owner_that_still_reads_its_table(
     assert "north interrupted it" in world.told["south"][-1]
 
 
-@pytest.mark.parametrize("hurry", [{"sign_of_life": 0.01, "last": 0.2}])
+@pytest.mark.parametrize("hurry", [{"poll": 0.01, "last": 0.2}])
 def test_an_owner_that_never_answers_is_named_when_the_time_is_over(
     world, parameters_task, monkeypatch
 ):
@@ -363,45 +363,6 @@ def test_an_owner_that_never_answers_is_named_when_the_time_is_over(
             world.run(world.proposal(parameters_task, seconds=0.1))
     finally:
         free.set()
-
-
-def test_a_session_that_its_initiator_left_ends_soon(world, parameters_task):
-    world.participants["north"].partners("south").ask(
-        PROPOSE, SESSION, world.proposal(parameters_task, seconds=3600.0)
-    )
-    south = world.participants["south"]
-    world.later(WaitingTimes.idle)
-    south.sweep()
-    assert south.session.phase == "offered"
-    world.participants["north"].partners("south").ask(STATUS, SESSION)  # A sign of life.
-    world.later(WaitingTimes.idle)
-    south.sweep()
-    assert south.session.phase == "offered"
-    world.later(1)
-    south.sweep()
-    assert south.session.phase == "ended"
-    assert "north did not go on with it" in world.told["south"][-1]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("hurry", [{"sign_of_life": 0.05}])
-def test_owners_that_wait_for_a_slow_one_hear_that_it_goes_on(world, parameters_task, monkeypatch):
-    """East takes longer than an idle session lasts; the others are told meanwhile."""
-    honest = participant.hold
-
-    def slow(site, proposal, variables, told):
-        if site.owner == "east":
-            south = world.participants["south"]
-            for _ in range(3):
-                world.later(WaitingTimes.idle * 0.9)
-                while south.session is None or south.session.heard < world.now.timestamp():
-                    time.sleep(0.005)
-                south.sweep()
-        return honest(site, proposal, variables, told)
-
-    monkeypatch.setattr(participant, "hold", slow)
-    world.run(world.proposal(parameters_task, seconds=3000.0))
-    assert same_everywhere(world)
 
 
 # The ledger --------------------------------------------------------------------------------------

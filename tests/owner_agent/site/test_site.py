@@ -352,9 +352,11 @@ def test_all_faults_are_told_at_once_each_with_its_place(tmp_path):
         "missing key variables[1].sensitive",
         "unknown key variables[1].sensitiv (did you mean 'sensitive'?)",
         "variables[2].channel.p: Input should be a valid number",
-        "column 'id' is the record id and cannot be a variable",
-        "a block names 'Q', which is not a variable",
     ):
+        assert said in message, message
+    right = FAULTS.replace("ftp://", "https://").replace("sensitiv =", "sensitive =")
+    message = _told(tmp_path, right.replace('"much"', "0.1")).message
+    for said in ("column 'id' is the record id", "a block names 'Q', which is not a variable"):
         assert said in message, message
 
 
