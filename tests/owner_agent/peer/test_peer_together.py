@@ -61,21 +61,6 @@ def same_everywhere(world):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("stop", [KeyboardInterrupt, ValueError])
-def test_nothing_that_stops_the_last_word_ends_the_session(world, parameters_task, stop):
-    """The word to one owner is lost to an interrupt: nobody is told of an end, and all write."""
-    world.wire.bend = lambda receiver, request: (
-        stop() if receiver == "east" and request.url.path.endswith("/result") else None
-    )
-    outcome = world.run(world.proposal(parameters_task))
-    assert outcome.unconfirmed == ("east",)
-    assert not any(sent.line.endswith("/end") for sent in world.wire.sent)
-    world.later(60 + WaitingTimes.grace + 1)
-    world.participants["east"].sweep()
-    assert same_everywhere(world)
-
-
-@pytest.mark.slow
 def test_an_owner_that_went_on_to_another_session_still_tells(world, parameters_task):
     """North is gone; south wrote and began something else; east asks it after its deadline."""
     world.wire.bend = lambda receiver, request: (
@@ -159,23 +144,6 @@ def test_an_end_that_comes_too_late_is_not_heeded(world, learned, monkeypatch):
     assert same_everywhere(world)
 
 
-def test_an_initiator_that_cannot_write_ends_it_for_all(world, ended):
-    """It writes first: as long as it has not, nobody has."""
-
-    def bend(receiver, request, response):
-        if request.url.path.endswith("/network"):
-            (world.folder("north") / "models" / SESSION).write_text("in the way")
-        return response
-
-    world.wire.bend_answer = bend
-    with pytest.raises(StateError, match="north cannot write its result"):
-        world.run(world.proposal({"kind": "parameters", "structure": {"A": [], "C": [], "E": []}}))
-    (world.folder("north") / "models" / SESSION).unlink()
-    assert world.nothing_anywhere()
-    for owner in world.told:
-        assert world.participants[owner].session.phase == "ended"
-
-
 # Errors that nobody foresaw ----------------------------------------------------------------------
 
 
@@ -201,13 +169,6 @@ def test_an_unforeseen_error_in_a_step_names_the_owner(world, ended, monkeypatch
     monkeypatch.setattr(member, "stage", broken)
     error = ended(SessionEnded, r"south met an unforeseen error \(KeyError\)")
     assert "Zq0007" not in str(error)
-
-
-@pytest.mark.slow
-def test_session_numbers_count_whole(world, parameters_task):
-    world.run(world.proposal(parameters_task))
-    world.run(world.proposal(parameters_task, session="ab" * 15 + "cd"))
-    assert len(world.results("south")) == 6
 
 
 # Before a package leaves -------------------------------------------------------------------------
@@ -402,13 +363,6 @@ def test_the_ledger_lists_the_families_whose_parameters_left(world, parameters_t
     wide = Console(width=300, record=True, file=io.StringIO())
     show_peer_lines(wide, Ledger(state).entries(), all_kept(state))
     assert "the parameters of C given A, B; D given C" in wide.export_text()
-
-
-def test_a_session_without_parameters_lists_none(world, ledger_of):
-    task = {"kind": "contingency-table", "variables": ["A", "D"]}
-    world.run(world.proposal(task, participants=["north", "south"]))
-    assert json.loads(ledger_of("south", "--json"))["parameters_shared"] == []
-    assert "cover the parameters" not in ledger_of("south")
 
 
 @pytest.mark.slow
