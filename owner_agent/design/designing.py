@@ -188,13 +188,14 @@ def design(
 
 
 def _named(comparison: Comparison, family: str) -> Option:
+    """Return the best option of a family, of any size. Raises OptionError."""
     for made in comparison.options:
-        if made.family == family:
+        if made.family == family or made.family.startswith(f"{family}-"):
             if math.isinf(made.prediction.score):
                 raise OptionError(
                     f"{family} cannot do this: {made.reason}",
                     where="family",
-                    remedy="Choose another family, or leave --family out to get the best.",
+                    remedy="Choose another family, or leave it out to get the best.",
                 )
             return made
     raise OptionError(

@@ -98,7 +98,7 @@ def test_it_prints_itself(made: pm.Design):
 def test_a_family_may_be_chosen_by_its_name_or_its_kind():
     assert pm.design(DOMAIN, 2201, gamma=19, family="mask").family == "mask"
     assert pm.design(DOMAIN, 2201, gamma=19, family="sampled").family.startswith("sampled-")
-    with pytest.raises(pm.InputError, match="sampled-1' cannot do this: "):
+    with pytest.raises(pm.InputError, match="sampled-1 cannot do this: "):
         pm.design(DOMAIN, 2201, gamma=19, family="sampled-1")
 
 
