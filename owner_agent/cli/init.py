@@ -426,19 +426,12 @@ def _told(proposed: ProposedSite) -> dict[str, Any]:
 
 def _show(proposed: ProposedSite) -> None:
     """Print what was written, without any value of the table: scripts keep what they print."""
-    from rich.box import SIMPLE_HEAD
-    from rich.markup import escape
-    from rich.table import Table
-
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for name in ("variable", "categories", "list", ""):
-        table.add_column(name, justify="right" if name == "categories" else "left")
-    for v in proposed.variables:
-        source = "public" if v.public else f"the table's {v.kind}"
-        sensitive = "sensitive" if v.sensitive else "leaves as it is"
-        table.add_row(escape(v.name), str(len(v.labels)), source, sensitive)
     out = console()
-    out.print(f"{proposed.rows:,} records, told apart by {proposed.record_id!r}.", markup=False)
-    out.print(table)
+    sensitive = sum(v.sensitive for v in proposed.variables)
+    out.print(
+        f"{proposed.rows:,} records, told apart by {proposed.record_id!r};"
+        f" {len(proposed.variables)} variables, {sensitive} of them sensitive.",
+        markup=False,
+    )
     for name, why in proposed.left_out.items():
         out.print(f"Left out: {name!r}, {why}.", markup=False, soft_wrap=True)

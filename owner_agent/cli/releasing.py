@@ -25,7 +25,7 @@ from pramana_core.terminal import Bar, at_terminal, console, print_json, progres
 if TYPE_CHECKING:
     from owner_agent.release.leaving import Leaving
     from owner_agent.report.page import ReportView
-    from owner_agent.report.releases import ReleaseReport
+    from owner_agent.report.release_report import ReleaseReport
     from owner_agent.site.site import Site
 
 PublishOption = Annotated[

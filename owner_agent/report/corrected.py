@@ -86,21 +86,6 @@ class Corrected:
         """Whether records can keep their reports: whether these are all remembered."""
         return not any(block.correction.forgotten for block in self.blocks)
 
-    def found(self) -> tuple[str, ...]:
-        """Say in sentences what was found, where the choice is offered beside them."""
-        said = [str(one) for one in self.exchanges]
-        for block in self.blocks:
-            one = block.correction
-            if one.forgotten:
-                named = ", ".join(one.forgotten)
-                said.append(
-                    f"{one.block}: what {named} reported is not remembered, so that all its records"
-                    " must be drawn anew."
-                )
-            elif one.differing:
-                said.append(f"{_counted(one)} would be reported differently.")
-        return tuple(said)
-
     def as_dict(self) -> dict[str, Any]:
         """Return JSON."""
         return {
@@ -166,10 +151,6 @@ def _compared(
     return examine(plan.plan, records, past)
 
 
-def _counted(one: Correction) -> str:
-    return f"{one.block}: {one.differing:,} of {one.reported:,} records that left before"
-
-
 def _line(found: BlockCorrections, choice: CorrectionChoice | None) -> str | None:
     one = found.correction
     if one.forgotten:
@@ -179,7 +160,7 @@ def _line(found: BlockCorrections, choice: CorrectionChoice | None) -> str | Non
         )
     if not one.differing:
         return None
-    counted = _counted(one)
+    counted = f"{one.block}: {one.differing:,} of {one.reported:,} records that left before"
     kept = f"keep reports of values that they no longer have (epsilon {found.epsilon_kept:.4g})"
     anew = f"all are drawn anew (epsilon {found.epsilon_anew:.4g} for everybody)"
     if choice == "keep":

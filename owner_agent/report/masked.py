@@ -21,7 +21,7 @@ from rich.table import Table
 
 from owner_agent.release.masked import LETTERS, PreparedMask, protection
 from owner_agent.report.page import ReportView, measured
-from owner_agent.report.releases import ReleaseReport, printing
+from owner_agent.report.release_report import ReleaseReport, printing
 from pramana_core.mask.core.inputs import Caution, Gravity, below_zero, gravest_first, gravity_of
 from pramana_core.mask.core.masked import Influence
 from pramana_core.mask.measures import Measure, Measures, measure_all

@@ -10,7 +10,7 @@ import tomllib
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Self, TypeVar
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -260,13 +260,7 @@ class Site(BaseModel):
     @property
     def miner(self) -> MinerSection:
         """The miner's address and study. Raises ConfigError where the file names none."""
-        if self.file.miner is None:
-            raise ConfigError(
-                "The site file names no miner.",
-                where="miner",
-                remedy='Add a [miner] section with url = "..." and study = "...".',
-            )
-        return self.file.miner
+        return _required(self.file.miner, "miner", 'with url = "..." and study = "..."')
 
     @property
     def tls_files(self) -> TlsFiles:
@@ -276,36 +270,30 @@ class Site(BaseModel):
     @property
     def mask(self) -> MaskSection:
         """What is masked, and how. Raises ConfigError where the file does not say."""
-        if self.file.mask is None:
-            raise ConfigError(
-                "The site file does not say which columns are masked.",
-                where="mask",
-                remedy="Add a [mask] section with the confidential columns, and those to tell.",
-            )
-        return self.file.mask
+        return _required(self.file.mask, "mask", "with the confidential columns, and those to tell")
 
     @property
     def share_model(self) -> ShareModelSection:
         """Of what a tree is shared. Raises ConfigError where the file does not say."""
-        if self.file.share_model is None:
-            raise ConfigError(
-                "The site file does not say of which columns a tree is shared.",
-                where="share_model",
-                remedy="Add a [share_model] section with target, attributes and requirement.",
-            )
-        return self.file.share_model
+        return _required(
+            self.file.share_model, "share_model", "with target, attributes and requirement"
+        )
 
     @property
     def peer(self) -> PeerSection:
         """Whom this owner learns with. Raises ConfigError where the file does not say."""
-        if self.file.peer is None:
-            raise ConfigError(
-                "The site file does not say whom this owner may learn with.",
-                where="peer",
-                remedy="Add a [peer] section with the study and the known peers (see docs/peers.md"
-                " of the agent).",
-            )
-        return self.file.peer
+        return _required(self.file.peer, "peer", "with the study and the known peers")
+
+
+SectionT = TypeVar("SectionT")
+
+
+def _required(section: SectionT | None, name: str, remedy: str) -> SectionT:
+    if section is None:
+        raise ConfigError(
+            f"The site file has no section [{name}].", where=name, remedy=f"Add it, {remedy}."
+        )
+    return section
 
 
 def load_site(path: Path) -> Site:

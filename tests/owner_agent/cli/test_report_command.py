@@ -78,28 +78,6 @@ def test_bad_options_are_refused(bench, command, words, monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_new_folder_does_not_look_like_a_file(bench, command, tmp_path):
-    for name in ("foo.txt", "foo.json", "v1.2"):
-        target = tmp_path / name
-        ended = command("plan", "--report", str(target))
-        assert ended.exit_code == 2
-        assert "neither ends in .html nor is a folder" in " ".join(ended.err.split())
-        assert not target.exists()
-    target.mkdir()
-    assert command("plan", "--report", str(target)).exit_code == 0
-    assert (target / "plan.html").exists()
-
-
-def test_a_design_is_for_no_more_records_than_a_release_has(bench, command):
-    words = ("design", "--gamma", "19", "--learn", "counts", "--records")
-    for records in ((1 << 34) + 1, 10**400):
-        ended = command(*words, str(records))
-        assert ended.exit_code == 2
-        assert "at most 17179869184 records" in ended.err
-    assert command(*words, str(1 << 34)).exit_code == 0
-
-
-@pytest.mark.slow
 def test_nothing_of_the_table_but_its_length_is_in_the_report(bench, command, table_text):
     """Byte for byte the same report for another table of as many records, and no cell in it."""
 

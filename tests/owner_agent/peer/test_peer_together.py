@@ -17,7 +17,6 @@ from owner_agent.peer.exchange.outgoing import draws_of, share_of
 from owner_agent.peer.protocol.messages import Ending, Statements
 from owner_agent.peer.protocol.steps import (
     ANNOUNCEMENTS,
-    BEGIN,
     COMMIT,
     END,
     OFFERS,
@@ -25,7 +24,6 @@ from owner_agent.peer.protocol.steps import (
     PROPOSE,
     STATUS,
 )
-from owner_agent.peer.remote import opened
 from owner_agent.peer.session import all_kept, earlier_status, kept_of
 from owner_agent.randomize.draws import draw_id
 from owner_agent.release.composition import refuse_conflicts
@@ -264,19 +262,6 @@ def test_an_owner_that_answers_by_drops_is_given_up(world, monkeypatch, headers)
             partner.within(world.now.timestamp()).ask(STATUS, SESSION)
     finally:
         drip.stop.set()
-
-
-@pytest.mark.parametrize("seconds", [3.0, 700.0])
-def test_an_owner_is_tried_for_as_long_as_the_session_file_says(world, seconds):
-    """And for no longer than an answer is waited for."""
-    tried = []
-    world.wire.bend = lambda _, request: tried.append(request.extensions["timeout"]["connect"])
-    world.patience = WaitingTimes(connect=seconds, quick=1e6)  # And 600 for work.
-    with opened(world.folder("north") / "site.toml", world.environment("north"), print) as north:
-        for step in (STATUS, BEGIN):
-            with pytest.raises(NotFound):
-                north.partners("south").ask(step, SESSION)
-    assert tried == [min(seconds, 600.0)] * 2
 
 
 @pytest.mark.slow

@@ -19,7 +19,6 @@ from pramana_core.channels import (
     Dense,
     Identity,
     Sampled,
-    StructuralZeros,
     Symmetric,
 )
 from pramana_core.domain import Variable
@@ -187,37 +186,6 @@ def test_many_subsets_are_listed_as_far_as_there_is_room():
 
 
 @pytest.mark.slow
-def test_a_hundred_variables_are_reported():
-    """A product of 10^95 combinations."""
-    made = report(plan_of(block([f"v{i}" for i in range(100)], [9] * 99 + [5], HUNDRED)), 1000)
-    assert "v99" in printed(made)
-    shown = PLAN.html(made, "o")
-    assert "about 10^95 combinations" in shown
-    assert shown.count('<td class="left">v99<') == 2
-
-
-HUNDRED = Sampled(
-    (9,) * 99 + (5,),
-    tuple(
-        Choice(axes, RESOLUTION // 4950, Symmetric.from_gamma(45 if axes[1] == 99 else 81, 19))
-        for axes in itertools.combinations(range(100), 2)
-    ),
-)
-
-
-def test_uneven_shares_are_named():
-    channel = Sampled(
-        (2,) * 14,
-        tuple(
-            Choice((axis,), (axis + 1) * (RESOLUTION // 105), Symmetric.from_gamma(2, 9))
-            for axis in range(14)
-        ),
-    )
-    made = report(plan_of(block([f"v{i}" for i in range(14)], [2] * 14, channel)), 100)
-    assert "Reported are v0 by 1.0%, v1 by 1.9%, v2 by 2.9%" in flat(printed(made))
-
-
-@pytest.mark.slow
 def test_subsets_that_share_a_channel_are_measured_once(monkeypatch):
     """4,060 subsets of one channel: a few structures, not one for each subset."""
     made, original = [], dispatch.MixtureStructure
@@ -232,9 +200,6 @@ def test_subsets_that_share_a_channel_are_measured_once(monkeypatch):
 
 
 # Beliefs, and blocks of both kinds ---------------------------------------------------------------
-
-
-ZEROS = StructuralZeros(4, (3,), Symmetric.from_gamma(3, 4))
 
 
 def test_blocks_of_public_and_sensitive_variables_are_warned_of():

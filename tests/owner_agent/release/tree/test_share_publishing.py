@@ -291,7 +291,7 @@ def test_no_tree_that_meets_the_requirement_is_an_explicit_refusal(clinic, site_
 
 
 def test_a_site_without_the_section_says_so(bench):
-    with pytest.raises(ConfigError, match="does not say of which columns"):
+    with pytest.raises(ConfigError, match="no section"):
         PreparedTree.of(bench.site, unwatched)
 
 
