@@ -226,7 +226,7 @@ def _unusable(folder: Path) -> KeyFileError:
     )
 
 
-# Signed statements: who says it, in which session and round, and that nobody changed it since.
+# Signed statements: who says it, and that nobody changed it since.
 
 
 def state(identity: PeerIdentity, session: str, message: PeerMessage) -> Signed:

@@ -87,8 +87,8 @@ def test_without_her_yes_nothing_is_kept(newcomer, join):
 @pytest.mark.parametrize(("answer", "kept"), [("y", True), ("n", False)])
 def test_at_a_terminal_she_is_asked(newcomer, join, monkeypatch, answer, kept):
     monkeypatch.setattr(study, "at_terminal", lambda: True)
-    monkeypatch.setattr("sys.stdin", io.StringIO(f"{newcomer.linkage}\n{answer}\n"))
-    assert join().exit_code == 0
+    monkeypatch.setattr("sys.stdin", io.StringIO(f"{answer}\n"))
+    assert join("--linkage", str(newcomer.linkage)).exit_code == 0
     assert (load_site(newcomer.folder / "site.toml").file.study_plan is not None) == kept
     assert KeyStore(newcomer.state).read("linkage").hex() == SHARED
 
