@@ -369,8 +369,9 @@ def design(
     }
     with one_sentence(), progress_bar() as bar:
         problem = problem_of(_file(content), {v.name: v for v in domain})
-        named = family if isinstance(family, str) else shown(family)
-        return Design(find_design(problem, None if named == AUTO else named, bar.stage))
+        # What is no name is refused by what it is written as.
+        named = None if str(family) == AUTO else str(family)
+        return Design(find_design(problem, named, bar.stage))
 
 
 def _file(content: Mapping[str, object]) -> DesignFile:
