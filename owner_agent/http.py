@@ -35,7 +35,7 @@ from starlette.types import Message as WireMessage
 from owner_agent.release.approval import Approval
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import PreparedRecords, PublishOutcome, publish
-from owner_agent.report.plan_shown import found_wrong, outcome_lines
+from owner_agent.report.outcomes import found_wrong, outcome_lines
 from owner_agent.report.report import require_accepted
 from owner_agent.report.whole_study import PeopleStatement, outlook_of, people_told
 from owner_agent.site.planning import planned
@@ -140,15 +140,7 @@ class Publications:
         self._changing = threading.Lock()
 
     def start(self, options: PublishOptions, shown: Approval) -> Publication:
-        """Start a publication.
-
-        Args:
-            options: how to publish.
-            shown: what somebody said yes to; nothing else leaves.
-
-        Raises:
-            Conflict: one is running.
-        """
+        """Start a publication. Raises Conflict."""
         with self._changing:
             running = [p.id for p in self._all.values() if p.state == "running"]
             if running:
@@ -328,15 +320,7 @@ def serve_agent(
 ) -> None:
     """Serve until SIGTERM or Ctrl-C, both of which are the regular end.
 
-    Args:
-        site: the site file.
-        environment: how the miner is reached.
-        listen: where to listen.
-        add_pages: adds the pages for a browser.
-
-    Raises:
-        ConfigError: the site file is wrong.
-        OptionError: the address cannot be listened on.
+    Raises ConfigError, OptionError.
     """
     load_site(site)  # What is wrong with it is said before anything listens.
     app = create_app(site, environment)

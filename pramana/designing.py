@@ -5,31 +5,25 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Integral, Real
-from typing import TYPE_CHECKING, cast, get_args
+from numbers import Real
+from typing import TYPE_CHECKING, cast
+
+from pydantic import ValidationError
 
 from owner_agent.design.compared import ComparedDesigns
-from owner_agent.design.designing import LENGTH
+from owner_agent.design.design_file import DesignFile
+from owner_agent.design.designing import design as find_design
+from owner_agent.design.designing import problem_of
 from pramana.frames.sentences import one_sentence, options_told, quoted
 from pramana.frames.tables import names_of, shown
 from pramana.reporting.sources import choose
 from pramana.showing import DIGITS, card, families_chart, plotted
 from pramana_core.alike import did_you_mean
 from pramana_core.design import (
-    Comparison,
-    Goal,
     Learn,
     Option,
-    Problem,
-    Requirements,
-    compare,
-    gamma_of_breach,
-    gamma_of_epsilon,
-    goal,
-    reference,
     useful,
 )
-from pramana_core.design.families import require_gamma
 from pramana_core.domain import Domain
 from pramana_core.errors import DomainError, OptionError, PlanError, UnknownVariable
 from pramana_core.estimation.estimated import Estimator
@@ -269,17 +263,6 @@ def one_of(given: Mapping[str, object]) -> tuple[str, object] | None:
     return found[0] if found else None
 
 
-def whole_number(value: object, argument: str, hint: str = "") -> int:
-    """Return a whole number of 1 or more. Raises OptionError."""
-    found = int(value) if isinstance(value, Integral) else 0
-    if isinstance(value, bool) or found < 1:
-        raise OptionError(
-            f"{argument} must be a whole number of 1 or more, not {shown(value)}{hint}.",
-            where=argument,
-        )
-    return found
-
-
 def number(value: object, argument: str) -> float:
     """Return a finite number. Raises OptionError."""
     try:
@@ -346,175 +329,71 @@ def design(
         >>> made.family, made.estimator, made.useful
         ('gamma-diagonal', 'moment', True)
     """
-    whole = _gamma(gamma, epsilon, breach)
-    needs = _needs(require_domain(domain), whole, public, owners)
-    wanted = _goal(needs.domain, learn, target, length, minimum_support, structure)
-    return _designed(needs, wanted, records, family)
-
-
-def _needs(domain: Domain, whole: float, public: object, owners: object) -> Requirements:
-    """Return what is demanded. Raises OptionError, UnknownVariable."""
-    open_ = names_of(public, "public")
-    require_variables(open_, domain, "public")
-    held = _owners(owners, domain)
-    if held:
-        domain = domain.project([name for _, names in held for name in names])
-    limits = {name: whole for name in domain.names if name not in open_}
-    with one_sentence():
-        return Requirements(domain, limits, whole, owners=held)
-
-
-def _designed(needs: Requirements, wanted: Goal, records: object, family: object) -> Design:
-    many = whole_number(records, "records", "; for a frame it is len(frame)")
-    with one_sentence(), progress_bar() as bar:
-        problem = Problem(needs, wanted, reference(needs.domain), many)
-        comparison = compare(problem, bar.stage)
-    named = family if isinstance(family, str) else shown(family)
-    chosen = comparison.best if named == AUTO else _named(comparison, named)
-    return Design(ComparedDesigns(comparison.problem, comparison, chosen))
-
-
-def _gamma(gamma: object, epsilon: object, breach: object) -> float:
-    """Return the amplification allowed for the whole record. Raises OptionError."""
-    given = one_of({"gamma": gamma, "epsilon": epsilon, "breach": breach})
-    if given is None:
+    demand = one_of({"gamma": gamma, "epsilon": epsilon, "breach": breach})
+    if demand is None:
         raise OptionError(
             "Give one of gamma, epsilon and breach: how much may be told of a whole record, as"
             " gamma=19.",
             where="gamma",
         )
-    name, value = given
-    with one_sentence():
-        if name == "breach":
-            if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != 2:
-                raise OptionError(
-                    "breach must be a pair of probabilities (rho1, rho2), such as (0.05, 0.5), not"
-                    f" {shown(value)}.",
-                    where="breach",
-                )
-            return gamma_of_breach([number(rho, "breach") for rho in value])
-        asked = number(value, name)
-        if name == "epsilon":
-            return gamma_of_epsilon(asked)
-        require_gamma(asked)
-        return asked
+    open_ = names_of(public, "public")
+    require_variables(open_, require_domain(domain), "public")
+    held = _owners(owners, domain)
+    ordered = [*(domain[name] for name in held), *(v for v in domain if v.name not in held)]
+    name, value = demand
+    content = {
+        "variables": [
+            {
+                "name": v.name,
+                "categories": v.categories,
+                "owner": held.get(v.name),
+                "sensitive": v.name not in open_,
+            }
+            for v in ordered
+        ],
+        "whole_record": {"rho" if name == "breach" else name: value},
+        "records": records,
+        "learn": learn,
+        "target": target,
+        "length": length,
+        "minimum_support": minimum_support,
+        "structure": structure,
+    }
+    with one_sentence(), progress_bar() as bar:
+        problem = problem_of(_file(content), {v.name: v for v in domain})
+        # What is no name is refused by what it is written as.
+        named = None if str(family) == AUTO else str(family)
+        return Design(find_design(problem, named, bar.stage))
 
 
-def _owners(owners: object, domain: Domain) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Return the owners with their variables. Raises OptionError, UnknownVariable."""
-    if owners is None:
-        return ()
-    if not isinstance(owners, Mapping):
+def _file(content: Mapping[str, object]) -> DesignFile:
+    """Return what was asked for as a design file states it. Raises OptionError."""
+    try:
+        return DesignFile.model_validate(content)
+    except ValidationError as error:
+        # Of a value that may be written in two ways, the one that was meant fails deepest.
+        first = max(error.errors(), key=lambda found: len(found["loc"]))
+        place = [str(part) for part in first["loc"] if part != "whole_record"]
+        argument = place[0].replace("rho", "breach") if place else "learn"
+        words = first["msg"].removeprefix("Value error, ")
+        if words.startswith("Input should"):
+            words = f"must{words.removeprefix('Input should')}, not {shown(first['input'])}"
+        raise OptionError(f"{argument} {words}.", where=argument) from None
+
+
+def _owners(owners: object, domain: Domain) -> dict[str, str]:
+    """Return the owner of each variable. Raises OptionError, UnknownVariable."""
+    if not isinstance(owners, Mapping | None):
         raise OptionError(
             'owners must be a dict of lists of variables, such as {"a": ["x"], "b": ["y"]}, not'
             f" {shown(owners)}.",
             where="owners",
         )
-    held = tuple((str(o), tuple(names_of(names, f"owners[{o!r}]"))) for o, names in owners.items())
-    named = [name for _, names in held for name in names]
-    require_variables(named, domain, "owners")
-    left = [name for name in domain.names if name not in named]
-    twice = [name for name in domain.names if named.count(name) > 1]
-    if left or twice or len(held) < 2 or not all(names for _, names in held):
-        words = (
-            f"{quoted(left)} is left out"
-            if left
-            else f"{quoted(twice)} is given twice"
-            if twice
-            else "one owner has all"
-            if len(held) < 2
-            else "some owner has none"
-        )
-        raise OptionError(
-            f"owners must give each variable to one of several owners, and {words}.", where="owners"
-        )
+    held: dict[str, str] = {}
+    for owner, given in (owners or {}).items():
+        names = names_of(given, f"owners[{owner!r}]")
+        require_variables(names, domain, "owners")
+        if twice := [name for name in names if name in held]:
+            raise OptionError(f"owners gives {quoted(twice)} to two owners.", where="owners")
+        held |= dict.fromkeys(names, str(owner))
     return held
-
-
-def _kinds(learn: object) -> list[str]:
-    """Return what is learned. Raises OptionError."""
-    kinds = [learn] if isinstance(learn, str) else list(learn) if isinstance(learn, Mapping) else []
-    if not kinds or any(kind not in get_args(Learn) for kind in kinds):
-        given = shown(learn) if isinstance(learn, str) or not kinds else f"one of {quoted(kinds)}"
-        raise OptionError(
-            f"learn must be one of {quoted(get_args(Learn))}, or a dict of these with weights, not"
-            f" {given}{did_you_mean(kinds, get_args(Learn))}.",
-            where="learn",
-        )
-    if isinstance(learn, Mapping):
-        for kind, weight in learn.items():
-            number(weight, f"learn[{kind!r}]")
-    return kinds
-
-
-def _goal(
-    domain: Domain,
-    learn: object,
-    target: object,
-    length: object,
-    minimum_support: object,
-    structure: object,
-) -> Goal:
-    """Return the tables wanted. Raises OptionError, UnknownVariable, StructureError."""
-    kinds = _kinds(learn)
-    for name, value, kind in (
-        ("length", length, "itemsets"),
-        ("structure", structure, "structure"),
-    ):
-        if value is not None and kind not in kinds:
-            raise OptionError(
-                f"{name} is for learn={kind!r}, not for learning {quoted(kinds)}.", where=name
-            )
-    if structure is not None and not isinstance(structure, Mapping):
-        raise OptionError(
-            'structure must be a dict of each node\'s parents, such as {"a": [], "b": ["a"]}, not'
-            f" {shown(structure)}.",
-            where="structure",
-        )
-    parents = {
-        str(node): names_of(above, f"structure[{node!r}]")
-        for node, above in (structure or {}).items()
-    }
-    longest = min(LENGTH, len(domain)) if length is None else whole_number(length, "length")
-    support = number(minimum_support, "minimum_support")
-    if not 0 <= support < 1:
-        raise OptionError(
-            f"minimum_support must be 0 or more and below 1, not {minimum_support}.",
-            where="minimum_support",
-        )
-    if target is not None:
-        if not isinstance(target, str):
-            raise OptionError(
-                f"target must be the name of a variable, not {shown(target)}.", where="target"
-            )
-        require_variables([target], domain, "target")
-    with one_sentence():
-        return goal(
-            domain,
-            cast("Learn | Mapping[Learn, float]", learn),
-            length=longest,
-            minimum_support=support,
-            structure=None if structure is None else parents,
-            target=target,
-        )
-
-
-def _named(comparison: Comparison, family: str) -> Option:
-    """Return the best option of a family, of any size. Raises OptionError."""
-    named = [
-        made
-        for made in comparison.options
-        if made.family == family or made.family.startswith(f"{family}-")
-    ]
-    if not named:
-        raise OptionError(
-            f"family must be 'auto' or one of {quoted(o.family for o in comparison.options)}, not"
-            f" {shown(family)}.",
-            where="family",
-        )
-    if not math.isfinite(named[0].prediction.score):
-        with one_sentence():
-            raise OptionError(
-                f"family {family!r} cannot do this: {named[0].reason}", where="family"
-            )
-    return named[0]

@@ -19,7 +19,6 @@ from pramana_core.errors import InputError, OptionError
 from pramana_core.terminal import at_terminal, console, print_json, progress_bar
 
 if TYPE_CHECKING:
-    from owner_agent.site.public_part import PublicPart
     from owner_agent.table.proposing import ProposedSite, ProposedVariable
     from pramana_core.wire.base import People
 
@@ -37,9 +36,6 @@ def public_part(
         Path | None, typer.Option(help="A new file; without one OWNER.public.toml by the site's.")
     ] = None,
     people: PeopleOption = None,
-    yes: Annotated[
-        bool, typer.Option("--yes", help="Write it without showing the lists and asking.")
-    ] = False,
     site: SiteOption = SITE,
     json: JsonOption = False,
 ) -> None:
@@ -53,10 +49,6 @@ def public_part(
 
     opened = load_site(site)
     part = PublicPart.of(opened, known_people(people))
-    if not (yes or json):
-        _ask(part)
-    elif not yes:
-        raise _nobody()
     path = out or place_of_part(site, opened.owner)
     write_part(part, path)
     if json:
@@ -91,26 +83,6 @@ def say_written(path: Path) -> None:
         " it to whoever runs `owner-agent design PART...`.",
         markup=False,
         soft_wrap=True,
-    )
-
-
-def _ask(part: PublicPart) -> None:
-    """Show what becomes public and ask. Raises OptionError without a yes."""
-    if not at_terminal():
-        raise _nobody()
-    for v in part.variables:
-        console().print(
-            f"{v.name}: {first_few(v.categories, _SHOWN)}", markup=False, soft_wrap=True
-        )
-    if not typer.confirm("These names and categories become public. Write them?"):
-        raise _nobody()
-
-
-def _nobody() -> OptionError:
-    return OptionError(
-        "Nobody confirmed that these names and categories may become public; nothing was written.",
-        where="yes",
-        remedy="Run it at a terminal, which shows them and asks; or say --yes.",
     )
 
 
@@ -449,19 +421,12 @@ def _told(proposed: ProposedSite) -> dict[str, Any]:
 
 def _show(proposed: ProposedSite) -> None:
     """Print what was written, without any value of the table: scripts keep what they print."""
-    from rich.box import SIMPLE_HEAD
-    from rich.markup import escape
-    from rich.table import Table
-
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for name in ("variable", "categories", "list", ""):
-        table.add_column(name, justify="right" if name == "categories" else "left")
-    for v in proposed.variables:
-        source = "public" if v.public else f"the table's {v.kind}"
-        sensitive = "sensitive" if v.sensitive else "leaves as it is"
-        table.add_row(escape(v.name), str(len(v.labels)), source, sensitive)
     out = console()
-    out.print(f"{proposed.rows:,} records, told apart by {proposed.record_id!r}.", markup=False)
-    out.print(table)
+    sensitive = sum(v.sensitive for v in proposed.variables)
+    out.print(
+        f"{proposed.rows:,} records, told apart by {proposed.record_id!r};"
+        f" {len(proposed.variables)} variables, {sensitive} of them sensitive.",
+        markup=False,
+    )
     for name, why in proposed.left_out.items():
         out.print(f"Left out: {name!r}, {why}.", markup=False, soft_wrap=True)

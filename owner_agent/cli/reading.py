@@ -158,7 +158,7 @@ def plan(
     made = measured(opened, environment_of(context), records)
     # Scripts that ask for JSON get it on standard output and no file they did not ask for.
     unasked = no_report or (json and report is None)
-    page = report_page(made, opened, site, report, no_report=unasked)
+    page = report_page(made, opened, report, no_report=unasked)
     if json:
         print_json(made.as_dict())
     else:
@@ -168,23 +168,19 @@ def plan(
 def report_page(
     made: PlanReport,
     opened: Site,
-    site: Path,
     wanted: Path | None,
     *,
     no_report: bool,
 ) -> Path | None:
     """Write the page of a report where it is wanted, and return where; None without a page.
 
-    Raises:
-        OptionError: there can be no page there, or it would replace something that is read.
+    Raises OptionError.
     """
     from owner_agent.report.plan_shown import PLAN
 
     if no_report:
         return None
-    lists = [v.categories_from for v in opened.file.variables if v.categories_from]
-    read = [site, opened.table, *(opened.folder / path for path in lists)]
-    page = PLAN.place(opened.state, wanted, read)
+    page = PLAN.place(opened.state, wanted)
     with progress_bar("drawing the report") as tick:
         PLAN.write(made, opened.owner, page, tick)
     return page
@@ -254,7 +250,7 @@ def ledger(site: SiteOption = SITE, json: JsonOption = False) -> None:
     from owner_agent.peer.exact import disclosures as all_disclosures
     from owner_agent.peer.session import all_kept
     from owner_agent.release.ledger import Ledger
-    from owner_agent.report.whole_study import ledger_json
+    from owner_agent.report.releases import ledger_json
     from owner_agent.site.site import load_site
 
     opened = load_site(site)
@@ -327,9 +323,7 @@ def predict_by(
 ) -> None:
     """Predict the class of records, write it, and say how many have which.
 
-    Raises:
-        OptionError: the file to write exists, or the model has no probabilities.
-        TableError, UnknownCategory: as `owner_agent.table.predicting.predict` says.
+    Raises OptionError, TableError, UnknownCategory.
     """
     from owner_agent.table.predicting import predict as predict_classes
 

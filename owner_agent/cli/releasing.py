@@ -25,7 +25,7 @@ from pramana_core.terminal import Bar, at_terminal, console, print_json, progres
 if TYPE_CHECKING:
     from owner_agent.release.prepared import PreparedRelease
     from owner_agent.report.page import ReportView
-    from owner_agent.report.releases import ReleaseReport
+    from owner_agent.report.release_report import ReleaseReport
     from owner_agent.site.site import Site
 
 PublishOption = Annotated[
@@ -78,8 +78,9 @@ def publish(
     from owner_agent.release.publish import PreparedRecords
     from owner_agent.release.publish import publish as publish_release
     from owner_agent.report.losses import compare
+    from owner_agent.report.outcomes import found_wrong, outcome_lines
     from owner_agent.report.page import show_warnings
-    from owner_agent.report.plan_shown import found_wrong, outcome_lines, show_adopted
+    from owner_agent.report.plan_shown import show_adopted
     from owner_agent.report.report import (
         others_apart,
         require_accepted,
@@ -87,7 +88,7 @@ def publish(
         site_report,
         warnings,
     )
-    from owner_agent.report.whole_study import outlook_of, show_study_briefly, study_json
+    from owner_agent.report.whole_study import outlook_of, show_study, study_json
     from owner_agent.site.planning import planned
     from owner_agent.site.site import load_site
 
@@ -99,7 +100,7 @@ def publish(
         show_warnings(console(stderr=True), warnings(plan))
     if yes and not json:
         show_adopted(console(), plan.adopted)
-        show_study_briefly(console(), forecast)
+        show_study(console(), forecast)
     require_accepted(opened, plan, environment, forecast)
     options = PublishOptions(part_records, accept_added_loss, corrections, accept_new_people)
     secrets: list[str] = []
@@ -113,7 +114,7 @@ def publish(
                 return None
             made = site_report(opened, environment, now=now, study=forecast)
             page = report_page(
-                made, opened, site, report, no_report=no_report or (json and report is None)
+                made, opened, report, no_report=no_report or (json and report is None)
             )
             bar.end()
             _require_yes(opened, page, lambda: show_report(made, opened, page), json=json)
@@ -212,7 +213,7 @@ def new_epoch(
     """
     from owner_agent.cli.releases_shown import show_new_epoch
     from owner_agent.release.new_epoch import begin_new_epoch
-    from owner_agent.report.whole_study import new_epoch_json
+    from owner_agent.report.releases import new_epoch_json
     from owner_agent.site.site import load_site
 
     begun = begin_new_epoch(load_site(site), environment_of(context), anyway=yes)
@@ -254,7 +255,7 @@ class ReleaseOptions:
         # same.
         if self.no_report or (self.json and self.report is None and not self.publish):
             return None
-        return shown.place(site.state, self.report, [self.site, site.table])
+        return shown.place(site.state, self.report)
 
 
 def _release(
@@ -269,8 +270,8 @@ def _release(
     from owner_agent.cli.releases_shown import show_lines, show_written
     from owner_agent.release.approval import Approval
     from owner_agent.release.publish import publish as publish_release
+    from owner_agent.report.outcomes import found_wrong, outcome_lines
     from owner_agent.report.page import show_warnings
-    from owner_agent.report.plan_shown import found_wrong, outcome_lines
     from owner_agent.report.whole_study import people_told, show_people
     from owner_agent.site.site import load_site
     from owner_agent.state.keys import KeyStore

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from owner_agent.site.adopting import AdoptedPlan
     from owner_agent.site.site import Site
     from owner_agent.state.environment import Environment
-    from owner_agent.state.keys import KeyName, KeyStore
+    from owner_agent.state.keys import KeyName
     from pramana_core.wire.privacy import InvitationFile
 
 
@@ -304,29 +304,6 @@ def _make_keys(now: Joining, linkage: Path | None, new_linkage: Path | None) -> 
         now.made.append("linkage")
         now.say("Made a linkage secret of your own, as the owners hold different people.")
         return
-    _ask_for_linkage(now, store)
-
-
-def _ask_for_linkage(now: Joining, store: KeyStore) -> None:
-    """Ask where the owners' secret is; a script is told that it is missing."""
-    from owner_agent.state.keys import read_key
-
-    if now.asking:
-        said = typer.prompt(
-            "The file of the linkage secret that another owner handed you (`new` makes it, as the"
-            " first owner; nothing leaves it for later)",
-            default="",
-            show_default=False,
-        ).strip()
-        if said == "new":
-            store.create("linkage", now.environment.random_bytes)
-            now.made.append("linkage")
-            now.say("Made it. `owner-agent keys export linkage FILE` writes it for the others.")
-            return
-        if said:
-            store.add("linkage", read_key(Path(said)))
-            now.say("Took over the owners' linkage secret.")
-            return
     now.say(
         "The owners' linkage secret is missing: take it over with `owner-agent join --linkage"
         " FILE`, or make it, as the first owner, with `owner-agent join --new-linkage FILE`."

@@ -164,10 +164,7 @@ def design_of_parts(paths: Sequence[Path]) -> DesignFile:
     """Return the design file that owners' public parts amount to, nothing demanded.
 
     The owners are in the order of the files, and so they are in the plan.
-
-    Raises:
-        ConfigError: a part cannot be read, or was changed.
-        OptionError: parts do not go together; everything that is wrong is named.
+    Raises ConfigError, OptionError.
     """
     problems: list[PramanaError] = []
     parts: list[tuple[Path, PublicPart]] = []

@@ -171,11 +171,7 @@ class DesignFile(_Section):
 
 
 def load_design(path: Path) -> DesignFile:
-    """Read and validate a design file.
-
-    Raises:
-        ConfigError: it is absent, not TOML, or says something impossible; every mistake is named.
-    """
+    """Read and validate a design file. Raises ConfigError."""
     absent = "Name it with --spec, or leave that out to design for the site file."
     content = read_toml(path, "design", absent)
     return design_from(content, str(path))
@@ -193,8 +189,7 @@ def design_from(content: dict[str, Any], source: str = "design.toml") -> DesignF
 def site_variables(site: Site) -> dict[str, Variable]:
     """Return a site's variables, whatever channels the file gives them or leaves out.
 
-    Raises:
-        PramanaError: as `planned`, for categories.
+    Raises PramanaError.
     """
     return planned(without_protection(site)).variables
 
@@ -221,15 +216,7 @@ def snippet(made: Option, needs: Requirements, entries: Mapping[str, Mapping[str
     """Return `[[variables]]` and `[[blocks]]` for a site file that make an option's plan.
 
     Requirements are written, not the channels' own amplifications, which rounding has lowered; and
-    weights as the exact multiples of 2^-32 they are.
-
-    Args:
-        made: the option.
-        needs: the requirements it was made for.
-        entries: the further keys of each variable: its categories or how to find them.
-
-    Raises:
-        OptionError: the option has no plan, or none that a site file can state.
+    weights as the exact multiples of 2^-32 they are. Raises OptionError.
     """
     if needs.owners:
         raise OptionError(
@@ -279,12 +266,7 @@ def study_plan_text(plan: StudyPlan | None) -> str:
 
 
 def save(path: Path, text: str) -> None:
-    """Write a new file, whole or not at all.
-
-    Raises:
-        OptionError: one is there, or it cannot be written.
-        StorageFull: there is no room for it.
-    """
+    """Write a new file, whole or not at all. Raises OptionError, StorageFull."""
     try:
         write_durably(path, text.encode(), COMMON_MODE)
     except OSError as error:

@@ -46,12 +46,7 @@ class DesignArguments:
     target: str | None = None
 
     def over(self, file: DesignFile) -> DesignFile:
-        """Return a design file as the command line changes it.
-
-        Raises:
-            OptionError: more than one requirement about the whole record, a length without
-                itemsets, or values that the file could not have either; all of them are named.
-        """
+        """Return a design file as the command line changes it. Raises OptionError."""
         demands = {"gamma": self.gamma, "epsilon": self.epsilon, "rho": self.breach}
         given = {name: value for name, value in demands.items() if value is not None}
         if len(given) > 1:
@@ -110,14 +105,7 @@ def _bad_options(error: ValidationError) -> OptionError:
 def problem_of(file: DesignFile, known: Mapping[str, Variable] | None = None) -> Problem:
     """Return the problem a design file states.
 
-    Args:
-        file: the file.
-        known: the variables, where a site file has more to say about them.
-
-    Raises:
-        OptionError: the records are not said, a sensitive variable has no requirement, or one
-            cannot be met; the message says what can be.
-        DomainError, UnknownVariable, StructureError, LimitExceeded: see `goal`, `reference`.
+    Raises OptionError, DomainError, UnknownVariable, StructureError, LimitExceeded.
     """
     if file.records is None:
         raise OptionError(
@@ -166,9 +154,7 @@ def requirements_of(file: DesignFile, domain: Domain) -> Requirements:
 def _limits(file: DesignFile, domain: Domain) -> tuple[float | None, dict[str, float | None]]:
     """Return the gamma allowed for the whole record and for each sensitive variable.
 
-    Raises:
-        OptionError: requirements that cannot be met, or invalid probabilities; all of them
-            are named.
+    Raises OptionError.
     """
     demands = {"the whole record": file.whole_record}
     demands |= {f"variable {v.name!r}": v for v in file.variables if v.sensitive}
@@ -195,30 +181,21 @@ def _limits(file: DesignFile, domain: Domain) -> tuple[float | None, dict[str, f
 def design(
     problem: Problem, family: str | None = None, progress: StagedProgress = unwatched
 ) -> ComparedDesigns:
-    """Compare all families; choose the best, or `family`.
-
-    Args:
-        problem: what is demanded and wanted.
-        family: the option to choose.
-        progress: called with (family, done, total).
-
-    Raises:
-        OptionError: no family does what is asked, or `family` does not, or there is none of that
-            name.
-    """
+    """Compare all families; choose the best, or `family`. Raises OptionError."""
     comparison = compare(problem, progress)
     chosen = comparison.best if family is None else _named(comparison, family)
     return ComparedDesigns(comparison.problem, comparison, chosen)
 
 
 def _named(comparison: Comparison, family: str) -> Option:
+    """Return the best option of a family, of any size. Raises OptionError."""
     for made in comparison.options:
-        if made.family == family:
+        if made.family == family or made.family.startswith(f"{family}-"):
             if math.isinf(made.prediction.score):
                 raise OptionError(
                     f"{family} cannot do this: {made.reason}",
                     where="family",
-                    remedy="Choose another family, or leave --family out to get the best.",
+                    remedy="Choose another family, or leave it out to get the best.",
                 )
             return made
     raise OptionError(

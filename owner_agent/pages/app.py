@@ -158,15 +158,7 @@ _files = APIRouter()
 
 
 def add_pages(app: FastAPI, url: str) -> str:
-    """Serve the pages; return the link that opens them, once.
-
-    Args:
-        app: the agent's application.
-        url: the address that is listened on, of this machine.
-
-    Raises:
-        ConfigError: the site file is wrong.
-    """
+    """Serve the pages; return the link that opens them, once. Raises ConfigError."""
     agent: Agent = app.state.agent
     pages = FastAPI(title="Pramana owner's pages", openapi_url=None, docs_url=None, redoc_url=None)
     pages.state.agent = agent

@@ -22,14 +22,7 @@ _UNFORESEEN = "The page failed with an unforeseen error; its kind stands at the 
 
 
 def rendered(template: str, *, status: int = 200, title: str, **shown: Any) -> Response:
-    """Return a page.
-
-    Args:
-        template: a file of `owner_agent/pages/templates`.
-        status: of the answer.
-        title: of the page.
-        shown: what else the template names; `here` is the tab it stands under.
-    """
+    """Return a page."""
     named = {"owner": None, "here": "", "word": "", **shown}
     written = PAGES.render(template, title=title, **named)
     return Response(written, status, dict(HEADERS), "text/html")
@@ -73,12 +66,7 @@ SiteDep = Annotated[Site, Depends(get_site)]
 
 
 async def get_sent(request: Request) -> SentForm:
-    """Return the form that a request brings.
-
-    Raises:
-        InputError: it is no form.
-        Forbidden: no page of this session made it.
-    """
+    """Return the form that a request brings. Raises InputError, Forbidden."""
     sent = SentForm.of(await request.body())
     state = request.scope["state"]
     require_word(state["key"], state["cookie"], sent.text("word"))

@@ -37,18 +37,7 @@ def consent(
 ) -> None:
     """Check a proposal against the site file, which is the custodian's decision.
 
-    Args:
-        site: what it says.
-        known: the known peers' certificates.
-        caller: who proposes.
-        proposal: what is proposed.
-        only: the only session that this owner takes part in.
-
-    Raises:
-        Forbidden: the caller is not the initiator, somebody is not known to this owner, this owner
-            is not asked, the study is another one, the session may last too long, or it is not the
-            `only` one.
-        InputError: the task contradicts itself.
+    Raises Forbidden, InputError.
     """
     strangers = [n for n in proposal.participants if n not in known and n != site.owner]
     if caller != proposal.initiator or site.owner not in proposal.participants:
@@ -92,11 +81,7 @@ def stated(
     statements: Statements,
     owners: Sequence[str],
 ) -> dict[str, Stated]:
-    """Return one round's messages by owner, each as its owner signed it.
-
-    Raises:
-        PeerDeviated: one is missing, twice there or altered, or this owner's own is.
-    """
+    """Return one round's messages by owner, each as its owner signed it. Raises PeerDeviated."""
     by_owner = {signed.owner: signed for signed in statements.all}
     if sorted(by_owner) != sorted(owners) or len(by_owner) < len(statements.all):
         raise PeerDeviated(
@@ -116,12 +101,7 @@ def stated(
 def agree_on_offers(mine: Session) -> None:
     """Check that the owners were asked the same, fit together, and have all that is needed.
 
-    Raises:
-        PeerDeviated: an owner was asked something else, or offers what nobody asked for.
-        RecordsDoNotAlign: owners have other records.
-        StructureError: two owners have one variable.
-        VariablesMissing: nobody has a variable of the task.
-        InputError: the task names a category that a variable does not have.
+    Raises PeerDeviated, RecordsDoNotAlign, StructureError, VariablesMissing, InputError.
     """
     proposal = mine.proposal
     for owner, offer in mine.offers.items():
@@ -148,10 +128,7 @@ def agree_on_result(
 ) -> None:
     """Check that everybody who makes the result ready signed it, and that it is this owner's.
 
-    So whoever begins a session cannot let two owners write different results.
-
-    Raises:
-        PeerDeviated: an agreement is missing or altered, or is to another result.
+    So whoever begins a session cannot let two owners write different results. Raises PeerDeviated.
     """
     proposal = mine.proposal
     signers = proposal.participants if task_of(proposal).shared else [proposal.initiator]
@@ -169,9 +146,7 @@ def agree_on_result(
 def agree_on_announcements(mine: Session, own: str) -> None:
     """Check that all saw the same offers, and that what comes here is what is needed here.
 
-    Raises:
-        PeerDeviated: an owner heard something else, or announces something else than it
-            offered, or at a cost that it does not state.
+    Raises PeerDeviated.
     """
     for owner, announcement in mine.announcements.items():
         agreed = (mine.proposal.digest, mine.offers_digest)
@@ -189,13 +164,7 @@ def agree_on_announcements(mine: Session, own: str) -> None:
 def require_unchanged(path: Path, site: Site, known: Mapping[str, PublicIdentity]) -> None:
     """Check that what the custodian decided is what this owner was started with.
 
-    Args:
-        path: the site file.
-        site: what it said at the start.
-        known: the known peers' certificates at the start.
-
-    Raises:
-        ConfigError: the site file or a certificate is another one now, or is wrong.
+    Raises ConfigError.
     """
     now = load_site(path)
     if now != site or pinned(now) != known:

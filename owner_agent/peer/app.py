@@ -84,12 +84,7 @@ async def _called(request: Request) -> AuthenticatedRequest:
 
 
 async def _body(request: Request, patience: WaitingTimes) -> bytes:
-    """Read a body.
-
-    Raises:
-        LimitExceeded: it is longer than messages may be.
-        PeerUnreachable: it did not come in time.
-    """
+    """Read a body. Raises LimitExceeded, PeerUnreachable."""
     body = bytearray()
     try:
         async with asyncio.timeout(patience.work):
@@ -181,21 +176,13 @@ class PeerServer(uvicorn.Server):
             write_replacing(self._ready_file, ready.encode())
 
     def serve_until_stopped(self) -> None:
-        """Serve on the site file's address until told to stop.
-
-        Raises:
-            OptionError: the address cannot be listened on.
-        """
+        """Serve on the site file's address until told to stop. Raises OptionError."""
         with self._listening() as socket_:
             self.run(sockets=[socket_])
 
     @contextmanager
     def beside(self) -> Iterator[None]:
-        """Serve in another thread while the caller does something else.
-
-        Raises:
-            OptionError: the address cannot be listened on.
-        """
+        """Serve in another thread while the caller does something else. Raises OptionError."""
         start = self._participant.environment.patience.start
         with self._listening() as socket_:
             thread = threading.Thread(target=self.run, kwargs={"sockets": [socket_]}, daemon=True)

@@ -121,11 +121,7 @@ class _Memory(Message):
 
 
 def disclosures(state: Path) -> list[Disclosure]:
-    """Return all that was disclosed, oldest first.
-
-    Raises:
-        StoreCorrupt: the memory cannot be read, or is gone although something was disclosed.
-    """
+    """Return all that was disclosed, oldest first. Raises StoreCorrupt."""
     path = state / _FILE
     if not path.exists():
         sharing = [one for one in all_kept(state) if one.families]
@@ -148,12 +144,7 @@ def disclosures(state: Path) -> list[Disclosure]:
 
 
 def remember(holding: LocalRecords, tables: Sequence[Disclosure]) -> None:
-    """Write down, durably, what is about to be disclosed.
-
-    Raises:
-        OtherGroupings: these are more tables than the site file allows.
-        StoreCorrupt: what was disclosed before cannot be read.
-    """
+    """Write down, durably, what is about to be disclosed. Raises OtherGroupings, StoreCorrupt."""
     whole = _Memory(told=tuple(_with(holding, tables)))
     path = state_directory(holding.site.state) / _FILE
     write_replacing(path, whole.model_dump_json(indent=1).encode())
@@ -234,11 +225,7 @@ def exact_tables(
 
     Whether the table is a new one is asked before anything is counted: once as many were told as
     are allowed, no refusal depends on the values any more.
-
-    Raises:
-        OtherGroupings: these are more tables than the site file allows.
-        SmallCounts: a table has a cell of fewer records than the site file demands.
-        StoreCorrupt: what was disclosed before cannot be read.
+    Raises OtherGroupings, SmallCounts, StoreCorrupt.
     """
     names = [counted.names(family.node, family.parents) for family in families]
     _with(holding, tables_of(holding, proposal, counted, names, now, floor=0))
@@ -255,11 +242,7 @@ def require_tellable_before(holding: LocalRecords, proposal: Proposal) -> None:
 
     What the peers' columns are is not known yet; that this owner's own records or values are others
     than before is. Nor is a cell of a whole table larger than the one of its own columns.
-
-    Raises:
-        SmallCounts: a family would be refused, whatever the peers send.
-        OtherGroupings: every table would be refused, whatever the peers send.
-        StoreCorrupt: what was disclosed before cannot be read.
+    Raises SmallCounts, OtherGroupings, StoreCorrupt.
     """
     site = holding.site
     if not task_of(proposal).shared or site.owner not in learners(proposal):

@@ -58,16 +58,7 @@ class JointOutcome:
 def run_session(
     participant: Participant, proposal: Proposal, watch: StagedProgress
 ) -> JointOutcome:
-    """Run a session to its end.
-
-    Args:
-        participant: this owner, which begins it.
-        proposal: what is proposed.
-        watch: told of the progress.
-
-    Raises:
-        PramanaError: what ended the session, at whichever owner; no result is anywhere.
-    """
+    """Run a session to its end. Raises PramanaError."""
     name, session = participant.name, proposal.session
     ends = participant.clock() + proposal.seconds
     others = [participant.partners(other).within(ends) for other in proposal.others(name)]
@@ -132,10 +123,7 @@ class _Coordinator:
     ) -> list[Answer]:
         """Ask all owners at once and wait for all; raise the first error in their order.
 
-        Raises:
-            PramanaError: an owner's error, once all have answered: an owner still at this step
-                could not be told of the end.
-            SessionEnded: an owner did not answer while the session lasts.
+        Raises PramanaError, SessionEnded.
         """
         session = self.proposal.session
         asked = [started(partial(p.ask, step, session, message)) for p in self.partners]
@@ -145,20 +133,14 @@ class _Coordinator:
         while pending:
             self.watch(title, len(asked) - len(pending), len(asked))
             left = limit - time.monotonic()
-            if left <= 0:
+            _, pending = wait(
+                pending, max(0.0, min(left, self.patience.poll)), return_when=FIRST_COMPLETED
+            )
+            if pending and left <= 0:
                 answers = zip(self.partners, asked, strict=True)
                 raise self._late(partner for partner, answer in answers if answer in pending)
-            pause = min(left, self.patience.sign_of_life)
-            done, pending = wait(pending, pause, return_when=FIRST_COMPLETED)
-            if not done:
-                self._say_it_goes_on()
         self.watch(title, len(asked), len(asked))
         return [answer.result() for answer in asked]
-
-    def _say_it_goes_on(self) -> None:
-        """Let all know; nobody waits for an answer, which may take as long as the step."""
-        for partner in self.partners:
-            started(partial(partner.ask, STATUS, self.proposal.session))
 
     def _late(self, slow: Iterator[Partner]) -> SessionEnded:
         names = ", ".join(partner.name for partner in slow)
@@ -169,11 +151,7 @@ class _Coordinator:
         )
 
     def learned(self) -> list[Signed]:
-        """Wait until every owner has learned its part; return the parts.
-
-        Raises:
-            PramanaError: an owner's session has ended; what ended it.
-        """
+        """Wait until every owner has learned its part; return the parts. Raises PramanaError."""
         expected = learners(self.proposal) if task_of(self.proposal).shared else ()
         while True:
             statuses = [partner.ask(STATUS, self.proposal.session) for partner in self.partners]
@@ -197,8 +175,7 @@ class _Coordinator:
     def require_ready(self) -> None:
         """Check that all are there to write; an owner that has gone still ends it everywhere.
 
-        Raises:
-            PramanaError: an owner is not ready, or the session's time is over.
+        Raises PramanaError.
         """
         if task_of(self.proposal).shared:
             for partner in self.others:

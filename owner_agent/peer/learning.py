@@ -54,12 +54,7 @@ def learn(
     """Fetch, check and count the peers' columns, and run the task's learner.
 
     Return with it what sharing the families would tell of true records.
-
-    Raises:
-        PeerUnreachable, PeerDeviated: a peer did not send what it announced.
-        SmallCounts: parameters would rest on too few records.
-        OtherGroupings: they would disclose too much beside what was disclosed before.
-        PramanaError: what the learner raises.
+    Raises PeerUnreachable, PeerDeviated, SmallCounts, OtherGroupings, PramanaError.
     """
     proposal, holding = mine.proposal, mine.holding
     watch(0, 0)
@@ -106,8 +101,7 @@ _PAUSE = 0.25
 def enter_session(holding: LocalRecords, proposal: Proposal, now: datetime) -> None:
     """Write down that this owner takes part: its offer, and later its parameters, go to all.
 
-    Raises:
-        Conflict: a session of this number was there before.
+    Raises Conflict.
     """
     ledger, entries = Ledger(holding.site.state), known_entries(holding.site.state)
     if any(entry.release_id == proposal.session for entry in entries):
@@ -127,17 +121,7 @@ def enter_package(session: Session, peer: str, environment: Environment, consent
     """Write down that a peer gets its columns, unless this session did so already.
 
     Something else may have left since they were announced, so the ledger is looked at again, with
-    nobody else publishing meanwhile.
-
-    Args:
-        session: the session.
-        peer: who gets them.
-        environment: the time, and how to wait for another publication.
-        consent: what the custodian accepts.
-
-    Raises:
-        PlanConflict: a column left meanwhile under other draws, and that is not accepted.
-        Conflict: another publication did not end, or reported records differently meanwhile.
+    nobody else publishing meanwhile. Raises PlanConflict, Conflict.
     """
     made = session.outgoing[peer]
     entry = made.entry
@@ -159,9 +143,7 @@ def enter_package(session: Session, peer: str, environment: Environment, consent
 def enter_told(session: Session, tables: list[Disclosure], environment: Environment) -> None:
     """Write down what this owner's families tell, with nobody else publishing meanwhile.
 
-    Raises:
-        OtherGroupings: it may not be told.
-        Conflict: another publication did not end.
+    Raises OtherGroupings, Conflict.
     """
     with _publishing(session.holding.site.state, environment):
         remember(session.holding, tables)
@@ -213,8 +195,7 @@ def _lines(session: Session, ledger: Ledger) -> list[Entry]:
 def write_agreed(session: Session, staged: StagedFiles) -> Path:
     """Write a result that all agreed to, and first, durably, the proof of that; return its folder.
 
-    Raises:
-        OSError: it cannot be written now. The proof stays, so that it is written later.
+    Raises OSError.
     """
     state, proposal = session.holding.site.state, session.proposal
     kept = kept_of(state, proposal.session) or SessionResult(proposal=proposal)

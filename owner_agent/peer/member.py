@@ -38,8 +38,6 @@ Partners = Callable[[str], Peer]
 Tell = Callable[[str], None]
 """Called with what a person at this owner may want to know."""
 
-_BEFORE_LEARNING = frozenset({"offered", "announced", "agreed"})
-
 _TOLD_AS: Mapping[type[PramanaError], type[PramanaError]] = {
     RecordsCorrected: PlanConflict,
     OtherGroupings: SessionEnded,
@@ -78,10 +76,8 @@ class Member:
 
     def sweep(self) -> None:
         """End a session whose time is over, whether anybody calls or not."""
-        mine, now, idle = self.session, self.clock(), self.environment.patience.idle
-        if mine is None or mine.over:
-            return
-        if now > mine.ends:
+        mine = self.session
+        if mine is not None and not mine.over and self.clock() > mine.ends:
             if mine.phase == "ready" and (mine.agreed is not None or self._written_elsewhere(mine)):
                 with suppress(StateError):
                     self.write(mine)
@@ -89,9 +85,6 @@ class Member:
             why = f"no result within {mine.proposal.seconds:.0f} seconds"
             remedy = "Give the session more seconds, or see which owner is slow."
             self.give_up(mine, self._over(why, remedy))
-        elif mine.phase in _BEFORE_LEARNING and now > mine.heard + idle:
-            why = f"{mine.proposal.initiator} did not go on with it for {idle:.0f} seconds"
-            self.give_up(mine, self._over(why, "Begin another session."))
 
     @contextmanager
     def own_affairs(self) -> Iterator[None]:
@@ -141,12 +134,7 @@ class Member:
         )
 
     def mine(self, session: str, caller: str, *, initiator: bool = False) -> Session:
-        """Return the session that a caller asks about.
-
-        Raises:
-            NotFound: it is not this owner's, or the caller has no part in it.
-            Forbidden: the caller did not begin it, and only its `initiator` may ask.
-        """
+        """Return the session that a caller asks about. Raises NotFound, Forbidden."""
         mine = self.session
         if (
             mine is None
@@ -159,8 +147,6 @@ class Member:
                 f"Only {mine.proposal.initiator}, who began the session, may ask that.",
                 where=caller,
             )
-        if initiator:
-            mine.heard = self.clock()
         return mine
 
     @contextmanager

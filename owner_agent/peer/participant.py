@@ -122,11 +122,7 @@ class Participant(Member):
     ) -> Answer:
         """Do a step that an owner asks for, by the method of the step's name.
 
-        Raises:
-            NotFound: the caller has no such session here.
-            Forbidden: the caller may not ask that.
-            StateError: the session is not where that is done.
-            PramanaError: what the method raises.
+        Raises NotFound, Forbidden, StateError, PramanaError.
         """
         method: Callable[..., Answer] = getattr(self, step.name)
         messages = () if message is None else (message,)
@@ -139,11 +135,7 @@ class Participant(Member):
     def propose(self, caller: str, _session: str, proposal: Proposal) -> Signed:
         """Take part in a session, or say why not.
 
-        Raises:
-            Forbidden: the caller, the participants or the study are not those of the site file.
-            Conflict: another session is running.
-            ConfigError: the site file or a certificate was changed since this owner was started.
-            InputError, KeyFileError, VariablesMissing: this owner's own files.
+        Raises Forbidden, Conflict, ConfigError, InputError, KeyFileError, VariablesMissing.
         """
         with self.own_affairs():
             require_unchanged(self.path, self.site, self.known)
@@ -213,9 +205,7 @@ class Participant(Member):
     def package_part(self, caller: str, session: str, number: int) -> bytes:
         """Give the caller one part of what it is entitled to, written down first.
 
-        Raises:
-            Forbidden: there is nothing for the caller in this session, or not yet.
-            NotFound: no such session or part.
+        Raises Forbidden, NotFound.
         """
         self.sweep()
         mine = self.mine(session, caller)
@@ -241,10 +231,7 @@ class Participant(Member):
         """
         if self.session is None or self.session.proposal.session != session:
             return earlier_status(self.site, caller, session)
-        mine = self.mine(session, caller)
-        if caller == mine.proposal.initiator:
-            mine.heard = self.clock()
-        return mine.status()
+        return self.mine(session, caller).status()
 
     def parts(self, mine: Session, parts: Statements) -> Signed:
         """Join all parts to one network, make its files ready, and sign their digest."""
@@ -256,8 +243,7 @@ class Participant(Member):
     def check_agreed(self, session: str, agreed: Statements) -> None:
         """Check, where this owner began the session, that all agree to what it made ready.
 
-        Raises:
-            PeerDeviated: somebody does not.
+        Raises PeerDeviated.
         """
         mine = self.mine(session, self.name, initiator=True)
         agree_on_result(mine, self.everybody(), agreed)
@@ -265,10 +251,7 @@ class Participant(Member):
     def commit(self, caller: str, session: str, agreed: Statements) -> Status:
         """Write the result that all have made ready and signed. Harmless if repeated.
 
-        Raises:
-            PeerDeviated: they did not all sign it; the session ends here.
-            StateError: it cannot be written now. The session does not end: that is tried again
-                when its time is over.
+        Raises PeerDeviated, StateError.
         """
         if self.session is None or self.session.proposal.session != session:
             return earlier_status(self.site, caller, session)
@@ -316,7 +299,7 @@ class Participant(Member):
             made = offer(holding, proposal, Ledger(state).begun, earlier)
             enter_session(holding, proposal, self.environment.now())
         ends = now + proposal.seconds + self.environment.patience.grace
-        self.session = Session(proposal, holding, ends, heard=self.clock())
+        self.session = Session(proposal, holding, ends)
         return self.session, made
 
     def _ask_miner(self) -> None:
@@ -374,8 +357,6 @@ class Participant(Member):
         mine = self.mine(session, caller, initiator=True)
         with mine.lock, self.ending(mine):
             yield mine
-            # While it works itself, the initiator is not silent.
-            mine.heard = self.clock()
 
     def _busy(self) -> Conflict:
         return Conflict(

@@ -205,15 +205,7 @@ def opened(
 ) -> Iterator[Participant]:
     """Open this owner for sessions; its connections are closed in the end.
 
-    Args:
-        path: the site file, checked whole before anybody is answered.
-        environment: transport, clock, patience and randomness.
-        tell: told what a person at this owner may want to know.
-        accepts: what the custodian agrees to beforehand.
-
-    Raises:
-        ConfigError: the site file or a certificate is wrong.
-        KeyFileError: there is no identity, or it is unsafe.
+    Raises ConfigError, KeyFileError.
     """
     site = load_site(path)
     if site.file.study_plan is not None:

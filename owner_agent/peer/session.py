@@ -117,8 +117,7 @@ def remember_peers(
 def earlier_sessions(state: Path, own: str, proposal: Proposal) -> dict[str, EarlierSession]:
     """Return what an owner says, to each of the others that it remembers, of its newest session.
 
-    Raises:
-        StoreCorrupt: what was remembered cannot be read.
+    Raises StoreCorrupt.
     """
     return {
         one.peer: EarlierSession(
@@ -133,9 +132,7 @@ def require_remembered(state: Path, own: str, offers: Mapping[str, Offer]) -> No
     """Check that the ledger knows the sessions which the peers remember of this owner.
 
     What lies before this owner's newest beginning is past: nothing is drawn again as it was then.
-
-    Raises:
-        HistoryLost: it does not know one.
+    Raises HistoryLost.
     """
     sessions = {
         entry.release_id
@@ -231,15 +228,14 @@ OVER: frozenset[Phase] = frozenset({"written", "finished", "ended"})
 class Session:
     """A session's state; whoever changes it holds `lock`.
 
-    `ends` is the moment (of the owner's own clock, in seconds) after which it is given up; `heard`
-    is when its initiator last called. `agreed` is there once all are known to have agreed to
-    `digest`: from then on the session can only end well here.
+    `ends` is the moment (of the owner's own clock, in seconds) after which it is given up. `agreed`
+    is there once all are known to have agreed to `digest`: from then on the session can only end
+    well here.
     """
 
     proposal: Proposal
     holding: LocalRecords
     ends: float
-    heard: float
     phase: Phase = "offered"
     offers: dict[str, Offer] = field(default_factory=dict)
     offers_digest: str = ""
@@ -291,11 +287,7 @@ class Session:
             )
 
     def sign_once(self, identity: PeerIdentity, made: Statement) -> Signed:
-        """Sign a statement of this owner, keep it, and return it.
-
-        Raises:
-            StateError: it stated one of this kind before; nobody may get two to choose from.
-        """
+        """Sign a statement of this owner, keep it, and return it. Raises StateError."""
         if made.noun in self.own:
             raise StateError(
                 f"This owner has already stated its {made.noun}.", where=self.proposal.session
@@ -304,12 +296,7 @@ class Session:
         return self.own[made.noun]
 
     def require_phase(self, *wanted: Phase) -> None:
-        """Check that the session is where a request expects it.
-
-        Raises:
-            PramanaError: the session has ended; the error that ended it.
-            StateError: it is elsewhere.
-        """
+        """Check that the session is where a request expects it. Raises PramanaError, StateError."""
         if self.problem is not None:
             raise error_of(self.problem)
         if self.phase not in wanted:
@@ -319,11 +306,7 @@ class Session:
             )
 
     def require_own(self, kind: type[Statement], signed: Signed) -> None:
-        """Check that others received what this owner stated, unaltered.
-
-        Raises:
-            PeerDeviated: it was altered.
-        """
+        """Check that others received what this owner stated, unaltered. Raises PeerDeviated."""
         if self.own.get(kind.noun) != signed:
             raise PeerDeviated(
                 f"The {kind.noun} that {signed.owner} made came back to it altered, from"
@@ -407,11 +390,7 @@ def all_kept(state: Path) -> list[SessionResult]:
 
 
 def earlier_status(site: Site, caller: str, session: str) -> Status:
-    """Return the status of an earlier session whose result was written here.
-
-    Raises:
-        NotFound: there was none, or none of the caller's.
-    """
+    """Return the status of an earlier session whose result was written here. Raises NotFound."""
     kept = kept_of(site.state, session)
     if kept is None or kept.agreed is None or caller not in kept.proposal.participants:
         raise no_session(session)

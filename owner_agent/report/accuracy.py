@@ -26,10 +26,7 @@ JOINT_NAMED = 1 << 16
 def variable_se(block: Block, name: str, records: int) -> float:
     """Return the largest standard error of a proportion of one variable.
 
-    Raises:
-        OptionError: `records` is not positive.
-        SingularChannel: its proportions cannot be estimated.
-        LimitExceeded: its estimator is too large to list for a report.
+    Raises OptionError, SingularChannel, LimitExceeded.
     """
     alone = block.restrict([name])
     if alone is not None and alone.withheld:
@@ -46,9 +43,7 @@ def variable_se(block: Block, name: str, records: int) -> float:
 def joint_se(block: Block, records: int) -> float:
     """Return the largest standard error of the share of one combination of a block's categories.
 
-    Raises:
-        SingularChannel: combinations cannot be estimated by moments.
-        LimitExceeded: too many combinations.
+    Raises SingularChannel, LimitExceeded.
     """
     channel, size = block.channel, block.channel.shape[0]
     if not math.isfinite(channel.condition_number):

@@ -1,83 +1,16 @@
-"""What the report says of each variable and of each block.
-
-Also here:
-
-* Thousands of sampled sets in a few lines: how many of each size, and how often each is chosen.
-"""
+"""What the report says of each variable and of each block."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from owner_agent.report.accuracy import Z, joint_se, share_reported, variable_se
 from owner_agent.report.losses import Attack, Bounds, Reasons, attack, attempt, finite
 from owner_agent.site.planning import PlannedSite
-from pramana_core.channels import RESOLUTION, Choice, RandomSymmetric, Transition
+from pramana_core.channels import RESOLUTION, RandomSymmetric, Transition
 from pramana_core.plan import Block
 from pramana_core.privacy import PRIOR, gamma, posterior_range
-
-# Thousands of sampled sets in a few lines: how many of each size, and how often each is chosen.
-
-_ALIKE = 1e-6
-"""Equal shares are multiples of 2^-32 that may differ in their rounding."""
-
-
-@dataclass(frozen=True)
-class SizeOfSets:
-    """The sets of one size: how many there are, and the share of records that report one."""
-
-    variables: int
-    sets: int
-    probability: float
-
-    def as_dict(self, records: int) -> dict[str, Any]:
-        """Return JSON for a number of records."""
-        return {
-            "variables": self.variables,
-            "sets": self.sets,
-            "probability": self.probability,
-            "records": self.probability * records,
-        }
-
-
-def sizes_of_sets(choices: Sequence[Choice]) -> tuple[SizeOfSets, ...]:
-    """Return what there is of each size of sets, ascending."""
-    sets: Counter[int] = Counter()
-    weights: Counter[int] = Counter()
-    for choice in choices:
-        sets[len(choice.axes)] += 1
-        weights[len(choice.axes)] += choice.weight
-    return tuple(SizeOfSets(size, sets[size], weights[size] / RESOLUTION) for size in sorted(sets))
-
-
-def described(sizes: Sequence[SizeOfSets]) -> str:
-    """Say in a sentence how many sets of each size a record may report."""
-    each = [
-        f"{one.sets:,} set{'' if one.sets == 1 else 's'} of"
-        f" {one.variables} variable{'' if one.variables == 1 else 's'} ({one.probability:.1%} of"
-        " the records)"
-        for one in sizes
-    ]
-    return f"A record reports one of {', '.join(each)}."
-
-
-def range_of(what: str, shares: Sequence[float], records: int) -> str:
-    """Say how many records are expected where shares of them differ: one number, or two."""
-    low, high = (_about(share * records) for share in (min(shares), max(shares)))
-    expected = low if low == high else f"{low} to {high}"
-    return f"{what} is reported by about {expected} of {records:,} records."
-
-
-def _about(records: float) -> str:
-    return f"{records:.2g}" if records < 9.5 else f"{records:,.0f}"
-
-
-def alike(shares: Sequence[float]) -> bool:
-    """Whether shares are the same but for their rounding."""
-    return max(shares) - min(shares) < _ALIKE
 
 
 @dataclass(frozen=True)
@@ -116,7 +49,7 @@ class VariableReport:
             "channel": self.channel,
             "sensitive": self.sensitive,
             **self.bounds.as_dict(),
-            **self.attack.as_dict(),
+            **self.attack.figures,
             "posteriors": self._posteriors(),
             "condition_number": finite(self.condition_number),
             "standard_error": self.se,
@@ -163,8 +96,8 @@ class BlockReport:
     """What a block reveals about its variables together.
 
     `se` is the largest standard error of the share of one combination. `choices` are the parts of a
-    sampled block, `sizes` how many of them there are of each size. `posterior_range` is where the
-    posterior of a prior of `PRIOR` lies under the record's own matrix, where each record has one.
+    sampled block. `posterior_range` is where the posterior of a prior of `PRIOR` lies under the
+    record's own matrix, where each record has one.
     """
 
     name: str
@@ -177,7 +110,6 @@ class BlockReport:
     condition_number: float
     se: float | None
     choices: tuple[ChoiceReport, ...]
-    sizes: tuple[SizeOfSets, ...]
     posterior_range: tuple[float, float] | None
     reasons: Reasons
 
@@ -190,12 +122,11 @@ class BlockReport:
             "sensitive": self.sensitive,
             "combinations": self.combinations,
             **self.bounds.as_dict(),
-            **self.attack.as_dict(),
+            **self.attack.figures,
             "condition_number": finite(self.condition_number),
             "combination_standard_error": self.se,
             "combination_half_width": None if self.se is None else Z * self.se,
             "choices": [choice.as_dict(records) for choice in self.choices],
-            "sizes_of_choices": [size.as_dict(records) for size in self.sizes],
             "posterior_range": None if self.posterior_range is None else [*self.posterior_range],
             "unavailable": dict(self.reasons),
         }
@@ -234,9 +165,8 @@ def _attack(block: Block, name: str) -> Attack:
         alone = block.restrict([name])
         channel = alone if block.channel.mixture is not None else None
     if channel is None:
-        size = next(v.size for v in block.variables if v.name == name)
         return Attack.unknown(
-            size, "Its block reports variables together; gamma bounds what that tells of one."
+            "Its block reports variables together; gamma bounds what that tells of one."
         )
     return attack(channel)
 
@@ -257,7 +187,6 @@ def block_report(plan: PlannedSite, block: Block, records: int, bounds: Bounds) 
         condition_number=channel.condition_number,
         se=attempt(reasons, "combination_standard_error", lambda: _se(block, records)),
         choices=_choices(block),
-        sizes=sizes_of_sets(channel.choices),
         posterior_range=(
             posterior_range(channel, PRIOR) if isinstance(channel, RandomSymmetric) else None
         ),

@@ -81,15 +81,6 @@ class Corrected:
         """The exchange that needs a yes of its own, if there is one."""
         return next((one for one in self.exchanges if one.is_large), None)
 
-    def found(self) -> tuple[str, ...]:
-        """Say in sentences what was found, where the choice is offered beside them."""
-        said = [str(one) for one in self.exchanges]
-        for block in self.blocks:
-            one = block.correction
-            if one.differing:
-                said.append(f"{_counted(one)} would be reported differently.")
-        return tuple(said)
-
     def as_dict(self) -> dict[str, Any]:
         """Return JSON."""
         return {
@@ -112,13 +103,7 @@ class Corrected:
 def corrected_of(site: Site, plan: PlannedSite, watch: Progress) -> Corrected | None:
     """Compare the table with what left; None where nothing has left to the site's studies.
 
-    Args:
-        site: the site.
-        plan: its plan.
-        watch: told of the progress.
-
-    Raises:
-        StoreCorrupt: the ledger or the memory of reports cannot be read.
+    Raises StoreCorrupt.
     """
     entries = tuple(entry for entry in Ledger(site.state).entries() if entry.left)
     sections = (site.file.miner, site.file.peer)
@@ -179,15 +164,11 @@ def _compared(
     return overlay_reported(drawn.reports, past.identities(plan.plan, secrets), past), drawn
 
 
-def _counted(one: Correction) -> str:
-    return f"{one.block}: {one.differing:,} of {one.reported:,} records that left before"
-
-
 def _line(found: BlockCorrections, choice: CorrectionChoice | None) -> str | None:
     one = found.correction
     if not one.differing:
         return None
-    counted = _counted(one)
+    counted = f"{one.block}: {one.differing:,} of {one.reported:,} records that left before"
     kept = f"keep reports of values that they no longer have (epsilon {found.epsilon_kept:.4g})"
     anew = f"all are drawn anew (epsilon {found.epsilon_anew:.4g} for everybody)"
     if choice == "keep":

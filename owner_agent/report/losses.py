@@ -1,9 +1,4 @@
-"""What each block tells: losses, beliefs and bounds over all of them.
-
-Also here:
-
-* What a channel reveals, as data: bounds for every prior, and beliefs under one.
-"""
+"""What blocks tell: bounds for every prior, beliefs under one, and the losses of columns."""
 
 from __future__ import annotations
 
@@ -31,25 +26,16 @@ from owner_agent.site.site import Site
 from owner_agent.state.keys import KeyStore
 from pramana_core.channels import Transition
 from pramana_core.errors import KeyFileError, LimitExceeded, OptionError, SingularChannel
-from pramana_core.marginals.counts import Tensor
 from pramana_core.plan import Block
 from pramana_core.privacy import (
     PRIOR,
     Amplification,
-    AttackerAccuracy,
-    KAnonymity,
     attacker_accuracy,
     conditional_entropy,
-    downward_breach,
     gamma_within_groups,
     k_anonymity,
-    upward_breach,
     worst_posterior,
 )
-from pramana_core.privacy.structures import entropy
-
-# What a channel reveals, as data: bounds for every prior, and beliefs under one.
-
 
 LISTED_CATEGORIES = 1000
 """Posteriors of more categories are not listed one by one."""
@@ -105,66 +91,51 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Attack:
-    """What an attacker with a prior believes and guesses after a report; None: see `reasons`."""
+    """What an attacker to whom all categories are as likely believes and guesses after a report.
 
-    categories: int
+    `figures` are the measures by name; what is None has its reason in `reasons`.
+    """
+
     prior: tuple[float, ...] | None
     worst: tuple[float, ...] | None
-    entropy: float | None
-    entropy_left: float | None
-    anonymity: KAnonymity | None
-    accuracy: AttackerAccuracy | None
-    upward: float | None
-    downward: float | None
+    figures: Mapping[str, float | None]
     reasons: Reasons = field(default_factory=dict)
 
     @classmethod
-    def unknown(cls, categories: int, reason: str) -> Attack:
+    def unknown(cls, reason: str) -> Attack:
         """Return an attack that cannot be assessed, and why."""
-        return cls(categories, *(None,) * 8, reasons={"posteriors": reason})
+        return cls(None, None, dict.fromkeys(MEASURES), {"posteriors": reason})
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return JSON."""
-        k, accuracy = self.anonymity, self.accuracy
-        return {
-            "entropy": self.entropy,
-            "conditional_entropy": self.entropy_left,
-            "k_anonymity": None if k is None else k.categories,
-            "dist_k": None if k is None else k.least_divergence,
-            "dist_k_worst": None if k is None else k.worst_divergence,
-            "guess_blind": None if accuracy is None else accuracy.blind,
-            "guess_expected": None if accuracy is None else accuracy.expected,
-            "guess_worst": None if accuracy is None else accuracy.worst,
-            "upward_breach": self.upward,
-            "downward_breach": self.downward,
-        }
+
+MEASURES = (
+    "entropy",
+    "conditional_entropy",
+    "k_anonymity",
+    "dist_k",
+    "dist_k_worst",
+    "guess_blind",
+    "guess_expected",
+    "guess_worst",
+)
 
 
 def attack(channel: Transition) -> Attack:
     """Return what an attacker learns through a channel, to whom all categories are as likely."""
     reasons: Reasons = {}
-    prior: Tensor | None = None
-    size = channel.shape[0]
-    worst = attempt(reasons, "posteriors", lambda: _listed_posteriors(channel, prior))
-    left = attempt(reasons, "conditional_entropy", lambda: conditional_entropy(channel, prior))
-    before = None
-    if prior is not None:
-        before = entropy(prior)
-    elif left is not None:
-        # Over the possible categories, which the blind guess counts.
-        before = -math.log2(attacker_accuracy(channel, None).blind)
-    return Attack(
-        categories=size,
-        prior=None if worst is None else _listed_prior(prior, worst),
-        worst=worst,
-        entropy=before,
-        entropy_left=left,
-        anonymity=attempt(reasons, "k_anonymity", lambda: k_anonymity(channel, prior, THRESHOLD)),
-        accuracy=attempt(reasons, "guess", lambda: attacker_accuracy(channel, prior)),
-        upward=attempt(reasons, "upward_breach", lambda: _upward(channel, prior)),
-        downward=attempt(reasons, "downward_breach", lambda: _downward(channel, prior)),
-        reasons=reasons,
+    worst = attempt(reasons, "posteriors", lambda: _listed_posteriors(channel))
+    left = attempt(reasons, "conditional_entropy", lambda: conditional_entropy(channel, None))
+    k = attempt(reasons, "k_anonymity", lambda: k_anonymity(channel, None, THRESHOLD))
+    guess = attempt(reasons, "guess", lambda: attacker_accuracy(channel, None))
+    known = None if k is None else (k.categories, k.least_divergence, k.worst_divergence)
+    guesses = None if guess is None else (guess.blind, guess.expected, guess.worst)
+    # Over the possible categories, which the blind guess counts.
+    before = None if left is None or guess is None else -math.log2(guess.blind)
+    figures = zip(
+        MEASURES, (before, left, *(known or [None] * 3), *(guesses or [None] * 3)), strict=True
     )
+    possible = np.array(worst or ()) > 0
+    prior = None if worst is None else tuple((possible / possible.sum()).tolist())
+    return Attack(prior, worst, dict(figures), reasons)
 
 
 def finite(value: float) -> float | None:
@@ -187,34 +158,13 @@ def draw_text(draw: Draw) -> str:
     return loss_text(draw.epsilon, Unbounded.of([draw]).forms(draw.column))
 
 
-def _listed_posteriors(channel: Transition, prior: Tensor | None) -> tuple[float, ...]:
+def _listed_posteriors(channel: Transition) -> tuple[float, ...]:
     if channel.shape[0] > LISTED_CATEGORIES:
         raise LimitExceeded(
             f"The posteriors of {channel.shape[0]:,} categories are too many to print; the guess"
             " holds the largest."
         )
-    return tuple(float(value) for value in worst_posterior(channel, prior))
-
-
-def _listed_prior(prior: Tensor | None, worst: tuple[float, ...]) -> tuple[float, ...]:
-    if prior is not None:
-        return tuple(float(value) for value in prior)
-    possible = np.array(worst) > 0
-    return tuple(float(value) for value in possible / possible.sum())
-
-
-def _upward(channel: Transition, prior: Tensor | None) -> float:
-    grown = upward_breach(channel, prior, PRIOR)
-    if grown == 0:
-        raise OptionError(f"No category has a prior of {PRIOR:.0%} or less.")
-    return grown
-
-
-def _downward(channel: Transition, prior: Tensor | None) -> float:
-    least = float(prior.max()) if prior is not None else attacker_accuracy(channel, None).blind
-    if least < POSTERIOR:
-        raise OptionError(f"No category has a prior of {POSTERIOR:.0%} or more.")
-    return downward_breach(channel, prior, POSTERIOR)
+    return tuple(float(value) for value in worst_posterior(channel, None))
 
 
 @dataclass(frozen=True)
@@ -239,6 +189,13 @@ class ColumnLoss:
             loss_text(self.before, self.forms_before),
             loss_text(self.after, self.forms_after),
         )
+
+    @property
+    def sentence(self) -> str:
+        """What was lost before and will have been after."""
+        refused = "; publish refuses it unless you accept the loss" if self.refused else ""
+        before, after = self.texts
+        return f"{self.column} left before: epsilon {before}, after this {after}{refused}."
 
     def as_dict(self) -> dict[str, Any]:
         """Return JSON; an infinite epsilon is null."""
@@ -281,14 +238,7 @@ def losses_of(
 
     The records are taken to be those that left before: under other record ids the same draw would
     be another loss, which `publish` finds out. Without keys every randomization counts as new.
-
-    Args:
-        site: the site.
-        plan: its plan.
-        one_secret: by column, the others that tell its values, so that their losses add.
-
-    Raises:
-        StoreCorrupt: the ledger cannot be read, or is lost.
+    Raises StoreCorrupt.
     """
     entries = tuple(entry for entry in Ledger(site.state).entries() if entry.left)
     if not entries and not one_secret:
@@ -304,13 +254,7 @@ def compare(
     *,
     keys_known: bool,
 ) -> Losses:
-    """Compose the planned draws with everything that left.
-
-    Args:
-        draws: the planned draws.
-        entries: what left.
-        keys_known: whether draws could be compared.
-    """
+    """Compose the planned draws with everything that left."""
     left = [draw for entry in entries if entry.left for draw in entry.draws]
     before, after = losses(left, beside=draws), losses([*left, *draws])
     unbounded, then = Unbounded.of(left, beside=draws), Unbounded.of([*left, *draws])

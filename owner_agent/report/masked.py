@@ -16,7 +16,7 @@ from rich.table import Table
 from owner_agent.release.masked import PreparedMask
 from owner_agent.release.masked_table import LETTERS, protection
 from owner_agent.report.page import ReportView, measured
-from owner_agent.report.releases import ReleaseReport, printing
+from owner_agent.report.release_report import ReleaseReport, printing
 from pramana_core.mask.core.cautions import Caution, Gravity, below_zero, gravest_first, gravity_of
 from pramana_core.mask.core.influence import Influence
 from pramana_core.mask.measures import Measure, Measures, measure_all
@@ -202,11 +202,7 @@ class MaskReport(ReleaseReport[PreparedMask]):
 
 
 def report_of(made: PreparedMask, watch: StagedProgress) -> MaskReport:
-    """Measure a masked table.
-
-    Raises:
-        TableError, MaskingError: it cannot be measured.
-    """
+    """Measure a masked table. Raises TableError, MaskingError."""
 
     def measuring(done: int, total: int, /) -> None:
         watch("measuring", done, total)
@@ -252,12 +248,7 @@ class RelationshipPicture:
 def relationship_pictures(
     made: PreparedMask, tick: Progress = unwatched
 ) -> tuple[RelationshipPicture, ...]:
-    """Draw the strongest relationships of confidential columns, original and masked.
-
-    Args:
-        made: the table, masked.
-        tick: told of each picture.
-    """
+    """Draw the strongest relationships of confidential columns, original and masked."""
     told, true = made.chosen.table.told, made.chosen.table.confidential
     masked = numeric_table(true.names, made.copies[0].matrix)
     versions = [("original", told.beside(true)), ("masked", told.beside(masked))]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
@@ -68,8 +68,7 @@ class ReportView(Generic[ReportT]):
     def write(self, report: ReportT, owner: str, page: Path, tick: Progress = unwatched) -> None:
         """Write the page and, beside it, its numbers as JSON; all readable by their owner only.
 
-        Raises:
-            OptionError: they cannot be written.
+        Raises OptionError.
         """
         numbers = json.dumps(report.as_dict(), indent=2, ensure_ascii=False, allow_nan=False)
         written = {
@@ -83,16 +82,12 @@ class ReportView(Generic[ReportT]):
             except OSError as error:
                 raise _unwritable(page, error) from None
 
-    def place(self, state: Path, wanted: Path | None, inputs: Iterable[Path]) -> Path:
-        """Return where the page goes: where it is wanted, but nowhere that anything is read from.
+    def place(self, state: Path, wanted: Path | None) -> Path:
+        """Return where the page goes.
 
-        Raises:
-            OptionError: there can be no page, or it would replace one of `inputs`.
-            KeyFileError: the state directory or the folder in it is open to others.
+        Raises OptionError, KeyFileError.
         """
-        page = default_page(state, self.name) if wanted is None else chosen_page(wanted, self.name)
-        require_apart(page, inputs)
-        return page
+        return default_page(state, self.name) if wanted is None else chosen_page(wanted, self.name)
 
 
 def templates() -> Environment:
@@ -122,8 +117,7 @@ def show_warnings(console: Console, warnings: Sequence[str]) -> None:
 def default_page(state: Path, name: str) -> Path:
     """Return where a site's report goes, making the folder, which only its owner may enter.
 
-    Raises:
-        KeyFileError: the state directory or the folder is open to others.
+    Raises KeyFileError.
     """
     private_directory(state)
     return private_directory(state / FOLDER) / name
@@ -132,13 +126,7 @@ def default_page(state: Path, name: str) -> Path:
 def chosen_page(target: Path, name: str) -> Path:
     """Return the page's path for a file that ends in .html, or for an existing or new folder.
 
-    Args:
-        target: the file or folder.
-        name: what the page is called in a folder.
-
-    Raises:
-        OptionError: the folder cannot be made, is a file or is named like one, or the file's folder
-            is not there.
+    Raises OptionError.
     """
     page = target if target.suffix.lower() in {".html", ".htm"} else target / name
     if page is not target and target.suffix and not target.exists():
@@ -159,22 +147,6 @@ def chosen_page(target: Path, name: str) -> Path:
             remedy="Name a file that ends in .html, in a folder that exists, or a folder.",
         )
     return page
-
-
-def require_apart(page: Path, inputs: Iterable[Path]) -> None:
-    """Refuse a page that, or whose JSON file, would overwrite what it is made from.
-
-    Raises:
-        OptionError: the page or the JSON beside it is one of `inputs`, also by way of a link.
-    """
-    read = {path.resolve() for path in inputs}
-    for written in (page, _numbers(page)):
-        if written.resolve() in read:
-            raise OptionError(
-                f"The report would overwrite {written}, which it is made from.",
-                where="report",
-                remedy="Name another place with --report; numbers go to a .json beside the page.",
-            )
 
 
 def share(value: float | None) -> str:

@@ -1,130 +1,17 @@
-"""What left, for people: the ledger added up, and each release.
-
-Also here:
-
-* What left and what each column has lost, as people read it: on a page and at a terminal.
-"""
+"""What left, for people and scripts: the ledger added up, and each release."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
-from typing import Any, Generic, TypeVar
-
-from rich.console import Console
+from typing import Any
 
 from owner_agent.release.composition import Unbounded, left_draws, renamed, spent
-from owner_agent.release.ledger import PEER, Entry
-from owner_agent.release.prepared import PreparedRelease
-from owner_agent.report.losses import ColumnLoss, Losses, compare, draw_text, loss_text
-from owner_agent.report.page import show_warnings
+from owner_agent.release.ledger import PEER, Entry, Form
+from owner_agent.release.new_epoch import NewEpoch
+from owner_agent.report.losses import draw_text, finite, loss_text
 from pramana_core.wire.release_kinds import SHARED_TREE
-
-Made = TypeVar("Made", bound=PreparedRelease)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class ReleaseReport(ABC, Generic[Made]):
-    """What a release would tell: all that the page, the terminal and the JSON show.
-
-    Attributes:
-        now: what would leave; it holds records and stays inside.
-    """
-
-    now: Made
-
-    @cached_property
-    def losses(self) -> Losses | None:
-        """What the ledger says of the columns before and after; None if nothing has left."""
-        left = [entry for entry in self.now.entries if entry.left]
-        return compare(self.now.draws, left, keys_known=True) if left else None
-
-    @property
-    @abstractmethod
-    def headline(self) -> tuple[str, ...]:
-        """What would be released, in sentences."""
-
-    @property
-    @abstractmethod
-    def protection(self) -> tuple[str, ...]:
-        """What protects it, and what does not."""
-
-    @property
-    @abstractmethod
-    def cautions(self) -> tuple[str, ...]:
-        """What else the custodian should know."""
-
-    @property
-    def alarms(self) -> tuple[str, ...]:
-        """What must not be overlooked."""
-        return ()
-
-    @abstractmethod
-    def as_dict(self) -> dict[str, Any]:
-        """Return JSON: figures and words, and nothing of any record."""
-
-    @property
-    def refused(self) -> tuple[str, ...]:
-        """The columns that may not leave so, unless the added loss is accepted."""
-        columns = () if self.losses is None else self.losses.columns
-        return tuple(loss.column for loss in columns if loss.refused)
-
-    @property
-    def earlier(self) -> tuple[ColumnLoss, ...]:
-        """The columns that left before, and what this release adds."""
-        columns = () if self.losses is None else self.losses.columns
-        return tuple(loss for loss in columns if loss.before)
-
-    def left_out(self, what: str) -> list[str]:
-        """Say how many records are left out of what would leave."""
-        if not (dropped := self.now.dropped):
-            return []
-        have = "has" if dropped == 1 else "have"
-        are = "is" if dropped == 1 else "are"
-        records = "record" if dropped == 1 else "records"
-        return [f"{dropped:,} {records} {have} empty cells and {are} left out of the {what}."]
-
-    def refusals(self) -> list[str]:
-        """Say which columns publishing would be refused for."""
-        refused = (
-            f"{', '.join(self.refused)} left before in another form: publishing is refused unless"
-            " the added loss is accepted."
-        )
-        return [refused] if self.refused else []
-
-
-ReportT = TypeVar("ReportT", bound=ReleaseReport[Any])
-
-
-def printing(
-    details: Callable[[Console, ReportT], None],
-) -> Callable[[Console, Console, ReportT], None]:
-    """Return what prints a report: what all say in the same words, and its details between."""
-
-    def printed(console: Console, loud: Console, report: ReportT) -> None:
-        def say(said: str) -> None:
-            console.print(said, markup=False, soft_wrap=True)
-
-        for said in report.headline:
-            say(said)
-        for said in report.alarms:
-            loud.print(f"WARNING: {said}", style="bold white on red", markup=False, soft_wrap=True)
-        show_warnings(console, report.cautions)
-        for said in report.protection:
-            say(f"* {said}")
-        details(console, report)
-        for loss in report.earlier:
-            before, after = loss.texts
-            say(f"{loss.column} left before: epsilon {before}, after this {after}.")
-
-    return printed
-
-
-# What left and what each column has lost, as people read it: on a page and at a terminal.
-
 
 MASKED_NOTE = (
     "No epsilon bounds what masked values tell of a record, and no sum counts them; the report of"
@@ -212,3 +99,52 @@ def _how(entry: Entry) -> str:
     if entry.follows_plan:
         return entry.plan_digest[:12]
     return f"tree, {entry.method}" if entry.kind == SHARED_TREE else f"masked by {entry.method}"
+
+
+def ledger_json(entries: Sequence[Entry]) -> dict[str, Any]:
+    """Return the ledger; an epsilon that is infinite, or that nothing bounds, is null."""
+    unbounded = Unbounded.of(left_draws(entries))
+    return {
+        "releases": [_entry(entry) for entry in entries],
+        "composed_epsilon": {column: finite(value) for column, value in spent(entries).items()},
+        "masked_columns": sorted(unbounded.masked),
+        "shared_columns": sorted(unbounded.shared),
+    }
+
+
+def new_epoch_json(begun: NewEpoch) -> dict[str, Any]:
+    """Return what a new epoch begins with."""
+    return {
+        "miner_asked": begun.asked,
+        "counted": [_entry(entry) for entry in begun.counted],
+        "not_counted": list(begun.uncounted),
+        "composed_epsilon": {column: finite(value) for column, value in begun.losses.items()},
+    }
+
+
+def _entry(entry: Entry) -> dict[str, Any]:
+    return {
+        "prepared": entry.prepared.isoformat(),
+        "changed": entry.changed.isoformat(),
+        "miner": entry.miner,
+        "study": entry.study,
+        "release": entry.name,
+        "kind": entry.kind,
+        "method": entry.method or None,
+        "release_id": entry.release_id,
+        "state": entry.state,
+        "records": entry.records,
+        "digest": entry.digest,
+        "plan_digest": entry.plan_digest,
+        "variables": [
+            {
+                "name": d.variable,
+                "column": d.column,
+                "epsilon": finite(d.epsilon),
+                "masked": d.form is Form.MASKED,
+                "shared": d.in_tree,
+                "same_values_as": list(d.same_as),
+            }
+            for d in entry.draws
+        ],
+    }

@@ -1,17 +1,11 @@
-"""The report of a plan: what its release would reveal and keep, and that of a site as it stands.
-
-Also here:
-
-* The report of a site as its file and its table are now, and what is asked before it publishes.
-"""
+"""The report of a plan: what its release would reveal and keep, and that of a site as it stands."""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from owner_agent.release.agreement import require_agreed_by
 from owner_agent.release.publish import PreparedRecords
@@ -19,11 +13,8 @@ from owner_agent.report.accuracy import record_counts
 from owner_agent.report.contents import (
     BlockReport,
     VariableReport,
-    alike,
     block_report,
-    described,
     holds_sensitive,
-    range_of,
     variable_report,
 )
 from owner_agent.report.corrected import Corrected, corrected_in, corrected_of
@@ -43,12 +34,7 @@ from pramana_core.privacy import PRIOR
 from pramana_core.progress import Progress, StagedProgress, unwatched
 
 LISTED_CHOICES = 12
-"""A sampled block's parts are listed up to so many; of more they are counted, and JSON has all."""
-
-WIDE = 16
-"""Of a block of more variables not every one is named wherever the block is."""
-
-T = TypeVar("T")
+"""Of a sampled block so many parts are listed, and JSON has all."""
 
 
 @dataclass(frozen=True)
@@ -113,37 +99,22 @@ def report(
     study: StudyForecast | str | None = None,
     tick: Progress = unwatched,
 ) -> PlanReport:
-    """Report on a plan.
-
-    Args:
-        plan: the plan.
-        records: N, how many will be reported.
-        losses: what left before and what this plan adds, where anything left.
-        corrected: how many records would be reported differently than before, where any left.
-        study: what the miner says of all owners together, or why it says nothing.
-        tick: told how many steps are done.
-
-    Raises:
-        OptionError: `records` is not positive.
-        LimitExceeded: a channel without closed form whose gamma is out of reach.
-    """
+    """Report on a plan. Raises OptionError, LimitExceeded."""
     if records < 1:
         raise OptionError(f"records must be at least 1, not {records}.", where="records")
     blocks = plan.plan.blocks
     bounds = {block.name: Bounds.of(block.channel) for block in blocks}
-    steps = _counted(len(blocks) + len(plan.variables), tick)
-    variables = tuple(
-        _after(steps, variable_report(plan, block, name, records, bounds[block.name]))
-        for block in blocks
-        for name in block.names
-    )
-    joint = tuple(
-        _after(steps, block_report(plan, block, records, bounds[block.name])) for block in blocks
-    )
+    variables: list[VariableReport] = []
+    for done, block in enumerate(blocks, start=1):
+        variables += [
+            variable_report(plan, block, name, records, bounds[block.name]) for name in block.names
+        ]
+        tick(done, len(blocks))
+    joint = tuple(block_report(plan, block, records, bounds[block.name]) for block in blocks)
     return PlanReport(
         records=records,
         plan_digest=plan.plan.digest,
-        variables=variables,
+        variables=tuple(variables),
         blocks=joint,
         together=_together(plan),
         losses=losses,
@@ -195,28 +166,10 @@ def secrets_said(
 
 
 def shares_reported(plan: PlanReport, block: BlockReport) -> str:
-    """Say in a sentence or two how many records report each variable of a sampled block."""
+    """Say in a sentence how many records report each variable of a sampled block."""
     shares = {v.name: v.reported for v in plan.variables if v.block == block.name}
-    chances = [choice.probability for choice in block.choices]
-    many = len(block.choices) > LISTED_CHOICES
-    said = [described(block.sizes)] if many else []
-    if many:
-        said.append(range_of("Each set", chances, plan.records))
-    if alike(list(shares.values())):
-        share = next(iter(shares.values()))
-        said.append(
-            f"Each of its {len(shares)} variables is reported by {share:.1%} of the records."
-        )
-    elif len(shares) > WIDE:
-        least, most = (choose(shares, key=shares.__getitem__) for choose in (min, max))
-        said.append(
-            f"Of its {len(shares)} variables {least} is reported least, by {shares[least]:.1%} of"
-            f" the records, and {most} most, by {shares[most]:.1%}."
-        )
-    else:
-        each = [f"{name} by {share:.1%}" for name, share in shares.items()]
-        said.append(f"Reported are {', '.join(each)} of the records.")
-    return " ".join(said)
+    each = first_few((f"{name} by {share:.1%}" for name, share in shares.items()), LISTED_CHOICES)
+    return f"Reported are {each} of the records, in {len(block.choices):,} sets."
 
 
 def _together(plan: PlannedSite) -> Bounds:
@@ -237,17 +190,6 @@ def _mixed(plan: PlannedSite, block: Block) -> str:
     )
 
 
-def _counted(total: int, tick: Progress) -> Iterator[None]:
-    for done in itertools.count(1):
-        tick(done, total)
-        yield
-
-
-def _after(steps: Iterator[None], made: T) -> T:
-    next(steps)
-    return made
-
-
 def _warning(block: Block, name: str, amplification: float) -> str:
     proven = share_proven(block, name)
     if proven > 0:
@@ -263,9 +205,6 @@ def _warning(block: Block, name: str, amplification: float) -> str:
     )
 
 
-# The report of a site as its file and its table are now, and what is asked before it publishes.
-
-
 STAGES = {"corrected": "looking for corrected records", "measuring": "measuring the plan"}
 """What is being done, by what `watch` is told."""
 
@@ -278,20 +217,7 @@ def site_report(
     now: PreparedRecords | None = None,
     study: StudyForecast | str | None = None,
 ) -> PlanReport:
-    """Return what publishing would reveal.
-
-    Args:
-        site: the site.
-        environment: how the miner is reached, which says what the whole study tells.
-        records: N; without it those of the table, which are then compared with what left before.
-        watch: told of the progress, by the names of `STAGES`.
-        now: the records as they would leave, where they are made already.
-        study: what the miner says of them, where it was asked already.
-
-    Raises:
-        InputError: the site file or the table is wrong.
-        StoreCorrupt: what left before is not remembered.
-    """
+    """Return what publishing would reveal. Raises InputError, StoreCorrupt."""
     plan = planned(site)
     corrected: Corrected | None = None
     one_secret: Mapping[str, Sequence[str]] = {}
@@ -315,9 +241,7 @@ def require_accepted(
 ) -> None:
     """Refuse, before anything is randomized, what the miner said that it would refuse.
 
-    Raises:
-        BudgetExceeded: the study's limit leaves less than the release would tell.
-        StudyPlanNotFollowed, LinkageDiffers: as `require_agreed_by`, which is looked at first.
+    Raises BudgetExceeded, StudyPlanNotFollowed, LinkageDiffers.
     """
     if isinstance(forecast, StudyForecast) and forecast.forecast.refused is not None:
         require_agreed_by(site, plan.adopted, environment)

@@ -1,9 +1,4 @@
-"""What sharing a tree would release, what was given up for it, and what it promises.
-
-Also here:
-
-* The tree with nothing required and the one that would leave, for the owner's eyes.
-"""
+"""What sharing a tree would release, what was given up for it, and what it promises."""
 
 from __future__ import annotations
 
@@ -12,13 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from rich.box import SIMPLE
 from rich.console import Console
-from rich.table import Table
 
 from owner_agent.release.tree import GrownTree, PreparedTree
 from owner_agent.report.page import ReportView
-from owner_agent.report.releases import ReleaseReport, printing
+from owner_agent.report.release_report import ReleaseReport, printing
 from pramana_core.mixed import NumericColumn
 from pramana_core.model_sharing.attributes import NumericAttribute
 from pramana_core.model_sharing.exchange.drawing import draw_pruning, draw_shared_tree
@@ -215,9 +208,6 @@ def _figures(now: PreparedTree, tree: SharedTree) -> TreeFigures:
     )
 
 
-# The tree with nothing required and the one that would leave, for the owner's eyes.
-
-
 @dataclass(frozen=True)
 class Drawing:
     """A picture of one tree or two, and their text."""
@@ -276,49 +266,26 @@ MOST_LINES = 24
 
 
 def _details(console: Console, report: TreeReport) -> None:
-    """Print what was given up, and the trees."""
-    _show_figures(console, report)
-    made = report.now.made
-    if report.before is not None and made.grown is not None:
-        _show_tree(console, "With nothing required", tree_text(made.grown, MOST_LINES))
-    _show_tree(console, "What would leave", tree_text(made.tree, MOST_LINES))
-
-
-def _show_figures(console: Console, report: TreeReport) -> None:
-    """Print the tree before and after it was cut back, and what that cost."""
-    trees = [("nothing required", report.before), ("would leave", report.after)]
-    table = Table(box=SIMPLE)
-    table.add_column("")
-    known = [(title, tree) for title, tree in trees if tree is not None]
-    for title, _ in known:
-        table.add_column(title, justify="right")
-    rows = (
-        ("paths", [f"{tree.leaves:,}" for _, tree in known]),
-        ("questions on the longest way", [f"{tree.depth:,}" for _, tree in known]),
-        ("your records on the smallest path", [f"{tree.smallest:,}" for _, tree in known]),
-        ("class told rightly, of your records", [f"{tree.accuracy:.1%}" for _, tree in known]),
+    """Print the tree that would leave, and what was given up for it."""
+    figures = report.after
+    first = (
+        f"{figures.leaves:,} paths, {figures.depth:,} questions on the longest way,"
+        f" {figures.smallest:,} of your records on the smallest path; the class of"
+        f" {figures.accuracy:.1%} of your records is told rightly. Always telling the most frequent"
+        f" class would be right for {report.majority:.1%}."
     )
-    for what, cells in rows:
-        table.add_row(what, *cells)
-    console.print(table)
-    console.print(
-        f"Always telling the most frequent class would be right for {report.majority:.1%}.",
-        soft_wrap=True,
-    )
+    said = [first]
     given = report.given_up
     if given is not None and report.before is not None:
         merged = given["records_on_merged_paths"]
         moved = f"; {merged:,} records are on paths that were merged" if merged else ""
-        console.print(
+        said.append(
             f"With nothing required, {given['paths_that_did_not_meet_it']:,} of"
-            f" {report.before.leaves:,} paths would not meet the requirement{moved}.",
-            soft_wrap=True,
+            f" {report.before.leaves:,} paths would not meet the requirement{moved}."
         )
-
-
-def _show_tree(console: Console, title: str, text: str) -> None:
-    console.print(title, style="bold")
-    for line in text.splitlines():
+    for line in said:
+        console.print(line, soft_wrap=True, markup=False)
+    for line in tree_text(report.now.made.tree, MOST_LINES).splitlines():
         console.print(f"  {line}", markup=False, no_wrap=True, overflow="ellipsis")
 
 

@@ -2,30 +2,19 @@
 
 One owner's figures bound what its own reports tell. What bounds a person is what all owners tell
 together, and only the miner has all plans.
-
-Also here:
-
-* What people read of the whole study: in full beside a plan, in a few lines before publishing.
-* The agent's data as JSON, one form for scripts and for the local HTTP service.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
-from owner_agent.release.composition import Unbounded, left_draws, spent
 from owner_agent.release.history import asked_briefly
-from owner_agent.release.ledger import Entry, Form
-from owner_agent.release.new_epoch import NewEpoch
 from owner_agent.release.publish import draws_for_miner
-from owner_agent.report.losses import finite, known_draws, number
+from owner_agent.report.losses import known_draws, number
 from owner_agent.report.thresholds import ALARMING
 from owner_agent.site.planning import PlannedSite
 from owner_agent.site.site import Site
@@ -123,11 +112,6 @@ def outlook_of(
 
     None where the site has no miner. The plan, the identities of its draws and the fingerprint of
     the linkage secret are sent, nothing of the table.
-
-    Args:
-        site: the site.
-        plan: its plan.
-        environment: how the miner is reached.
     """
     if site.file.miner is None:
         return None
@@ -197,62 +181,28 @@ def _extremes(extremes: ExtremesMessage | None) -> tuple[Amplification, Amplific
     return extremes.independent.to_amplification(), extremes.determined.to_amplification()
 
 
-# What people read of the whole study: in full beside a plan, in a few lines before publishing.
-
-
 def show_study(console: Console, forecast: StudyForecast | str | None) -> None:
-    """Print what the whole study tells before and after the release, or why that is not known."""
+    """Print what the study tells of a record, and what its budget leaves; or why nobody knows."""
     if isinstance(forecast, str):
-        _show_unknown(console, forecast)
-    if not isinstance(forecast, StudyForecast):
-        return
-    table = Table(
-        title=f"What the whole study {escape(forecast.study)} tells of a record, with this release",
-        box=SIMPLE_HEAD,
-        padding=(0, 1),
-        pad_edge=False,
-        show_edge=False,
-    )
-    table.add_column("by", overflow="fold")
-    for heading in ("epsilon", "gamma", f"{PRIOR:.0%} grows to"):
-        table.add_column(heading, justify="right")
-    for what, change in lines(forecast):
-        table.add_row(escape(what), *cells(change))
-    console.print(table)
-    console.print(
-        "Before → after this release, as the miner added it up. Draws add as far as values go"
-        " together, and how far that is nobody knows. Columns independent: a belief about a column"
-        " grows by that column's own draws alone, here those of the column that loses most. Columns"
-        " determined: each column tells all others, and the draws of all of them add.",
-        style="dim",
-    )
-    console.print(forecast.forecast.after.people_said, markup=False)
-    for line in budget(forecast):
-        console.print(line, markup=False)
-    for said in forecast.forecast.after.warnings:
+        said = f"What this release comes to with the whole study is not known: {forecast}"
         console.print(said, style="yellow", markup=False)
-    _show_refusal(console, forecast)
-
-
-def show_study_briefly(console: Console, forecast: StudyForecast | str | None) -> None:
-    """Print what the study discloses of a record, and what its budget leaves."""
-    if isinstance(forecast, str):
-        _show_unknown(console, forecast, soft_wrap=True)
     if not isinstance(forecast, StudyForecast):
         return
     independent, determined = forecast.record
-    console.print(forecast.forecast.after.people_said, markup=False, soft_wrap=True)
+    console.print(forecast.forecast.after.people_said, markup=False)
     console.print(
         f"With this release, all that study {forecast.study} tells ({owners(forecast)}) can turn a"
         f" belief of {PRIOR:.0%} about a record into {_told(determined)} if each column determines"
         f" the others, and into {_told(independent)} if columns tell nothing of each other.",
         markup=False,
-        soft_wrap=True,
     )
     for line in budget(forecast):
-        console.print(line, markup=False, soft_wrap=True)
+        console.print(line, markup=False)
     for said in forecast.forecast.after.warnings:
-        console.print(said, style="yellow", markup=False, soft_wrap=True)
+        console.print(said, style="yellow", markup=False)
+    if forecast.forecast.refused is not None:
+        said = f"The miner would refuse this release. {forecast.forecast.refused}"
+        console.print(said, style="bold red", markup=False)
 
 
 def show_people(console: Console, people: PeopleStatement | str | None) -> None:
@@ -340,79 +290,9 @@ def owners(forecast: StudyForecast) -> str:
     return "1 owner" if forecast.owners == 1 else f"{forecast.owners} owners"
 
 
-def _show_unknown(console: Console, why: str, *, soft_wrap: bool = False) -> None:
-    console.print(
-        f"What this release comes to with the whole study is not known: {why}",
-        style="yellow",
-        markup=False,
-        soft_wrap=soft_wrap,
-    )
-
-
-def _show_refusal(console: Console, forecast: StudyForecast) -> None:
-    if forecast.forecast.refused is not None:
-        console.print(
-            f"The miner would refuse this release. {forecast.forecast.refused}",
-            style="bold red",
-            markup=False,
-        )
-
-
-# The agent's data as JSON, one form for scripts and for the local HTTP service.
-
-
-def ledger_json(entries: Sequence[Entry]) -> dict[str, Any]:
-    """Return the ledger; an epsilon that is infinite, or that nothing bounds, is null."""
-    unbounded = Unbounded.of(left_draws(entries))
-    return {
-        "releases": [_entry(entry) for entry in entries],
-        "composed_epsilon": {column: finite(value) for column, value in spent(entries).items()},
-        "masked_columns": sorted(unbounded.masked),
-        "shared_columns": sorted(unbounded.shared),
-    }
-
-
-def new_epoch_json(begun: NewEpoch) -> dict[str, Any]:
-    """Return what a new epoch begins with."""
-    return {
-        "miner_asked": begun.asked,
-        "counted": [_entry(entry) for entry in begun.counted],
-        "not_counted": list(begun.uncounted),
-        "composed_epsilon": {column: finite(value) for column, value in begun.losses.items()},
-    }
-
-
 def study_json(study: StudyForecast | str | None) -> dict[str, Any]:
     """Return what the miner says of the whole study, or why it says nothing."""
     return {
         "study": study.as_dict() if isinstance(study, StudyForecast) else None,
         "study_unknown": study if isinstance(study, str) else None,
-    }
-
-
-def _entry(entry: Entry) -> dict[str, Any]:
-    return {
-        "prepared": entry.prepared.isoformat(),
-        "changed": entry.changed.isoformat(),
-        "miner": entry.miner,
-        "study": entry.study,
-        "release": entry.name,
-        "kind": entry.kind,
-        "method": entry.method or None,
-        "release_id": entry.release_id,
-        "state": entry.state,
-        "records": entry.records,
-        "digest": entry.digest,
-        "plan_digest": entry.plan_digest,
-        "variables": [
-            {
-                "name": d.variable,
-                "column": d.column,
-                "epsilon": finite(d.epsilon),
-                "masked": d.form is Form.MASKED,
-                "shared": d.in_tree,
-                "same_values_as": list(d.same_as),
-            }
-            for d in entry.draws
-        ],
     }

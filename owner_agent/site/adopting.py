@@ -3,7 +3,7 @@
 Also here:
 
 * What a site file says of the study's plan.
-* What a study's plan says of an owner: what it discloses of a record, how often, and with whom.
+* What a study's plan says of an owner: what it discloses of a record, and how often.
 """
 
 from __future__ import annotations
@@ -17,12 +17,11 @@ from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 
 from owner_agent.state.private_files import COMMON_MODE, write_durably
 from pramana_core.alike import first_few
-from pramana_core.channels import RESOLUTION
 from pramana_core.domain import Variable
 from pramana_core.errors import ConfigError, OptionError, PramanaError
 from pramana_core.plan import Block, Plan
 from pramana_core.privacy import PRIOR
-from pramana_core.study_plan import StudyPlan, StudySet
+from pramana_core.study_plan import StudyPlan
 from pramana_core.wire.privacy import AmplificationMessage
 from pramana_core.wire.study_plans import StudyPlanMessage
 
@@ -73,14 +72,7 @@ class AdoptedPlan:
             )
 
     def part(self, variables: Mapping[str, Variable]) -> Block:
-        """Return the owner's part, over its own variables.
-
-        Args:
-            variables: the site's, by name; the numbers that their categories stand for are its own.
-
-        Raises:
-            ConfigError: they lack one of the plan's or have other categories; all are named.
-        """
+        """Return the owner's part, over its own variables. Raises ConfigError."""
         part = self.plan.block(self.owner)
         mistakes = [
             f"{v.name!r} {_difference(v, variables[v.name])}"
@@ -101,8 +93,7 @@ class AdoptedPlan:
     def require_followed(self, plan: Plan) -> None:
         """Check that nothing would leave beside the owner's part that adds to it.
 
-        Raises:
-            ConfigError: something would.
+        Raises ConfigError.
         """
         departures = list(self.plan.departures(self.owner, plan))
         if departures:
@@ -116,16 +107,7 @@ class AdoptedPlan:
 
 
 def adopted(section: StudyPlanSection, folder: Path, owner: str) -> AdoptedPlan:
-    """Read the plan that a site file names.
-
-    Args:
-        section: what the site file says.
-        folder: where its relative paths start from.
-        owner: the site's owner.
-
-    Raises:
-        ConfigError: there is no such plan, it is not the approved one, or not this owner's.
-    """
+    """Read the plan that a site file names. Raises ConfigError."""
     plan = read_study_plan(folder / section.file)
     if section.digest is not None and plan.digest != section.digest:
         raise ConfigError(
@@ -141,8 +123,7 @@ def adopted(section: StudyPlanSection, folder: Path, owner: str) -> AdoptedPlan:
 def read_study_plan(path: Path) -> StudyPlan:
     """Read a study's plan, as `owner-agent design --write-study-plan` and the miner write it.
 
-    Raises:
-        ConfigError: it cannot be read, or is no study plan.
+    Raises ConfigError.
     """
     try:
         text = path.read_bytes()
@@ -166,9 +147,7 @@ def read_study_plan(path: Path) -> StudyPlan:
 def write_study_plan(plan: StudyPlan, path: Path) -> None:
     """Write a study's plan into a file that is new, or has the very same plan; whole or not at all.
 
-    Raises:
-        OptionError: it holds something else, or cannot be written.
-        StorageFull: there is no room for it.
+    Raises OptionError, StorageFull.
     """
     content = plan.canonical_json() + b"\n"
     try:
@@ -210,10 +189,7 @@ def _difference(planned: Variable, own: Variable) -> str:
     return " and ".join(said) or f"has its categories in another order than {planned.categories}"
 
 
-# What a study's plan says of an owner: what it discloses of a record, how often, and with whom.
-
-_HARDLY = 5e-4
-"""Smaller shares of the records are rounding."""
+# What a study's plan says of an owner: what it discloses of a record, and how often.
 
 _NAMED = 12
 
@@ -230,8 +206,6 @@ def adopted_json(adopted: AdoptedPlan | None) -> dict[str, Any] | None:
         "record": AmplificationMessage.of(plan.amplification).model_dump(mode="json"),
         "own": AmplificationMessage.of(plan.told_by(owner)).model_dump(mode="json"),
         "reported": plan.reported(owner),
-        "silent": silent(adopted),
-        "together_with": together_with(adopted),
     }
 
 
@@ -248,34 +222,7 @@ def told_lines(adopted: AdoptedPlan) -> Iterator[str]:
     )
     shares = plan.reported(owner)
     listed = first_few((f"{name} for {share:.1%}" for name, share in shares.items()), _NAMED)
-    none = "" if (left := silent(adopted)) < _HARDLY else f"; nothing for {left:.1%}"
-    yield f"{owner} reports {listed} of the records{none}."
-    with_others = [f"{n} for {share:.1%}" for n, share in together_with(adopted).items()]
-    if with_others:
-        yield (
-            f"The same record is reported by {', by '.join(with_others)} of the records. A coin of"
-            " the linkage secret chooses, at all owners alike and without looking at data."
-        )
-
-
-def silent(adopted: AdoptedPlan) -> float:
-    """Return the share of records of which the owner reports nothing."""
-    return 1 - sum(one.weight for one, _ in _own_sets(adopted)) / RESOLUTION
-
-
-def together_with(adopted: AdoptedPlan) -> dict[str, float]:
-    """Return the share of records that are reported by the owner and by each other one."""
-    owners = [name for name, _ in adopted.plan.owners]
-    units: dict[str, int] = dict.fromkeys((n for n in owners if n != adopted.owner), 0)
-    for one, place in _own_sets(adopted):
-        for part in one.parts:
-            if part.owner != place:
-                units[owners[part.owner]] += one.weight
-    return {name: weight / RESOLUTION for name, weight in units.items() if weight}
-
-
-def _own_sets(adopted: AdoptedPlan) -> Iterator[tuple[StudySet, int]]:
-    place = [name for name, _ in adopted.plan.owners].index(adopted.owner)
-    for one in adopted.plan.sets:
-        if any(part.owner == place for part in one.parts):
-            yield one, place
+    yield (
+        f"{owner} reports {listed} of the records. A coin of the linkage secret chooses, at all"
+        " owners alike and without looking at data."
+    )

@@ -73,12 +73,7 @@ class SampledSpec(Amplified):
         return self
 
     def transition(self, variables: tuple[Variable, ...]) -> Transition:
-        """Return the channel of the variables.
-
-        Raises:
-            UnknownVariable: a subset names a variable that is not in the block.
-            OptionError: the weights are not a probability for each subset.
-        """
+        """Return the channel of the variables. Raises UnknownVariable, OptionError."""
         domain = Domain(variables)
         subsets = self._axes(domain)
         weights = _apportioned(self.weights or (1 / len(subsets),) * len(subsets), len(subsets))
@@ -145,10 +140,7 @@ def _require_distinct(named: tuple[tuple[str, ...], ...], axes: list[tuple[int, 
 def _apportioned(weights: tuple[float, ...], subsets: int) -> list[int]:
     """Return weights as integers over 2^32 that sum to it, each within 1 of its share.
 
-    Raises:
-        OptionError: there is not one for each subset.
-        NotStochastic: one is not positive, or they do not sum to 1 within 1e-9.
-        ChannelError: one is positive but rounded to nothing.
+    Raises OptionError, NotStochastic, ChannelError.
     """
     if len(weights) != subsets:
         raise OptionError(
@@ -272,13 +264,7 @@ class GroupedSpec(Replacing):
     groups: tuple[tuple[str, ...], ...]
 
     def transition(self, variables: tuple[Variable, ...]) -> Transition:
-        """Return the channel over the variables.
-
-        Raises:
-            UnknownCategory: a group names a category that is not there.
-            ChannelError: the groups overlap or leave a category out, or stars in categories make
-                names ambiguous.
-        """
+        """Return the channel over the variables. Raises UnknownCategory, ChannelError."""
         require_listable(Domain(variables).size)
         codes = labels(variables)
         require_known([c for group in self.groups for c in group], codes, "groups")

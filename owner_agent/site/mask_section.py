@@ -147,11 +147,7 @@ class MaskSection(Section):
         return self
 
     def options_of(self, name: str) -> dict[str, Any]:
-        """Return the options with which a method is run.
-
-        Raises:
-            OptionError: there is no such method, or it takes no such option.
-        """
+        """Return the options with which a method is run. Raises OptionError."""
         # The methods load scipy, and most site files mask nothing.
         from pramana_core.kernel_regression.options import KernelOptions
         from pramana_core.mask.catalogue import METHODS
@@ -187,13 +183,7 @@ class MaskSection(Section):
 
 
 def masking_mistakes(section: MaskSection, record_id: str, read: dict[str, bool]) -> list[str]:
-    """Return what is wrong with a section beside the rest of the site file.
-
-    Args:
-        section: the section.
-        record_id: the column of record ids.
-        read: the columns that variables read, and whether they are sensitive.
-    """
+    """Return what is wrong with a section beside the rest of the site file."""
     found = [
         f"mask: column {name!r} is the record id and does not leave"
         for name in section.columns

@@ -37,24 +37,14 @@ def all_mistakes(
     what: str,
     described: str,
     keys: Collection[str] = (),
-    more: Sequence[str] = (),
 ) -> ConfigError:
-    """Return the error that names every mistake of a file.
-
-    Args:
-        error: what was found.
-        what: the file, as people call it.
-        described: says where its keys are.
-        keys: all keys there are, to tell which was meant.
-        more: what does not go together besides.
-    """
+    """Return the error that names every mistake of a file."""
     found = own_mistakes(error)
     mistakes = [
         one
         for e in found
         for one in _said(e["loc"], e["type"], e["msg"], e.get("ctx", {}).get("error"), keys)
     ]
-    mistakes += more
     return ConfigError(
         f"The {what} is not right: {'; '.join(mistakes)}.",
         where=place_of(found[0]["loc"]) or None,
@@ -77,34 +67,7 @@ def own_mistakes(error: ValidationError) -> list[ErrorDetails]:
     """Return the mistakes but for lists that are too short because of the mistakes inside them."""
     found = error.errors()
     inside = {e["loc"][:depth] for e in found for depth in range(len(e["loc"]))}
-    left = [e for e in found if e["type"] != "too_short" or e["loc"] not in inside]
-    return [e for e in left if _is_meant(e, left)]
-
-
-def _is_meant(error: ErrorDetails, found: list[ErrorDetails]) -> bool:
-    """Whether a mistake is about the way in which a value was meant to be written.
-
-    A value may be written in several ways, as a name or as a table. It fails at each of them; the
-    one that was meant fails by what is inside, not by its kind, or deepest inside.
-    """
-    before = _before_way(error)
-    if before is None:
-        return True
-    others = [e for e in found if _before_way(e) == before]
-    best = max(others, key=_meant)
-    depth = len(before) + 1
-    return error["loc"][:depth] == best["loc"][:depth]
-
-
-def _before_way(error: ErrorDetails) -> tuple[int | str, ...] | None:
-    for depth, part in enumerate(error["loc"]):
-        if isinstance(part, str) and _WAY.fullmatch(part):
-            return error["loc"][:depth]
-    return None
-
-
-def _meant(error: ErrorDetails) -> tuple[int, bool]:
-    return len(error["loc"]), not error["type"].endswith("_type")
+    return [e for e in found if e["type"] != "too_short" or e["loc"] not in inside]
 
 
 def mistake(location: tuple[int | str, ...], kind: str, message: str) -> str:

@@ -65,14 +65,7 @@ class PlannedSite:
 
 
 def planned(site: Site) -> PlannedSite:
-    """Build and check a site's plan.
-
-    Raises:
-        PramanaError: the one thing that is wrong, or a ConfigError that lists all of them:
-            categories or a channel that cannot be, a singular channel, a sensitive variable
-            that would leave unprotected (UnprotectedVariable), or a study plan that is not the
-            approved one, or does not fit.
-    """
+    """Build and check a site's plan. Raises PramanaError."""
     problems: list[PramanaError] = []
     variables: dict[str, Variable] = {}
     if not site.file.variables:
@@ -169,8 +162,7 @@ def raise_together(problems: list[PramanaError]) -> None:
 def categories_of(section: VariableSection, folder: Path) -> tuple[str, ...]:
     """Return a variable's categories; a list in a file of its own is looked for in a folder.
 
-    Raises:
-        ConfigError: categories with spaces around them, or a file that cannot be read.
+    Raises ConfigError.
     """
     if section.cuts is not None:
         labels = interval_labels(section.cuts)

@@ -55,9 +55,7 @@ def require_protected(block: Block, sensitive: frozenset[str]) -> None:
     no protection; neither is one under which some truth is only ever reported as no other value
     can be, as in a group of one category. In a joint block every sensitive variable is looked at
     alone, and in a sampled one in every subset, for each subset is some records' whole report.
-
-    Raises:
-        UnprotectedVariable: a sensitive variable would leave as it is, or could be read off.
+    Raises UnprotectedVariable.
     """
     if parts := [*_different(block, sensitive), *_split_product(block)]:
         for part in parts:
@@ -142,12 +140,7 @@ def _values(block: Block, name: str) -> Codes:
 
 @singledispatch
 def _proven(channel: UnitTransition, values: Codes) -> Units:
-    """Return the chance, over 2^32, that the report of each truth proves something about it.
-
-    Args:
-        channel: K x L.
-        values: what is or is not proven about each of the K truths.
-    """
+    """Return the chance, over 2^32, that the report of each truth proves something about it."""
     units = channel.units()
     kinds, kind = np.unique(values, return_inverse=True)
     makers = sum((units[kind == k] > 0).any(axis=0).astype(int) for k in range(len(kinds)))
@@ -209,8 +202,7 @@ def require_estimable(block: Block) -> None:
 def _estimated_parts(block: Block) -> list[Block]:
     """Return the blocks whose channels must be invertible for a block to be of use.
 
-    Raises:
-        PlanError: a variable of a sampled block is in none of its subsets.
+    Raises PlanError.
     """
     if block.channel.choices:
         reported = {block.names[axis] for choice in block.channel.choices for axis in choice.axes}
@@ -313,9 +305,7 @@ class Replacing(Amplified):
 def labels(variables: tuple[Variable, ...]) -> dict[str, int]:
     """Return the code of every combination of categories, written `a*b` in a joint block.
 
-    Raises:
-        ChannelError: categories have stars of their own, so that two combinations are written
-            alike.
+    Raises ChannelError.
     """
     product = itertools.product(*(v.categories for v in variables))
     written = ["*".join(combination) for combination in product]
@@ -355,8 +345,7 @@ def require_size(size: int, variables: tuple[Variable, ...]) -> None:
 def require_listable(size: int) -> None:
     """Refuse to list a matrix of `size` rows and columns where it is too large.
 
-    Raises:
-        ChannelError: it has more than `LISTED_ENTRIES` entries.
+    Raises ChannelError.
     """
     _require_at_most(math.isqrt(LISTED_ENTRIES), size, "a matrix can be listed for")
 
@@ -369,8 +358,7 @@ def require_expressible(size: int) -> None:
 def require_countable(size: int, whose: str = "of categories") -> None:
     """Refuse variables reported together with more cells than 64 bits can number.
 
-    Raises:
-        ChannelError: there are more.
+    Raises ChannelError.
     """
     if size > MIXTURE_CELLS:
         raise ChannelError(

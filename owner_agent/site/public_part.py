@@ -53,9 +53,7 @@ class PublicPart(_Section):
     def of(cls, site: Site, people: People | None = None) -> PublicPart:
         """Return the public part of a site; its table is not read.
 
-        Raises:
-            ConfigError: nothing is sensitive, so that no plan would randomize anything of it.
-            PramanaError: the categories cannot be; see `planned`.
+        Raises ConfigError, PramanaError.
         """
         sensitive = [v.name for v in site.file.variables if v.sensitive]
         if not sensitive:
@@ -99,9 +97,7 @@ def place_of_part(site: Path, owner: str) -> Path:
 def write_part(part: PublicPart, path: Path) -> None:
     """Write a public part into a file that is new, or has the very same; whole or not at all.
 
-    Raises:
-        OptionError: it holds something else, or cannot be written.
-        StorageFull: there is no room for it.
+    Raises OptionError, StorageFull.
     """
     content = part.text.encode()
     try:
@@ -130,11 +126,7 @@ def _other_there(path: Path) -> OptionError:
 
 
 def read_part(path: Path) -> PublicPart:
-    """Read a public part as its owner wrote it.
-
-    Raises:
-        ConfigError: it is absent, no public part, or was changed after it was written.
-    """
+    """Read a public part as its owner wrote it. Raises ConfigError."""
     absent = "Ask the owner for the file that `owner-agent init` or `public-part` wrote."
     content = read_toml(path, "public part", absent)
     _require_no_site(content, path)

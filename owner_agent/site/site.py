@@ -10,7 +10,7 @@ import tomllib
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Self, TypeVar
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -231,13 +231,7 @@ class Site(BaseModel):
     @property
     def miner(self) -> MinerSection:
         """The miner's address and study. Raises ConfigError where the file names none."""
-        if self.file.miner is None:
-            raise ConfigError(
-                "The site file names no miner.",
-                where="miner",
-                remedy='Add a [miner] section with url = "..." and study = "...".',
-            )
-        return self.file.miner
+        return _required(self.file.miner, "miner", 'with url = "..." and study = "..."')
 
     @property
     def tls_files(self) -> TlsFiles:
@@ -247,44 +241,34 @@ class Site(BaseModel):
     @property
     def mask(self) -> MaskSection:
         """What is masked, and how. Raises ConfigError where the file does not say."""
-        if self.file.mask is None:
-            raise ConfigError(
-                "The site file does not say which columns are masked.",
-                where="mask",
-                remedy="Add a [mask] section with the confidential columns, and those to tell.",
-            )
-        return self.file.mask
+        return _required(self.file.mask, "mask", "with the confidential columns, and those to tell")
 
     @property
     def share_model(self) -> ShareModelSection:
         """Of what a tree is shared. Raises ConfigError where the file does not say."""
-        if self.file.share_model is None:
-            raise ConfigError(
-                "The site file does not say of which columns a tree is shared.",
-                where="share_model",
-                remedy="Add a [share_model] section with target, attributes and requirement.",
-            )
-        return self.file.share_model
+        return _required(
+            self.file.share_model, "share_model", "with target, attributes and requirement"
+        )
 
     @property
     def peer(self) -> PeerSection:
         """Whom this owner learns with. Raises ConfigError where the file does not say."""
-        if self.file.peer is None:
-            raise ConfigError(
-                "The site file does not say whom this owner may learn with.",
-                where="peer",
-                remedy="Add a [peer] section with the study and the known peers (see docs/peers.md"
-                " of the agent).",
-            )
-        return self.file.peer
+        return _required(self.file.peer, "peer", "with the study and the known peers")
+
+
+SectionT = TypeVar("SectionT")
+
+
+def _required(section: SectionT | None, name: str, remedy: str) -> SectionT:
+    if section is None:
+        raise ConfigError(
+            f"The site file has no section [{name}].", where=name, remedy=f"Add it, {remedy}."
+        )
+    return section
 
 
 def load_site(path: Path) -> Site:
-    """Read and validate a site file.
-
-    Raises:
-        ConfigError: it is absent, not TOML, or says something impossible; every mistake is named.
-    """
+    """Read and validate a site file. Raises ConfigError."""
     content = read_toml(
         path, "site", "Name it with --site, or have `owner-agent init TABLE` write it."
     )
@@ -292,11 +276,7 @@ def load_site(path: Path) -> Site:
 
 
 def read_toml(path: Path, kind: str, remedy: str) -> dict[str, Any]:
-    """Return the content of a file that the custodian wrote.
-
-    Raises:
-        ConfigError: it is absent (`remedy` says what to do then) or not TOML.
-    """
+    """Return the content of a file that the custodian wrote. Raises ConfigError."""
     try:
         return tomllib.loads(read_text(path))
     except OSError as error:
@@ -314,48 +294,18 @@ def read_toml(path: Path, kind: str, remedy: str) -> dict[str, Any]:
 
 
 def site_from(content: dict[str, Any], folder: Path, source: str = "site.toml") -> Site:
-    """Validate the content of a site file.
-
-    Raises:
-        ConfigError: what is wrong with it, all of it.
-    """
+    """Validate the content of a site file. Raises ConfigError."""
     try:
         return Site(file=SiteFile.model_validate(content), folder=folder)
     except ValidationError as error:
         keys = _all_keys(SiteFile.model_json_schema())
-        more = _hidden_mistakes(content, error)
-        what = f"site file {source}"
-        raise all_mistakes(error, what, "The owner's guide", keys, more) from None
+        raise all_mistakes(error, f"site file {source}", "The owner's guide", keys) from None
 
 
 def _all_keys(schema: Mapping[str, Any]) -> set[str]:
     """Return the names of all keys that a schema has anywhere."""
     parts = [schema, *schema.get("$defs", {}).values()]
     return {key for part in parts for key in part.get("properties", {})}
-
-
-def _hidden_mistakes(content: dict[str, Any], error: ValidationError) -> tuple[str, ...]:
-    """Return what does not go together in the rest of a file, of which parts alone are wrong."""
-    wrong = {e["loc"][:2] for e in error.errors() if e["loc"]}
-    if not wrong:
-        return ()
-    rest: dict[str, Any] = {"owner": "x", "table": "x.csv", "record_id": "\0"}
-    gone: list[str] = []
-    for key, value in content.items():
-        if key in ("variables", "blocks") and isinstance(value, list):
-            rest[key] = [one for i, one in enumerate(value) if (key, i) not in wrong]
-            left = [one for i, one in enumerate(value) if (key, i) in wrong]
-            gone += [str(one.get("name")) for one in left if isinstance(one, dict)]
-        elif key not in {place[0] for place in wrong}:
-            rest[key] = value
-    try:
-        SiteFile.model_validate(rest)
-    except ValidationError as again:
-        raised = again.errors()[0].get("ctx", {}).get("error")
-        if isinstance(raised, Inconsistent):
-            kept = [m for m in raised.mistakes if not any(repr(name) in m for name in gone)]
-            return tuple(m for m in kept if not m.startswith("missing key"))
-    return ()
 
 
 def _column_mistakes(site: SiteFile) -> list[str]:

@@ -236,14 +236,7 @@ def sharing_mistakes(
     read: dict[str, bool],
     confidential: Collection[str] = (),
 ) -> list[str]:
-    """Return what is wrong with a section beside the rest of the site file.
-
-    Args:
-        section: the section.
-        record_id: the column of record ids.
-        read: the columns that variables read, and whether they are sensitive.
-        confidential: the columns that are masked.
-    """
+    """Return what is wrong with a section beside the rest of the site file."""
     found = [
         f"share_model: column {name!r} is the record id; no tree may ask for it"
         for name in section.columns

@@ -32,14 +32,10 @@ class WaitingTimes:
     """For any answer, even at the very end of a session."""
     grace: float = 15.0
     """Longer than a session may last, so as to hear why it ended."""
-    idle: float = 120.0
-    """Until it gives up a session, before it learns, that the initiator does not go on with."""
     asking: float = 20.0
     """To ask the others whether they wrote a result, when the session's time is over."""
     last: float = 20.0
     """For telling owners of a session's end, good or bad, whatever its time."""
-    sign_of_life: float = 20.0
-    """How often owners that wait for others hear that the session goes on."""
     poll: float = 0.2
     """How often owners that learn are asked how far they are."""
     sweep: float = 1.0

@@ -18,7 +18,6 @@ PATIENCE = WaitingTimes(
     quick=HOUR,
     least=HOUR,
     grace=HOUR,
-    idle=HOUR,
     asking=HOUR,
     last=HOUR,
     start=HOUR,

@@ -145,13 +145,13 @@ def three(world: World) -> World:
 @pytest.mark.slow
 def test_a_custodian_asks_what_the_whole_study_reveals(three: World):
     """Her own release is harmless, 5 % grows to 13.6 %; the study with it proves nearly all."""
-    told = three.call("north", "plan", "--no-report")
+    told = three.call("north", "plan", "--report", str(three.root / "plan.html"))
     assert "All sensitive variables of a record together: gamma 3, epsilon 1.099" in told.words
-    rows = [" ".join(line.split()) for line in told.out.splitlines()]
-    assert "north_ill, its own draws 0 → 1.099 1 → 3 5.0% → 13.6%" in rows
-    after = "10.98 → 12.08 5.872e+04 → 1.762e+05 99.97% → 99.99%"
-    assert f"3 owners: columns determined {after}" in rows
-    assert "3 owners: columns independent 6.515 675 97.3%" in rows
+    page = " ".join(re.sub("<[^>]+>", " ", (three.root / "plan.html").read_text()).split())
+    assert "north_ill, its own draws 0 → 1.099 1 → 3 5.0 % → 13.6 %" in page
+    after = "10.98 → 12.08 5.872e+04 → 1.762e+05 99.97 % → 99.99 %"
+    assert f"3 owners: columns determined {after}" in page
+    assert "3 owners: columns independent 6.515 675 97.3 %" in page
     assert max(map(len, told.out.splitlines())) <= 100
 
     as_json = json.loads(three.call("north", "plan", "--json").out)

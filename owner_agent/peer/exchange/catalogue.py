@@ -165,10 +165,7 @@ def hold(
 ) -> LocalRecords:
     """Read the site's table for a session about some variables.
 
-    Raises:
-        VariablesMissing: the session names none of this owner's variables.
-        InputError: the site file or the table is wrong.
-        KeyFileError: a secret is absent or unsafe.
+    Raises VariablesMissing, InputError, KeyFileError.
     """
     plan = planned(site)
     names = tuple(name for name in variables if name in plan.variables)
@@ -190,14 +187,7 @@ def offer(
     beginning: datetime | None,
     earlier: dict[str, EarlierSession],
 ) -> Offer:
-    """Return what an owner says of itself before anything is randomized.
-
-    Args:
-        holding: its records.
-        proposal: the session.
-        beginning: when it last began anew after a loss.
-        earlier: what it remembers of each other owner.
-    """
+    """Return what an owner says of itself before anything is randomized."""
     digest = hashlib.sha256(np.ascontiguousarray(holding.keys).tobytes()).hexdigest()
     return Offer(
         proposal=proposal.digest,
@@ -216,11 +206,7 @@ def offer(
 
 
 def require_aligned(offers: dict[str, Offer], study: str) -> None:
-    """Check that all owners have the same records.
-
-    Raises:
-        RecordsDoNotAlign: the digests of their pseudonyms differ.
-    """
+    """Check that all owners have the same records. Raises RecordsDoNotAlign."""
     if len({offer.keys_digest for offer in offers.values()}) > 1:
         each = ", ".join(f"{owner} {offer.records}" for owner, offer in offers.items())
         raise RecordsDoNotAlign(

@@ -85,9 +85,7 @@ def announced_plan(sender: str, package: Package) -> Plan:
 def check_package(sender: str, package: Package, offer: Offer, names: Sequence[str]) -> Plan:
     """Check an announced package against what its sender offered; return its plan.
 
-    Raises:
-        PeerDeviated: it is about other variables or records, a sensitive variable is not
-            randomized in it, or its digest is not that of its parts.
+    Raises PeerDeviated.
     """
     plan = announced_plan(sender, package)
     offered = {o.variable.name: o for o in offer.variables}
@@ -126,9 +124,7 @@ def check_package(sender: str, package: Package, offer: Offer, names: Sequence[s
 def receive(sender: str, package: Package, fetch: Fetch, holding: LocalRecords) -> ReceivedColumns:
     """Fetch a package and check that it is what was announced.
 
-    Raises:
-        PeerDeviated: bytes, records, pseudonyms or codes differ from the announcement.
-        PeerUnreachable: the peer did not send it.
+    Raises PeerDeviated, PeerUnreachable.
     """
     plan = package.plan.to_plan()
     bodies = []

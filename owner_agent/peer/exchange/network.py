@@ -66,18 +66,7 @@ def part_of(proposal: Proposal, findings: Findings, records: int) -> NetworkPart
 def merge(
     proposal: Proposal, parts: Mapping[str, NetworkPart], holdings: Holdings, domain: Domain
 ) -> MergedNetwork:
-    """Join the learners' parts to one network.
-
-    Args:
-        proposal: what was agreed.
-        parts: the part of each learner.
-        holdings: the variables of each owner.
-        domain: the variables of the session.
-
-    Raises:
-        PeerDeviated: a part holds other families than its owner's, parents that were not agreed,
-            tables of other shapes, or no distribution; or there is a cycle.
-    """
+    """Join the learners' parts to one network. Raises PeerDeviated."""
     families: dict[str, LearnedFamily] = {}
     for owner in learners(proposal):
         _require_own(proposal, owner, parts[owner], holdings[owner])

@@ -131,19 +131,7 @@ def outgoing(
 ) -> Outgoing:
     """Randomize what a peer gets, remember it, and prepare it; the ledger is not written yet.
 
-    Args:
-        holding: this owner's records.
-        proposal: the session.
-        peer: who gets it.
-        share: what it gets.
-        now: the time.
-        consent: what the custodian accepts.
-
-    Raises:
-        PlanConflict: a column left before under other draws, and that is not accepted;
-            RecordsCorrected if records would be reported differently and nothing is chosen.
-        StoreCorrupt: what left before is not remembered.
-        UnprotectedVariable: a sensitive variable would leave as it is.
+    Raises PlanConflict, StoreCorrupt, UnprotectedVariable.
     """
     for block in share.sent:
         require_protected(block, holding.plan.sensitive)
@@ -211,10 +199,7 @@ def require_stated(owner: str, announcement: Announcement, receiver: str) -> Non
     """Check that an owner stated the cost of what it announces to a receiver.
 
     Each block has a cost of its own: one that stood for two would be added up only once.
-
-    Raises:
-        PeerDeviated: a block is not among the costs, costs more than was stated, or shares its
-            cost with another.
+    Raises PeerDeviated.
     """
     package = announcement.packages.get(receiver)
     left = list(announcement.costs)

@@ -115,11 +115,7 @@ _CERTIFICATE, _KEY = "identity.pem", "identity.key"
 
 
 def make_identity(site: Site, now: dt.datetime) -> PeerIdentity:
-    """Return the site's identity, made if it is not there.
-
-    Raises:
-        KeyFileError: the files are readable by others, or not what was written.
-    """
+    """Return the site's identity, made if it is not there. Raises KeyFileError."""
     folder = private_directory(state_directory(site.state) / "keys")
     if not (folder / _KEY).exists():
         key = Ed25519PrivateKey.generate()
@@ -132,11 +128,7 @@ def make_identity(site: Site, now: dt.datetime) -> PeerIdentity:
 
 
 def load_identity(site: Site) -> PeerIdentity:
-    """Return the site's identity.
-
-    Raises:
-        KeyFileError: there is none, it is readable by others, or key and certificate differ.
-    """
+    """Return the site's identity. Raises KeyFileError."""
     folder = site.state / "keys"
     try:
         key = _read_key(folder / _KEY)
@@ -150,11 +142,7 @@ def load_identity(site: Site) -> PeerIdentity:
 
 
 def pinned(site: Site) -> dict[str, PublicIdentity]:
-    """Return the known peers by name.
-
-    Raises:
-        ConfigError: a certificate cannot be read, or two peers have the same.
-    """
+    """Return the known peers by name. Raises ConfigError."""
     found: dict[str, PublicIdentity] = {}
     for peer in site.peer.known:
         path = site.folder / peer.certificate
@@ -194,8 +182,7 @@ def restrict_to_peers(context: ssl.SSLContext, known: Mapping[str, PublicIdentit
 def caller_of(certificate: str | None, known: Mapping[str, PublicIdentity]) -> str:
     """Return the name of the known owner whose certificate, in PEM, TLS saw of a caller.
 
-    Raises:
-        Unauthenticated: it is nobody's.
+    Raises Unauthenticated.
     """
     der = None if certificate is None else ssl.PEM_cert_to_DER_cert(certificate)
     for name, peer in known.items():
@@ -239,7 +226,7 @@ def _unusable(folder: Path) -> KeyFileError:
     )
 
 
-# Signed statements: who says it, in which session and round, and that nobody changed it since.
+# Signed statements: who says it, and that nobody changed it since.
 
 
 def state(identity: PeerIdentity, session: str, message: PeerMessage) -> Signed:
@@ -250,11 +237,7 @@ def state(identity: PeerIdentity, session: str, message: PeerMessage) -> Signed:
 
 
 def statement_of(signed: Signed, owner: PublicIdentity, session: str, kind: type[Stated]) -> Stated:
-    """Return the message that an owner stated.
-
-    Raises:
-        PeerDeviated: the owner did not sign this in this session, or it is another message.
-    """
+    """Return the message that an owner stated. Raises PeerDeviated."""
     text = _statement(session, kind, signed.content)
     if signed.owner != owner.name or not owner.signed(bytes.fromhex(signed.signature), text):
         raise PeerDeviated(

@@ -447,11 +447,7 @@ def load_session_file(path: Path) -> SessionFile:
 
 
 def proposal_of(file: SessionFile, site: Site, random_bytes: Callable[[int], bytes]) -> Proposal:
-    """Return the proposal that a session file asks this owner to make.
-
-    Raises:
-        ConfigError: a participant is not a known peer, or is named twice.
-    """
+    """Return the proposal that a session file asks this owner to make. Raises ConfigError."""
     known = [peer.name for peer in site.peer.known]
     wanted = [name for name in file.participants or known if name != site.owner]
     try:

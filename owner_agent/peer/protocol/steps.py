@@ -202,12 +202,7 @@ Holdings = Mapping[str, tuple[str, ...]]
 
 
 def owner_of(holdings: Holdings) -> dict[str, str]:
-    """Return the owner of each variable.
-
-    Raises:
-        StructureError: two owners have a variable of one name, so that nobody knows which is
-            meant.
-    """
+    """Return the owner of each variable. Raises StructureError."""
     found: dict[str, str] = {}
     for owner, names in holdings.items():
         for name in names:

@@ -5,7 +5,6 @@ import itertools
 import json
 import re
 import stat
-import tomllib
 
 import pytest
 
@@ -148,22 +147,6 @@ def test_a_rare_category_is_not_taken_by_yes(fresh, init):
     assert not (fresh.folder / "site.toml").exists()
 
 
-@pytest.mark.parametrize("column", ["age", "parents"])
-def test_few_empty_cells_are_a_rare_category_too(fresh, init, column):
-    """Of cuts and of texts: the plan would say that such people are there."""
-    header, *rows = children().replace(",,", ",30,").splitlines()
-    at = header.split(",").index(column)
-    for number in range(3):
-        cells = rows[number].split(",")
-        cells[at] = ""
-        rows[number] = ",".join(cells)
-    fresh.write_table("\n".join([header, *rows]) + "\n")
-    ended = init("--owner", "family", "--yes")
-    assert ended.exit_code == 2
-    assert f"Fewer than 5 records have some categories of '{column}' (1)" in ended.err
-    assert not (fresh.folder / "site.toml").exists()
-
-
 @pytest.mark.parametrize(
     "words",
     [
@@ -232,17 +215,6 @@ def test_a_table_without_ids_and_one_that_is_not_there(fresh, init, command):
     assert "No column identifies the records" in init("--owner", "f", "--yes").err
     ended = command("init", str(fresh.folder / "absent.csv"), "--owner", "f", "--yes")
     assert (ended.exit_code, "There is no table" in ended.err) == (2, True)
-
-
-def test_names_and_categories_with_markup_and_quotes(fresh, init, command):
-    rows = "".join(f'"x{i}","[bold]a ""q"" # ü","{i % 2}"\n' for i in range(30))
-    rows += "".join(f'"y{i}","b\\c","{i % 2}"\n' for i in range(30))
-    fresh.write_table('id,"[red]na""me","ⅷ = 1"\n' + rows)
-    ended = init("--owner", "family", "--yes")
-    assert ended.exit_code == 0, ended.err
-    read = tomllib.loads((fresh.folder / "site.toml").read_text(encoding="utf-8"))
-    assert [v["name"] for v in read["variables"]] == ['[red]na"me', "ⅷ = 1"]
-    assert command("check").exit_code == 0
 
 
 def _proposed(fresh, command, head, rows, *words):
@@ -322,9 +294,3 @@ def test_numbers_that_count_the_records_and_columns_without_a_name_stay_at_home(
     nameless, _ = _proposed(fresh, command, ",kind", [f"x{i},{'ab'[i % 2]}" for i in range(40)])
     assert nameless.exit_code == 2
     assert "has no name" in nameless.err
-
-
-def test_numbers_with_gaps_have_the_categories_that_other_files_have(fresh, command):
-    rows = [f"P{i:03d},{('1.0', '2.0', '')[i % 3]}" for i in range(60)]
-    _, found = _proposed(fresh, command, "pid,grade", rows)
-    assert found["grade"].categories == ("1", "2", "?")

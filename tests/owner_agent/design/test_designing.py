@@ -24,11 +24,9 @@ from owner_agent.design.design_file import (
 from owner_agent.design.designing import DesignArguments, design, problem_of
 from owner_agent.site.planning import planned
 from owner_agent.site.site import site_from
-from pramana_core.channels import Mixture, Sampled
-from pramana_core.channels.symmetric import FINE
 from pramana_core.design import Option, best_weights, builds, families, option
 from pramana_core.design.families import sampled, subsets_of
-from pramana_core.errors import ConfigError, DomainError, OptionError, StorageFull
+from pramana_core.errors import ConfigError, OptionError, StorageFull
 from pramana_core.wire.study_plans import StudyPlanMessage
 from tests.full_disk import files_no_longer_than
 from tests.places import ROOT
@@ -110,20 +108,6 @@ def test_best_weights_are_written_to_the_last_digit(tmp_path):
     assert len({round(w, 6) for w in weights}) > 1
     text = snippet(made, problem.needs, entries_of_file(file))
     assert read_back(text, tmp_path).plan.digest == made.plan.digest
-
-
-def test_a_subset_of_very_many_cells_is_written_too(tmp_path):
-    variables = [{"name": n, "categories": s} for n, s in (("a", 1100), ("b", 1000), ("c", 2))]
-    file = spec(variables=variables, learn="counts", length=None)
-    needs = problem_of(file).needs
-    plan = sampled([("a", "b"), ("b", "c")])(needs)
-    channel = plan.blocks[0].channel
-    assert isinstance(channel, Sampled)
-    assert isinstance(channel.choices[0].channel, Mixture)
-    assert channel.choices[0].channel.size > FINE
-    nothing = option(problem_of(file), "mask", dict(families(needs, ()))["mask"]).moments
-    text = snippet(Option("sampled-sets", plan, nothing), needs, entries_of_file(file))
-    assert read_back(text, tmp_path).plan.digest == plan.digest
 
 
 def test_the_channels_of_one_variable_alone_are_written_too(tmp_path):
@@ -223,35 +207,6 @@ def test_every_mistake_of_a_file_is_told_at_once():
         assert says in error.value.message
 
 
-@pytest.mark.parametrize(
-    ("learn", "says"),
-    [
-        ({"classifier": 2, "pairz": 1}, "learn.pairz: Input should be 'counts'"),
-        ({"classifier": -2}, "learn.classifier: Input should be greater than 0"),
-        ("pairz", "learn: Input should be 'counts'"),
-    ],
-)
-def test_a_value_written_in_one_of_two_ways_is_wrong_once(learn, says):
-    """Told is the way that was meant, by the keys of the file."""
-    content = {"records": 10, "learn": learn, "variables": [{"name": "a", "categories": 1}]}
-    with pytest.raises(ConfigError) as error:
-        design_from(content, "d.toml")
-    assert says in error.value.message
-    assert "variables[1].categories: Input should be greater than" in error.value.message
-    for of_pydantic in ("literal", "dict", "constrained", "tuple", "[key]"):
-        assert of_pydantic not in error.value.message
-
-
-def test_what_does_not_fit_together():
-    twice = [{"name": "a", "categories": 2}] * 2
-    with pytest.raises(ConfigError) as error:
-        design_from({"variables": twice, "structure": {"a": []}, "length": 2})
-    for says in ("two variables are called 'a'", "structure is used", "length is used"):
-        assert says in error.value.message
-    with pytest.raises(DomainError, match="lists a category twice"):
-        problem_of(spec(variables=[{"name": "a", "categories": ["x", "x"]}]))
-
-
 def test_a_file_that_cannot_be_read(tmp_path):
     with pytest.raises(ConfigError, match="cannot be read"):
         load_design(tmp_path / "none.toml")
@@ -333,19 +288,6 @@ def test_what_is_not_said_is_asked_for():
     with pytest.raises(OptionError, match="Nothing is demanded for \\['age'") as error:
         problem_of(spec(whole_record={}))
     assert error.value.where == "age"
-
-
-def test_a_structure_is_the_tables_of_its_families():
-    file = spec(learn="structure", length=None, structure={"age": [], "ill": ["age"]})
-    assert problem_of(file).goal.sets == (("age",), ("age", "ill"))
-    without = DesignArguments(learn="pairs").over(file)
-    assert len(problem_of(without).goal.sets) == 4 + 6
-
-
-def test_the_longest_itemset_is_three_where_nothing_is_said():
-    assert max(problem_of(spec(length=None)).goal.by_length()) == 3
-    two = SPEC["variables"][:2]  # type: ignore[index]
-    assert max(problem_of(spec(length=None, variables=two)).goal.by_length()) == 2
 
 
 def written_spec(folder: Path, **changes: object) -> str:
@@ -455,19 +397,6 @@ def test_bad_input_ends_with_2(command, words, says):
 
 
 @pytest.mark.slow
-def test_more_lengths_than_fit_are_told_apart(command, tmp_path):
-    path = tmp_path / "wide.toml"
-    lines = ["records = 3000", "learn = 'itemsets'", "length = 8", "[whole_record]", "gamma = 9.0"]
-    for name in "abcdefgh":
-        lines += ["[[variables]]", f"name = '{name}'", "categories = 2"]
-    path.write_text("\n".join(lines))
-    out = command("design", "--spec", str(path)).out
-    assert max(map(len, out.splitlines())) <= 100
-    assert re.search(r"estimator +loss +1 +2 +3 +4 +8\n", out)
-    assert "35 tables were left out of the prediction" in " ".join(out.split())
-
-
-@pytest.mark.slow
 def test_the_page_is_true(command, tmp_path):
     """Its samples are valid, their output is what is printed, and every key and family is in it."""
     page = PAGE.read_text(encoding="utf-8")
@@ -567,16 +496,6 @@ def test_a_design_that_is_of_no_use_says_so_at_once(command, study):
     assert told["useful"] is False
     assert told["kept_of_moderate_association"] < 0.2
     assert f"About {told['records_enough']:,} records would be enough" in shown
-
-
-@pytest.mark.slow
-def test_a_large_variable_is_named(command, study, tmp_path):
-    path = tmp_path / "large.toml"
-    path.write_text(re.sub("owner = .*\n", "", STUDY).replace("categories = 4", "categories = 100"))
-    told = json.loads(command("design", "--spec", str(path), "--json").out)
-    assert told["little_told"] == ["work"]
-    shown = " ".join(command("design", "--spec", str(path)).out.split())
-    assert "Little will be learned of the associations of work (100 categories)" in shown
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,6 @@ from owner_agent.report.report import site_report
 
 pytestmark = pytest.mark.slow
 
-MARKUP = "<script>alert(1)</script>"
-
 
 def test_the_start_says_what_is_next(bench, browser, site_text):
     text = browser.get("/pages/").text
@@ -234,19 +232,3 @@ def test_an_added_loss_is_accepted_by_its_own_box(bench, browser, site_text):
     assert "Look again and go on" in refused.text
     assert len(bench.miner.releases) == 1
     assert "is sealed" in browser.publish(yes="on", accept_added_loss="on").text
-
-
-def test_names_with_markup_are_shown_and_not_run(bench, browser, site_text):
-    bench.write(site_text.replace('name = "smoker"', f'name = "{MARKUP}"'))
-    assert "is sealed" in browser.publish(yes="on").text
-    for page in ("", "plan", "plan/report", "publish", "left", "corrections"):
-        text = browser.get(f"/pages/{page}").text
-        assert MARKUP not in text, page
-    assert "&lt;script&gt;" in browser.get("/pages/left").text
-
-
-def test_what_leaves_by_other_commands_is_said(bench, browser, site_text):
-    masked = '[mask]\nconfidential = ["income"]\ntell = ["weight"]\n'
-    bench.write(site_text + masked)
-    for page in ("", "plan"):
-        assert "`owner-agent mask` reports on them" in browser.get(f"/pages/{page}").text

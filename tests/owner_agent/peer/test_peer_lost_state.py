@@ -10,7 +10,7 @@ import pytest
 
 from owner_agent.peer.protocol.identity import state as signed
 from owner_agent.peer.protocol.messages import Offer, Statements
-from owner_agent.peer.protocol.steps import ANNOUNCEMENTS, OFFERS, PROPOSE
+from owner_agent.peer.protocol.steps import OFFERS, PROPOSE
 from owner_agent.release.ledger import Ledger
 from owner_agent.release.new_epoch import begin_new_epoch
 from owner_agent.release.options import PublishOptions
@@ -198,18 +198,6 @@ def test_control_an_untouched_folder_and_the_newest_backup_go_on(world):
 
 
 @pytest.mark.slow
-def test_whoever_only_received_may_restore_an_older_folder(world):
-    """It announced nothing, so nothing of it is lost; it forgets, and says less."""
-    copied(world, "north")
-    session(world, "ab")
-    restored(world, "north")
-    session(world, "cd")
-    assert "earlier" not in offers_made(world)["north"]
-    session(world, "ef")
-    assert set(offers_made(world)["north"]["earlier"]) == {"south"}
-
-
-@pytest.mark.slow
 def test_a_third_owner_that_was_sent_nothing_remembers_the_announcement(world):
     """East gets none of these columns, and has seen what south announced to north."""
     copied(world, "south")
@@ -249,34 +237,6 @@ def test_an_offer_names_no_session_and_a_first_one_says_nothing(world):
     digests = [e["digest"] for offer in offers.values() for e in offer.get("earlier", {}).values()]
     assert len(digests) > 2
     assert len(set(digests)) == len(digests)
-
-
-@pytest.mark.slow
-def test_sessions_of_other_studies_are_not_told(world):
-    session(world, "ab")
-    path = state_of(world, "north") / "peers-met.json"
-    path.write_text(path.read_text().replace('"asia"', '"another"'))
-    session(world, "cd")
-    assert "earlier" not in offers_made(world)["north"]
-    assert {one["study"] for one in json.loads(path.read_text())["met"]} == {"asia", "another"}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("steps", [1, 2, 3])
-def test_a_session_that_stops_anywhere_locks_nobody_out(world, steps):
-    """Whoever goes on from what is on disk after any step finds its own sessions in its ledger."""
-    proposal = world.proposal(TABLE, participants=PAIR)
-    north = world.participants["north"]
-    partners = [north, north.partners("south")]
-    message = proposal
-    for step in (PROPOSE, OFFERS, ANNOUNCEMENTS)[:steps]:
-        answers = [p.ask(step, proposal.session, message) for p in partners]
-        message = Statements(all=answers) if step is not ANNOUNCEMENTS else None
-    remembered = (state_of(world, "north") / "peers-met.json").exists()
-    assert remembered == (steps == 3)
-    world.open()
-    session(world, "cd")
-    assert ("earlier" in offers_made(world)["north"]) == remembered
 
 
 def test_both_have_written_it_down_before_the_first_part_is_asked_for(world):
@@ -320,17 +280,3 @@ def test_an_owner_that_lies_ends_its_own_session_and_no_other(world, told):
         partners[1].ask(OFFERS, proposal.session, Statements(all=[lie, offers[1]]))
     north.give_up(north.session, HistoryLost("It lied."))
     session(world, "cd")
-
-
-def test_what_an_offer_says_of_the_past_has_bounds(world):
-    proposal = world.proposal(TABLE, participants=PAIR)
-    north = world.participants["north"]
-    offers = [p.ask(PROPOSE, proposal.session, proposal) for p in (north, north.partners("south"))]
-    content = json.loads(offers[0].content)
-    for wrong in (
-        {"beginning": "2031-01-01T00:00:00"},
-        {"earlier": {f"o{i}": {"digest": "0" * 64} for i in range(65)}},
-        {"earlier": {"south": {"digest": "ab" * 16}}},
-    ):
-        with pytest.raises(ValueError, match=next(iter(wrong))):
-            Offer.model_validate({**content, **wrong})

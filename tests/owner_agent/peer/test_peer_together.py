@@ -17,7 +17,6 @@ from owner_agent.peer.exchange.outgoing import draws_of, share_of
 from owner_agent.peer.protocol.messages import Ending, Statements
 from owner_agent.peer.protocol.steps import (
     ANNOUNCEMENTS,
-    BEGIN,
     COMMIT,
     END,
     OFFERS,
@@ -25,7 +24,6 @@ from owner_agent.peer.protocol.steps import (
     PROPOSE,
     STATUS,
 )
-from owner_agent.peer.remote import opened
 from owner_agent.peer.session import all_kept, earlier_status, kept_of
 from owner_agent.randomize.draws import draw_id
 from owner_agent.release.composition import refuse_conflicts
@@ -58,21 +56,6 @@ def same_everywhere(world):
 
 
 # From the moment all have agreed -----------------------------------------------------------------
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("stop", [KeyboardInterrupt, ValueError])
-def test_nothing_that_stops_the_last_word_ends_the_session(world, parameters_task, stop):
-    """The word to one owner is lost to an interrupt: nobody is told of an end, and all write."""
-    world.wire.bend = lambda receiver, request: (
-        stop() if receiver == "east" and request.url.path.endswith("/result") else None
-    )
-    outcome = world.run(world.proposal(parameters_task))
-    assert outcome.unconfirmed == ("east",)
-    assert not any(sent.line.endswith("/end") for sent in world.wire.sent)
-    world.later(60 + WaitingTimes.grace + 1)
-    world.participants["east"].sweep()
-    assert same_everywhere(world)
 
 
 @pytest.mark.slow
@@ -159,23 +142,6 @@ def test_an_end_that_comes_too_late_is_not_heeded(world, learned, monkeypatch):
     assert same_everywhere(world)
 
 
-def test_an_initiator_that_cannot_write_ends_it_for_all(world, ended):
-    """It writes first: as long as it has not, nobody has."""
-
-    def bend(receiver, request, response):
-        if request.url.path.endswith("/network"):
-            (world.folder("north") / "models" / SESSION).write_text("in the way")
-        return response
-
-    world.wire.bend_answer = bend
-    with pytest.raises(StateError, match="north cannot write its result"):
-        world.run(world.proposal({"kind": "parameters", "structure": {"A": [], "C": [], "E": []}}))
-    (world.folder("north") / "models" / SESSION).unlink()
-    assert world.nothing_anywhere()
-    for owner in world.told:
-        assert world.participants[owner].session.phase == "ended"
-
-
 # Errors that nobody foresaw ----------------------------------------------------------------------
 
 
@@ -201,13 +167,6 @@ def test_an_unforeseen_error_in_a_step_names_the_owner(world, ended, monkeypatch
     monkeypatch.setattr(member, "stage", broken)
     error = ended(SessionEnded, r"south met an unforeseen error \(KeyError\)")
     assert "Zq0007" not in str(error)
-
-
-@pytest.mark.slow
-def test_session_numbers_count_whole(world, parameters_task):
-    world.run(world.proposal(parameters_task))
-    world.run(world.proposal(parameters_task, session="ab" * 15 + "cd"))
-    assert len(world.results("south")) == 6
 
 
 # Before a package leaves -------------------------------------------------------------------------
@@ -305,19 +264,6 @@ def test_an_owner_that_answers_by_drops_is_given_up(world, monkeypatch, headers)
         drip.stop.set()
 
 
-@pytest.mark.parametrize("seconds", [3.0, 700.0])
-def test_an_owner_is_tried_for_as_long_as_the_session_file_says(world, seconds):
-    """And for no longer than an answer is waited for."""
-    tried = []
-    world.wire.bend = lambda _, request: tried.append(request.extensions["timeout"]["connect"])
-    world.patience = WaitingTimes(connect=seconds, quick=1e6)  # And 600 for work.
-    with opened(world.folder("north") / "site.toml", world.environment("north"), print) as north:
-        for step in (STATUS, BEGIN):
-            with pytest.raises(NotFound):
-                north.partners("south").ask(step, SESSION)
-    assert tried == [min(seconds, 600.0)] * 2
-
-
 @pytest.mark.slow
 def test_an_end_is_heeded_by_an_owner_that_still_reads_its_table(
     world, parameters_task, monkeypatch
@@ -339,7 +285,7 @@ def test_an_end_is_heeded_by_an_owner_that_still_reads_its_table(
     assert "north interrupted it" in world.told["south"][-1]
 
 
-@pytest.mark.parametrize("hurry", [{"sign_of_life": 0.01, "last": 0.2}])
+@pytest.mark.parametrize("hurry", [{"poll": 0.01, "last": 0.2}])
 def test_an_owner_that_never_answers_is_named_when_the_time_is_over(
     world, parameters_task, monkeypatch
 ):
@@ -363,45 +309,6 @@ def test_an_owner_that_never_answers_is_named_when_the_time_is_over(
             world.run(world.proposal(parameters_task, seconds=0.1))
     finally:
         free.set()
-
-
-def test_a_session_that_its_initiator_left_ends_soon(world, parameters_task):
-    world.participants["north"].partners("south").ask(
-        PROPOSE, SESSION, world.proposal(parameters_task, seconds=3600.0)
-    )
-    south = world.participants["south"]
-    world.later(WaitingTimes.idle)
-    south.sweep()
-    assert south.session.phase == "offered"
-    world.participants["north"].partners("south").ask(STATUS, SESSION)  # A sign of life.
-    world.later(WaitingTimes.idle)
-    south.sweep()
-    assert south.session.phase == "offered"
-    world.later(1)
-    south.sweep()
-    assert south.session.phase == "ended"
-    assert "north did not go on with it" in world.told["south"][-1]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("hurry", [{"sign_of_life": 0.05}])
-def test_owners_that_wait_for_a_slow_one_hear_that_it_goes_on(world, parameters_task, monkeypatch):
-    """East takes longer than an idle session lasts; the others are told meanwhile."""
-    honest = participant.hold
-
-    def slow(site, proposal, variables, told):
-        if site.owner == "east":
-            south = world.participants["south"]
-            for _ in range(3):
-                world.later(WaitingTimes.idle * 0.9)
-                while south.session is None or south.session.heard < world.now.timestamp():
-                    time.sleep(0.005)
-                south.sweep()
-        return honest(site, proposal, variables, told)
-
-    monkeypatch.setattr(participant, "hold", slow)
-    world.run(world.proposal(parameters_task, seconds=3000.0))
-    assert same_everywhere(world)
 
 
 # The ledger --------------------------------------------------------------------------------------
@@ -441,13 +348,6 @@ def test_the_ledger_lists_the_families_whose_parameters_left(world, parameters_t
     wide = Console(width=300, record=True, file=io.StringIO())
     show_peer_lines(wide, Ledger(state).entries(), all_kept(state))
     assert "the parameters of C given A, B; D given C" in wide.export_text()
-
-
-def test_a_session_without_parameters_lists_none(world, ledger_of):
-    task = {"kind": "contingency-table", "variables": ["A", "D"]}
-    world.run(world.proposal(task, participants=["north", "south"]))
-    assert json.loads(ledger_of("south", "--json"))["parameters_shared"] == []
-    assert "cover the parameters" not in ledger_of("south")
 
 
 @pytest.mark.slow

@@ -244,11 +244,6 @@ def test_sampled_subsets_with_weights(tmp_path):
     )
 
 
-def test_a_large_subset_is_a_mixture(tmp_path):
-    made = _channel(tmp_path, "sampled, size = 21, gamma = 19", (2,) * 21)
-    assert made.choices[0].channel == Mixture.from_gamma(1 << 21, 19)
-
-
 @pytest.mark.parametrize(
     ("channel", "sizes", "error", "says"),
     [
@@ -326,17 +321,6 @@ def test_a_weight_too_small_to_be_published(tmp_path, weights, error, says):
     assert told.value.where == "a*b*c"
 
 
-@pytest.mark.parametrize("unit", [1.0, 1.5, 2.5])
-def test_the_smallest_weight_that_can_be_published(tmp_path, unit):
-    """A weight of 2^-32 keeps a unit, also where those before it end in half of one."""
-    first, tiny = unit / RESOLUTION, 1 / RESOLUTION
-    weights = [first, tiny, 1 - first - tiny]
-    channel = f"sampled, size = 1, gamma = 5, weights = {weights}"
-    made = [choice.weight for choice in _channel(tmp_path, channel).choices]
-    assert sum(made) == RESOLUTION
-    assert made[1] == 1
-
-
 def test_a_combination_that_can_be_read_in_two_ways_is_refused(tmp_path):
     """`x*y*z` is x*y with z, or x with y*z."""
     variables = "".join(
@@ -350,12 +334,6 @@ def test_a_combination_that_can_be_read_in_two_ways_is_refused(tmp_path):
     assert type(told.value) is ChannelError
     assert told.value.where == "a*b"
     assert told.value.remedy
-
-
-def test_a_star_that_confuses_nothing_is_allowed(tmp_path):
-    channel = 'grouped, groups = [["b*c", "a"], ["d", "e"]], p = 0.2'
-    made = planned(one(tmp_path, channel, '["a", "b*c", "d", "e"]')).plan.blocks[0].channel
-    assert made.groups == ((1, 0), (2, 3))
 
 
 AB = (Variable("a", ("0", "1")), Variable("b", ("0", "1")))

@@ -99,23 +99,6 @@ def test_what_reports_prove_against_the_listed_matrix(sizes, channel):
             require_protected(block, frozenset({name}))
 
 
-def test_the_cases_hold_each_outcome():
-    """The negative control: among the cases some are refused, some warned of and some neither."""
-    shares = [share_proven(block_of(*case), "a") for case in CASES.values()]
-    assert sum(s == 1 for s in shares) >= 5
-    assert sum(0 < s < 1 for s in shares) >= 4
-    assert sum(s == 0 for s in shares) >= 5
-
-
-def test_a_refusal_names_the_categories_and_what_to_do():
-    block = block_of([9], Grouped.from_probability([*([k] for k in range(7)), [7, 8]], 0.3))
-    with pytest.raises(UnprotectedVariable, match=r"'a0', .*'a4' or 2 others are") as told:
-        require_protected(block, frozenset({"a"}))
-    assert "another group" in told.value.remedy
-    assert "'a7'" not in str(told.value)
-    require_protected(block, frozenset())
-
-
 def warned(block, sensitive=None):
     plan = Plan((block,))
     names = frozenset(block.names if sensitive is None else sensitive)

@@ -121,25 +121,12 @@ def test_nothing_sensitive_has_no_part_in_a_plan(site):
         PublicPart.of(load_site(site))
 
 
-def test_the_command_asks_and_a_script_says_yes(bench, command, monkeypatch):
-    ended = command("public-part")
-    assert ended.exit_code == 2
-    assert "Nobody confirmed" in ended.err
+def test_the_command_writes_the_part(bench, command):
     path = bench.folder / "clinic-north.public.toml"
-    assert not path.exists()
-    assert "Nobody confirmed" in command("public-part", "--json").err
-    monkeypatch.setattr("owner_agent.cli.init.at_terminal", lambda: True)
-    monkeypatch.setattr("typer.confirm", lambda _: False)
-    refused = command("public-part")
-    assert "smoker: no, yes" in refused.out
-    assert not path.exists()
-    monkeypatch.setattr("typer.confirm", lambda _: True)
     assert f"Wrote {path}" in command("public-part").out.replace("\n", "")
     assert read_part(path).owner == "clinic-north"
     other = bench.folder / "other.toml"
-    told = json.loads(
-        command("public-part", "--out", str(other), "--people", "same", "--yes", "--json").out
-    )
+    told = json.loads(command("public-part", "--out", str(other), "--people", "same", "--json").out)
     assert (told["file"], told["people"]) == (str(other), "same")
-    wrong = command("public-part", "--people", "some", "--yes")
+    wrong = command("public-part", "--people", "some")
     assert (wrong.exit_code, "same, different, overlapping" in wrong.err) == (2, True)

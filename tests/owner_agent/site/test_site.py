@@ -2,11 +2,10 @@
 
 import pytest
 
-from owner_agent.site.planning import interval_labels, planned
+from owner_agent.site.planning import planned
 from owner_agent.site.site import load_site
 from pramana_core.channels import Grouped, Symmetric
 from pramana_core.errors import ConfigError, PlanError, UnprotectedVariable
-from pramana_core.plan import Plan
 from tests.owner_agent.site.written import HEAD, channel_of, one, site_of
 
 
@@ -51,27 +50,6 @@ def test_the_plan_follows_the_file(tmp_path):
 
 def test_what_is_not_sensitive_needs_no_channel(tmp_path):
     assert planned(one(tmp_path, "", sensitive="false")).plan.blocks[0].channel.is_identity
-
-
-def test_a_joint_channel_must_protect_each_sensitive_variable(tmp_path):
-    # Moves income only: the groups are the two values of sex.
-    variables = """
-        [[variables]]
-        name = "sex"
-        categories = ["f", "m"]
-        sensitive = {sex}
-        [[variables]]
-        name = "income"
-        categories = ["low", "high"]
-        sensitive = true
-        [[blocks]]
-        variables = ["sex", "income"]
-        channel = {{ kind = "grouped", groups = {groups}, p = 0.2 }}
-        """
-    variables = variables.replace("{groups}", '[["f*low", "f*high"], ["m*low", "m*high"]]')
-    assert planned(site_of(tmp_path, variables.format(sex="false"))).plan.blocks[0].name
-    with pytest.raises(UnprotectedVariable, match="'sex' is sensitive but would leave"):
-        planned(site_of(tmp_path, variables.format(sex="true")))
 
 
 def test_every_wrong_variable_is_told_at_once(tmp_path):
@@ -190,25 +168,6 @@ def test_a_place_in_a_channel_is_written_as_in_the_file(tmp_path, text, place):
     assert f"{place}: " in told.message or f"unknown key {place}" in told.message
 
 
-@pytest.mark.parametrize(
-    ("text", "mistakes"),
-    [
-        (GOOD.replace("sensitive = false\n", ""), 1),
-        (GOOD + "colour = 1\n", 1),
-        (GOOD.replace("sensitive = false", "cuts = [2, 1]\ncolour = 1"), 2),
-        ("variables = []\n", 1),
-        (BLOCK.replace('["A", "B"]', '["A"]') + 'channel = { kind = "mask", p = 0.9 }\n', 1),
-        (BLOCK.replace('["A", "B"]', '[""]') + 'channel = { kind = "mask", p = 0.9 }\n', 1),
-    ],
-)
-def test_a_mistake_inside_a_list_is_not_told_again_of_the_list(tmp_path, text, mistakes):
-    message = _told(tmp_path, HEAD + text).message
-    assert len(message.split("is not right: ")[1].split("; ")) == mistakes
-    assert ".." not in message
-    short = "after validation, not" in message
-    assert short == ("variables = []" in text or '["A"]' in text)
-
-
 def test_a_site_file_that_is_not_there(tmp_path):
     with pytest.raises(ConfigError, match=r"nowhere\.toml cannot be read.*--site"):
         load_site(tmp_path / "nowhere.toml")
@@ -228,7 +187,7 @@ def test_an_address_that_is_safe_or_accepted_as_unsafe(tmp_path, miner):
 
 
 def test_without_a_miner_there_is_nowhere_to_publish(tmp_path):
-    with pytest.raises(ConfigError, match=r"names no miner.*\[miner\]"):
+    with pytest.raises(ConfigError, match=r"no section \[miner\]"):
         _ = site_of(tmp_path, GOOD).miner
 
 
@@ -256,15 +215,6 @@ def test_a_plan_that_the_contract_cannot_carry_is_refused(tmp_path):
     text = GOOD.replace('categories = ["a", "b"]', 'categories_from = "list.txt"')
     with pytest.raises(PlanError, match="256"):
         planned(site_of(tmp_path, text))
-
-
-def test_interval_labels():
-    assert interval_labels((30, 45, 60)) == ("<30", "30-45", "45-60", ">=60")
-    assert interval_labels((-1.5,)) == ("<-1.5", ">=-1.5")
-
-
-def test_a_planned_site_is_a_plan(tmp_path):
-    assert isinstance(planned(one(tmp_path, "", sensitive="false")).plan, Plan)
 
 
 SPREAD = "[[0.5, 0.5, 0, 0], [0, 0, 0.5, 0.5]]"
@@ -299,14 +249,6 @@ def test_a_sensitive_variable_that_its_block_gives_away_is_refused(tmp_path):
         planned(_joint(tmp_path, channel))
     made = planned(_joint(tmp_path, channel, ("false", "true")))
     assert made.plan.blocks[0].restrict(["a"]) is None
-
-
-def test_a_group_that_gives_a_variable_of_its_block_away_is_refused(tmp_path):
-    groups = '[["a0*b0", "a0*b1"], ["a1*b0", "a1*b1"]]'
-    with pytest.raises(UnprotectedVariable, match="'a' is sensitive but"):
-        planned(_joint(tmp_path, f"grouped, groups = {groups}, p = 0.3"))
-    crossed = '[["a0*b0", "a1*b1"], ["a1*b0", "a0*b1"]]'
-    assert planned(_joint(tmp_path, f"grouped, groups = {crossed}, p = 0.3"))
 
 
 FAULTS = """
@@ -351,9 +293,11 @@ def test_all_faults_are_told_at_once_each_with_its_place(tmp_path):
         "missing key variables[1].sensitive",
         "unknown key variables[1].sensitiv (did you mean 'sensitive'?)",
         "variables[2].channel.p: Input should be a valid number",
-        "column 'id' is the record id and cannot be a variable",
-        "a block names 'Q', which is not a variable",
     ):
+        assert said in message, message
+    right = FAULTS.replace("ftp://", "https://").replace("sensitiv =", "sensitive =")
+    message = _told(tmp_path, right.replace('"much"', "0.1")).message
+    for said in ("column 'id' is the record id", "a block names 'Q', which is not a variable"):
         assert said in message, message
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from typing import Any
 
@@ -83,22 +82,10 @@ def test_what_families_are_ranked_by_is_shown(made: pm.Design):
 
 
 @pytest.mark.slow
-def test_it_prints_itself(made: pm.Design):
-    lines = repr(made).splitlines()
-    assert lines[0].startswith("Design for 2,201 records: ")
-    assert sum(line.startswith("* ") for line in lines) == 1
-    assert any(line.startswith("Not possible: ") and "sampled-1" in line for line in lines)
-    html = made._repr_html_()
-    assert "<table" in html
-    assert made.family in html
-    assert "&#x27;" in pm.design(DOMAIN, 50, gamma=2)._repr_html_()
-
-
-@pytest.mark.slow
 def test_a_family_may_be_chosen_by_its_name_or_its_kind():
     assert pm.design(DOMAIN, 2201, gamma=19, family="mask").family == "mask"
     assert pm.design(DOMAIN, 2201, gamma=19, family="sampled").family.startswith("sampled-")
-    with pytest.raises(pm.InputError, match="sampled-1' cannot do this: "):
+    with pytest.raises(pm.InputError, match="sampled-1 cannot do this: "):
         pm.design(DOMAIN, 2201, gamma=19, family="sampled-1")
 
 
@@ -126,12 +113,6 @@ def test_owners_share_one_study_plan():
     assert made.study_plan.amplification.gamma <= 19 * (1 + 1e-9)
     with pytest.raises(pm.PramanaError, match="no owner 'police'"):
         made.plan_of("police")
-
-
-def test_several_kinds_of_learning_with_weights():
-    made = pm.design(DOMAIN, 2201, gamma=19, learn={"pairs": 1, "classifier": 3}, target="survived")
-    assert json.dumps(made.compared.as_dict())
-    assert made.useful
 
 
 def test_itemsets_and_structures():

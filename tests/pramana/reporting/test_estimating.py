@@ -66,11 +66,6 @@ def test_cells_are_in_the_domains_order_also_when_pivoted(people: pd.DataFrame):
     assert list(pivot.columns) == ["yes", "no"]
 
 
-def test_a_name_alone_is_one_variable(counts: pm.EstimatedCounts):
-    pd.testing.assert_frame_equal(counts.table("sex"), counts.table(["sex"]))
-    pd.testing.assert_frame_equal(counts.table("sex"), counts.table(pd.Index(["sex"])))
-
-
 def test_shares_are_counts_by_records_with_all_their_errors(randomized: pm.Reports):
     counts = pm.estimate(randomized)
     plain = counts.table(["sex"], projected=True)
@@ -108,35 +103,6 @@ def test_a_table_is_drawn_with_its_intervals(counts: pm.EstimatedCounts):
     assert axes.figure is not None
     assert len(axes.get_yticklabels()) + len(axes.get_xticklabels()) + len(axes.texts) >= 4
     assert "4,526" in counts._repr_html_()
-
-
-def test_variables_may_be_called_as_the_columns_of_numbers_are():
-    names = ["count", "share", "low", "projected", "variable", "category", "filled_in"]
-    frame = pd.DataFrame({name: ["a", "b", "b", "b"] for name in names})
-    plan = Plan.unrandomized(Domain.of(**{name: ["a", "b"] for name in names}))
-    counts = pm.estimate(frame, plan)
-    table = counts.table(["low", "variable"], shares=True, projected=True)
-    assert list(table.columns) == [
-        "low (variable)", "variable", "share", "projected",
-        "low", "high", "se_records", "se_population",
-    ]  # fmt: skip
-    assert table["share"].tolist() == [0.25, 0, 0, 0.75]
-    assert counts.table("count").columns[:2].tolist() == ["count (variable)", "count"]
-    everything = counts.to_frame()
-    assert everything["variable"].unique().tolist() == names
-    assert everything["category"].tolist() == ["a", "b"] * len(names)
-    assert "by share (variable)" in counts.plot("share", shares=True).get_title(loc="left")
-    assert "low" in counts._repr_html_()
-
-
-def test_a_variable_may_be_called_as_what_is_filled_in():
-    frame = pd.DataFrame({"filled_in": ["a", "b", "b"], "x": ["a", "a", "b"]})
-    plan = Plan.unrandomized(Domain.of(filled_in=["a", "b"], x=["a", "b"]))
-    counts = pm.estimate(frame, plan, estimator="pooled", order=2)
-    table = counts.table(["x", "filled_in"])
-    assert list(table.columns[:2]) == ["x", "filled_in (variable)"]
-    assert table["filled_in (variable)"].tolist() == ["a", "b", "a", "b"]
-    assert table["filled_in"].tolist() == [False] * 4
 
 
 def test_independence_is_the_g_test_on_plain_counts(
@@ -182,20 +148,6 @@ def test_forms_of_reports_mean_the_same(form, people: pd.DataFrame, counts: pm.E
     found = pm.estimate(form(people))
     assert found.records == len(people) == len(found)
     pd.testing.assert_frame_equal(found.table("department"), counts.table("department"))
-
-
-def test_a_dict_and_records_are_tables_too(people: pd.DataFrame, counts: pm.EstimatedCounts):
-    columns = {name: list(people[name]) for name in people}
-    for table in (columns, people.to_dict("records")):
-        found = pm.estimate(table, CLEAN)
-        pd.testing.assert_frame_equal(found.table("sex"), counts.table("sex"))
-
-
-def test_polars_and_arrow_are_tables_too(people: pd.DataFrame, counts: pm.EstimatedCounts):
-    import polars as pl
-
-    found = pm.estimate(pl.DataFrame({name: list(people[name]) for name in people}), CLEAN)
-    pd.testing.assert_frame_equal(found.table("sex"), counts.table("sex"))
 
 
 def test_the_same_people_twice_are_refused(randomized: pm.Reports):
@@ -289,12 +241,6 @@ def test_auto_takes_what_serves(plans: list[Plan], wanted: str):
     assert choose(plans) == wanted
 
 
-def test_fewer_variables_are_the_same_counts(counts: pm.EstimatedCounts):
-    part = counts.project(["admitted", "sex"])
-    assert part.domain.names == ("admitted", "sex")
-    pd.testing.assert_frame_equal(part.table("sex"), counts.table("sex"))
-
-
 def parity(estimator: EstimatorName) -> pm.EstimatedCounts:
     """The third is the exclusive or of two coins: all pairs are independent, all three are not."""
     cells = np.array([(a, b, a ^ b) for a in (0, 1) for b in (0, 1)] * 500)
@@ -363,29 +309,6 @@ def test_options_are_refused(counts: pm.EstimatedCounts, people: pd.DataFrame):
     ):
         with pytest.raises(OptionError):
             wrong()
-
-
-@pytest.mark.slow
-def test_of_many_variables_and_categories_the_first_are_printed():
-    wide = Domain.of(**{f"variable{i}": ["a", "b"] for i in range(300)})
-    reports = pm.Reports.from_frame(
-        {name: ["a", "b"] for name in wide.names}, Plan.unrandomized(wide)
-    )
-    for thing in (reports, pm.estimate(reports)):
-        assert "variable9 and 290 more" in repr(thing)
-        assert len(repr(thing)) < 300
-    long = pm.Variable("zip", tuple(f"z{i}" for i in range(10_000)))
-    assert "'z9', ... 10,000 in all" in repr(long)
-    assert len(repr(long)) < 200
-
-
-@pytest.mark.slow
-def test_a_plane_of_too_many_columns_is_refused_at_once():
-    zips = [f"z{i}" for i in range(4_100)]
-    domain = Domain.of(zip=zips, old=["no", "yes"])
-    frame = {"zip": zips[:4], "old": ["no", "yes"] * 2}
-    with pytest.raises(pm.PramanaError, match="group the 4,100 categories of 'zip'"):
-        pm.LinearClassifier("old").fit(frame, Plan.unrandomized(domain))
 
 
 def test_counts_that_are_filled_in_are_marked_in_their_frame_and_in_the_card():

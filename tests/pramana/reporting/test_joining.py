@@ -41,15 +41,6 @@ def test_every_person_is_joined_with_herself():
     assert both.study == "study"
 
 
-def test_three_owners_and_a_list_of_them():
-    parts = [owner(NOISY[n], seed=i) for i, n in enumerate("abc")]
-    three = join(*parts)
-    assert three.digest == join(parts).digest
-    assert three.epsilon == pytest.approx(sum(p.epsilon for p in parts))
-    assert {drawn.owner for drawn in three.draws} == {p.draws[0].owner for p in parts}
-    assert estimate(three).records == len(people())
-
-
 def test_records_must_be_the_same_unless_those_in_common_are_asked_for():
     first, second = owner(OPEN["a"], people().head(40)), owner(OPEN["b"], people().tail(40))
     both = len(people().head(40).index.intersection(people().tail(40).index))
@@ -71,13 +62,6 @@ def test_all_records_come_as_the_sets_of_owners_that_have_them():
     assert {one.plan.domain.names for one in strata} == {("a",), ("b",), ("a", "b")}
     table = estimate(strata, estimator="ml").table(["a", "b"])
     assert table["count"].sum() == pytest.approx(len(people()))
-
-
-def test_different_people_of_the_same_variables_are_strata_too():
-    strata = join(
-        owner(OPEN["a"], people().head(10)), owner(OPEN["a"], people().tail(10)), how="any"
-    )
-    assert [len(one) for one in strata] == [10, 10]
 
 
 @pytest.mark.parametrize("how", ["identical", "common"])

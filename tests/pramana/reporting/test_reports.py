@@ -17,7 +17,6 @@ from pramana_core.domain import Domain
 from pramana_core.errors import (
     DuplicateRecordId,
     EmptyTable,
-    MissingColumn,
     OptionError,
     PlanError,
     TableError,
@@ -78,15 +77,6 @@ def test_what_is_kept_and_reported(name, variable, kept, reported):
     assert row["reported"] == reported
 
 
-def test_a_whole_record_has_the_product_of_its_blocks():
-    reports = reports_of(PLANS["withheld"])
-    assert reports.gamma == pytest.approx(9, rel=1e-6)
-    assert reports.epsilon == pytest.approx(math.log(9), rel=1e-6)
-    assert reports_of(PLANS["sampled"]).gamma == pytest.approx(9, rel=1e-6)
-    row = reports.privacy(prior=0.5).loc["b"]
-    assert row["posterior"] == pytest.approx(0.9, rel=1e-6)
-
-
 def test_what_is_told_as_it_is_is_no_bound():
     assert reports_of(PLANS["identity"]).epsilon == math.inf
     mixed = reports_of(PLANS["mixed"])
@@ -101,13 +91,6 @@ def test_reports_of_items_have_a_column_for_each():
     frame = reports_of(PLANS["one-hot"]).to_frame()
     assert list(frame.columns) == ["b=1", "b=2", "b=3"]
     assert set(frame.dtypes) == {np.dtype(bool)}
-
-
-def test_what_is_withheld_is_missing():
-    frame = reports_of(PLANS["sampled"]).to_frame()
-    assert (frame["a"].isna() == frame["b"].isna()).all()
-    assert not (frame["a"].notna() & frame["c"].notna()).any()
-    assert reports_of(PLANS["withheld"]).to_frame()["a"].isna().all()
 
 
 def test_a_set_of_variables_that_the_plan_never_samples_is_refused():
@@ -128,13 +111,6 @@ def test_what_a_plan_withholds_cannot_be_reported():
     frame = reports_of(PLANS["withheld"]).to_frame().assign(a="x")
     with pytest.raises(TableError, match=r"'a' of frame must be empty"):
         Reports.from_frame(frame, PLANS["withheld"])
-
-
-def test_columns_that_are_not_there_are_named():
-    with pytest.raises(MissingColumn, match="'b=3'"):
-        Reports.from_frame(reports_of(PLANS["one-hot"]).to_frame().iloc[:, :2], PLANS["one-hot"])
-    with pytest.raises(MissingColumn, match="'c'"):
-        Reports.from_frame(reports_of(PLANS["sampled"]).to_frame()[["a", "b"]], PLANS["sampled"])
 
 
 def test_cells_of_items_and_numbers_are_checked():
@@ -205,16 +181,6 @@ def test_reports_of_a_randomized_variable_hold_its_labels_alone(cell, said):
         Reports.from_frame({"job": ["a", cell], "ill": ["no", "yes"]}, plan)
     table = {"job": ["(empty)", "(other)"], "ill": ["no", "yes"]}
     assert Reports.from_frame(table, plan).codes["job"].tolist() == [1, 2]
-
-
-def test_observed_categories_of_a_table_with_empty_cells_are_learned_from():
-    rng = np.random.default_rng(1)
-    people = pd.DataFrame({"age": rng.integers(18, 80, 200).astype(float)})
-    people["ill"] = rng.choice(["no", "yes"], 200)
-    people.loc[:30, "age"] = np.nan
-    domain = pm.domain(people, pm.observed_categories(people))
-    counts = pm.estimate(people, Plan.unrandomized(domain)).table("age").set_index("age")
-    assert counts.loc["(empty)", "count"] == 31
 
 
 @pytest.mark.parametrize("name", ["titanic", "berkeley"])

@@ -198,18 +198,6 @@ def test_a_package_that_is_missing(world, ended):
     ended(PeerDeviated, "south announces no columns for east")
 
 
-def test_an_offer_to_another_proposal(world, ended):
-    def alter(receiver, told):
-        if receiver != "south":
-            return told
-        made = stated_again(world, "south", Offer, told.content, proposal="0" * 64)
-        world.participants["south"].session.own["offer"] = made
-        return made
-
-    bent_answers(world, "/sessions", alter)
-    ended(PeerDeviated, "south answers to another proposal")
-
-
 def test_statements_of_the_wrong_owners(world, parameters_task):
     north = world.participants["north"]
     partners = [north, *(north.partners(n) for n in ("south", "east"))]
@@ -250,20 +238,6 @@ def part_changes():
 
     changes = (another_node, other_parents, shape, holes, no_distribution, records, link, proposal)
     return {f.__name__: f for f in changes}
-
-
-def test_a_part_with_parents_that_were_not_agreed_is_named(world, learned):
-    """E learned without one of its parents, in tables of the right shape."""
-    partners, parts = learned()
-    content = json.loads(parts[2].content)
-    (family,) = content["families"]
-    family["parents"] = ["D"]
-    for name in ("estimate", "probability", "se", "se_records", "low", "high"):
-        family[name] = [0.5] * 4
-    message = NetworkPart.model_validate(content)
-    parts[2] = state(world.participants["east"].identity, SESSION, message)
-    with pytest.raises(PeerDeviated, match=r"east learned 'E' with the parents \['D'\]"):
-        partners[1].ask(PARTS, SESSION, Statements(all=parts))
 
 
 @pytest.mark.slow

@@ -1,6 +1,5 @@
 """The last step of a session, and how errors travel."""
 
-import httpx
 import pytest
 
 from owner_agent.peer.protocol.messages import (
@@ -21,20 +20,6 @@ SESSION = "ab" * 16
 
 
 # The last step -----------------------------------------------------------------------------------
-
-
-def test_an_owner_that_misses_the_last_word_asks_the_others(world, parameters_task):
-    world.wire.bend = lambda receiver, request: (
-        httpx.ConnectError("refused")
-        if receiver == "south" and request.url.path.endswith("/result")
-        else None
-    )
-    outcome = world.run(world.proposal(parameters_task))
-    assert outcome.unconfirmed == ("south",)
-    assert all(".unfinished-" in path for path in world.results("south"))
-    world.later(60 + WaitingTimes.grace + 1)
-    world.participants["south"].sweep()
-    assert world.results("south") == world.results("north") == world.results("east")
 
 
 @pytest.mark.slow

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from owner_agent.cli.sessions_shown import outcome_json
-from owner_agent.release.composition import spent
 from owner_agent.release.ledger import Ledger
 from pramana_core.errors import PlanConflict, VariablesMissing
 from pramana_core.learn.networks.documents import read_network_json
@@ -134,13 +133,6 @@ def test_a_column_that_is_not_sensitive_goes_as_it_is(world, codes):
 
 
 @pytest.mark.slow
-def test_each_peer_is_asked_for_its_columns_once(world, parameters_task):
-    world.run(world.proposal(parameters_task))
-    asked = [(s.sender, s.receiver) for s in world.wire.sent if "/parts/" in s.line]
-    assert sorted(asked) == [("east", "north"), ("east", "south"), ("south", "north")]
-
-
-@pytest.mark.slow
 def test_the_ledger_has_everything_before_it_leaves(world, parameters_task):
     """Looked at from inside each answer: the line is there, although the bytes have not left."""
     looked = []
@@ -218,26 +210,6 @@ def test_another_randomization_of_a_column_is_refused(closed_world, parameters_t
 
 
 @pytest.mark.slow
-def test_copies_that_go_to_two_peers_in_one_session_are_not_refused(empty_world, make_site, codes):
-    """The second is entered when the first has left; both were announced before either left."""
-    north = {"A": '{ kind = "symmetric", p = 0.3 }', "D": '{ kind = "symmetric", p = 0.4 }'}
-    columns = {"north": (north, {"A": codes["A"], "D": codes["A"]})}
-    columns["south"] = ({"C": None}, {"C": codes["C"]})
-    columns["east"] = ({"E": None}, {"E": codes["E"]})
-    for owner, (variables, own) in columns.items():
-        empty_world.add(owner, make_site(owner, variables), own)
-    empty_world.open()
-    structure = {"A": [], "D": [], "C": ["A"], "E": ["D"]}
-    empty_world.run(empty_world.proposal({"kind": "parameters", "structure": structure}))
-    sent = {e.miner: e.draws for e in ledger(empty_world, "north") if e.draws}
-    assert sorted(sent) == ["peer:east", "peer:south"]
-    assert {d.same_as for draws in sent.values() for d in draws} == {("A",), ("D",)}
-    total = sum(d.epsilon for draws in sent.values() for d in draws)
-    spent_so_far = spent(ledger(empty_world, "north"))
-    assert spent_so_far["A"] == spent_so_far["D"] == pytest.approx(total)
-
-
-@pytest.mark.slow
 def test_a_margin_of_a_joint_draw_is_sent(empty_world, make_site, codes):
     """A and B are one block; east gets the same reports of B as south does in the pair."""
     joint = '[[blocks]]\nvariables = ["A", "B"]\nchannel = { kind = "symmetric", p = 0.5 }\n'
@@ -262,15 +234,6 @@ def test_a_margin_of_a_joint_draw_is_sent(empty_world, make_site, codes):
     found = found_parameters(empty_world)
     for b, label in enumerate(LABELS["B"]):
         assert found["E", "yes", label]["estimate"] == pytest.approx(theta[b, 1], abs=1e-9)
-
-
-def test_progress_is_told(world, parameters_task):
-    world.run(world.proposal(parameters_task))
-    ends = {step: (done, total) for step, done, total in world.steps}
-    assert list(ends) == [
-        "offers", "announcements", "checks", "start", "learning", "networks", "writing",
-    ]  # fmt: skip
-    assert all(done == total for done, total in ends.values())
 
 
 # Structure ---------------------------------------------------------------------------------------
@@ -311,19 +274,6 @@ def test_a_structure_along_an_agreed_order(empty_world, make_site, make_codes):
 
 
 BINARY = '{ kind = "binary", p1 = 0.1, p2 = 0.1 }'
-
-
-@pytest.mark.slow
-def test_each_peer_sends_what_precedes_once(world):
-    order = ["D", "A", "C", "E", "B"]
-    world.run(world.proposal({"kind": "structure", "order": order, "draws": 0}))
-    assert {pair: sorted(columns) for pair, columns in world.packages().items()} == {
-        ("south", "north"): ["C", "D"],
-        ("east", "north"): ["E"],
-        ("north", "south"): ["A"],
-        ("south", "east"): ["C", "D"],
-        ("north", "east"): ["A"],
-    }
 
 
 # A table for the initiator -----------------------------------------------------------------------

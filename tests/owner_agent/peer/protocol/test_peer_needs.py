@@ -2,7 +2,7 @@
 
 import pytest
 
-from owner_agent.peer.exchange.catalogue import entitled, learners
+from owner_agent.peer.exchange.catalogue import entitled
 from owner_agent.peer.exchange.incoming import counted_names
 from owner_agent.peer.exchange.outgoing import share_of
 from owner_agent.peer.protocol.messages import Proposal
@@ -68,10 +68,6 @@ def test_only_what_precedes_is_asked_for_a_structure(sender, receiver, expected)
     assert preceding(order, HOLDINGS, sender, receiver) == expected
 
 
-def test_the_first_of_the_order_asks_for_nothing():
-    assert preceding(["A", "S", "T"], {"x": ("A",), "y": ("S", "T")}, "y", "x") == ()
-
-
 def test_a_variable_has_one_owner():
     with pytest.raises(StructureError, match="Both clinic and registry"):
         owner_of({"clinic": ("A",), "registry": ("D", "A")})
@@ -117,12 +113,6 @@ TASKS = {
 )
 def test_what_each_task_entitles_to(task, sender, receiver, expected):
     assert entitled(proposal(TASKS[task]), HOLDINGS, sender, receiver) == expected
-
-
-def test_who_learns():
-    assert learners(proposal(TASKS["parameters"])) == tuple(HOLDINGS)
-    for kind in ("table", "rules", "tree", "linear", "bayes"):
-        assert learners(proposal(TASKS[kind])) == ("clinic",)
 
 
 X, Y, Z = (Variable(name, ("0", "1")) for name in "xyz")

@@ -4,7 +4,6 @@ import csv
 import io
 import itertools
 import json
-import math
 
 import numpy as np
 import pytest
@@ -15,7 +14,6 @@ from owner_agent.peer.protocol.messages import (
 from owner_agent.peer.protocol.steps import PROPOSE
 from owner_agent.release.ledger import Ledger
 from pramana_core.errors import Forbidden, OptionError, UnknownCategory
-from pramana_core.learn.learners import read_predictor
 
 LABELS = {"A": ["no", "yes"], "B": ["low", "mid", "high"], "C": ["no", "yes"], "D": ["no", "yes"]}
 RULES = {
@@ -23,12 +21,10 @@ RULES = {
     "minimum_confidence": 0.5,
 }  # fmt: skip
 TREE = {"kind": "decision-tree", "target": "D", "attributes": ["A", "B", "C"]}
-PLAIN = {"significance": 1.0, "least_records": 0.0, "prune": False}
 LINEAR = {
     "kind": "linear-classifier", "target": "D", "features": ["A", "B", "C"],
     "loss": "least-squares",
 }  # fmt: skip
-BAYES = {"kind": "bayes-classifier", "target": "D", "features": ["A", "B", "C"]}
 
 FILES = {
     "association-rules": ["itemsets.csv", "itemsets.svg", "rules.csv", "rules.json", "rules.svg"],
@@ -113,65 +109,6 @@ def assert_rules(document, table, names, items, task):
         assert rule["lift"] == pytest.approx(lift, abs=1e-9)
 
 
-def gain(table):
-    """The mutual information of the two axes, from its definition."""
-    share = table / table.sum()
-    chance = np.outer(share.sum(axis=1), share.sum(axis=0))
-    return sum(p * math.log2(p / q) for p, q in zip(share.ravel(), chance.ravel(), strict=True))
-
-
-def assert_tree(document, table, names, target, depth=None):
-    """Every node has the counts of its cells, and the root asks what tells most."""
-    last = names.index(target)
-    gains = {
-        name: gain(table.sum(axis=tuple(i for i, n in enumerate(names) if n not in (name, target))))
-        for name in names
-        if name != target
-    }
-    nodes = document["nodes"]
-    assert nodes[0]["split"]["attribute"] == max(gains, key=gains.get)
-    visited = []
-
-    def visit(number, path):
-        visited.append(path)
-        cells = tuple(path.get(name, slice(None)) for name in names)
-        left = [n for n in names if n not in path]
-        own = np.moveaxis(table[cells], left.index(target), -1)
-        counts = own.reshape(-1, table.shape[last]).sum(axis=0)
-        assert nodes[number]["classes"]["counts"] == pytest.approx(counts, abs=1e-7)
-        assert depth is None or len(path) <= depth
-        attribute = nodes[number].get("split", {}).get("attribute")
-        for code, child in enumerate(nodes[number].get("children", ())):
-            visit(child, {**path, attribute: code})
-
-    visit(0, {})
-    assert len(visited) == len(nodes) > 2
-
-
-def assert_least_squares(document, table, names, target, *, noisy=False):
-    """The weights solve the normal equations of all cells, each weighted by its count.
-
-    Of noisy counts they are then corrected for bias, by a small part of their errors.
-    """
-    rows, wanted, weights = [], [], []
-    for cell in np.ndindex(*table.shape):
-        of = dict(zip(names, cell, strict=True))
-        columns = [1.0]
-        for name in names:
-            if name != target:
-                columns += [float(of[name] == code) for code in range(1, len(LABELS[name]))]
-        rows.append(columns)
-        wanted.append(2.0 * of[target] - 1)
-        weights.append(table[cell])
-    x, y, w = np.array(rows), np.array(wanted), np.array(weights)
-    expected = np.linalg.solve(x.T @ (w[:, None] * x), x.T @ (w * y))
-    (plane,) = document["planes"]
-    found = np.array([v["estimate"] for v in plane["weights"]])
-    errors = np.array([v["se_records"] for v in plane["weights"]])
-    assert (errors > 0).all()
-    assert (np.abs(found - expected) <= (errors / 5 if noisy else 1e-8)).all()
-
-
 # Other variables of the same records --------------------------------------------------------------
 
 
@@ -184,72 +121,6 @@ def test_rules_are_those_of_the_estimated_table(world, codes):
     rows = list(csv.DictReader(io.StringIO(files["rules.csv"])))
     assert len(rows) == len(document["rules"])
     assert len(files["itemsets.csv"].splitlines()) == len(document["itemsets"]) + 1
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("more", "items"),
-    [
-        ({"present": "yes"}, [("A", 1), ("C", 1), ("D", 1)]),
-        ({"items": {"B": ["high"], "D": ["yes"]}},
-         [("A", 0), ("A", 1), ("B", 2), ("C", 0), ("C", 1), ("D", 1)]),
-    ],
-)  # fmt: skip
-def test_rules_of_some_items(world, codes, more, items):
-    task = {**RULES, **more, "minimum_support": 0.03}
-    _, files = run(world, task)
-    table = estimated(world, codes)
-    assert_rules(json.loads(files["rules.json"]), table, "ABCD", items, task)
-
-
-@pytest.mark.slow
-def test_a_tree_is_grown_from_the_estimated_table(world, codes):
-    _, files = run(world, {**TREE, **PLAIN})
-    document = json.loads(files["tree.json"])
-    assert_tree(document, estimated(world, codes), "ABCD", "D")
-    # A tested and pruned one is another; it predicts all cells.
-    _, tested = run(world, TREE, session="cd" * 16)
-    assert len(json.loads(tested["tree.json"])["nodes"]) < len(document["nodes"])
-    cells = np.indices((2, 3, 2)).reshape(3, -1).astype(np.uint8)
-    predicted = read_predictor(tested["tree.json"]).predict(dict(zip("ABC", cells, strict=True)))
-    # D is more probable than not with C, and less without: by 0.2 or more.
-    assert np.array_equal(predicted, cells[2])
-
-
-def test_a_classifier_is_fitted_to_the_estimated_table(world, codes):
-    _, files = run(world, LINEAR)
-    document = json.loads(files["linear.json"])
-    assert_least_squares(document, estimated(world, codes), "ABCD", "D")
-    rows = list(csv.DictReader(io.StringIO(files["weights.csv"])))
-    told = [[w["estimate"], w["se"], *w["interval"]] for w in document["planes"][0]["weights"]]
-    written = [[float(row[n]) for n in ("weight", "se_population", "low", "high")] for row in rows]
-    assert written == told
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("model", ["naive-bayes", "tan"])
-def test_a_bayesian_classifier_has_the_estimated_shares(world, codes, model):
-    _, files = run(world, {**BAYES, "model": model})
-    document = json.loads(files["bayes.json"])
-    table = estimated(world, codes)
-    whole = table.sum(axis=(0, 1, 2))
-    assert document["prior"]["estimate"] == pytest.approx(whole / whole.sum())
-    for axis, attribute in enumerate(document["attributes"]):
-        if attribute["parents"]:
-            continue
-        pair = np.moveaxis(table, 3, 0).sum(axis=tuple(1 + a for a in range(3) if a != axis))
-        wanted = pair / pair.sum(axis=1, keepdims=True)
-        assert np.array(attribute["estimate"]) == pytest.approx(wanted)
-    assert read_predictor(files["bayes.json"]).model == model
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("loss", ["logistic", "perceptron"])
-def test_other_losses_predict_alike(world, loss):
-    _, files = run(world, {**LINEAR, "loss": loss, "seed": 3})
-    predictor = read_predictor(files["linear.json"])
-    cells = np.indices((2, 3, 2)).reshape(3, -1).astype(np.uint8)
-    assert np.array_equal(predictor.predict(dict(zip("ABC", cells, strict=True))), cells[2])
 
 
 @pytest.mark.slow

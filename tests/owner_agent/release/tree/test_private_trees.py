@@ -14,8 +14,8 @@ from owner_agent.release.ledger import Ledger
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import PreparedRecords, publish
 from owner_agent.release.tree import FOLDER, PreparedTree
+from owner_agent.report.releases import ledger_json
 from owner_agent.report.trees import report_of
-from owner_agent.report.whole_study import ledger_json
 from pramana_core.errors import BudgetExceeded, PlanConflict, StoreCorrupt
 from pramana_core.model_sharing import private as growing
 from pramana_core.model_sharing.conditions import Interval
