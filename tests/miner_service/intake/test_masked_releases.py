@@ -208,3 +208,14 @@ def test_the_same_column_randomized_and_masked_is_told(miner, north, build):
 
 
 # --- interruptions -------------------------------------------------------------------------------
+
+
+def test_two_masked_releases_of_an_owner_are_told(miner, north):
+    north.publish("asia", masked(range(50)))
+    assert len(told(north)["warnings"]) == 1
+    north.publish("asia", masked(range(49), name="m2"))
+    warnings = told(north)["warnings"]
+    assert any("north has sent 2 different releases" in warning for warning in warnings)
+    south = miner.owner("asia", "south")
+    south.publish("asia", masked(range(50), seed=3))
+    assert "(of north, south)" in told(south)["warnings"][0]

@@ -77,3 +77,19 @@ def test_what_hits_and_misses_cannot_show_cannot_be_checked():
 
 def tree_of(north: Leaf, south: Leaf) -> SharedTree:
     return SharedTree(SCHEMA, Split("ward", ((Values((0,)), north), (Values((1,)), south))))
+
+
+def test_k_alone_is_met_where_everybody_on_a_path_has_one_class():
+    wards = np.repeat([0, 1], 50)
+    asked = Requirement(k=50)
+    tree = grow_tree(SCHEMA, table_of(wards), wards, requirement=asked)
+    assert meets(tree, asked)
+    assert all(leaf.miss == 0 for leaf in tree.leaves)
+    assert not any(Requirement(c=1000, l=2).met_by(leaf) for leaf in tree.leaves)
+
+
+def test_misses_of_one_class_meet_the_form_by_hits_and_not_the_exact_one():
+    """Of 30 misses all are of one class: who can rule it out knows the class."""
+    leaf = Leaf(0, 50, 30, (50, 30, 0))
+    assert Requirement(c=4, l=3, exact=False).met_by(leaf)
+    assert not Requirement(c=4, l=3).met_by(leaf)

@@ -157,3 +157,9 @@ def test_what_is_told_beside_a_coin_adds():
         coin=CoinDisclosure("0" * 64, west.coin.spans),
     )
     assert told_by([west, elsewhere]).record.determined.gamma == pytest.approx(7 * 7, rel=1e-12)
+
+
+def test_drawn_anew_the_set_that_tells_most_is_told_again():
+    study = told_by([told("west"), told("east"), told("west", draw="2"), told("west", draw="2")])
+    assert study.record.determined.gamma == pytest.approx(9 * 7, rel=1e-12)
+    assert study.owners["west"].determined.gamma == pytest.approx(7 * 7, rel=1e-12)

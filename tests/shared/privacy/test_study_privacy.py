@@ -112,3 +112,12 @@ def test_records_of_different_people_lose_what_their_own_owner_told():
     assert apart.record == Extremes(five, five)
     # Of the same people both told one secret: its draws add although it is one variable.
     assert told_by(same).record == Extremes(three + five, three + five)
+
+
+@pytest.mark.parametrize("about", range(3))
+def test_independent_columns_are_amplified_by_their_own_draws_alone(about):
+    study = told_by(one_each())
+    independent = list(itertools.product(range(2), repeat=3))
+    factor = amplified(independent, about)
+    assert study.columns[about].amplification.gamma == pytest.approx(factor, rel=1e-9)
+    assert factor <= study.record.independent.gamma * (1 + 1e-9)

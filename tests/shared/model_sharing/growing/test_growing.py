@@ -235,3 +235,10 @@ def test_no_shorter_number_lies_between(left: int, width: int):
 
     best = max(power for power in range(8) if np.any(among % 10**power == 0))
     assert min(zeros(found), 7) == min(best, 7)
+
+
+def test_thresholds_are_the_shortest_numbers_between_neighbours():
+    tree = grow_tree(NUMBERS, numbers(1.37, 2.91, 37.2, 48.6), np.array([0, 0, 1, 1]))
+    assert tree.root == Split(
+        "x", ((Interval(up_to=20.0), Leaf.of((2, 0))), (Interval(above=20.0), Leaf.of((0, 2))))
+    )
