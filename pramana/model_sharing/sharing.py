@@ -299,7 +299,7 @@ def _requirement_of(given: Any, *, private: bool) -> Requirement | None:
 def _private_model(
     frame: Frame, columns: tuple[Any, ...], asked: Requirement | None, epsilon: Any, rng: Rng
 ) -> SharedModel:
-    """Return a private tree. Raises OptionError, NotInstalled: OpenDP is not."""
+    """Return a private tree. Raises OptionError."""
     if asked is not None:
         raise OptionError(
             "requirement must be None where there is an epsilon: it bounds every record, whatever a"
