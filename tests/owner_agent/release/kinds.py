@@ -47,7 +47,6 @@ whole = true
 [[share_model.attributes]]
 column = "ward"
 categories = ["north", "south", "east", "west"]
-taxonomy = {{ coast = ["north", "west"], inland = ["south", "east"] }}
 """
 REQUIREMENT = 'requirement = { k = 10, c = 8, l = 2, by = "growing" }'
 PRIVATE = TREE.replace(REQUIREMENT, "private = { epsilon = 2 }")
