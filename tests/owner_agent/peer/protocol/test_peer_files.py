@@ -65,7 +65,7 @@ def test_mistakes_in_the_peer_section_are_named(tmp_path, old, new, match):
 
 
 def test_a_site_without_the_section_takes_no_part(tmp_path):
-    with pytest.raises(ConfigError, match="whom this owner may learn with"):
+    with pytest.raises(ConfigError, match="no section"):
         _ = load_site(write(tmp_path, "")).peer
 
 
