@@ -378,7 +378,8 @@ def _file(content: Mapping[str, object]) -> DesignFile:
         words = first["msg"].removeprefix("Value error, ")
         if words.startswith("Input should"):
             words = f"must{words.removeprefix('Input should')}, not {shown(first['input'])}"
-        raise OptionError(f"{argument} {words}.", where=argument) from None
+        message = f"{argument} {words}." if place else f"{words}."
+        raise OptionError(message, where=argument) from None
 
 
 def _owners(owners: object, domain: Domain) -> dict[str, str]:

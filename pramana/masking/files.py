@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, ValidationError
 
-from pramana.masking.masked_frame import MaskedFrame
 from pramana.reporting.files import require_path, require_version, write_whole
 from pramana_core.errors import StoreCorrupt, TableUnreadable
 from pramana_core.wire.base import Message
@@ -34,7 +33,7 @@ class _Described(Message):
     """Of each warning; files of before have none."""
 
 
-def write(contents: MaskedFrame, path: str | Path) -> None:
+def write(contents: Any, path: str | Path) -> None:
     """Write masked records. Raises OptionError where they cannot be."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -75,8 +74,8 @@ def is_masked(place: Path) -> bool:
         return False
 
 
-def read(path: str | Path) -> MaskedFrame:
-    """Return what a file of masked records holds.
+def read(path: str | Path) -> tuple[Any, ...]:
+    """Return what a file of masked records holds: the first fields of a `MaskedFrame`.
 
     Raises:
         TableUnreadable: there is no such file, it is not one of masked records, or of a later
@@ -104,7 +103,7 @@ def read(path: str | Path) -> MaskedFrame:
         raise StoreCorrupt(
             f"path {str(place)!r} lacks columns that it says it has.", where="path"
         ) from None
-    return MaskedFrame(
+    return (
         described.method,
         tuple(described.tell),
         tuple(described.confidential),

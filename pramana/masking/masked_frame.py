@@ -201,7 +201,7 @@ class MaskedFrame:
         """
         from pramana.masking.files import read
 
-        return read(path)
+        return cls(*read(path))
 
     def _origin(self, asked: str) -> Origin:
         if self.origin is None:
