@@ -20,7 +20,6 @@ import pytest
 import pramana as pm
 from pramana.demo.run import Processes
 from tests.end_to_end.conftest import forking, run_command
-from tests.end_to_end.test_vertical_study import ended
 from tests.places import DATA, ROOT
 
 pytestmark = [pytest.mark.end_to_end, pytest.mark.public_data]
@@ -28,6 +27,12 @@ pytestmark = [pytest.mark.end_to_end, pytest.mark.public_data]
 PAGE = (ROOT / "docs" / "vertical-study.md").read_text(encoding="utf-8")
 NURSERY, MUSHROOM = PAGE.split("\n## Two owners in ten commands\n")
 SERVE = "miner-service serve --admin-token-file admin.token &"
+
+
+def ended(done: subprocess.CompletedProcess[str], code: int = 0) -> str:
+    """Check how a command ended; return its output on one line, with what it said of errors."""
+    assert done.returncode == code, (done.stdout, done.stderr)
+    return " ".join((done.stdout + done.stderr).split())
 
 
 class Followed:

@@ -26,7 +26,7 @@ def test_the_gain_is_not_distinguishable_from_zero_if_y_tells_nothing(humped, in
     """Over a few tables; and for additive noise it is."""
     gains, controls = [], []
     for seed in range(repetitions(3, 6)):
-        table = humped(seed, 200)
+        table = humped(seed, 400)
         rng = np.random.default_rng(100 + seed)
         gains += [snooper_gains("kernel", *table, independent(table, seed), rng)]
         controls += [snooper_gains("kernel", *table, noisy(table, seed), rng)]
