@@ -1,8 +1,8 @@
 """The way of a record from the owner's table to the miner, in thirteen steps.
 
-`PreparedRecords` reads the table, encodes it, gives records their pseudonyms, draws, sorts, puts
-what was reported before in its place, and says what that costs. `publish` shows what would leave,
-binds it to the yes, writes it into the outbox and the ledger, announces it, and sends and seals it.
+1 read, 2 encode, 3 pseudonyms, 4 draw and 5 sort are `draw_table`; 6 overlay what was reported
+before and 7 cost are `PreparedRecords.of`; 8 show, 9 approve, 10 outbox and 11 ledger are
+`publish`; 12 announce and 13 send and seal are `_send`.
 
 The order is the promise: a release is whole in the outbox and its cost is in the ledger before the
 first record leaves, and each step is safe to repeat after any crash. What left before is not made

@@ -82,7 +82,7 @@ def mine_itemsets(
         OptionError: no items.
         UnknownVariable, DomainError: an item that does not exist here.
         LimitExceeded: more than `MOST_CANDIDATES` itemsets of one length, or too many for their
-            length (`mixed_supports.MOST_ENTRIES`).
+            length (`supports_mixed.MOST_ENTRIES`).
         SingularChannel, EstimationError, LimitExceeded: not even single items can be estimated.
     """
     items = tuple(items)

@@ -242,7 +242,7 @@ def derive_rules(
     Raises:
         OptionError: the confidence is not a share.
         LimitExceeded: more than `most` rules, an itemset of too many items, or itemsets too many
-            for their length (`mixed_supports.MOST_ENTRIES`). Where rules are to be `certain`, also
+            for their length (`supports_mixed.MOST_ENTRIES`). Where rules are to be `certain`, also
             more than `MOST_RULES` of which only the estimate suffices.
     """
     require_limit(minimum_confidence, MinimumConfidence, "minimum_confidence")

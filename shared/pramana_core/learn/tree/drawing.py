@@ -31,9 +31,6 @@ from pramana_core.pictures.svg import Layout, colour, short
 from pramana_core.pictures.trees import Item, TreePicture, fitting_depth
 from pramana_core.ties import descending
 
-# Decision trees as rules in plain text, in the form of scikit-learn's ``export_text``.
-
-
 # What is said of a node in words: what decided its class, and what its question was found to tell.
 #
 # The text, the picture and the miner's page say it alike.
@@ -205,7 +202,7 @@ def write_tree_text(
     has its own; a line before each question says what its attribute tells of the class, with the
     95 % interval and the test that it passed; and a leaf has two lines more: the probabilities that
     decided its class and how far they lean on its parent's, and what its own records say, with
-    95 % intervals against the population. See `words`. A tree through a model begins by saying so.
+    95 % intervals against the population. A tree through a model begins by saying so.
 
     Args:
         tree: the tree.
