@@ -19,6 +19,7 @@ from pathlib import Path
 import uvicorn
 from fastapi import FastAPI
 
+from miner_service.http.connection import BoundedConnection
 from miner_service.settings import Settings, WebSettings
 from miner_service.store.segments import storing
 from pramana_core.errors import Conflict, KeyFileError, OptionError
@@ -82,7 +83,7 @@ def configured(app: FastAPI, web: WebSettings) -> uvicorn.Config:
     """Return how an application is served."""
     return uvicorn.Config(
         app,
-        http="httptools",
+        http=BoundedConnection,
         ws="none",
         limit_concurrency=web.connections,
         ssl_certfile=web.certificate,
@@ -126,8 +127,8 @@ def reload_certificate(config: uvicorn.Config, web: WebSettings) -> None:
     try:
         require_tls_files(web.certificate, web.private_key, web.client_authority)
         context.load_cert_chain(web.certificate, web.private_key)
-    except (OptionError, KeyFileError) as error:
-        log.warning("%s The certificate that was read before stays in use.", error.message)
+    except (OptionError, KeyFileError, OSError, ValueError) as error:
+        log.warning("%s The certificate that was read before stays in use.", error)
 
 
 def _allow_files(connections: int) -> None:

@@ -70,5 +70,6 @@ def _other_store(
         f" {segments.place}/{IDENTITY}: records that are not there stay lost, and records that the"
         " database does not name are removed."
         if marker
-        else f"Name an empty place of files: {segments.place} has files or a marker already.",
+        else f"Name an empty place of files: {segments.place} has files or a marker already. If it"
+        f" was to be new and its first start was broken off, remove {segments.place}/{IDENTITY}.",
     )

@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-import numpy as np
-
 from owner_agent.randomize.choices import ChoiceSampler, Coin
 from owner_agent.randomize.draws import BlockKey, coins
 from owner_agent.randomize.sampling import sampler
@@ -21,30 +19,6 @@ from pramana_core.channels import Coordinated
 from pramana_core.marginals.counts import Codes
 from pramana_core.plan import Block
 from pramana_core.wire.parts import Pseudonyms
-
-
-def apart_from_coin(
-    block: Block, secrets: Secrets, study: str, keys: Pseudonyms, reports: Mapping[str, Codes]
-) -> int:
-    """Return of how many records another owner reports another set than the coin says.
-
-    Args:
-        block: its block; one that is no part of a study plan has no coin to part from.
-        secrets: this owner's secrets, for the linkage secret that all owners share.
-        study: the study the reports are for.
-        keys: N pseudonyms.
-        reports: N reported codes by variable.
-    """
-    if not isinstance(block.channel, Coordinated):
-        return 0
-    choices = block.channel.choices
-    chosen = Coin(block.channel).choices(coins(secrets, study, block.channel.coin, keys))
-    wrong = np.zeros(len(keys), dtype=np.bool_)
-    for axis, variable in enumerate(block.variables):
-        # The last stands for records of which nothing is reported.
-        reported = np.array([*(axis in choice.axes for choice in choices), False])
-        wrong |= reported[chosen] != (reports[variable.name] != variable.size)
-    return int(np.count_nonzero(wrong))
 
 
 class PartKey:

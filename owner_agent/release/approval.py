@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+from owner_agent.release.ledger import Ledger
 from owner_agent.site.site import Site
 from pramana_core.errors import ChangedSinceShown
 
@@ -15,8 +16,9 @@ from pramana_core.errors import ChangedSinceShown
 class Approval:
     """A yes to what a site would release.
 
-    `digest` stands for all that it is made of: what the site file says, and the bytes of the table,
-    of the lists of categories and of the study's plan. SHA-256, in hexadecimal.
+    `digest` stands for all that it is made of: what the site file says, the bytes of the table, of
+    the lists of categories and of the study's plan, and what left before, by which the cost is
+    told. SHA-256, in hexadecimal.
     """
 
     digest: str
@@ -30,14 +32,17 @@ class Approval:
             if path.exists():  # Whoever reads it says what is wrong if it is not there.
                 with path.open("rb") as file:
                     said.update(hashlib.file_digest(file, "sha256").digest())
+        ledger = Ledger(site.state)
+        before = sorted(entry.name for entry in ledger.entries() if entry.left)
+        said.update(repr((ledger.beginning, before)).encode())
         return cls(said.hexdigest())
 
     def require(self, site: Site) -> None:
         """Check that a site says what was shown. Raises ChangedSinceShown."""
         if self != self.of(site):
             raise ChangedSinceShown(
-                "Nothing was sent: the site file, a list of categories, the study's plan or the"
-                " table changed since you were asked.",
+                "Nothing was sent: the site file, a list of categories, the study's plan, the table"
+                " or what left before changed since you were asked.",
                 where="site file",
                 remedy="Look at what would leave now, and say yes to that.",
             )

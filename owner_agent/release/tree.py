@@ -259,13 +259,10 @@ class PreparedTree(PreparedRelease):
         made = make(chosen, site.state, watch)
         digest = made.message.digest
         if any(
-            entry.state == "sending"
-            and entry.content == chosen.identity
-            and entry.plan_digest != digest
+            entry.left and entry.content == chosen.identity and entry.plan_digest != digest
             for entry in entries
         ):
-            # What may have left was lost here, and its tree is drawn once more: that costs once
-            # more.
+            # What left was lost here, and its tree is drawn once more: that costs once more.
             draws = tuple(replace(draw, draw_id=f"{draw.draw_id} {digest}") for draw in draws)
         return cls(
             identity=chosen.identity,

@@ -9,8 +9,6 @@ from __future__ import annotations
 import os
 import tempfile
 import weakref
-from collections.abc import Callable
-from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, Any
 
@@ -33,17 +31,6 @@ def scratch_file(folder: Path) -> IO[bytes]:
     with storing(_WHAT, folder):
         private_directory(folder)
         return tempfile.TemporaryFile(dir=folder, buffering=0)
-
-
-def filled_file(folder: Path, write: Callable[[IO[bytes]], object]) -> IO[bytes]:
-    """Open such a file with what `write` writes into it. Raises as `scratch_file`."""
-    with ExitStack() as unless_filled:
-        file = unless_filled.enter_context(scratch_file(folder))
-        # Buffered: where there is little room left, a bare write takes a part and says nothing.
-        with storing(_WHAT, folder), os.fdopen(file.fileno(), "wb", closefd=False) as buffered:
-            write(buffered)
-        unless_filled.pop_all()
-        return file
 
 
 class ScratchFile:

@@ -93,11 +93,6 @@ class FoundRows:
         return f"{self.count:,} rows (rows {first}{more})"
 
     @property
-    def records_text(self) -> str:
-        """How many records, and not which."""
-        return "1 record" if self.count == 1 else f"{self.count:,} records"
-
-    @property
     def values(self) -> str:
         """The first different values."""
         values = list(self._values)

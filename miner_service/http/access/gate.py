@@ -33,6 +33,8 @@ UNANNOUNCED_BODY = 1 << 20
 """The largest JSON body, in bytes, of a sender that does not say how long it is (chunked)."""
 
 _SMALL = 64 * 1024
+LEAST_RATE = 16 * 1024
+"""Bytes a second that a body must bring on average, after `body_seconds`."""
 """Of bodies up to this size no share is taken."""
 
 _MEMORY = 48 << 20
@@ -108,15 +110,16 @@ class Gate:
 
     async def _with_body(self, request: Request, limit: int) -> Request:
         """Return a request whose body is there."""
-        pieces = [piece async for piece in self.chunks(request, limit, "JSON body")]
-        body, given = b"".join(pieces), False
+        body, given = bytearray(), False  # Pieces of a few bytes would take many times their size.
+        async for piece in self.chunks(request, limit, "JSON body"):
+            body += piece
 
         async def replayed() -> Message:
             nonlocal given
             if given:
                 return await request.receive()
             given = True
-            return {"type": "http.request", "body": body, "more_body": False}
+            return {"type": "http.request", "body": bytes(body), "more_body": False}
 
         return Request(request.scope, replayed)
 
@@ -125,12 +128,13 @@ class Gate:
 
         Raises:
             LimitExceeded: there are more than `limit`.
-            HTTPException: 408, nothing came for too long.
+            HTTPException: 408, nothing came for too long, or too little of it.
             ClientDisconnect: the connection was closed before the body was whole.
         """
         if (announced(request) or 0) > limit:
             raise too_long(what, limit)
         seconds, received, more = self.services.settings.web.body_seconds, 0, True
+        began = time.monotonic()
         while more:
             try:
                 async with asyncio.timeout(seconds):
@@ -143,6 +147,8 @@ class Gate:
             received += len(body)
             if received > limit:
                 raise too_long(what, limit)
+            if more and time.monotonic() - began > seconds + received / LEAST_RATE:
+                raise HTTPException(_TOO_SLOW)
             if body:
                 yield body
 
@@ -169,24 +175,22 @@ class SpooledBody:
     size: int = 0
     digest: Any = field(default_factory=hashlib.sha256)
 
-    def take(self, pieces: list[bytes]) -> None:
-        """Write pieces as they came."""
-        for piece in pieces:
-            if self.file is not None:
-                self.file.write(piece)
-            self.digest.update(piece)
-            self.size += len(piece)
+    def take(self, block: bytearray) -> None:
+        """Write what came."""
+        if self.file is not None:
+            self.file.write(block)
+        self.digest.update(block)
+        self.size += len(block)
 
 
 async def spool(chunks: AsyncIterator[bytes], file: BinaryIO | None, pool: Pool) -> SpooledBody:
     """Write chunks to a file, or nowhere, and hash them; they wait on the disk, not in memory."""
-    spooled, block, gathered = SpooledBody(file), list[bytes](), 0
+    spooled, block = SpooledBody(file), bytearray()
     async for chunk in chunks:
-        block.append(chunk)
-        gathered += len(chunk)
-        if gathered >= _BLOCK:
+        block += chunk
+        if len(block) >= _BLOCK:
             await pool.run(spooled.take, block)
-            block, gathered = [], 0
+            block = bytearray()
     await pool.run(spooled.take, block)
     return spooled
 

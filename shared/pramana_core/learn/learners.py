@@ -55,7 +55,6 @@ class ClassLearner(Generic[OptionsT, ModelT]):
         together: of how many features at most counts together with the class are needed; None: all.
         fewer: in the words of a remedy, how to need smaller counts.
         features: how jobs and tasks call what the class is told from.
-        bounded_by: what keeps `together` small, as tasks call it.
     """
 
     kind: str
@@ -67,7 +66,6 @@ class ClassLearner(Generic[OptionsT, ModelT]):
     together: Callable[[OptionsT], int | None]
     fewer: str
     features: str = "features"
-    bounded_by: str = "features"
 
     def learn(
         self,
@@ -116,7 +114,6 @@ TREE = ClassLearner(
     together=lambda options: options.max_depth,
     fewer="give it fewer attributes, or a smaller max_depth",
     features="attributes",
-    bounded_by="max_depth",
 )
 """Decision trees."""
 

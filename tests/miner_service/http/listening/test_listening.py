@@ -14,6 +14,7 @@ import httpx
 import pytest
 import uvicorn
 
+from miner_service.http import connection
 from miner_service.http.app import create_app
 from miner_service.http.server import bind, configured, reload_certificate, url_of
 from miner_service.settings import Settings, WebSettings
@@ -207,3 +208,47 @@ def test_no_secret_is_in_what_the_service_prints(serve, authority, tmp_path):
     secret = token.split(".")[1]
     assert secret not in log.read_text()
     assert secret not in (tmp_path / "data" / "audit.jsonl").read_text()
+
+
+@pytest.mark.parametrize(
+    "begins",
+    [
+        b"GET /healthz HTTP/1.1\r\n",  # many headers
+        b"GET /healthz HTTP/1.1\r\nX: ",  # one that does not end
+        b"POST /v1/studies HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n",  # trailers
+    ],
+)
+def test_headers_without_end_close_their_connection(listen, begins):
+    """By anybody: no token is asked for before headers are whole. 64 KiB may come, and a read."""
+    url, _ = listen()
+    line = b"X: " + b"x" * 1000 + (b"\r\n" if begins.endswith(b"\r\n") else b"")
+    with connect(url) as sock:
+        sock.sendall(begins)
+        sent = 0
+        with suppress(OSError):
+            while sent < 64_000_000:
+                sock.sendall(line)
+                sent += len(line)
+        assert sent < 64_000_000
+    # Who is well-behaved is answered.
+    assert httpx.get(f"{url}/healthz").status_code == 200
+
+
+def test_slow_headers_close_their_connection(listen, monkeypatch):
+    monkeypatch.setattr(connection, "HEADER_SECONDS", 0.2)
+    url, _ = listen()
+    for begins in (b"", b"GET /healthz HTTP/1.1\r\n"):
+        with connect(url) as sock:
+            sock.sendall(begins)
+            with suppress(ConnectionResetError):
+                assert sock.recv(1) == b""
+
+
+def test_no_more_connections_are_kept_than_there_may_be(listen):
+    url, _, _ = listen(connections=5)
+    with ExitStack() as stack:
+        held = [stack.enter_context(connect(url)) for _ in range(5)]
+        for _ in range(10):
+            with connect(url) as further, suppress(ConnectionResetError):
+                assert further.recv(1) == b""
+        assert len(held) == 5

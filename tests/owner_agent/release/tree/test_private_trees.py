@@ -16,6 +16,7 @@ from owner_agent.release.publish import PreparedRecords, publish
 from owner_agent.release.tree import FOLDER, PreparedTree
 from owner_agent.report.releases import ledger_json
 from owner_agent.report.trees import report_of
+from owner_agent.state.tokens import TokenStore
 from pramana_core.errors import BudgetExceeded, PlanConflict, StoreCorrupt
 from pramana_core.model_sharing import private as growing
 from pramana_core.model_sharing.conditions import Interval
@@ -97,6 +98,23 @@ def test_a_tree_drawn_again_after_the_first_may_have_left_counts_again(private, 
     assert len(draws) == len(sent(private)) == 2
     assert losses([d for e in Ledger(private.state).entries() for d in e.draws])["age"] == 4
     assert shared(private).already
+
+
+def test_a_tree_drawn_again_after_it_was_sealed_counts_again(private, private_text, draws):
+    """In another study, too: no ledger's state of the first release makes the second free."""
+    shared(private)
+    (entry,) = Ledger(private.state).entries()
+    assert entry.state == "sealed"
+    for lost in (FOLDER, "outbox"):
+        shutil.rmtree(private.state / lost)
+    private.write(private_text.replace('study = "asia"', 'study = "other"'))
+    private.miner.study = "other"
+    TokenStore(private.state).save("other", TokenStore(private.state).load("asia"))
+    with pytest.raises(PlanConflict):
+        shared(private)
+    shared(private, accept_added_loss=True)
+    assert len(draws) == 2
+    assert losses([d for e in Ledger(private.state).entries() for d in e.draws])["age"] == 4
 
 
 def test_nothing_of_a_private_message_depends_on_how_many_records_are_complete(
