@@ -61,10 +61,8 @@ _AT_ONCE = 1 << 18
 #
 # A study plan's coin says which set a record reports, at all owners alike. An owner that drew by
 # another linkage secret, or chose for itself, reports sets of its own: the loss that the plan
-# states
-# does not hold then, and estimates from the owners together would be wrong. One record is enough
-# to
-# see it: what it reports at all owners must be possible at some value of the coin.
+# states does not hold then, and estimates from the owners together would be wrong. One record is
+# enough to see it: what it reports at all owners must be possible at some value of the coin.
 def require_one_coin(
     blocks: Sequence[tuple[str, Block]], reports: CountedRecords, tick: Tick = no_cancel
 ) -> None:

@@ -77,12 +77,9 @@ Load = Callable[[Sequence[str]], dict[str, Values]]
 # What is asked of a release once, when it is sealed, and never in its way.
 #
 # Does it agree with its plan? And does it report everybody as earlier releases by the same draws
-# do?
-# The same draws give an unchanged value the same report. An owner's agent that lost its memory
-# draws
-# again by the same keys: a record whose value was corrected since is then reported differently,
-# and
-# whoever holds both releases knows that it was corrected.
+# do? The same draws give an unchanged value the same report. An owner's agent that lost its memory
+# draws again by the same keys: a record whose value was corrected since is then reported
+# differently, and whoever holds both releases knows that it was corrected.
 def examined(release: str, kind: ReleaseKind[Any, Any], content: Any, load: Load) -> Consistency:
     """Return what the reports of a release say of its plan, if it has one.
 

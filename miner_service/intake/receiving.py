@@ -58,12 +58,10 @@ from pramana_core.wire.releases import LinkageCheck, PartReceipt
 
 # Whether a release's linkage secret is that of the study's other owners, by the fingerprints.
 #
-# Where owners may hold the same people, a release under another secret costs privacy and joins
-# with
-# nothing: it is refused before anything of it is stored. The refusal says that secrets differ,
-# and of
-# whose; nothing of any record. Whoever announced first may be the one with the wrong secret: once
-# that release is withdrawn it does not count.
+# Where owners may hold the same people, a release under another secret costs privacy and joins with
+# nothing: it is refused before anything of it is stored. The refusal says that secrets differ, and
+# of whose; nothing of any record. Whoever announced first may be the one with the wrong secret:
+# once that release is withdrawn it does not count.
 def check_linkage(session: Session, study: str, owner: str, linkage: str | None) -> LinkageCheck:
     """Compare an owner's fingerprint with those of the other owners' newest releases.
 

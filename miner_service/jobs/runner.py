@@ -7,7 +7,6 @@ job's lease can end it.
 Also here:
 
 * What the service asks of those who run its jobs, wherever they do.
-* Waiting for changes of jobs: one look at the store for all that a process follows.
 """
 
 from __future__ import annotations

@@ -251,8 +251,7 @@ SIGN_IN = f"{ROOT}/sign-in"
 
 # Browsers at the door: their session becomes a token, and problems become pages.
 #
-# Who asks for a page is let in by the same gate as everybody: the token of the session is put
-# where
+# Who asks for a page is let in by the same gate as everybody: the token of the session is put where
 # the gate looks for one. On other addresses than those of pages a cookie counts for nothing.
 class Visitors:
     """The middleware around all pages; what is no page passes, but for who wants one."""
