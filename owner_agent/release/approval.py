@@ -9,7 +9,7 @@ from typing import Self
 
 from owner_agent.release.ledger import Ledger
 from owner_agent.site.site import Site
-from pramana_core.errors import ChangedSinceShown
+from pramana_core.errors import ChangedSinceShown, HistoryLost
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,7 @@ class Approval:
             if path.exists():  # Whoever reads it says what is wrong if it is not there.
                 with path.open("rb") as file:
                     said.update(hashlib.file_digest(file, "sha256").digest())
-        ledger = Ledger(site.state)
-        before = sorted(entry.name for entry in ledger.entries() if entry.left)
-        said.update(repr((ledger.beginning, before)).encode())
+        said.update(repr(_before(site)).encode())
         return cls(said.hexdigest())
 
     def require(self, site: Site) -> None:
@@ -46,6 +44,15 @@ class Approval:
                 where="site file",
                 remedy="Look at what would leave now, and say yes to that.",
             )
+
+
+def _before(site: Site) -> tuple[int, list[str]] | None:
+    """Return the epoch and what left; None without a ledger, of which publishing says the rest."""
+    ledger = Ledger(site.state)
+    try:
+        return ledger.beginning, sorted(entry.name for entry in ledger.entries() if entry.left)
+    except HistoryLost:
+        return None
 
 
 def _files(site: Site) -> list[Path]:
