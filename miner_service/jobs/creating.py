@@ -32,9 +32,10 @@ from miner_service.store.people import find_study, study_message
 from miner_service.store.queue import UNFINISHED, add_line, create_job, finish
 from miner_service.store.schema import ReleaseRow
 from pramana_core.domain import Domain, Variable
+from pramana_core.encoding import Value
 from pramana_core.errors import InputError, LimitExceeded, UnknownVariable
 from pramana_core.learn.networks.network import BayesNet, posterior, sample_csv
-from pramana_core.learn.prediction import Predictor, Value, encode_records
+from pramana_core.learn.prediction import Predictor, encode_records
 from pramana_core.marginals.counts import Tensor
 from pramana_core.mixed import LARGEST, CategoricalColumn, Column, MixedTable, NumericColumn
 from pramana_core.model_sharing.attributes import CategoricalAttribute, TreeSchema
