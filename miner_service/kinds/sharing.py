@@ -9,14 +9,15 @@ from itertools import islice
 from typing import Any, ClassVar
 
 from miner_service.alignment.align import Aligner, RecordAccess
-from miner_service.kinds.affordability import read_document, write_document
 from miner_service.kinds.base import (
     Content,
     Held,
     JobKind,
     JobResult,
     PreparedJob,
+    read_document,
     render,
+    write_document,
 )
 from miner_service.settings import Limits
 from pramana_core.alike import did_you_mean
@@ -45,8 +46,8 @@ from pramana_core.model_sharing.global_models.votes import VotesModel
 from pramana_core.model_sharing.growing import require_installed
 from pramana_core.model_sharing.tree import Leaf, SharedTree
 from pramana_core.progress import Progress
-from pramana_core.wire.jobs import ModelSharingSpec, UsedTreeMessage
-from pramana_core.wire.models import ModelSharingMessage
+from pramana_core.wire.jobs import ModelSharingSpec
+from pramana_core.wire.models import ModelSharingMessage, UsedTreeMessage
 from pramana_core.wire.release_kinds import SHARED_TREE, SharedTreeMessage
 from pramana_core.wire.releases import Alignment
 
