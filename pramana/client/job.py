@@ -235,9 +235,8 @@ class Job(Generic[ModelT]):
     def wait(self, timeout: float | None = None) -> Self:
         """Wait until the job is finished, however it ends.
 
-        It asks as often as the miner says. In a terminal and in a notebook, a bar shows after two
-        seconds how far the job is and how long it may still take. Interrupting this does not cancel
-        the job.
+        It asks as often as the miner says. In a terminal a bar shows how far the job is.
+        Interrupting this does not cancel the job.
 
         Args:
             timeout: the most seconds to wait; None for as long as it takes.
@@ -257,7 +256,7 @@ class Job(Generic[ModelT]):
         ends = math.inf if timeout is None else self._line.clock() + timeout
         with progress_bar(self.kind, clock=self._line.clock) as bar:
             while self._message.state in UNFINISHED:
-                bar(self._message.progress, 1.0, self._message.seconds_left)
+                bar(self._message.progress, 1.0)
                 left = ends - self._line.clock()
                 if left <= 0:
                     raise NotReady(
