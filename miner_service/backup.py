@@ -373,7 +373,7 @@ def restore(services: Services, folder: Path, progress: Progress) -> RestoreSumm
         OptionError: the folder holds no backup, or one of a later version.
         StoreCorrupt: the backup is damaged; nothing was changed.
         Conflict: the store is not empty; nothing was changed.
-        StoreMismatch: its place of files is another store's; nothing was changed.
+        StoreCorrupt: its place of files is another store's; nothing was changed.
         StorageFull, NotReady: the store's disk, or its database.
     """
     listing = read_list(folder)

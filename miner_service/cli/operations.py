@@ -106,7 +106,7 @@ def existing(settings: Settings, *, files: bool = False) -> Iterator[Services]:
 
     Raises:
         OptionError: there are none.
-        StoreMismatch: the files are another store's.
+        StoreCorrupt: the files are another store's.
     """
     from miner_service.store.identity import require_one_store
     from miner_service.store.sqlite import FILE

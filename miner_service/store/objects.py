@@ -160,7 +160,7 @@ _BLOCK = 8 << 20
 _ARRIVING = "arriving"
 _ARRIVED = timedelta(days=1)
 """No part takes so long to arrive."""
-_NO_ROOM = ("HTTP status 507", "StorageFull", "QuotaExceeded", "InsufficientCapacity")
+_NO_ROOM = ("HTTP status 507", "StorageFull", "LimitExceeded", "InsufficientCapacity")
 """What stores say that have no room; S3 itself always has."""
 
 

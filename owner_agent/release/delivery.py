@@ -15,9 +15,9 @@ from owner_agent.release.overlap import ahead
 from owner_agent.site.adopting import AdoptedPlan
 from owner_agent.state.ledger_file import WAYS_OUT
 from pramana_core.errors import (
+    Conflict,
     HistoryLost,
     Refused,
-    ReleaseNotOpen,
     TransportError,
     Unreachable,
 )
@@ -94,7 +94,7 @@ class Delivery:
         """Return what the miner has of the release, which it has heard of from here on.
 
         Raises:
-            ReleaseNotOpen: it was withdrawn.
+            Conflict: it was withdrawn.
             HistoryLost: meanwhile another copy of this state directory announced a release, or it
                 did under another owner's name.
         """
@@ -185,7 +185,7 @@ class Delivery:
             )
 
 
-def withdrawn(entry: Entry, where: str) -> ReleaseNotOpen:
+def withdrawn(entry: Entry, where: str) -> Conflict:
     """Return the error of publishing what was withdrawn `where`."""
     remedy = (
         "A table with more or fewer records makes a new release, in which the others are reported"
@@ -197,7 +197,7 @@ def withdrawn(entry: Entry, where: str) -> ReleaseNotOpen:
             " compared with this one: it needs --accept-added-loss."
         )
     held = "this tree" if entry.kind == SHARED_TREE else "these records"
-    return ReleaseNotOpen(
+    return Conflict(
         f"Release {entry.name}, which holds exactly {held}, was withdrawn {where}; the same"
         " content cannot be published again under that name.",
         where=entry.name,

@@ -391,7 +391,7 @@ def publish(
         StudyPlanNotFollowed: the miner holds the study's owners to another plan, or to one that
             randomizes a column of a release beside it.
         LinkageDiffers: other owners have another linkage secret; nothing was sent.
-        ReleaseNotOpen: this release was withdrawn.
+        Conflict: this release was withdrawn.
         Refused: the miner said no.
         Unreachable: the miner did not answer; the release is safe in the outbox.
     """

@@ -1,7 +1,7 @@
 """The channels a `site.toml` can ask for, and the transition matrices they become.
 
 Every `transition` method takes the variables the channel is for, in their order, and raises
-ChannelError (NotStochastic for an invalid probability) where there is no such channel.
+ChannelError (ChannelError for an invalid probability) where there is no such channel.
 
 Also here:
 
@@ -46,7 +46,7 @@ from pramana_core.channels import (
     most_accurate,
 )
 from pramana_core.domain import Domain, Variable
-from pramana_core.errors import ChannelError, NotStochastic, OptionError, UnknownVariable
+from pramana_core.errors import ChannelError, OptionError, UnknownVariable
 
 # How a `site.toml` asks for a sampled block: which subsets, how often, and how strong.
 
@@ -140,7 +140,7 @@ def _require_distinct(named: tuple[tuple[str, ...], ...], axes: list[tuple[int, 
 def _apportioned(weights: tuple[float, ...], subsets: int) -> list[int]:
     """Return weights as integers over 2^32 that sum to it, each within 1 of its share.
 
-    Raises OptionError, NotStochastic, ChannelError.
+    Raises OptionError, ChannelError.
     """
     if len(weights) != subsets:
         raise OptionError(
@@ -150,7 +150,7 @@ def _apportioned(weights: tuple[float, ...], subsets: int) -> list[int]:
         )
     total = math.fsum(weights)
     if min(weights) <= 0 or abs(total - 1) > 1e-9:
-        raise NotStochastic(
+        raise ChannelError(
             f"The weights of the subsets sum to {total:.9g}; the smallest is {min(weights):.6g}.",
             where="weights",
             remedy="Give positive probabilities that sum to 1.",

@@ -296,7 +296,7 @@ class Replacing(Amplified):
     p: Number | None = None
 
     def symmetric(self, size: int) -> Symmetric:
-        """Return the channel over `size` categories. Raises ChannelError, NotStochastic."""
+        """Return the channel over `size` categories. Raises ChannelError."""
         if self.p is not None:
             return Symmetric.from_probability(size, self.p)
         return Symmetric.from_gamma(size, self.amplification)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field, ValidationError
 
 from pramana.reporting.files import require_path, require_version, write_whole
-from pramana_core.errors import StoreCorrupt, TableUnreadable
+from pramana_core.errors import StoreCorrupt, TableError
 from pramana_core.wire.base import Message
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def read(path: str | Path) -> tuple[Any, ...]:
     """Return what a file of masked records holds: the first fields of a `MaskedFrame`.
 
     Raises:
-        TableUnreadable: there is no such file, it is not one of masked records, or of a later
+        TableError: there is no such file, it is not one of masked records, or of a later
             version.
         StoreCorrupt: its columns are not those that it says it has.
     """
@@ -87,12 +87,12 @@ def read(path: str | Path) -> tuple[Any, ...]:
 
     place = require_path(path)
     if not place.is_file():
-        raise TableUnreadable(f"path {str(place)!r} must be a file that exists.", where="path")
+        raise TableError(f"path {str(place)!r} must be a file that exists.", where="path")
     try:
         table = pq.read_table(place)
         described = _Described.model_validate_json((table.schema.metadata or {})[MARK])
     except (pa.ArrowException, OSError, KeyError, ValidationError):
-        raise TableUnreadable(
+        raise TableError(
             f"path {str(place)!r} must be a file that MaskedFrame.save wrote; it is not.",
             where="path",
         ) from None

@@ -197,7 +197,7 @@ class MaskedFrame:
         """Read masked records that `save` wrote; the true ones are not in a file.
 
         Raises:
-            TableUnreadable: there is no such file, or it is not one of masked records.
+            TableError: there is no such file, or it is not one of masked records.
         """
         from pramana.masking.files import read
 

@@ -152,7 +152,7 @@ class CombinedTrees(ClassTeller, Estimator):
 
         Raises:
             InputError: the list is empty, or holds something that is not such a message.
-            TableUnreadable: there is no such file.
+            TableError: there is no such file.
             ModelError: paths are not those of a tree or do not keep what is promised, or trees tell
                 different classes or ask for different attributes.
             DomainError: owners code the class or an attribute differently.
@@ -359,7 +359,7 @@ def combine_trees(
 
     Raises:
         InputError: there are no trees, or one is no message.
-        TableUnreadable: there is no such file.
+        TableError: there is no such file.
         ModelError: a message is no tree or breaks its promise, or trees do not fit together.
         LimitExceeded: trees are too large, or more would be drawn than is sensible.
         OptionError: an unknown option, or one out of its range.

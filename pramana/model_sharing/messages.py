@@ -12,7 +12,7 @@ from pramana.estimators.saved import FORMAT as MODEL_FORMAT
 from pramana.frames.sentences import quoted
 from pramana.frames.tables import shown
 from pramana.reporting.files import require_version
-from pramana_core.errors import InputError, TableUnreadable
+from pramana_core.errors import InputError, TableError
 from pramana_core.learn.common.documents import faults, parse_json, write_json
 from pramana_core.wire.release_kinds import SharedTreeMessage
 
@@ -41,7 +41,7 @@ def content_of(given: Any, argument: str) -> SharedTreeMessage:
 
     Raises:
         InputError: it is not one of these.
-        TableUnreadable: there is no such file, or it is of a later version.
+        TableError: there is no such file, or it is of a later version.
     """
     content = getattr(given, "content", None)
     if isinstance(content, SharedTreeMessage):
@@ -58,7 +58,7 @@ def content_of(given: Any, argument: str) -> SharedTreeMessage:
 
 
 def contents_of(messages: Any) -> list[SharedTreeMessage]:
-    """Return the messages that were passed. Raises InputError, TableUnreadable."""
+    """Return the messages that were passed. Raises InputError, TableError."""
     alone = isinstance(messages, str | bytes | Path | Mapping) or hasattr(messages, "content")
     given = [messages] if alone else messages
     if not isinstance(given, Iterable) or isinstance(given, str) or getattr(given, "ndim", 1) != 1:
@@ -86,15 +86,15 @@ def _of_file(path: Path, argument: str) -> SharedTreeMessage:
     source = f"{argument} {quoted([str(path)])}"
     try:
         if path.is_dir():
-            raise TableUnreadable(
+            raise TableError(
                 f"{source} must be a file, not a folder; list the files in it.", where=argument
             )
         if not path.is_file():
-            raise TableUnreadable(f"{source} must be a file that exists.", where=argument)
+            raise TableError(f"{source} must be a file that exists.", where=argument)
         text = path.read_bytes()
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or "no name of a file"
-        raise TableUnreadable(f"{source} cannot be read ({why}).", where=argument) from None
+        raise TableError(f"{source} cannot be read ({why}).", where=argument) from None
     return read_message(text, source)
 
 

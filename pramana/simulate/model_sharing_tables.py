@@ -48,7 +48,7 @@ def read_sharing_table(path: Path, target: str) -> SharingTable:
         target: the column that holds the class.
 
     Raises:
-        TableUnreadable: absent, or not the format its name says.
+        TableError: absent, or not the format its name says.
         EmptyTable: no complete record.
         MissingColumn: no column is called like the target.
         TableError: the target has one value, or nearly as many as there are records; or no other

@@ -40,7 +40,7 @@ class ChannelMessage(Protocol):
     family: str
 
     def to_transition(self) -> Transition:
-        """Return the channel. Raises ChannelError, NotStochastic."""
+        """Return the channel. Raises ChannelError."""
 
 
 class _Declared(Message):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pramana_core.domain import Domain, Variable
-from pramana_core.errors import InputError, NotStochastic
+from pramana_core.errors import ChannelError, InputError
 from pramana_core.learn.networks.network import BayesNet
 from pramana_core.learn.networks.structure import Structure
 from pramana_core.marginals.counts import Tensor
@@ -86,7 +86,7 @@ def read_bif(text: str) -> BayesNet:
         InputError: the text is not BIF; a node is declared twice, with another number of categories
             than it lists, or has no or two `probability` blocks; a table lacks a row, or has one
             too many. The message names the line.
-        NotStochastic: a row is not a distribution.
+        ChannelError: a row is not a distribution.
         StructureError, DomainError: the text describes no network.
     """
     reader = _Reader(text)
@@ -295,7 +295,7 @@ def _table(
 def _require_distribution(row: _Row, values: Tensor) -> None:
     total = float(values.sum())
     if values.min() < 0 or not abs(total - 1) <= _PRINTED_ROUNDING:
-        raise NotStochastic(
+        raise ChannelError(
             f"{row} is not a distribution: its numbers sum to {total:.6g}, the smallest is"
             f" {values.min():.6g}.",
             where=row.node,

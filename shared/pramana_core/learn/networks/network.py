@@ -21,9 +21,9 @@ from pramana_core.alike import did_you_mean
 from pramana_core.csv_text import csv_cell, csv_line
 from pramana_core.domain import Domain
 from pramana_core.errors import (
+    ChannelError,
     DomainError,
     LimitExceeded,
-    NotStochastic,
     OptionError,
     UnknownVariable,
 )
@@ -46,7 +46,7 @@ class BayesNet:
     Raises:
         UnknownVariable: a node that is not in the domain.
         DomainError: a table of the wrong shape.
-        NotStochastic: a table row that is not a distribution.
+        ChannelError: a table row that is not a distribution.
     """
 
     domain: Domain
@@ -65,7 +65,7 @@ class BayesNet:
                 )
             off = np.abs(table.sum(axis=-1) - 1).max()
             if table.min() < 0 or not off <= _ROW_SUM_TOLERANCE:
-                raise NotStochastic(
+                raise ChannelError(
                     f"A row of the table of node {node!r} is negative or sums to 1 only within"
                     f" {off:.3g}.",
                     where=node,

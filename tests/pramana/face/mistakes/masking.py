@@ -16,7 +16,6 @@ from pramana_core.errors import (
     MissingColumn,
     OptionError,
     TableError,
-    TableUnreadable,
 )
 from tests.pramana.face.mistakes import Mistakes
 
@@ -110,5 +109,5 @@ MISTAKES: Mistakes = {
     (MaskingError, "X"): [lambda: _mask(frame=_store().head(3))],
     (MaskingError, "debt"): [lambda: _mask(frame=_store().assign(debt=1.0))],
     (EmptyTable, "frame"): [lambda: _mask(frame=_store().head(0))],
-    (TableUnreadable, "path"): [_not_masked],
+    (TableError, "path"): [_not_masked],
 }
