@@ -248,12 +248,10 @@ class SameReleases(Message):
     @property
     def told(self) -> str:
         """Say what is the same, and what follows."""
-        what = (
-            f"{self.same:,} of {self.of:,} records are equal" if self.of else "the trees are equal"
-        )
+        equal = f"{self.same:,} of {self.of:,} records are" if self.of else "the trees are"
         return (
-            f"Owners {' and '.join(self.owners)} sent the same release: {equal} equal. Its people would"
-            " count twice; one of the owners must withdraw it."
+            f"Owners {' and '.join(self.owners)} sent the same release: {equal} equal. Its people"
+            " would count twice; one of the owners must withdraw it."
         )
 
 
