@@ -110,7 +110,7 @@ load: $(STAMP) ## owners who upload at once, beside a plain server; memory while
 	$(BIN)/python -m benchmarks.load
 
 .PHONY: rooms
-rooms: $(STAMP) ## draw the rooms again from the imports (docs/architecture.md)
+rooms: $(STAMP) ## draw the rooms again from the imports (docs/rooms.md)
 	$(BIN)/python -m docs.rooms
 
 .PHONY: docs
