@@ -17,7 +17,7 @@ import pytest
 from tests.examples import blocks
 from tests.places import ROOT
 
-PAGES = [ROOT / "docs" / "tutorial.md", ROOT / "docs" / "five-questions.md"]
+PAGES = [ROOT / "docs" / "start-analyst.md"]
 WRITE = bool(os.environ.get("PRAMANA_WRITE_TUTORIAL"))
 OPTIONAL = re.compile(r"^(?:import|from) (sklearn|pgmpy|networkx|polars|mlxtend)", re.MULTILINE)
 
@@ -53,7 +53,7 @@ def test_a_page_needs_nothing_but_what_is_installed_with_pramana(page: Path):
     assert [b.line for b in blocks.blocks(text) if OPTIONAL.search(b.code)] == []
 
 
-def test_what_the_tutorial_shows_is_compared(tmp_path: Path):
+def test_what_a_page_shows_is_compared(tmp_path: Path):
     """A page that shows something else than it prints is found, as the wheel's test runs it."""
     page = tmp_path / "page.md"
     shown = "```python\nprint(6 * 7)\n```\n\n```text\n{}\n```\n"
