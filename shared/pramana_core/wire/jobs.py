@@ -372,12 +372,9 @@ class _FittedRegression(WithOptions[RegressionOptions]):
 class RegressionSpec(_FittedRegression, RecordsSpec):
     """Learn how a numeric column depends on others, from masked records.
 
-    `target` is the column and `features` what it is explained by, by default all others. `model` is
-    `linear` or `polynomial` (least squares; powers up to `degree`), `kernel` (any smooth
-    relationship) or `tree` (of at most `max_depth` questions, with at least `min_leaf` records in a
-    leaf). `confidence` is that of all intervals.
-    `seed` decides which records are left out together when a model is judged by records that it was
-    not fitted to.
+    `target` is the column and `features` are the columns that explain it, by default all others.
+    `degree` is the highest power of a numeric column. `confidence` is that of all intervals. `seed`
+    decides which records are left out together when the model is scored.
     """
 
 
