@@ -2,8 +2,8 @@
 
 The kernel is decomposed once per bandwidth of a grid, spanned by landmarks (Nystrom): with
 landmarks z the kernel K is replaced by K_nz K_zz^(-1) K_zn (Williams and Seeger 2001), that is by
-inner products of the features K_nz K_zz^(-1/2). If the landmarks are all distinct records, this is the
-kernel itself. Memory is about 8 bytes for each record and landmark.
+inner products of the features K_nz K_zz^(-1/2). If the landmarks are all distinct records, this is
+the kernel itself. Memory is about 8 bytes for each record and landmark.
 
 With many records the bandwidth is chosen on some of them, with fewer landmarks; the penalty depends
 on the number of records and is chosen on all. Two guards prevent fits that memorize: up to
