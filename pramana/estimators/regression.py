@@ -19,13 +19,13 @@ from pramana.reporting.files import names_of
 from pramana.reporting.reports import Reports
 from pramana_core.errors import OptionError, TableError
 from pramana_core.learn.common.documents import write_json
+from pramana_core.learn.common.options import RegressionOptions
 from pramana_core.mixed import MixedTable
 from pramana_core.pictures.plots import Picture
 from pramana_core.plan import Plan
 from pramana_core.progress import Progress
 from pramana_core.regression.learning import learn_regression
 from pramana_core.regression.model import DOCUMENT, RegressionModel
-from pramana_core.regression.options import RegressionOptions
 from pramana_core.regression.pictures import coefficients_chart
 from pramana_core.regression.words import (
     coefficient_rows,

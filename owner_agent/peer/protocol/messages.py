@@ -35,16 +35,17 @@ from owner_agent.site.site import Site, read_toml
 from owner_agent.state.environment import Environment, WaitingTimes
 from pramana_core.alike import first_few
 from pramana_core.errors import PeerDeviated
-from pramana_core.learn.common.options import Positive, Seed
-from pramana_core.learn.networks.structure import (
+from pramana_core.learn.common.options import (
     DRAWS,
     Draws,
     MaxParents,
     Method,
     ParameterOptions,
+    Positive,
     ScoreName,
     Scoring,
     Search,
+    Seed,
 )
 from pramana_core.wire.base import (
     MAX_PARTS,

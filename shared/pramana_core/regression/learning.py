@@ -8,12 +8,12 @@ import numpy as np
 
 from pramana_core.errors import EstimationError
 from pramana_core.learn.common.documents import stream
+from pramana_core.learn.common.options import RegressionOptions
 from pramana_core.mask.copies import ONE_COPY, combine_copies
 from pramana_core.mixed import Floats, MixedTable
 from pramana_core.progress import Progress, unwatched
 from pramana_core.regression.least_squares import Fit, diagnose, least_squares, scored
 from pramana_core.regression.model import Coefficient, RegressionModel, Score
-from pramana_core.regression.options import RegressionOptions
 from pramana_core.regression.records import read_copies
 from pramana_core.regression.terms import INTERCEPT, Terms, choose_terms
 

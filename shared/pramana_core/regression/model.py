@@ -8,8 +8,8 @@ import numpy as np
 
 from pramana_core.errors import InputError
 from pramana_core.learn.common.documents import DocumentForm
+from pramana_core.learn.common.options import RegressionOptions
 from pramana_core.mixed import Floats, MixedTable
-from pramana_core.regression.options import RegressionOptions
 from pramana_core.regression.records import Feature, as_learned
 from pramana_core.regression.terms import Terms
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from miner_service.kinds import masked as regressing
+from pramana_core.learn.common.options import RegressionOptions
 from pramana_core.mixed import CategoricalColumn, MixedTable, NumericColumn
 from pramana_core.regression.learning import learn_regression
 from pramana_core.regression.model import DOCUMENT
-from pramana_core.regression.options import RegressionOptions
 from tests.miner_service.masking import masked
 
 SPEC = {"kind": "regression", "target": "debt"}

@@ -12,9 +12,9 @@ import pytest
 
 from pramana_core.errors import InputError
 from pramana_core.learn.common.documents import write_json
+from pramana_core.learn.common.options import RegressionOptions
 from pramana_core.regression.learning import learn_regression
 from pramana_core.regression.model import DOCUMENT
-from pramana_core.regression.options import RegressionOptions
 from pramana_core.regression.pictures import coefficients_chart
 from pramana_core.regression.words import warnings, write_regression_csv, write_regression_text
 from tests.shared.regression.tables import copies, store, table, values

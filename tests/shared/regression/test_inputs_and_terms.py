@@ -15,9 +15,9 @@ from pramana_core.errors import (
     TableError,
     UnknownCategory,
 )
+from pramana_core.learn.common.options import RegressionOptions
 from pramana_core.mixed import CategoricalColumn, MixedTable, NumericColumn
 from pramana_core.regression.learning import learn_regression
-from pramana_core.regression.options import RegressionOptions
 from pramana_core.regression.records import Feature
 from pramana_core.regression.terms import count_terms
 from tests.shared.regression.tables import copies, store, table, values

@@ -7,10 +7,10 @@ import pytest
 from scipy import stats
 
 from pramana_core.errors import EstimationError
+from pramana_core.learn.common.options import RegressionOptions
 from pramana_core.mask.copies import ONE_COPY, combine_copies
 from pramana_core.mixed import MixedTable, NumericColumn
 from pramana_core.regression.learning import learn_regression
-from pramana_core.regression.options import RegressionOptions
 from tests.shared.regression.tables import copies, raw, store, table, values
 
 

@@ -13,13 +13,15 @@ import pramana_core
 from pramana_core.errors import OptionError
 from pramana_core.learn.common.options import (
     LinearOptions,
+    ParameterOptions,
     RuleOptions,
+    Scoring,
+    Search,
     TreeOptions,
     limits_of,
     require_limits,
     types_of,
 )
-from pramana_core.learn.networks.structure import ParameterOptions, Scoring, Search
 from pramana_core.model_sharing.combine_options import CombineOptions
 
 
