@@ -33,7 +33,8 @@ from miner_service.store.queue import UNFINISHED, add_line, create_job, finish
 from miner_service.store.schema import ReleaseRow
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import InputError, LimitExceeded, UnknownVariable
-from pramana_core.learn.networks.network import BayesNet, posterior, sample_csv
+from pramana_core.learn.networks.inference import posterior
+from pramana_core.learn.networks.network import BayesNet, sample_csv
 from pramana_core.learn.prediction import Predictor, Value, encode_records
 from pramana_core.marginals.counts import Tensor
 from pramana_core.mixed import LARGEST, CategoricalColumn, Column, MixedTable, NumericColumn

@@ -177,7 +177,7 @@ class MaskSection(Section):
                 given["kernel"] = KernelOptions(**given["kernel"])
             except TypeError:
                 raise OptionError(
-                    "options.kernel takes bandwidth, penalty, landmarks and linear"
+                    "options.kernel takes bandwidth, penalty and landmarks"
                 ) from None
         return given
 

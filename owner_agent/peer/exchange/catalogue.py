@@ -30,9 +30,10 @@ from pramana_core.csv_text import csv_text
 from pramana_core.domain import Domain
 from pramana_core.errors import OptionError
 from pramana_core.learn.common.documents import write_json
+from pramana_core.learn.common.options import Scoring, Search
 from pramana_core.learn.learners import LEARNERS, ClassLearner
 from pramana_core.learn.networks.bayes_net import LearnedFamily, learn_parameters
-from pramana_core.learn.networks.structure import Scoring, Search, Structure
+from pramana_core.learn.networks.structure import Structure
 from pramana_core.learn.networks.structure_learning import LearnedLink, learn_structure
 from pramana_core.learn.rules.exchange import (
     draw_itemsets,

@@ -10,16 +10,17 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from pramana_core.learn.common.options import Positive, Seed
-from pramana_core.learn.networks.structure import (
+from pramana_core.learn.common.options import (
     DRAWS,
     Draws,
     MaxParents,
     Method,
     ParameterOptions,
+    Positive,
     ScoreName,
     Scoring,
     Search,
+    Seed,
 )
 from pramana_core.wire.base import MAX_VARIABLES, Label, Message
 from pramana_core.wire.jobs import (

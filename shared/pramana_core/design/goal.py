@@ -21,7 +21,8 @@ import numpy as np
 from pramana_core.channels import require_prior
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import LimitExceeded, OptionError
-from pramana_core.learn.networks.structure import Search, Structure
+from pramana_core.learn.common.options import Search
+from pramana_core.learn.networks.structure import Structure
 from pramana_core.marginals.counts import Tensor
 
 Learn = Literal["counts", "pairs", "itemsets", "structure", "tree", "classifier"]

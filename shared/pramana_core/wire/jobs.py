@@ -33,20 +33,24 @@ from pydantic import (
 )
 
 from pramana_core.learn.common.options import (
+    DRAWS,
     MINIMUM_CONFIDENCE,
     BayesClassifierOptions,
+    Draws,
     LinearOptions,
     MinimumConfidence,
+    ParameterOptions,
     Positive,
+    RegressionOptions,
     RuleOptions,
+    Scoring,
+    Search,
     Seed,
     Share,
     TreeOptions,
     types_of,
 )
-from pramana_core.learn.networks.structure import DRAWS, Draws, ParameterOptions, Scoring, Search
 from pramana_core.model_sharing.combine_options import CombineOptions, Method
-from pramana_core.regression.options import RegressionOptions
 from pramana_core.wire.base import MAX_CATEGORIES, MAX_VARIABLES, Label, Message, Name, Records
 from pramana_core.wire.release_kinds import RequirementMessage
 from pramana_core.wire.services import ProblemDetail
@@ -372,12 +376,9 @@ class _FittedRegression(WithOptions[RegressionOptions]):
 class RegressionSpec(_FittedRegression, RecordsSpec):
     """Learn how a numeric column depends on others, from masked records.
 
-    `target` is the column and `features` what it is explained by, by default all others. `model` is
-    `linear` or `polynomial` (least squares; powers up to `degree`), `kernel` (any smooth
-    relationship) or `tree` (of at most `max_depth` questions, with at least `min_leaf` records in a
-    leaf). `confidence` is that of all intervals.
-    `seed` decides which records are left out together when a model is judged by records that it was
-    not fitted to.
+    `target` is the column and `features` are the columns that explain it, by default all others.
+    `degree` is the highest power of a numeric column. `confidence` is that of all intervals. `seed`
+    decides which records are left out together when the model is scored.
     """
 
 
