@@ -36,8 +36,9 @@ _LAYERS = """
 benchmarks.bench_peers benchmarks.plain_server
 core.alike core.csv_text
 core.errors core.pictures core.progress core.spellings core.text_files core.ties
-pramana.checkout pramana.errors core.channels core.domain
-core.cells core.full_disks core.kernels core.opening
+pramana.checkout pramana.errors core.domain
+core.channels
+core.cells core.encoding core.full_disks core.kernels core.opening
 core.mixed
 core.discretize core.marginals core.mask.core core.plan core.terminal
 core.audit core.determined core.learn.common

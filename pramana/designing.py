@@ -16,7 +16,6 @@ from owner_agent.design.designing import design as find_design
 from owner_agent.design.designing import problem_of
 from pramana.frames.sentences import one_sentence, options_told, quoted
 from pramana.frames.tables import names_of, shown
-from pramana.reporting.sources import choose
 from pramana.showing import DIGITS, card, families_chart, plotted
 from pramana_core.alike import did_you_mean
 from pramana_core.design import (
@@ -26,7 +25,7 @@ from pramana_core.design import (
 )
 from pramana_core.domain import Domain
 from pramana_core.errors import DomainError, OptionError, PlanError, UnknownVariable
-from pramana_core.estimation.estimated import Estimator
+from pramana_core.estimation.estimated import Estimator, choose_estimator
 from pramana_core.plan import Plan
 from pramana_core.study_plan import StudyPlan
 from pramana_core.terminal import progress_bar
@@ -76,7 +75,7 @@ class Design:
     @property
     def estimator(self) -> Estimator:
         """The estimator that `pm.estimate` takes for reports under the plan."""
-        return choose([self.plan])
+        return choose_estimator([self.plan])
 
     @property
     def gamma(self) -> float:

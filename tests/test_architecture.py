@@ -42,6 +42,7 @@ LEARNERS = tuple(
         "alike",
         "csv_text",
         "domain",
+        "encoding",
         "errors",
         "learn",
         "marginals",

@@ -32,10 +32,11 @@ from miner_service.store.people import find_study, study_message
 from miner_service.store.queue import UNFINISHED, add_line, create_job, finish
 from miner_service.store.schema import ReleaseRow
 from pramana_core.domain import Domain, Variable
+from pramana_core.encoding import Value
 from pramana_core.errors import InputError, LimitExceeded, UnknownVariable
 from pramana_core.learn.networks.inference import posterior
 from pramana_core.learn.networks.network import BayesNet, sample_csv
-from pramana_core.learn.prediction import Predictor, Value, encode_records
+from pramana_core.learn.prediction import Predictor, encode_records
 from pramana_core.marginals.counts import Tensor
 from pramana_core.mixed import LARGEST, CategoricalColumn, Column, MixedTable, NumericColumn
 from pramana_core.model_sharing.attributes import CategoricalAttribute, TreeSchema
@@ -248,7 +249,7 @@ def _default_key(spec: JobSpec, alignment: Alignment) -> str:
 
 def _same(known: JobSpec, asked: JobSpec) -> bool:
     """Whether a job is the one asked for; what it left open was settled as in that."""
-    left = [name for name in ("order", "records") if getattr(asked, name, 0) is None]
+    left = [name for name in ("estimator", "order", "records") if getattr(asked, name, 0) is None]
     return known == asked.model_copy(update={name: getattr(known, name, None) for name in left})
 
 

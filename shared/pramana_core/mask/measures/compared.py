@@ -36,7 +36,7 @@ class ComparedTables:
     @cached_property
     def told(self) -> Floats:
         """S standardized, categories as indicators, n x p."""
-        return self._design.matrix(self.s)
+        return self._design.matrix
 
     @cached_property
     def told_names(self) -> tuple[str, ...]:
