@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from owner_agent.site.site import Site
     from owner_agent.state.environment import Environment
     from owner_agent.table.encode import Inspection
-    from owner_agent.table.predicting import InputSource, Predictions, ReadModel
+    from owner_agent.table.predicting import RecordSource
+    from pramana_core.learn.prediction import Predictor
 
 
 def check(context: typer.Context, site: SiteOption = SITE, json: JsonOption = False) -> None:
@@ -274,7 +275,7 @@ def ledger(site: SiteOption = SITE, json: JsonOption = False) -> None:
 
 
 PREDICTIONS = "predictions"
-"""The folder of predictions in a site's state directory."""
+"""What the name of a file of predictions ends in, before `.csv`."""
 
 
 def predict(
@@ -289,133 +290,77 @@ def predict(
         str | None, typer.Option(help="The column of record ids, instead of the site file's.")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="A new file for the predictions.")] = None,
-    probabilities: Annotated[
-        bool, typer.Option("--probabilities", help="Write those of all classes too.")
-    ] = False,
-    all_columns: Annotated[
-        bool, typer.Option("--all-columns", help="Refuse a table without a column that it uses.")
-    ] = False,
     json: JsonOption = False,
 ) -> None:
     """Predict a class for your own records; nothing is sent."""
     from owner_agent.site.site import load_site
-    from owner_agent.table.predicting import read_model
-
-    opened = None if site is None else load_site(site)
-    source = _source(opened, table, record_id)
-    wanted = PredictionOptions(model.stem, out, probabilities, all_columns, json)
-    predict_by(read_model(model), source, wanted, opened)
-
-
-@dataclass(frozen=True)
-class PredictionOptions:
-    """What is asked of a prediction: by a model of which name, where to, and what of it."""
-
-    name: str
-    out: Path | None
-    probabilities: bool
-    all_columns: bool
-    json: bool
-
-
-def predict_by(
-    model: ReadModel, source: InputSource, wanted: PredictionOptions, site: Site | None = None
-) -> None:
-    """Predict the class of records, write it, and say how many have which.
-
-    Raises OptionError, TableError, UnknownCategory.
-    """
-    from owner_agent.table.predicting import predict as predict_classes
-
-    if wanted.out is not None and wanted.out.exists():
-        raise _exists(wanted.out)
-    with progress_bar("predicting") as tick:
-        found = predict_classes(
-            model,
-            source,
-            tick,
-            probabilities=wanted.probabilities,
-            all_columns=wanted.all_columns,
-        )
-    written = _write(found, site, source, wanted)
-    summary = _summary(model, found, written)
-    print_json(summary) if wanted.json else _show(console(), summary, found.hint)
-
-
-def _source(site: Site | None, table: Path | None, record_id: str | None) -> InputSource:
-    from owner_agent.table.predicting import InputSource
+    from owner_agent.table.predicting import RecordSource, read_model
 
     if site is not None:
-        return InputSource.of_site(site, table, record_id)
-    if table is None:
+        source = RecordSource.of_site(load_site(site), table, record_id)
+    elif table is not None:
+        source = RecordSource(table, record_id)
+    else:
         raise OptionError(
-            "No records are named.",
+            "No table of records is named.",
             where="table",
             remedy="Name a table after the model, or a site file with --site.",
         )
-    return InputSource(table, record_id)
+    predict_by(read_model(model), model.stem, source, out, json=json)
 
 
-def _write(
-    found: Predictions, site: Site | None, source: InputSource, wanted: PredictionOptions
-) -> Path:
-    """Write the predictions for this owner alone; return where.
+def predict_by(
+    model: Predictor, name: str, source: RecordSource, out: Path | None, *, json: bool
+) -> None:
+    """Predict the class of records, write it for this owner alone, and print the counts.
 
-    Without `out` that is in the site's state directory or else beside the table, in the place of
-    earlier predictions by a model of this name.
+    Without `out` the file is beside the table, and replaces earlier predictions by a model of this
+    name. Raises OptionError, TableError, UnknownCategory.
     """
-    from owner_agent.state.private_files import private_directory, write_new, write_replacing
+    from owner_agent.state.private_files import write_new, write_replacing
+    from owner_agent.table.predicting import predict as predict_classes
 
-    content, out = found.csv(), wanted.out
+    if out is not None and out.exists():
+        raise _exists(out)
+    with progress_bar("predicting") as tick:
+        found = predict_classes(model, source, tick)
+    place = out or source.table.with_name(f"{source.table.name}.{name}.{PREDICTIONS}.csv")
     try:
-        if out is not None:
-            write_new(out, content)
-            return out
-        if site is not None:
-            place = private_directory(site.state / PREDICTIONS) / f"{wanted.name}.csv"
-        else:
-            place = source.table.with_name(f"{source.table.name}.{wanted.name}.{PREDICTIONS}.csv")
-        write_replacing(place, content)
+        (write_replacing if out is None else write_new)(place, found.csv())
     except FileExistsError:
-        raise _exists(out or source.table) from None
+        raise _exists(place) from None
     except OSError as error:
         raise OptionError(
             f"The predictions cannot be written: {error.strerror}.",
             where="out",
             remedy="Name another place with --out.",
         ) from None
-    return place
+    if json:
+        print_json(
+            {
+                "target": found.target.name,
+                "records": len(found.codes),
+                "predicted": found.counts,
+                "lacking": list(found.lacking),
+                "file": str(place),
+            }
+        )
+        return
+    shares = ", ".join(f"{label}: {count:,}" for label, count in found.counts.items())
+    console().print(
+        f"{found.target.name!r} of {len(found.codes):,} records: {shares}.", markup=False
+    )
+    if found.lacking:
+        console().print(
+            f"The table has no column {', '.join(map(repr, found.lacking))}{found.hint}, which the"
+            " model uses; the prediction averages over its values.",
+            style="yellow",
+            markup=False,
+        )
+    console().print(f"The predictions are in {place}.", markup=False, soft_wrap=True)
 
 
 def _exists(out: Path) -> OptionError:
     return OptionError(
         f"{out} exists; it was not changed.", where="out", remedy="Name a new file with --out."
     )
-
-
-def _summary(model: ReadModel, found: Predictions, written: Path) -> dict[str, Any]:
-    return {
-        "kind": model.kind,
-        "target": found.target.name,
-        "records": len(found.codes),
-        "predicted": found.counts,
-        "lacking": list(found.lacking),
-        "file": str(written),
-    }
-
-
-def _show(console: Console, summary: dict[str, Any], hint: str) -> None:
-    shares = ", ".join(f"{label}: {count:,}" for label, count in summary["predicted"].items())
-    console.print(
-        f"{summary['target']!r} of {summary['records']:,} records by the"
-        f" {summary['kind']}: {shares}.",
-        markup=False,
-    )
-    if summary["lacking"]:
-        console.print(
-            f"The table has no column {', '.join(map(repr, summary['lacking']))}{hint}, which the"
-            " model uses: what is missing was summed out; --all-columns refuses such a table.",
-            style="yellow",
-            markup=False,
-        )
-    console.print(f"The predictions are in {summary['file']}.", markup=False, soft_wrap=True)
