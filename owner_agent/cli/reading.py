@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,8 +20,6 @@ from pramana_core.errors import OptionError, PramanaError, StoreCorrupt
 from pramana_core.terminal import console, print_json, progress_bar, report_error
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from owner_agent.report.report import PlanReport
     from owner_agent.site.planning import PlannedSite
     from owner_agent.site.site import Site
@@ -317,24 +314,18 @@ def predict_by(
     Without `out` the file is beside the table, and replaces earlier predictions by a model of this
     name. Raises OptionError, TableError, UnknownCategory.
     """
-    from owner_agent.state.private_files import write_new, write_replacing
+    from owner_agent.state.private_files import require_absent, save, write_replacing
     from owner_agent.table.predicting import predict as predict_classes
 
-    if out is not None and out.exists():
-        raise _exists(out)
+    if out is not None:
+        require_absent(out, "out")
     with progress_bar("predicting") as tick:
         found = predict_classes(model, source, tick)
     place = out or source.table.with_name(f"{source.table.name}.{name}.{PREDICTIONS}.csv")
-    try:
-        (write_replacing if out is None else write_new)(place, found.csv())
-    except FileExistsError:
-        raise _exists(place) from None
-    except OSError as error:
-        raise OptionError(
-            f"The predictions cannot be written: {error.strerror}.",
-            where="out",
-            remedy="Name another place with --out.",
-        ) from None
+    if out is None:
+        write_replacing(place, found.csv())
+    else:
+        save(place, found.csv(), "out")
     if json:
         print_json(
             {
@@ -358,9 +349,3 @@ def predict_by(
             markup=False,
         )
     console().print(f"The predictions are in {place}.", markup=False, soft_wrap=True)
-
-
-def _exists(out: Path) -> OptionError:
-    return OptionError(
-        f"{out} exists; it was not changed.", where="out", remedy="Name a new file with --out."
-    )

@@ -47,59 +47,6 @@ def serve(
     serve_agent(site, environment_of(context), listen, add_pages)
 
 
-app = typer.Typer(help="Read what the plan of the whole study says of this owner.")
-
-
-@app.callback()
-def _study_plan() -> None:
-    """Read what the plan of the whole study says of this owner."""
-
-
-@app.command()
-def show(
-    context: typer.Context,
-    file: Annotated[
-        Path | None, typer.Argument(help="The plan's file, instead of the site file's.")
-    ] = None,
-    miner: Annotated[bool, typer.Option("--miner", help="The plan that the miner has.")] = False,
-    site: SiteOption = SITE,
-    json: JsonOption = False,
-) -> None:
-    """Say what the plan bounds, what this owner reports by it, how often and with whom."""
-    from owner_agent.release.agreement import agreed_plan
-    from owner_agent.site.adopting import AdoptedPlan, read_study_plan
-    from owner_agent.site.site import load_site
-
-    if file is not None and miner:
-        raise OptionError("Give a file or --miner, not both.", where="file")
-    opened = load_site(site)
-    if miner:
-        plan = agreed_plan(opened, environment_of(context))
-    else:
-        plan = read_study_plan(file or _named(opened))
-    _show(AdoptedPlan(plan, opened.owner), json=json)
-
-
-def _named(site: Site) -> Path:
-    if site.file.study_plan is None:
-        raise ConfigError(
-            "The site file names no study plan.",
-            where="study_plan",
-            remedy="Name its file, or show the miner's with --miner.",
-        )
-    return site.folder / site.file.study_plan.file
-
-
-def _show(adopted: AdoptedPlan, *, json: bool) -> None:
-    from owner_agent.report.plan_shown import show_adopted
-    from owner_agent.site.adopting import adopted_json
-
-    if json:
-        print_json(adopted_json(adopted))
-    else:
-        show_adopted(console(), adopted)
-
-
 @dataclass
 class Joining:
     """One call of `join`: what it was told, and what it did."""
@@ -371,14 +318,14 @@ def _require_same(site: Site, told: AdoptedPlan) -> None:
 
 def _keep(now: Joining, adopted: AdoptedPlan) -> Path:
     """Write the plan beside the site file, and name it there, if the site can follow it."""
-    from owner_agent.site.adopting import write_study_plan
     from owner_agent.site.planning import ExtendedSite, planned
+    from owner_agent.state.private_files import COMMON_MODE, save
 
-    digest = adopted.plan.digest
+    digest, content = adopted.plan.digest, adopted.plan.canonical_json() + b"\n"
     file = now.site.folder / "study-plan.json"
-    if file.exists() and file.read_bytes() != adopted.plan.canonical_json() + b"\n":
+    if file.exists() and file.read_bytes() != content:
         file = now.site.folder / f"study-plan-{digest[:12]}.json"
-    write_study_plan(adopted.plan, file)
+    save(file, content, "file", COMMON_MODE)
     section = {"study_plan": {"file": file.name, "digest": digest}}
     extended = ExtendedSite.of(now.path, section)
     if extended.site.file.variables:

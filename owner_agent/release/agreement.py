@@ -11,31 +11,8 @@ from owner_agent.state.environment import Environment
 from owner_agent.state.keys import KeyStore
 from owner_agent.state.tokens import TokenStore
 from pramana_core.errors import (
-    NotFound,
     StudyPlanNotFollowed,
 )
-from pramana_core.study_plan import StudyPlan
-
-
-def agreed_plan(site: Site, environment: Environment) -> StudyPlan:
-    """Return the plan that a site's study has at its miner.
-
-    Raises:
-        NotFound: the study has no plan.
-        Unauthenticated: the site has not joined the study.
-        Refused, Unreachable: the miner said no, or nothing.
-    """
-    token = TokenStore(site.state).load(site.miner.study)
-    with Miner.of(site, token, environment) as miner:
-        plan = miner.study_plan(site.miner.study)
-    if plan is None:
-        raise NotFound(
-            f"Study {site.miner.study!r} has no study plan at {site.miner.url}.",
-            where=site.miner.study,
-            remedy="Whoever runs the study gives it one; `owner-agent design --write-study-plan"
-            " FILE` makes it.",
-        )
-    return plan
 
 
 def require_agreed_by(site: Site, adopted: AdoptedPlan | None, environment: Environment) -> None:
@@ -88,7 +65,7 @@ def require_agreed(adopted: AdoptedPlan | None, miner: Miner, study: str) -> Non
         f"Study {study!r} {said} at the miner, and {here}; nothing was sent.",
         where="study_plan",
         remedy="Ask whoever runs the study which plan its owners agreed on."
-        " `owner-agent study-plan show --miner` shows the miner's.",
+        " `owner-agent join` shows the miner's.",
     )
 
 

@@ -19,6 +19,7 @@ from owner_agent.state.private_files import (
     private_directory,
     read_secret,
     refuse_if_open_to_others,
+    save,
     write_new,
 )
 from pramana_core.errors import KeyFileError
@@ -177,21 +178,13 @@ class KeyStore:
         self.add(name, random_bytes(KEY_LENGTH))
 
     def export_linkage(self, target: Path) -> None:
-        """Write the linkage secret to a new private file, to be given to another owner.
+        """Write the linkage secret to a private file, to be given to another owner.
 
-        Raises:
-            KeyFileError: there is no linkage secret, or the file exists.
+        Raises KeyFileError without a linkage secret, OptionError where another file is there.
         """
         if not self.path("linkage").exists():
             raise KeyFileError("There is no linkage secret yet.", remedy=_how_to_get(["linkage"]))
-        try:
-            write_new(target, self.read("linkage").hex().encode() + b"\n")
-        except FileExistsError:
-            raise KeyFileError(
-                f"{target} exists; it was not changed.",
-                where=str(target),
-                remedy="Name a new file.",
-            ) from None
+        save(target, self.read("linkage").hex().encode() + b"\n", "file")
 
     def linkage_fingerprint(self, study: str) -> str | None:
         """Return the linkage secret's fingerprint for a miner, if there is one.

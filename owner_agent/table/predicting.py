@@ -121,7 +121,7 @@ def predict(
     """Predict the class of every record of a table, `at_once` records at a time.
 
     Raises:
-        TableError: the table cannot be read or lacks columns, or record ids are missing or repeated.
+        TableError: the table cannot be read or lacks columns; record ids are missing or repeated.
         UnknownCategory: cells hold no category of the model; rows are named, values are not.
         OptionError: the ids have the name of the class.
     """

@@ -199,7 +199,6 @@ def test_at_a_terminal_each_list_is_confirmed_or_replaced(fresh, init, answers):
         (("--categories", "parents"), "needs a column and its list"),
         (("--categories", "child=a,b"), "is the record id"),
         (("--cuts", "age=old"), "The cuts of 'age' are not numbers"),
-        (("--miner", "http://127.0.0.1:1"), "--miner and --study together"),
         (("--public", "absent.toml"), "cannot be read"),
         (("--invitation", "absent.json"), "cannot be read"),
     ],
