@@ -35,11 +35,9 @@ def serve(
 
     The link that it prints works once.
     """
-    from owner_agent.http import ListenAddress, serve_agent
-    from owner_agent.pages.app import add_pages
+    from owner_agent.pages.serving import ListenAddress, serve_pages
 
-    listen = ListenAddress(host, port, ready_file=ready_file)
-    serve_agent(site, environment_of(context), listen, add_pages)
+    serve_pages(site, environment_of(context), ListenAddress(host, port), ready_file)
 
 
 @dataclass
