@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,6 +21,8 @@ from pramana_core.errors import OptionError, PramanaError, StoreCorrupt
 from pramana_core.terminal import console, print_json, progress_bar, report_error
 
 if TYPE_CHECKING:
+    from owner_agent.release.masked import MaskTable
+    from owner_agent.release.tree import TreeColumns
     from owner_agent.report.report import PlanReport
     from owner_agent.site.planning import PlannedSite
     from owner_agent.site.site import Site
@@ -38,20 +41,10 @@ def check(context: typer.Context, site: SiteOption = SITE, json: JsonOption = Fa
 
     opened = load_site(site)
     answer, lines, problems = _checked_plan(opened) if opened.file.variables else ({}, [], [])
-    if opened.file.mask is not None:
-        from owner_agent.release.masked_table import check_masking
-
-        masked = check_masking(opened)
-        answer["masking"] = masked.facts
-        lines.append(masked.sentence)
-        _add_new(problems, masked.problem)
-    if opened.file.share_model is not None:
-        from owner_agent.release.tree_plan import check_sharing
-
-        shared = check_sharing(opened)
-        answer["model_sharing"] = shared.facts
-        lines.append(shared.sentence)
-        _add_new(problems, shared.problem)
+    for name, facts, line, problem in _checked_sections(opened):
+        answer[name] = facts
+        lines.append(line)
+        _add_new(problems, problem)
     study = people_told(opened, environment_of(context))
     if isinstance(study, str):
         lines.append(f"The miner was not asked: {study}")
@@ -75,6 +68,33 @@ def check(context: typer.Context, site: SiteOption = SITE, json: JsonOption = Fa
     for problem in problems:
         report_error(problem)
     raise typer.Exit(max(problem.exit_code for problem in problems))
+
+
+def _checked_sections(
+    site: Site,
+) -> Iterator[tuple[str, dict[str, int], str, PramanaError | None]]:
+    """Yield what is found in the table of the columns to be masked, and of those of a tree."""
+    if site.file.mask is not None:
+        from owner_agent.release.masked import read_columns
+
+        yield _checked("masking", "mask", partial(read_columns, site))
+    if site.file.share_model is not None:
+        from owner_agent.release.tree import read_tree_columns
+
+        yield _checked("model_sharing", "share-model", partial(read_tree_columns, site))
+
+
+def _checked(
+    name: str, command: str, read: Callable[[], MaskTable | TreeColumns]
+) -> tuple[str, dict[str, int], str, PramanaError | None]:
+    try:
+        found = read()
+    except PramanaError as error:
+        return name, {"records": 0, "dropped": 0}, f"`owner-agent {command}` would fail.", error
+    facts = {"records": len(found.record_ids), "dropped": found.dropped}
+    left_out = f" ({found.dropped:,} with empty cells left out)" if found.dropped else ""
+    line = f"{facts['records']:,} records{left_out} can be released by `owner-agent {command}`."
+    return name, facts, line, None
 
 
 def _add_new(problems: list[PramanaError], found: PramanaError | None) -> None:

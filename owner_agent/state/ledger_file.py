@@ -47,7 +47,6 @@ TRACES = (
     "audit.jsonl",
     "outbox",
     "reported",
-    "private-trees",
     "sessions",
     "disclosures.json",
     "peers-met.json",
