@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from datetime import datetime
 
 from owner_agent.release.agreement import require_agreed, require_beside, require_one_secret
@@ -11,7 +11,6 @@ from owner_agent.release.client import Miner
 from owner_agent.release.history import require_known
 from owner_agent.release.ledger import Entry, EntryState, Ledger
 from owner_agent.release.outbox import StoredRelease
-from owner_agent.release.overlap import ahead
 from owner_agent.site.adopting import AdoptedPlan
 from owner_agent.state.ledger_file import WAYS_OUT
 from pramana_core.errors import (
@@ -121,11 +120,9 @@ class Delivery:
             if release.state == "open":
                 total = len(self._prepared.manifest.parts)
                 absent = sorted(set(range(total)) - set(release.parts_received))
-                # The next part is read and checked while the miner takes this one.
-                with closing(ahead((n, self._prepared.part(n)) for n in absent)) as parts:
-                    for sent, (number, body) in enumerate(parts, len(release.parts_received) + 1):
-                        self._miner.put_part(release.id, number, body)
-                        self._tell(sent, progress)
+                for sent, number in enumerate(absent, len(release.parts_received) + 1):
+                    self._miner.put_part(release.id, number, self._prepared.part(number))
+                    self._tell(sent, progress)
                 release = self._miner.seal(release.id)
         self._require_same(release)
         if release.state != "sealed":

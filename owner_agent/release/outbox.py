@@ -6,7 +6,6 @@ import hashlib
 import secrets
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from owner_agent.randomize.reports import SortedReports
-from owner_agent.release.overlap import ahead
 from owner_agent.state.private_files import private_directory, sync_directory, write_durably
 from pramana_core.errors import LimitExceeded, OptionError, PramanaError, StoreCorrupt
 from pramana_core.full_disks import storing
@@ -133,11 +131,9 @@ def _prepared(outbox: Path, temporary: Path, records: Outgoing, per_part: int) -
     """Write a release to a folder, and give it its name, unless that folder is there."""
     content = records.content
     parts = []
-    # A part is made while the one before it is written, which waits for the disk.
-    with closing(ahead(_bodies(records, content, per_part))) as bodies:
-        for part, body in bodies:
-            write_durably(temporary / _part_name(part.number), body)
-            parts.append(part)
+    for part, body in _bodies(records, content, per_part):
+        write_durably(temporary / _part_name(part.number), body)
+        parts.append(part)
     manifest = _manifest(records, content.digest, parts)
     folder = outbox / manifest.name
     if folder.exists():
