@@ -53,8 +53,7 @@ class Delivery:
     def require_known(self) -> None:
         """Check that the ledger has all that the miner has of this owner in the study.
 
-        Raises:
-            HistoryLost: it does not.
+        Raises HistoryLost: it does not.
         """
         with self._resumable():
             found = self._miner.releases(self._entry.study)
@@ -66,9 +65,7 @@ class Delivery:
         And that no other owner has another linkage secret. Unless it has heard of the release: then
         it was so.
 
-        Raises:
-            StudyPlanNotFollowed: it holds the study's owners to another plan.
-            LinkageDiffers: they may hold the same people, and another has another secret.
+        Raises StudyPlanNotFollowed or LinkageDiffers.
         """
         with self._resumable():
             if self._entry.state == "prepared":
@@ -80,9 +77,7 @@ class Delivery:
 
         Unless it has heard of the release: then it did not. `section` of the site file names them.
 
-        Raises:
-            StudyPlanNotFollowed: the plan randomizes one.
-            LinkageDiffers: as `require_agreed`.
+        Raises StudyPlanNotFollowed or LinkageDiffers.
         """
         with self._resumable():
             if self._entry.state == "prepared":
@@ -92,10 +87,7 @@ class Delivery:
     def announce(self) -> Release:
         """Return what the miner has of the release, which it has heard of from here on.
 
-        Raises:
-            ReleaseNotOpen: it was withdrawn.
-            HistoryLost: meanwhile another copy of this state directory announced a release, or it
-                did under another owner's name.
+        Raises ReleaseNotOpen or HistoryLost.
         """
         with self._resumable():
             if self._entry.state in {"prepared", "sending"}:

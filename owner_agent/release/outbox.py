@@ -46,8 +46,7 @@ class StoredRelease:
     def part(self, number: int) -> bytes:
         """Return one part's bytes.
 
-        Raises:
-            StoreCorrupt: the file is absent or not what was written.
+        Raises StoreCorrupt: the file is absent or not what was written.
         """
         path = self.folder / _part_name(number)
         expected = self.manifest.parts[number].sha256
@@ -104,15 +103,9 @@ def prepare(outbox: Path, records: Outgoing, per_part: int) -> StoredRelease:
     The name is derived from the content, so the same content is always the same folder.
 
     Args:
-        outbox: the folder of all releases.
-        records: the records as they leave.
         per_part: the most records in a part.
 
-    Raises:
-        OptionError: `per_part` is not positive.
-        LimitExceeded: there would be too many parts.
-        StorageFull: the disk has no room; nothing of the release stays there.
-        StoreCorrupt: the folder is there with other content.
+    Raises OptionError, LimitExceeded, StorageFull or StoreCorrupt.
     """
     _require_part_count(len(records.keys), per_part)
     private_directory(outbox)
@@ -151,8 +144,7 @@ def _prepared(outbox: Path, temporary: Path, records: Outgoing, per_part: int) -
 def reopen(outbox: Path, name: str) -> StoredRelease | None:
     """Return a release that was prepared before, or None if it is not there.
 
-    Raises:
-        StoreCorrupt: its manifest is not what was written.
+    Raises StoreCorrupt: its manifest is not what was written.
     """
     folder = outbox / name
     if not folder.exists():

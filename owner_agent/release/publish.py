@@ -95,20 +95,11 @@ def draw_table(
     Problems of the table are raised together, once all of it was read; nothing leaves then.
 
     Args:
-        site: the site.
         study: the study that the pseudonyms are for.
-        plan: the site's plan.
-        secrets: the owner's secrets.
         epoch: the epoch in which everything is drawn.
-        watch: told of the progress.
         rows: how many rows are in memory at a time.
 
-    Raises:
-        TableError: the table cannot be read, record ids are missing or repeated, cells are
-            wrong, or it changes meanwhile.
-        UnknownCategory: a cell holds no category of its variable.
-        UnprotectedVariable: a column would leave as it is and gives another away.
-        StorageFull: there is no room for the reports.
+    Raises TableError, UnknownCategory, UnprotectedVariable or StorageFull.
     """
     encoder, missing, runs = (
         TableEncoder(site, plan),
@@ -186,8 +177,7 @@ class PreparedRecords(PreparedRelease):
     ) -> Self:
         """Randomize a site's table; what was reported before is reported again.
 
-        Raises:
-            HistoryLost: what left before is not remembered.
+        Raises HistoryLost: what left before is not remembered.
         """
         plan, study = planned(site), site.miner.study
         secrets = KeyStore(site.state).load()
@@ -223,9 +213,7 @@ class PreparedRecords(PreparedRelease):
     def require_allowed(self, options: PublishOptions) -> None:
         """Check as for all, and that it is chosen what happens to corrected records.
 
-        Raises:
-            PlanConflict: as for all.
-            RecordsCorrected: records would be reported differently and nothing is chosen.
+        Raises PlanConflict or RecordsCorrected.
         """
         self.corrected.require_chosen(options.corrections)
         super().require_allowed(options)
@@ -322,30 +310,14 @@ def publish(
 
     Args:
         kind: what is made of the site's table.
-        site: the site.
-        environment: how the miner is reached.
         options: the size of parts, and what is chosen where privacy would be lost.
-        watch: told of the progress.
         show: shows what is about to leave, before it is in the outbox or sent; it returns the
             options that were chosen by it, if any.
         approval: what somebody said yes to; None where nobody was shown anything before.
 
-    Raises:
-        InputError: the site file or the table is wrong; PlanConflict if a column left before in
-            another form, or other records under the same draws; RecordsCorrected if records would
-            be reported differently and nothing is chosen.
-        ChangedSinceShown: the site file, the table or a file that they need changed since.
-        BudgetExceeded: columns would have lost more than the site file allows.
-        StoreCorrupt: what left before is not remembered; HistoryLost if that is so of releases.
-        KeyFileError: a secret is absent or unsafe.
-        Unauthenticated: the site has not joined the study.
-        Conflict: another publication of this site is running.
-        StudyPlanNotFollowed: the miner holds the study's owners to another plan, or to one that
-            randomizes a column of a release beside it.
-        LinkageDiffers: other owners have another linkage secret; nothing was sent.
-        ReleaseNotOpen: this release was withdrawn.
-        Refused: the miner said no.
-        Unreachable: the miner did not answer; the release is safe in the outbox.
+    Raises InputError, ChangedSinceShown, BudgetExceeded, StoreCorrupt, KeyFileError,
+    Unauthenticated, Conflict, StudyPlanNotFollowed, LinkageDiffers, ReleaseNotOpen, Refused or
+    Unreachable.
     """
     options = replace(options, corrections=options.corrections or site.file.corrections)
     with publishing_alone(site.state):

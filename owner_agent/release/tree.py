@@ -315,10 +315,7 @@ class PreparedTree(PreparedRelease):
     def require_allowed(self, options: PublishOptions) -> None:
         """Check that the tree may leave after what has left.
 
-        Raises:
-            BudgetExceeded: columns would have lost more than `max_epsilon`.
-            PlanConflict: columns left before in another form, no `max_epsilon` allows for it, and
-                the added loss is not accepted.
+        Raises BudgetExceeded or PlanConflict.
         """
         private = self.made.chosen.private
         if private is None or private.max_epsilon is None:

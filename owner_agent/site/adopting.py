@@ -47,8 +47,7 @@ _LISTED = 4
 class AdoptedPlan:
     """A study's plan and the owner who adopted it.
 
-    Raises:
-        ConfigError: the owner reports nothing in it.
+    Raises ConfigError: the owner reports nothing in it.
     """
 
     plan: StudyPlan

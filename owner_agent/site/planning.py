@@ -49,8 +49,7 @@ _NAMED = 5
 class PlannedSite:
     """A site's variables and its plan, which protects every sensitive one.
 
-    Raises:
-        UnprotectedVariable: a sensitive variable would leave as it is, or could be read off.
+    Raises UnprotectedVariable: a sensitive variable would leave as it is, or could be read off.
     """
 
     variables: dict[str, Variable]

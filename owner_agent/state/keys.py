@@ -36,8 +36,7 @@ _MEANING: dict[KeyName, str] = {"draw": "draw key", "linkage": "linkage secret"}
 class Secrets:
     """Both secrets, kept out of every printed form.
 
-    Raises:
-        KeyFileError: a secret is not 32 bytes, trivial, the documented example, or both are one.
+    Raises KeyFileError: a secret is not 32 bytes, trivial, the documented example, or both are one.
     """
 
     draw: bytes = field(repr=False)
@@ -94,8 +93,7 @@ class KeyStore:
     def load(self) -> Secrets:
         """Return both secrets.
 
-        Raises:
-            KeyFileError: one is absent, unreadable, weak, or readable by others.
+        Raises KeyFileError: one is absent, unreadable, weak, or readable by others.
         """
         self._require(*_MEANING)
         return Secrets(self.read("draw"), self.read("linkage"))
@@ -138,12 +136,9 @@ class KeyStore:
         """Store a secret that is not there yet.
 
         Args:
-            name: which one.
-            secret: its bytes.
             known: whether the ledger is to know a draw key; one that it does not draws nothing.
 
-        Raises:
-            KeyFileError: the secret is weak, or there is one already.
+        Raises KeyFileError: the secret is weak, or there is one already.
         """
         _refuse_weak(secret, f"The {_MEANING[name]}")
         state_directory(self.state)
@@ -206,8 +201,7 @@ class KeyStore:
 def read_key(path: Path) -> bytes:
     """Read a secret from a text file of 64 hexadecimal digits.
 
-    Raises:
-        KeyFileError: absent, readable by others, not such a text, or weak.
+    Raises KeyFileError: absent, readable by others, not such a text, or weak.
     """
     text = read_secret(path)
     if not re.fullmatch(r"[0-9A-Fa-f]{64}", text):

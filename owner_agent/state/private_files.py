@@ -23,8 +23,7 @@ COMMON_MODE = 0o666
 def private_directory(path: Path) -> Path:
     """Make a directory that only its owner may enter (parents as well); return it.
 
-    Raises:
-        KeyFileError: it exists and others may enter it.
+    Raises KeyFileError: it exists and others may enter it.
     """
     with storing("a folder", path):
         path.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
@@ -35,8 +34,7 @@ def private_directory(path: Path) -> Path:
 def refuse_if_open_to_others(path: Path, repair: str) -> None:
     """Check that neither group nor others have any right to a path.
 
-    Raises:
-        KeyFileError: they have; `repair` is the command that mends it.
+    Raises KeyFileError: they have; `repair` is the command that mends it.
     """
     mode = stat.S_IMODE(path.stat().st_mode)
     if mode & 0o077:
@@ -50,8 +48,7 @@ def refuse_if_open_to_others(path: Path, repair: str) -> None:
 def read_secret(path: Path) -> str:
     """Return the secret in a file: one word of printable ASCII.
 
-    Raises:
-        KeyFileError: it is not there, others may read it, or it holds no such word.
+    Raises KeyFileError: it is not there, others may read it, or it holds no such word.
     """
     try:
         refuse_if_open_to_others(path, f"chmod 600 {path}")
@@ -75,8 +72,7 @@ _SECRET = re.compile(r"[!-~]+")
 def save(path: Path, content: bytes, where: str, mode: int = FILE_MODE) -> None:
     """Write a file that a person named; one that has the same content stays.
 
-    Raises:
-        OptionError: another file is there, or it cannot be written; `where` is the option.
+    Raises OptionError: another file is there, or it cannot be written; `where` is the option.
     """
     try:
         write_new(path, content, mode)

@@ -120,10 +120,7 @@ def predict(
 ) -> Predictions:
     """Predict the class of every record of a table, `at_once` records at a time.
 
-    Raises:
-        TableError: the table cannot be read or lacks columns; record ids are missing or repeated.
-        UnknownCategory: cells hold no category of the model; rows are named, values are not.
-        OptionError: the ids have the name of the class.
+    Raises TableError, UnknownCategory or OptionError.
     """
     own = [source.record_id] if source.record_id else []
     id_name = source.record_id or ROW
