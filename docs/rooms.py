@@ -54,7 +54,7 @@ core.learn.linear
 core.learn.tree
 core.learn core.model_sharing.exchange
 core.wire
-owner_agent.site miner_service.settings owner_agent.randomize
+owner_agent.site miner_service.settings owner_agent.randomize owner_agent.http
 miner_service.store owner_agent.table
 pramana.setups
 miner_service.alignment
@@ -63,7 +63,7 @@ owner_agent.peer.protocol owner_agent.release
 pramana.demo
 miner_service.services
 owner_agent.report pramana.simulate
-miner_service.intake owner_agent.design owner_agent.http
+miner_service.intake owner_agent.design
 owner_agent.peer.exchange pramana.frames pramana.simulate.commands
 miner_service.jobs miner_service.backup owner_agent.peer
 pramana.exchange pramana.showing

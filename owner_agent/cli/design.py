@@ -165,10 +165,13 @@ def _write(
     entries: Mapping[str, Mapping[str, Any]],
 ) -> None:
     """Write what goes into a site file, and the study plan, where they are asked for."""
-    from owner_agent.design.design_file import save, snippet, study_plan_text
+    from owner_agent.design.design_file import snippet, study_plan_text
+    from owner_agent.state.private_files import COMMON_MODE, save
 
     write, write_study_plan = files
     if write is not None:
-        save(write, snippet(made.chosen, made.problem.needs, entries))
+        text = snippet(made.chosen, made.problem.needs, entries)
+        save(write, text.encode(), "write", COMMON_MODE)
     if write_study_plan is not None:
-        save(write_study_plan, study_plan_text(made.study_plan))
+        text = study_plan_text(made.study_plan)
+        save(write_study_plan, text.encode(), "write-study-plan", COMMON_MODE)

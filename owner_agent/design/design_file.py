@@ -19,7 +19,6 @@ from owner_agent.site.mistakes import all_mistakes, toml
 from owner_agent.site.planning import planned, without_protection
 from owner_agent.site.protection import Number
 from owner_agent.site.site import Site, read_toml
-from owner_agent.state.private_files import COMMON_MODE, write_durably
 from pramana_core.alike import did_you_mean
 from pramana_core.channels import RESOLUTION
 from pramana_core.design import (
@@ -263,18 +262,6 @@ def study_plan_text(plan: StudyPlan | None) -> str:
             ' variable of the design file its owner = "name".',
         )
     return plan.canonical_json().decode()
-
-
-def save(path: Path, text: str) -> None:
-    """Write a new file, whole or not at all. Raises OptionError, StorageFull."""
-    try:
-        write_durably(path, text.encode(), COMMON_MODE)
-    except OSError as error:
-        raise OptionError(
-            f"{path} cannot be written: {error.strerror}.",
-            where="write",
-            remedy="Name a new file; nothing is written over.",
-        ) from None
 
 
 def entries_of_site(site: Site) -> dict[str, dict[str, Any]]:
