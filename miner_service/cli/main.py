@@ -103,7 +103,7 @@ def serve_command(
         data,
         database,
         settings_file,
-        said={
+        given={
             "jobs": {"workers": workers},
             "cluster": {"scheduler": scheduler},
             "web": {
@@ -142,7 +142,7 @@ def worker_command(
         data,
         database,
         settings_file,
-        said={"jobs": {"workers": workers}, "cluster": {"scheduler": scheduler}},
+        given={"jobs": {"workers": workers}, "cluster": {"scheduler": scheduler}},
     )
     _require_cluster(settings)
     _say(f"Jobs are run by {settings.jobs.workers} processes at most.")
@@ -152,15 +152,9 @@ def worker_command(
 @app.command("cluster-worker")
 def cluster_worker_command(
     columns: Annotated[
-        Path | None,
-        typer.Option(
-            help="The folder `columns` of the miner's data directory, and nothing else of it; left"
-            " out with an object store."
-        ),
-    ] = None,
-    data: Annotated[
-        Path, typer.Option(help="With an object store: where this worker keeps what it fetched.")
-    ] = Path("cluster-worker-data"),
+        Path,
+        typer.Option(help="The folder `columns` of the miner's records, and nothing else of it."),
+    ],
     threads: Annotated[
         int | None,
         typer.Option(min=1, help="Pieces of records counted at once; one a core if left out."),
@@ -170,8 +164,8 @@ def cluster_worker_command(
 ) -> None:
     """Count records for the jobs of a miner on a Dask cluster, until told to end (SIGTERM, Ctrl-C).
 
-    It reads columns of sealed releases, from --columns or the object store that the settings name,
-    and needs neither the database nor a token. Where the scheduler is away it is waited for.
+    It reads columns of sealed releases and needs neither the database nor a token. It waits for a
+    scheduler that is away.
     """
     import logging
 
@@ -179,7 +173,7 @@ def cluster_worker_command(
     from miner_service.jobs.process import bound_memory
     from pramana_core.kernels.counting import processors
 
-    settings = settings_of(data, None, settings_file, said={"cluster": {"scheduler": scheduler}})
+    settings = settings_of(Path(), None, settings_file, given={"cluster": {"scheduler": scheduler}})
     if settings.cluster.scheduler is None:
         raise OptionError(
             "No scheduler is named.",
@@ -189,7 +183,7 @@ def cluster_worker_command(
     _require_cluster(settings)
     logging.basicConfig(level=logging.WARNING, format="%(name)s: %(message)s")
     bound_memory(settings.limits.job_bytes)
-    run_worker(settings, columns, threads or processors())
+    run_worker(settings.cluster, columns, threads or processors())
 
 
 def _require_cluster(settings: Settings) -> None:

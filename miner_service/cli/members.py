@@ -248,7 +248,7 @@ def write_address(settings: Settings, url: str) -> None:
 
     An address that stands for every interface is nobody's to be reached at.
     """
-    from miner_service.store.segments import storing
+    from miner_service.store.durable import storing
 
     file = settings.data_dir / _ADDRESS
     known = settings.web.public_url

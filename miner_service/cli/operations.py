@@ -60,12 +60,12 @@ def settings_of(
     database: str | None,
     file: Path | None,
     *,
-    said: Mapping[str, Mapping[str, Any]] | None = None,
-    **given: Any,
+    given: Mapping[str, Mapping[str, Any]] | None = None,
+    **others: Any,
 ) -> Settings:
     """Return the settings that a command was given.
 
-    `said` is what its options say of the sections of the settings; None is what they leave out.
+    `given` has the options of the command for each section; None is left out.
 
     Raises:
         ConfigError: the file of settings is wrong.
@@ -79,10 +79,10 @@ def settings_of(
         "database": database,
         "database_password_file": Path(password) if password else None,
     }
-    for name, options in {"storage": storage, **(said or {})}.items():
-        told = {option: value for option, value in options.items() if value is not None}
-        sections[name] = replace(sections.get(name) or SECTIONS[name](), **told)
-    return Settings(data, **sections, **given)
+    for name, options in {"storage": storage, **(given or {})}.items():
+        set_here = {option: value for option, value in options.items() if value is not None}
+        sections[name] = replace(sections.get(name) or SECTIONS[name](), **set_here)
+    return Settings(data, **sections, **others)
 
 
 @contextmanager

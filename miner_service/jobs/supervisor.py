@@ -26,8 +26,8 @@ from miner_service.settings import Settings, utc_now
 from miner_service.store import queue
 from miner_service.store.database import Database
 from miner_service.store.identity import require_one_store
-from miner_service.store.objects import open_segments
 from miner_service.store.queue import Lease, finish, leased
+from miner_service.store.segments import open_segments
 from miner_service.store.sqlite import open_database
 from pramana_core.errors import LimitExceeded, NotReady, StorageFull
 from pramana_core.opening import require_own_folder

@@ -120,7 +120,7 @@ def test_a_tree_that_is_none_is_refused_and_nothing_is_stored(asked, name: str):
     miner, _, north = asked
     before = miner.snapshot()
     sent = raw(model(told, requirement=None))
-    assert_problem(north("POST", RELEASES, json=sent), 422, code, word)
+    assert_problem(north("POST", RELEASES, json=sent), 422, code)
     assert miner.snapshot() == before
 
 
@@ -207,7 +207,7 @@ def test_a_tree_without_epsilon_fits_into_no_budget_and_is_said_to_be_unbounded(
     west = miner.owner("b", "west")
     before = miner.snapshot()
     answer = west("POST", "/v1/studies/b/releases", json=body(model()))
-    assert_problem(answer, 409, "budget-exceeded", "differentially private tree")
+    assert_problem(answer, 409, "budget-exceeded")
     assert miner.snapshot() == before
 
 
@@ -242,7 +242,7 @@ def test_names_that_steer_what_shows_them_are_refused(miner, name: str):
     miner.study("s")
     north = miner.owner("s", "north")
     answer = north("POST", RELEASES, json=raw(model(changed_attributes(debt=name))))
-    assert_problem(answer, 422, "request-invalid", "control characters")
+    assert_problem(answer, 422, "request-invalid")
     assert "at least 1 item" not in answer.text
 
 

@@ -63,7 +63,7 @@ def test_the_log_of_a_job_is_read_page_by_page_by_staff(asked, assert_problem):
     rest = miner.analyst.get(f"{path}/log?limit=2&cursor={first['next']}")
     lines = [line["line"] for line in first["items"] + rest["items"]]
     assert (lines, rest["next"]) == (["Queued.", "Run 1 began.", "Succeeded."], None)
-    assert_problem(miner.north("GET", f"{path}/log"), 403, "forbidden", "owner")
+    assert_problem(miner.north("GET", f"{path}/log"), 403, "forbidden")
 
 
 def test_owners_do_not_see_by_whom_a_job_is_run(asked):
@@ -119,7 +119,7 @@ def test_a_result_waits_for_a_store_that_is_away(asked, error):
 def test_a_result_does_not_wait_for_longer_than_a_lease_holds(asked):
     miner, path, lease = without_workers(asked, lease_seconds=0.05)
     database = Away(miner.services.database, NotReady("It is away."), 1000)
-    with pytest.raises(NotReady, match="away"):
+    with pytest.raises(NotReady):
         work_once(replace(miner.services, database=database), lease, learn_model, lambda *_: None)
     assert miner.analyst.get(path)["state"] == "running"
 

@@ -102,7 +102,7 @@ def test_a_miner_without_the_extra_serves_all_else(start, monkeypatch, assert_pr
     monkeypatch.setitem(sys.modules, "prometheus_client", None)
     miner = start()
     assert miner.nobody.get("/healthz") == {"status": "ok"}
-    assert_problem(miner.admin("GET", "/metrics"), 501, "not-installed", "pramana[miner]")
+    assert_problem(miner.admin("GET", "/metrics"), 501, "not-installed")
 
 
 def test_a_monitor_reads_the_figures_and_nothing_else(miner, tmp_path, assert_problem):
@@ -119,7 +119,7 @@ def test_a_monitor_reads_the_figures_and_nothing_else(miner, tmp_path, assert_pr
     assert file.stat().st_mode & 0o777 == 0o600
     monitor = type(miner.admin)(miner.client, file.read_text().strip())
     assert read(monitor)
-    assert_problem(monitor("GET", "/v1/studies"), 403, "forbidden", "monitor")
+    assert_problem(monitor("GET", "/v1/studies"), 403, "forbidden")
     assert_problem(monitor("GET", "/v1/studies/asia"), 404, "not-found")
     assert "shown only this once" in issue()
     assert monitor("GET", "/metrics").status_code == 401
