@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from miner_service.cli.operations import (
+from miner_service.cli.handing_over import write_address, write_secret
+from miner_service.cli.opening import (
     DEFAULT_DATA,
     DatabaseAddress,
     DataDir,
     SettingsFile,
-    add_operations,
-    existing,
     note,
+    on_store,
     opened,
+    say,
     settings_of,
-    write_secret,
 )
+from miner_service.cli.operations import add_operations
 from miner_service.cli.study import study_commands
 from pramana_core.errors import Conflict, OptionError
 from pramana_core.opening import require_tls_files
@@ -54,7 +55,7 @@ TokenFile = Annotated[
 ]
 ValidDays = Annotated[
     int | None,
-    typer.Option(min=1, max=3650, help="For how many days the token is good; a year if left out."),
+    typer.Option(min=1, max=3650, help="Days until the token expires; a year if left out."),
 ]
 
 
@@ -145,7 +146,7 @@ def worker_command(
         given={"jobs": {"workers": workers}, "cluster": {"scheduler": scheduler}},
     )
     _require_cluster(settings)
-    _say(f"Jobs are run by {settings.jobs.workers} processes at most.")
+    say(f"Jobs are run by {settings.jobs.workers} processes at most.")
     supervise(settings)
 
 
@@ -208,7 +209,6 @@ def _require_cluster(settings: Settings) -> None:
 
 def _serve(settings: Settings, admin_token_file: Path | None, ready_file: Path | None) -> None:
     """Listen and serve; `ready_file` is there while requests are taken."""
-    from miner_service.cli.members import write_address
     from miner_service.http.app import create_app
     from miner_service.http.server import bind, exclusive, serve, url_of, write_ready_file
     from miner_service.jobs.supervisor import workers_of
@@ -228,7 +228,7 @@ def _serve(settings: Settings, admin_token_file: Path | None, ready_file: Path |
             write_address(settings, url)
             if ready_file:
                 write_ready_file(ready_file, url)
-            _say(f"The miner is ready at {url}")
+            say(f"The miner is ready at {url}")
 
         try:
             serve(create_app(settings, crew=workers_of), sock, web, announce=announce)
@@ -239,52 +239,44 @@ def _serve(settings: Settings, admin_token_file: Path | None, ready_file: Path |
 
 
 @app.command("admin-token")
+@on_store()
 def admin_token_command(
-    data: DataDir = DEFAULT_DATA,
+    services: Services,
     rotate: Annotated[
         bool, typer.Option("--rotate", help="Issue a new token; the old one ends.")
     ] = False,
     admin_token_file: TokenFile = None,
     valid_days: ValidDays = None,
-    database: DatabaseAddress = None,
-    settings_file: SettingsFile = None,
 ) -> None:
-    """Issue a new admin token in place of the one there is, also while the service runs."""
-    with existing(settings_of(data, database, settings_file)) as services:
-        if _has_token(services) and not rotate:
-            raise Conflict(
-                "There is an admin token; only its hash is stored, so it cannot be shown again.",
-                remedy="Issue a new one with --rotate; the old one ends at once.",
-            )
-        _new_token(services, admin_token_file, valid_days)
+    """Issue a new admin token in place of the present one, also while the service runs."""
+    if _has_token(services) and not rotate:
+        raise Conflict(
+            "There is an admin token; only its hash is stored, so it cannot be shown again.",
+            remedy="Issue a new one with --rotate; the old one ends at once.",
+        )
+    _new_token(services, admin_token_file, valid_days)
 
 
 @app.command("monitor-token")
+@on_store()
 def monitor_token_command(
+    services: Services,
     name: Annotated[str, typer.Argument(help="What the token is for, such as `prometheus`.")],
-    data: DataDir = DEFAULT_DATA,
     token_file: Annotated[
         Path | None, typer.Option(help="Write the token here (mode 0600) instead of showing it.")
     ] = None,
     valid_days: ValidDays = None,
-    database: DatabaseAddress = None,
-    settings_file: SettingsFile = None,
 ) -> None:
     """Issue a token that may read /metrics and nothing of any study; others of this name end."""
     from miner_service.store.tokens import renew_monitor_token
 
-    settings = settings_of(data, database, settings_file)
-    with (
-        existing(settings) as services,
-        services.audit.room(),
-        services.database.write() as session,
-    ):
+    with services.audit.room(), services.database.write() as session:
         days = valid_days or services.settings.tokens.valid_days
         credential = renew_monitor_token(session, name, services.now(), days=days)
         if token_file is not None:
             write_secret(token_file, credential.text)
         note(services, "issue_monitor_token", None, 201)
-    _say(
+    say(
         f"The monitor token is in {token_file}"
         if token_file is not None
         else f"Monitor token, shown only this once: {credential.text}"
@@ -299,7 +291,7 @@ def first_token(settings: Settings, file: Path | None) -> None:
         services.segments.prepare()
         require_one_store(services.database, services.segments, begin=True)
         if _has_token(services):
-            _say("The admin token was issued at an earlier start (admin-token --rotate renews it).")
+            say("The admin token was issued at an earlier start (admin-token --rotate renews it).")
         else:
             _new_token(services, file)
 
@@ -322,13 +314,9 @@ def _new_token(services: Services, file: Path | None, valid_days: int | None = N
             write_secret(file, credential.text)
         note(services, "issue_admin_token", None, 201)
     if file is not None:
-        _say(f"The admin token is in {file}")
+        say(f"The admin token is in {file}")
     else:
-        _say(f"Admin token, shown only this once: {credential.text}")
-
-
-def _say(text: str) -> None:
-    console().print(text, markup=False, soft_wrap=True)
+        say(f"Admin token, shown only this once: {credential.text}")
 
 
 EXAMPLES = {

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from miner_service.cli.operations import settings_of
+from miner_service.cli.opening import settings_of
 from miner_service.settings import SECTIONS, Settings, read_settings
 from pramana_core.errors import ConfigError
 from tests.places import ROOT
