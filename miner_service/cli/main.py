@@ -211,7 +211,7 @@ def _serve(settings: Settings, admin_token_file: Path | None, ready_file: Path |
     """Listen and serve; `ready_file` is there while requests are taken."""
     from miner_service.http.app import create_app
     from miner_service.http.server import bind, exclusive, serve, url_of, write_ready_file
-    from miner_service.jobs.supervisor import workers_of
+    from miner_service.jobs.workers import workers_of
 
     _require_cluster(settings)
     web = settings.web

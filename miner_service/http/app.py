@@ -29,7 +29,7 @@ from miner_service.http.pages import models as model_pages
 from miner_service.http.pages import studies as study_pages
 from miner_service.http.pages.entering import Visitors
 from miner_service.intake import withdrawing as sweeping
-from miner_service.jobs.runner import CrewMaker, WorkerPool
+from miner_service.jobs.workers import CrewMaker, WorkerPool
 from miner_service.services import Services, open_services
 from miner_service.settings import Clock, Settings, utc_now
 from pramana_core.errors import NotInstalled

@@ -117,8 +117,8 @@ def manifest(plan: Plan, parts: list[bytes], sizes: list[int], name: str = "r1")
     return Built(body.model_dump(mode="json"), parts, plan)
 
 
-def assert_problem(response: Any, status: int, code: str) -> ProblemDetail:
-    """Check the one shape that every error has; return it."""
+def assert_problem(response: Any, status: int, code: str, *words: str) -> ProblemDetail:
+    """Check the one shape that every error has, and that it has some words; return it."""
     assert response.status_code == status, response.text
     assert response.headers["content-type"] == PROBLEM_MEDIA_TYPE
     problem = ProblemDetail.model_validate(response.json())
@@ -126,6 +126,8 @@ def assert_problem(response: Any, status: int, code: str) -> ProblemDetail:
     assert problem.status == status
     assert problem.type == f"urn:pramana:problem:{code}"
     assert problem.title
+    said = f"{problem.detail} {problem.where} {problem.remedy}"
+    assert all(word in said for word in words), said
     if status == 401:
         assert response.headers["www-authenticate"] == "Bearer"
     return problem

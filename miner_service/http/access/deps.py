@@ -13,7 +13,7 @@ from fastapi.exceptions import RequestValidationError
 
 from miner_service.http.access.access import Caller
 from miner_service.http.access.gate import Gate
-from miner_service.jobs.runner import WorkerPool
+from miner_service.jobs.workers import WorkerPool
 from miner_service.services import Services
 from miner_service.store.database import Paging
 from pramana_core.wire.base import MAX_PARTS, MAX_RECORDS

@@ -14,7 +14,7 @@ from miner_service.http.access.deps import CrewDep, GateDep, ServicesDep
 from miner_service.http.access.figures import MEDIA_TYPE, Figures
 from miner_service.http.access.problems import problem_responses
 from miner_service.http.access.shares import Pool
-from miner_service.jobs.runner import WorkerPool
+from miner_service.jobs.workers import WorkerPool
 from pramana_core.errors import NotInstalled, NotReady, PramanaError
 from pramana_core.wire.base import Message
 

@@ -144,28 +144,25 @@ def test_parts_whose_content_is_wrong_are_refused(
     good = {"A": np.array([0, 1, 1], np.uint8), "B": np.array([0, 1, 2], np.uint8)}
     other = Plan.unrandomized(Domain.of(A=("no", "yes")))
     cases = {
-        "not-arrow": (b"not an Arrow stream", 3, "readable"),
+        "not-arrow": (b"not an Arrow stream", 3),
         "other-columns": (
             encode_part(RecordSchema.of(other), keys, {"A": good["A"]}),
             3,
-            "columns",
         ),
-        "descending": (encode_part(RecordSchema.of(plan_a), keys[::-1], good), 3, "ascending"),
-        "repeated": (encode_part(RecordSchema.of(plan_a), keys[[0, 1, 1]], good), 3, "ascending"),
+        "descending": (encode_part(RecordSchema.of(plan_a), keys[::-1], good), 3),
+        "repeated": (encode_part(RecordSchema.of(plan_a), keys[[0, 1, 1]], good), 3),
         "outside": (
             encode_part(
                 RecordSchema.of(plan_a), keys, {**good, "B": np.array([0, 9, 1], np.uint8)}
             ),
             3,
-            "code 9 of 'B'",
         ),
         "fewer": (
             encode_part(RecordSchema.of(plan_a), keys, good),
             4,
-            "3 records; 4 were announced",
         ),
     }
-    for name, (body, records, words) in cases.items():
+    for name, (body, records) in cases.items():
         path = north.announce("asia", manifest(plan_a, [body], [records], name))
         before = miner.snapshot()
         assert_problem(north.put(path, 0, body), 422, "part-invalid")

@@ -320,7 +320,7 @@ def test_holders_are_removed_by_withdrawing_alone_and_their_budget_stays_kept(
 ) -> None:
     lungs = Setting(start(), max_epsilon_record=3.0)
     admin, owner = lungs.miner.admin, "/v1/studies/lungs/owners/clients"
-    for state in ("open", "closed"):
+    for _ in range(2):  # open, then closed
         assert_problem(admin("DELETE", owner), 409, "conflict")
         left = lungs.analyst.get("/v1/studies/lungs/privacy")["budget"]["left_for_record"]
         assert left == pytest.approx(3.0 - np.log(9.0))

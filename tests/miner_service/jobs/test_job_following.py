@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from miner_service.jobs.runner import learn_model, work_once
-from miner_service.jobs.supervisor import DistantWorkers, workers_of
+from miner_service.jobs.workers import DistantWorkers, workers_of
 from miner_service.settings import JobSettings, WebSettings
 from miner_service.store.queue import claim_next, show_up
 from pramana_core.errors import NotReady, StorageFull, TooManyRequests
@@ -138,7 +138,8 @@ def test_a_service_without_workers_is_ready_while_another_machine_has_some(asked
 
 def test_a_token_follows_so_many_jobs_at_once_and_others_are_not_in_its_way(start):
     gate = start(web=WebSettings(streams_per_token=1)).app.state.gate
-    gate.streams["t-1"] += 1
-    gate.require_stream("t-2")
-    with pytest.raises(TooManyRequests):
-        gate.require_stream("t-1")
+    with gate.streaming("t-1"):
+        with gate.streaming("t-2"), pytest.raises(TooManyRequests), gate.streaming("t-1"):
+            pass
+        assert gate.streams == {"t-1": 1}
+    assert not gate.streams

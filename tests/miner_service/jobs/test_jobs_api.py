@@ -7,9 +7,9 @@ import threading
 
 import pytest
 
-from miner_service.backup import delete_rows
 from miner_service.jobs.runner import learn_model
 from miner_service.settings import Limits
+from miner_service.store.tables import delete_rows
 from miner_service.store.tokens import revoke_token
 from pramana_core.domain import Domain
 from pramana_core.errors import NotConverged
@@ -103,7 +103,6 @@ def test_records_that_do_not_overlap_are_never_joined(
     assert analyst.get("/v1/studies/asia/alignment")["state"] == "disjoint"
     before = miner.snapshot()
     answer = analyst("POST", JOBS, json={"spec": {**SPEC, "records": records}})
-    words = ("160 records", "0 are at every owner", "north 100 (100)", "south 60 (60)", "linkage")
     assert_problem(answer, 409, "records-do-not-align")
     assert miner.snapshot() == before
 
