@@ -123,6 +123,12 @@ def find_token(session: Session, text: str) -> KnownToken | None:
     return KnownToken(*row[:-1])
 
 
+def find_valid_token(session: Session, identifier: str) -> KnownToken | None:
+    """Return a token by its id, if it is not revoked; it may have expired."""
+    row = session.execute(_KNOWN, {"claimed": identifier}).first()
+    return None if row is None else KnownToken(*row[:-1])
+
+
 def note_use(session: Session, identifier: str, now: datetime, *, overlap: float) -> None:
     """Note that a token is used; at the first time, the one it replaces ends in `overlap` s."""
     row = session.scalar(select(TokenRow).where(TokenRow.id == identifier))
