@@ -34,7 +34,7 @@ from pramana_core.errors import (
 from pramana_core.model_sharing.exchange.documents import read_tree_json, write_tree_json
 from pramana_core.model_sharing.exchange.protection import protection_words, read_words
 from pramana_core.model_sharing.growing import GrowthOptions, grow_tree
-from pramana_core.model_sharing.pruning import Pruned, PruningOptions, prune
+from pramana_core.model_sharing.pruning import Pruned, prune
 from pramana_core.model_sharing.requirements import released_form
 from pramana_core.model_sharing.tree import SharedTree
 from pramana_core.progress import StagedProgress
@@ -156,7 +156,7 @@ class GrownTree:
                 self.tree,
                 asked,
                 (*words, *read_words(looked_up)),
-                counts="noised" if private is not None else section.pruning.counts,
+                counts="exact" if private is None else "noised",
                 epsilon=epsilon,
                 records=None if private is not None else self.chosen.records,
             )
@@ -194,10 +194,8 @@ def make(chosen: TreePlan, state: Path, watch: StagedProgress) -> GrownTree:
         with _told_in_words_of_the_file():
             tree = grow_tree(*learned, requirement=required.required)
     else:
-        how = section.pruning
-        options = PruningOptions(how.merge, how.counts)
         with _told_in_words_of_the_file():
-            pruned = prune(grown, required.required, options)
+            pruned = prune(grown, required.required)
         tree = pruned.tree
     watch("growing", 2, 2)
     return GrownTree(chosen, released_form(tree, section.tell), grown, pruned)
@@ -213,8 +211,7 @@ def _told_in_words_of_the_file() -> Iterator[None]:
             error.message,
             where="share_model.requirement",
             remedy='Try requirement.by = "growing", by which only splits are made whose parts all'
-            ' meet it, or pruning.merge = "fewest"; ask for less (a smaller k or l, a larger c); or'
-            " learn from more records.",
+            " meet it; ask for less (a smaller k or l, a larger c); or learn from more records.",
         ) from None
 
 

@@ -14,7 +14,7 @@ from owner_agent.report.page import ReportView
 from owner_agent.report.release_report import ReleaseReport, printing
 from pramana_core.mixed import NumericColumn
 from pramana_core.model_sharing.attributes import NumericAttribute
-from pramana_core.model_sharing.exchange.drawing import draw_pruning, draw_shared_tree
+from pramana_core.model_sharing.exchange.drawing import draw_shared_tree
 from pramana_core.model_sharing.exchange.protection import UNPROTECTED
 from pramana_core.model_sharing.exchange.text import write_shared_tree_text
 from pramana_core.model_sharing.tree import SharedTree
@@ -210,7 +210,7 @@ def _figures(now: PreparedTree, tree: SharedTree) -> TreeFigures:
 
 @dataclass(frozen=True)
 class Drawing:
-    """A picture of one tree or two, and their text."""
+    """A picture of a tree, and its text."""
 
     title: str
     svg: str
@@ -218,17 +218,11 @@ class Drawing:
 
 
 def drawings_of(made: GrownTree) -> tuple[Drawing, ...]:
-    """Return pictures of the tree with nothing required, if anything is, and of what would leave.
-
-    Where one was cut back to the other they are one picture, in which what is gone is pale.
-    """
-    leaving = "The tree that would leave"
+    """Return pictures of the tree with nothing required, if anything is, and of what would leave."""
+    leaving = _one("The tree that would leave", made.tree)
     if made.chosen.section.required is None or made.grown is None:
-        return (_one(leaving, made.tree),)
-    if made.pruned is None:
-        return (_one("With nothing required", made.grown), _one(leaving, made.tree))
-    title = f"With nothing required, and cut back: {leaving[0].lower()}{leaving[1:]}"
-    return (Drawing(title, draw_pruning(made.grown, made.tree).svg(), tree_text(made.tree)),)
+        return (leaving,)
+    return (_one("With nothing required", made.grown), leaving)
 
 
 def tree_text(tree: SharedTree, most: int = 400) -> str:

@@ -113,17 +113,6 @@ class RequirementSection(Section):
         return self
 
 
-class PruningSection(Section):
-    """How a tree is cut back: which siblings are merged, and by which counts of classes.
-
-    `merge` is "all" siblings, or the "fewest" that meet the requirement; `counts` are "exact", or
-    "propagated" upwards from hits and misses alone.
-    """
-
-    merge: Literal["all", "fewest"] = "all"
-    counts: Literal["exact", "propagated"] = "exact"
-
-
 class GrowthSection(Section):
     """How the local tree is grown before it is cut back."""
 
@@ -162,7 +151,6 @@ class ShareModelSection(Section):
     target: TargetSection
     attributes: Annotated[tuple[AttributeSection, ...], Field(min_length=1)]
     requirement: RequirementSection | Literal["none"] | None = None
-    pruning: PruningSection = PruningSection()
     growth: GrowthSection = GrowthSection()
     tell: Literal["hits", "distribution"] = "hits"
     private: PrivateSection | None = None
@@ -200,16 +188,6 @@ class ShareModelSection(Section):
             raise ValueError(
                 f"l = {required.l} asks for more classes than the {classes} of the target"
             )
-        if "pruning" in self.model_fields_set and (required is None or required.by != "pruning"):
-            raise ValueError('pruning goes with a requirement by = "pruning"')
-        if self.pruning.counts == "propagated":
-            if required is not None and required.c is not None and required.counts == "exact":
-                raise ValueError(
-                    "propagated counts are hits and misses, which cannot show diversity by the"
-                    ' exact counts; take counts = "hits" in the requirement'
-                )
-            if self.tell == "distribution":
-                raise ValueError("propagated counts are hits and misses, and no distribution")
         return self
 
     @model_validator(mode="after")

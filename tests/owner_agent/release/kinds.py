@@ -130,7 +130,7 @@ KINDS = {
         "owner-agent share-model --publish", 0,
         (("k = 10", "k = 11"), ("high = 100", "high = 110"),
          ("[share_model]", '[share_model]\ntell = "distribution"'),
-         (GROWING, 'by = "pruning" }\npruning = { merge = "fewest" }')),
+         (GROWING, 'by = "pruning" }')),
     ),
     "private tree": Kind(
         PreparedTree, PRIVATE, "patient_id,age,ward,diagnosis", clinic_rows(300),

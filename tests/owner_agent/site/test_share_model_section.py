@@ -78,24 +78,13 @@ def test_nothing_is_required_only_where_that_is_written_out(tmp_path):
         (_asked('{ k = 5, by = "magic" }'), "share_model.requirement.by"),
         (_asked("{ k = 5, n = 3 }"), "unknown key share_model.requirement.n"),
         (_asked('"nothing"'), "share_model.requirement"),
-        (SHARE + 'pruning = { merge = "some" }\n', "share_model.pruning.merge"),
-        (_asked('"none"') + 'pruning = { merge = "all" }\n', "pruning goes with a requirement by"),
-        (
-            _asked('{ c = 5, l = 2, by = "pruning" }') + 'pruning = { counts = "propagated" }\n',
-            "cannot show diversity by the exact",
-        ),
+        (SHARE + "pruning = { }\n", "share_model.pruning"),
         (SHARE + "growth = { max_depth = 0 }\n", "share_model.growth.max_depth"),
         (SHARE + 'tell = "all"\n', "share_model.tell"),
-        (
-            _asked('{ k = 5, by = "pruning" }')
-            + 'tell = "distribution"\npruning = { counts = "propagated" }\n',
-            "propagated counts are hits and misses",
-        ),
         (SHARE + "private = { epsilon = 1 }\n", "take the requirement out"),
         (PRIVATE.replace("epsilon = 1", "epsilon = 0"), "share_model.private.epsilon"),
         (PRIVATE.replace("epsilon = 1", "epsilon = 2, max_epsilon = 1"), "at least epsilon"),
         (PRIVATE.replace("epsilon = 1", "epsilon = 1, depth = 13"), "share_model.private.depth"),
-        (_asked("{ k = 5 }") + 'pruning = { merge = "all" }\n', 'by = "pruning"'),
         (PRIVATE + "growth = { min_leaf = 3 }\n", "private.depth limits it"),
         (PRIVATE + 'tell = "hits"\n', "take tell out"),
         (
