@@ -100,7 +100,7 @@ def mask(
     """
     from pramana_core.mask.core.bounds import bounded
     from pramana_core.mask.core.cautions import gravest_first
-    from pramana_core.mask.few_copies import require_few_copies
+    from pramana_core.mask.copies import require_few_copies
 
     named = method_of(method)
     count = copies_of(copies)
