@@ -33,10 +33,10 @@ from owner_agent.table.mixed import (
 )
 from pramana_core.errors import ConfigError
 from pramana_core.mask import METHODS, Masked
+from pramana_core.mask.copies import require_few_copies
 from pramana_core.mask.core.bounds import Bounds, bounded, cut_cautions
 from pramana_core.mask.core.cautions import gravest_first
 from pramana_core.mask.core.masked import Method
-from pramana_core.mask.copies import require_few_copies
 from pramana_core.mask.recommending import Recommendation, recommend
 from pramana_core.mixed import CategoricalColumn, Column
 from pramana_core.progress import StagedProgress

@@ -218,7 +218,7 @@ class Drawing:
 
 
 def drawings_of(made: GrownTree) -> tuple[Drawing, ...]:
-    """Return pictures of the tree with nothing required, if anything is, and of what would leave."""
+    """Return pictures of the tree without a requirement, if there is one, and with it."""
     leaving = _one("The tree that would leave", made.tree)
     if made.chosen.section.required is None or made.grown is None:
         return (leaving,)

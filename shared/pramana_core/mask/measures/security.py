@@ -1,4 +1,4 @@
-"""The measures of security: what a snooper gains, and how much of each value is its record's own."""
+"""The measures of security: what a snooper gains, and what of each value is its record's own."""
 
 from __future__ import annotations
 
@@ -74,30 +74,22 @@ def own_weight_rows(influence: Influence) -> Iterator[Measure]:
     told, own = influence.told, influence.weights.max(axis=1)
     noise = float(influence.noises.min())
     records = "one record is" if named == 1 else f"{named:,} records are"
+    alone = (
+        f"Of the record that stands most alone the masked value tells {per_cent(told.max())} of"
+        f" what S leaves, to whoever knows all others; {records} named for it."
+    )
+    most = (
+        f"The masked value that moves most with its own true one moves by {per_cent(own.max())} of"
+        f" it; of records that are not named, by {per_cent(influence.stated)}."
+    )
+    mean = f"On average a masked value moves by {per_cent(own.mean())}."
+    least = f"The record with the least noise has {per_cent(noise)} of the usual."
     for name, value, said in (
-        (
-            "told-largest",
-            told.max(),
-            f"Of the record that stands most alone the masked value tells {per_cent(told.max())} of"
-            f" what S leaves, to whoever knows all others; {records} named for it.",
-        ),
+        ("told-largest", told.max(), alone),
         ("told-mean", told.mean(), f"On average it tells {per_cent(told.mean())}."),
-        (
-            "own-weight-largest",
-            own.max(),
-            f"The masked value that moves most with its own true one moves by {per_cent(own.max())}"
-            f" of it; of records that are not named, by {per_cent(influence.stated)}.",
-        ),
-        (
-            "own-weight-mean",
-            own.mean(),
-            f"On average a masked value moves by {per_cent(own.mean())}.",
-        ),
-        (
-            "noise-least",
-            noise,
-            f"The record with the least noise has {per_cent(noise)} of the usual.",
-        ),
+        ("own-weight-largest", own.max(), most),
+        ("own-weight-mean", own.mean(), mean),
+        ("noise-least", noise, least),
     ):
         alarm = name == "told-largest" and named > 0
         yield Measure(name, "security", "all columns", float(value), None, said, alarm)
