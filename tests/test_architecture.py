@@ -80,7 +80,6 @@ SAMPLERS = {
     "pramana_core.model_sharing.generating",
     "pramana_core.model_sharing.drawn_sizes",
     "pramana_core.model_sharing.drawn_values",
-    "pramana_core.model_sharing.noise",
 }
 """What samples networks or resamples reports, all by a generator it is given (made of a seed in
 `pramana_core.learn.common.documents` alone)."""

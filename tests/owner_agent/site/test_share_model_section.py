@@ -77,6 +77,7 @@ def test_nothing_is_required_only_where_that_is_written_out(tmp_path):
         (_asked('{ k = 5, counts = "some" }'), "share_model.requirement.counts"),
         (_asked("{ k = 5, n = 3 }"), "unknown key share_model.requirement.n"),
         (_asked('"nothing"'), "share_model.requirement"),
+        (SHARE + "pruning = { }\n", "share_model.pruning"),
         (SHARE + "growth = { max_depth = 0 }\n", "share_model.growth.max_depth"),
         (SHARE + 'tell = "all"\n', "share_model.tell"),
         (SHARE + "private = { epsilon = 1 }\n", "take the requirement out"),
