@@ -44,8 +44,7 @@ from pramana_core.estimation.axes import (
 from pramana_core.estimation.curvature import INFORMATION_CELLS, inverse_information
 from pramana_core.estimation.evidence import Evidence, NetworkExplanation
 from pramana_core.estimation.likelihood import maximize
-from pramana_core.estimation.pooled_counts import PooledTable
-from pramana_core.estimation.pooled_tables import PooledTables, UsedTables
+from pramana_core.estimation.pooled_tables import PooledTable, PooledTables
 from pramana_core.estimation.subpopulations import (
     CombinedSubpopulation,
     TabulatedSubpopulation,
@@ -384,6 +383,44 @@ COUNT_ESTIMATORS: Mapping[Estimator, type[CountEstimator]] = {
     "ml": LikelihoodEstimator,
     "pooled": PooledEstimator,
 }
+
+
+class UsedTables:
+    """A note of the tables that somebody took, in their order, whether or not they were kept.
+
+    Args:
+        pooled: what tests pooled tables, where there can be any.
+        whole: the note of which this is a part: what is noted here is noted there, too.
+    """
+
+    def __init__(self, pooled: PooledTables | None, whole: UsedTables | None = None):
+        self._tables, self._whole = pooled, whole
+        self._pooled: dict[tuple[str, ...], None] = {}
+        self._filled: dict[tuple[str, ...], None] = {}
+
+    def note(self, names: tuple[str, ...], table: PooledTable) -> None:
+        """Note a table of some variables, named in the order of their domain."""
+        self._pooled[names] = None
+        if table.filled_in:
+            self._filled[names] = None
+        if self._whole is not None:
+            self._whole.note(names, table)
+
+    def note_filled(self, names: tuple[str, ...]) -> None:
+        """Note variables of which something was made of smaller tables."""
+        self._filled[names] = None
+        if self._whole is not None:
+            self._whole.note_filled(names)
+
+    @property
+    def lack_of_fit(self) -> tuple[LackOfFit, ...]:
+        """Whether the reports show interactions that these tables leave out."""
+        return self._tables.lack_of_fit(list(self._pooled)) if self._tables else ()
+
+    @property
+    def filled_in(self) -> tuple[tuple[str, ...], ...]:
+        """The variables of those tables that were made of smaller ones."""
+        return tuple(self._filled)
 
 
 class EstimatedMarginals:

@@ -27,7 +27,7 @@ from pramana_core.marginals.support_counts import (
 )
 
 if TYPE_CHECKING:
-    from pramana_core.estimation.pooled_counts import PooledTable
+    from pramana_core.estimation.pooled_tables import PooledTable
     from pramana_core.marginals.counts import Marginals, MarginalTable
 
 
