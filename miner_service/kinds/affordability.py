@@ -18,8 +18,8 @@ from miner_service.kinds.counting import RecordLayout, estimated, largest_family
 from miner_service.settings import Limits
 from pramana_core.domain import Domain
 from pramana_core.errors import LimitExceeded
-from pramana_core.estimation.curvature import INFORMATION_CELLS
 from pramana_core.estimation.evidence import TEST_CELLS
+from pramana_core.estimation.information import INFORMATION_CELLS
 from pramana_core.learn.common.documents import write_json
 from pramana_core.wire.jobs import BayesNetParametersSpec, BayesNetStructureSpec, CountsSpec
 

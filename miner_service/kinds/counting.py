@@ -15,8 +15,8 @@ from typing import ClassVar, NamedTuple
 
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import LimitExceeded
-from pramana_core.estimation.curvature import INFORMATION_CELLS
 from pramana_core.estimation.estimated import COUNT_ESTIMATORS
+from pramana_core.estimation.information import INFORMATION_CELLS
 from pramana_core.plan import Block, Plan
 from pramana_core.wire.jobs import CountsSpec
 

@@ -20,7 +20,7 @@ from pramana_core.design.predict import (
     told_by_moments,
 )
 from pramana_core.errors import ChannelError, LimitExceeded, OptionError, PlanError
-from pramana_core.estimation.curvature import INFORMATION_CELLS
+from pramana_core.estimation.information import INFORMATION_CELLS
 from pramana_core.marginals.counts import Tensor
 from pramana_core.plan import Plan
 from pramana_core.progress import StagedProgress

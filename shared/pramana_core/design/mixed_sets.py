@@ -42,7 +42,7 @@ from pramana_core.design.predict import (
     summary,
 )
 from pramana_core.errors import SingularChannel
-from pramana_core.estimation.curvature import INFORMATION_CELLS
+from pramana_core.estimation.information import INFORMATION_CELLS
 from pramana_core.marginals.counts import Tensor
 from pramana_core.plan import Block, Plan
 from pramana_core.ties import FITTED_TIE, descending, exceeds

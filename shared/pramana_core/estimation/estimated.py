@@ -41,8 +41,8 @@ from pramana_core.estimation.axes import (
     strata_of,
     sum_unasked,
 )
-from pramana_core.estimation.curvature import INFORMATION_CELLS, inverse_information
 from pramana_core.estimation.evidence import Evidence, NetworkExplanation
+from pramana_core.estimation.information import INFORMATION_CELLS, inverse_information
 from pramana_core.estimation.likelihood import maximize
 from pramana_core.estimation.pooled_tables import PooledTable, PooledTables
 from pramana_core.estimation.subpopulations import (

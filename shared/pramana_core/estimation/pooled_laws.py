@@ -38,7 +38,7 @@ from scipy.linalg import lapack
 
 from pramana_core.domain import Domain
 from pramana_core.errors import EstimationError, OptionError
-from pramana_core.estimation.curvature import INFORMATION_CELLS
+from pramana_core.estimation.information import INFORMATION_CELLS
 from pramana_core.estimation.pooled_readings import PooledReadings, Readings, product
 from pramana_core.marginals.counts import ReportTables, Tensor, ValueCache
 from pramana_core.plan import Plan

@@ -24,7 +24,7 @@ from scipy import special
 from pramana_core.domain import Domain
 from pramana_core.errors import LimitExceeded, OptionError
 from pramana_core.estimation.axes import Moments
-from pramana_core.estimation.curvature import INFORMATION_CELLS
+from pramana_core.estimation.information import INFORMATION_CELLS
 from pramana_core.estimation.pooled_laws import (
     KEPT_NUMBERS,
     Laws,
