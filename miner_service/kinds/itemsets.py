@@ -14,7 +14,6 @@ from miner_service.kinds.counts import CountsKind
 from miner_service.settings import Limits
 from pramana_core.domain import Domain
 from pramana_core.errors import LimitExceeded, OptionError
-from pramana_core.estimation.supports_mixed import serves
 from pramana_core.learn.rules.exchange import listed_itemsets_csv, listed_rules_csv, rules_json
 from pramana_core.learn.rules.itemsets import (
     NOT_FREQUENT,
@@ -151,12 +150,12 @@ class AssociationRulesKind(CountsKind[AssociationRulesSpec, AssociationRulesMess
                 where="items",
                 remedy="Name those that matter in `items` or `variables`.",
             )
-        if estimated(spec).by_reports and all(serves(plan, items) for plan in layout.plans):
-            return
         if estimated(spec).by_pairs:
             require_pairs(spec, variables, layout, where="variables")
             return
-        _, family = largest_family(layout, variables, spec.max_length)
+        # By reports, longer itemsets whose table is too large are left undecided.
+        longest = min(spec.max_length, 2) if estimated(spec).by_reports else spec.max_length
+        _, family = largest_family(layout, variables, longest)
         require_table(spec, family, layout, limits, where="max_length")
 
     def learn(self, spec: AssociationRulesSpec, marginals: Marginals, on_step: Progress) -> Content:
