@@ -62,7 +62,6 @@ LAZY = {"matplotlib", "numba", "sklearn", "dask"}
 
 SAMPLERS = {
     "pramana_core.estimation.evidence",
-    "pramana_core.estimation.pooled_counts",
     "pramana_core.estimation.pooled_tables",
     "pramana_core.estimation.table_estimates",
     "pramana_core.learn.common.documents",

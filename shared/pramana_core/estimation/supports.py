@@ -1,21 +1,17 @@
-"""Supports of itemsets from marginal tables: for any marginals, a table per set of variables."""
+"""Supports of itemsets as cells of marginal tables, one table for each set of variables."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from pramana_core.domain import Domain
-from pramana_core.errors import DomainError
-from pramana_core.estimation.weights import SourceWeights
-from pramana_core.marginals.counts import (
-    Supports,
-    Tensor,
-)
+from pramana_core.errors import DomainError, LimitExceeded
+from pramana_core.marginals.counts import KEPT_CELLS, Tensor
 from pramana_core.marginals.score_interval import Tilt
 from pramana_core.marginals.support_counts import (
     Flags,
@@ -27,8 +23,12 @@ from pramana_core.marginals.support_counts import (
 )
 
 if TYPE_CHECKING:
-    from pramana_core.estimation.pooled_counts import PooledTable
+    from pramana_core.estimation.pooled_tables import PooledTable
     from pramana_core.marginals.counts import Marginals, MarginalTable
+
+
+SUPPORT_CELLS = 1 << 22
+"""Supports are cells of tables of at most this many cells."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,11 +37,15 @@ class TabulatedSupports:
 
     Attributes:
         unshrunk: whether the tables are those before shrinkage, of pooled tables.
+        cells: the true or reported cells, whichever are more, of a table over some variables.
+        count_ahead: counts the reports of several tables in one pass.
     """
 
     marginals: Marginals
     items: tuple[Item, ...]
     unshrunk: bool = False
+    cells: Callable[[Sequence[str]], int] | None = None
+    count_ahead: Callable[[Sequence[Sequence[str]]], None] = lambda _tables: None
 
     def counts(self, itemsets: Indices) -> SupportCounts:
         """Return the estimated counts of itemsets; see `Supports`."""
@@ -93,43 +97,32 @@ class TabulatedSupports:
     def _by_variables(
         self, itemsets: Indices
     ) -> Iterator[tuple[Indices, list[str], tuple[Indices, ...]]]:
-        """Yield sets of itemsets over the same variables: rows, variables, and cells by axis."""
+        """Yield itemsets over the same variables: rows, variables, and cells by axis.
+
+        Raises LimitExceeded for a table of more than `SUPPORT_CELLS` cells.
+        """
         domain = self.marginals.domain
         variables = np.array([domain.axis(name) for name, _ in self.items])[itemsets]
         codes = np.array([code for _, code in self.items])[itemsets]
         kinds, kind = np.unique(variables, axis=0, return_inverse=True)
-        for number, axes in enumerate(kinds):
+        tables = [[domain.names[axis] for axis in axes] for axes in kinds]
+        cells = self.cells or (lambda names: domain.project(names).size)
+        sizes = [cells(names) for names in tables]
+        if max(sizes, default=0) > SUPPORT_CELLS:
+            raise LimitExceeded(
+                f"Itemsets of {variables.shape[1]} variables need a table of {max(sizes)} cells; at"
+                f" most {SUPPORT_CELLS} are counted.",
+                where="items",
+                remedy="Ask for shorter itemsets, or for variables of fewer categories.",
+            )
+        counted = 0
+        for number, names in enumerate(tables):
+            if number == counted:
+                most = np.searchsorted(np.cumsum(sizes[number:]), KEPT_CELLS, side="right")
+                counted = number + max(int(most), 1)
+                self.count_ahead(tables[number:counted])
             rows = np.flatnonzero(kind.ravel() == number)
-            names = [domain.names[axis] for axis in axes]
             yield rows, names, tuple(codes[rows].T)
-
-
-@dataclass(frozen=True, eq=False)
-class CombinedSupports:
-    """The weighted sums of supports in strata, different records of one population."""
-
-    strata: tuple[Supports, ...]
-    weights: SourceWeights | None
-
-    @property
-    def items(self) -> tuple[Item, ...]:
-        """The items."""
-        return self.strata[0].items
-
-    def counts(self, itemsets: Indices) -> SupportCounts:
-        """Return the estimated counts of itemsets; see `Supports`."""
-        parts = [stratum.counts(itemsets) for stratum in self.strata]
-        return SupportCounts.pooled(parts, self._factors(itemsets))
-
-    def rules(self, itemsets: Indices, antecedents: Flags) -> RuleCounts:
-        """Return the estimated counts of itemsets and their parts; see `Supports`."""
-        parts = [stratum.rules(itemsets, antecedents) for stratum in self.strata]
-        return RuleCounts.pooled(parts, self._factors(itemsets))
-
-    def _factors(self, itemsets: Indices) -> Floats:
-        if self.weights is None:
-            return np.ones((len(self.strata), len(itemsets)))
-        return self.weights.of_itemsets(self.items, itemsets)
 
 
 def sides(antecedents: Flags) -> tuple[Flags, Flags, Flags]:
