@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 from sqlalchemy import select
 
-from miner_service.backup import back_up, delete_rows, restore
+from miner_service.backup import back_up, restore
 from miner_service.checking import check
 from miner_service.intake import reports as intake
 from miner_service.services import open_services
 from miner_service.settings import Limits, Settings
 from miner_service.store.columns import load_keys
 from miner_service.store.schema import ReportBatchRow, ReportCellRow, ReportPlanRow
+from miner_service.store.tables import delete_rows
 from pramana_core.channels import Identity, Symmetric
 from pramana_core.domain import Domain, Variable
 from pramana_core.estimation.estimated import EstimatedMarginals
