@@ -11,8 +11,8 @@ from typing import NamedTuple
 from miner_service.settings import Limits
 from pramana_core.domain import Domain
 from pramana_core.errors import require_at_most
-from pramana_core.estimation.curvature import INFORMATION_CELLS
 from pramana_core.estimation.evidence import TEST_CELLS
+from pramana_core.estimation.information import INFORMATION_CELLS
 from pramana_core.plan import Block, Plan
 from pramana_core.wire.jobs import BayesNetParametersSpec, BayesNetStructureSpec, CountsSpec
 

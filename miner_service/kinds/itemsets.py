@@ -20,7 +20,6 @@ from miner_service.settings import Limits
 from pramana_core.domain import Domain
 from pramana_core.errors import OptionError, require_at_most
 from pramana_core.estimation.estimated import COUNT_ESTIMATORS
-from pramana_core.estimation.supports_mixed import serves
 from pramana_core.learn.rules.exchange import listed_itemsets_csv, listed_rules_csv, rules_json
 from pramana_core.learn.rules.itemsets import (
     NOT_FREQUENT,
@@ -145,12 +144,12 @@ class AssociationRulesKind(CountsKind[AssociationRulesSpec, AssociationRulesMess
             len(variables), limits.search_variables, "variables of the job", "variables", FEWER
         )
         require_at_most(len(items), MOST_ITEMS, "items of the job", "items", FEWER)
-        if weighs_reports(spec) and all(serves(plan, items) for plan in layout.plans):
-            return
         if COUNT_ESTIMATORS[spec.estimator or "moment"].makes_of_pairs(spec.order):
             require_pairs(variables, layout, where="variables")
             return
-        family = layout.largest(variables, spec.max_length)
+        # By reports, longer itemsets whose table is too large are left undecided.
+        longest = min(spec.max_length, 2) if weighs_reports(spec) else spec.max_length
+        family = layout.largest(variables, longest)
         require_table(spec, family, layout, limits, where="max_length")
 
     def learn(self, spec: AssociationRulesSpec, marginals: Marginals, on_step: Progress) -> Content:

@@ -31,7 +31,7 @@ from pramana_core.domain import Domain
 from pramana_core.errors import NotFound, OptionError
 from pramana_core.plan import Plan
 from pramana_core.wire.base import People, Records
-from pramana_core.wire.jobs import CountsSpec, JobSpec, RegressionSpec
+from pramana_core.wire.jobs import CountsSpec, JobSpec
 from pramana_core.wire.jobs import Job as JobMessage
 from pramana_core.wire.models import (
     ContingencyTableMessage,
@@ -297,8 +297,7 @@ class Study:
     def _source(self, model: ModelMessage) -> LearnedFrom:
         if isinstance(model, RegressionMessage):
             masking = (masked_by(one.method, one.copies, one.owner) for one in model.masking)
-            asked = cast(RegressionSpec, model.spec).options().model
-            return source_of(model.records, asked, tuple(masking))
+            return source_of(model.records, tuple(masking))
         if isinstance(model, ModelSharingMessage):
             # Its fields are made of the options of `pm.CombinedTrees`.
             method = cast(Any, model.spec).method

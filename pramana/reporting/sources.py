@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypeGuard, get_args, overl
 
 from miner_service.alignment.align import common_rows, overlap_of, require_one_coin
 from miner_service.alignment.pieces import Rows, record_sets
-from miner_service.store.segments import KeyText
+from miner_service.store.columns import KeyText
 from pramana.frames.sentences import one_sentence, options_told
 from pramana.frames.tables import Frame, shown
 from pramana.reporting.reports import Reports, require_reports

@@ -96,6 +96,10 @@ class Bar:
         self._bar.update(self._task, description=doing)
         self(done, total)
 
+    def end(self) -> None:
+        """Take the bar away, for what is printed next; the next call shows it again."""
+        self._bar.stop()
+
 
 @contextmanager
 def progress_bar(

@@ -25,19 +25,23 @@ from pydantic import (
 )
 
 from pramana_core.learn.common.options import (
+    DRAWS,
     MINIMUM_CONFIDENCE,
     BayesClassifierOptions,
+    Draws,
     LinearOptions,
     MinimumConfidence,
+    ParameterOptions,
+    RegressionOptions,
     RuleOptions,
+    Scoring,
+    Search,
     Seed,
     Share,
     TreeOptions,
     types_of,
 )
-from pramana_core.learn.networks.structure import DRAWS, Draws, ParameterOptions, Scoring, Search
 from pramana_core.model_sharing.combine_options import CombineOptions, Method
-from pramana_core.regression.options import RegressionOptions
 from pramana_core.wire.base import (
     MAX_CATEGORIES,
     MAX_OWNERS,

@@ -13,7 +13,7 @@ from miner_service.jobs.runner import learn_model
 from miner_service.kinds.bounds import RecordLayout
 from pramana_core.channels import Dense, Symmetric, Withheld
 from pramana_core.domain import Domain, Variable
-from pramana_core.errors import JobCancelled
+from pramana_core.errors import NotReady
 from pramana_core.estimation.axes import strata_of
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.networks.network import BayesNet
@@ -186,7 +186,7 @@ def test_a_search_tells_how_far_it_is_and_ends_when_cancelled(noisy):
         go_on.wait()
         try:
             return learn_model(spec, prepared, services, step)
-        except JobCancelled:
+        except NotReady:
             stopped.set()
             raise
 

@@ -16,7 +16,7 @@ from miner_service.jobs.runner import learn_model
 from miner_service.kinds import JOB_KINDS, MODEL_KINDS, tables
 from pramana_core.channels import Identity, Symmetric, Withheld
 from pramana_core.domain import Domain, Variable
-from pramana_core.errors import JobCancelled
+from pramana_core.errors import NotReady
 from pramana_core.estimation.estimated import ESTIMATORS, EstimatedMarginals
 from pramana_core.learn.common.options import LinearOptions, RuleOptions
 from pramana_core.learn.learners import LINEAR, TREE
@@ -178,7 +178,7 @@ def test_a_job_of_every_kind_tells_how_far_it_is_and_ends_when_cancelled(survey,
             seen.append(done / total)
             if len(seen) == 2:
                 study.analyst("DELETE", path[0])
-                raise JobCancelled("The job is no longer wanted.")
+                raise NotReady("The job is no longer wanted.")
             on_step(done, total)
 
         created.wait()

@@ -7,7 +7,7 @@ import pytest
 from miner_service.http.pages.job_forms import form_of
 from miner_service.http.pages.rendering import SentForm
 from pramana_core.errors import InputError
-from pramana_core.learn.networks.structure import Scoring
+from pramana_core.learn.common.options import Scoring
 from tests.miner_service import masking
 from tests.miner_service.http.pages.browsers import Browser
 
