@@ -36,8 +36,8 @@ from owner_agent.release.approval import Approval
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import PreparedRecords, PublishOutcome, publish
 from owner_agent.report.outcomes import found_wrong, outcome_lines
-from owner_agent.report.report import require_accepted
-from owner_agent.report.whole_study import PeopleStatement, outlook_of, people_told
+from owner_agent.report.plan import require_accepted
+from owner_agent.report.study import PeopleStatement, outlook_of, people_of
 from owner_agent.site.planning import planned
 from owner_agent.site.site import load_site
 from owner_agent.state.environment import Environment
@@ -248,7 +248,7 @@ def create_app(site: Path, environment: Environment) -> FastAPI:
     """Return the agent's application for a site file; the pages are added to it."""
 
     def people() -> str | None:
-        told = people_told(load_site(site), environment)
+        told = people_of(load_site(site), environment)
         return told.sentence if isinstance(told, PeopleStatement) else told
 
     def publish_once(

@@ -19,7 +19,7 @@ from pramana_core.errors import ConfigError, OptionError, Unauthenticated
 from pramana_core.terminal import at_terminal, console, print_json, report_error
 
 if TYPE_CHECKING:
-    from owner_agent.report.whole_study import PeopleStatement
+    from owner_agent.report.study import PeopleStatement
     from owner_agent.site.adopting import AdoptedPlan
     from owner_agent.site.site import Site
     from owner_agent.state.environment import Environment
@@ -91,13 +91,14 @@ def _named(site: Site) -> Path:
 
 
 def _show(adopted: AdoptedPlan, *, json: bool) -> None:
-    from owner_agent.report.plan_shown import show_adopted
+    from owner_agent.report.plan import adopted_sections
     from owner_agent.site.adopting import adopted_json
+    from pramana_core.report.terminal import print_sections
 
     if json:
         print_json(adopted_json(adopted))
     else:
-        show_adopted(console(), adopted)
+        print_sections(adopted_sections(adopted), console(), console(stderr=True))
 
 
 @dataclass
@@ -312,9 +313,9 @@ def _make_keys(now: Joining, linkage: Path | None, new_linkage: Path | None) -> 
 
 def _people(now: Joining) -> PeopleStatement | None:
     """Say what the study says of its owners' people."""
-    from owner_agent.report.whole_study import people_told
+    from owner_agent.report.study import people_of
 
-    people = people_told(now.site, now.environment)
+    people = people_of(now.site, now.environment)
     if people is None or isinstance(people, str):
         return None
     now.say(people.sentence)
@@ -324,10 +325,11 @@ def _people(now: Joining) -> PeopleStatement | None:
 def _plan(now: Joining) -> tuple[AdoptedPlan | None, bool]:
     """Show the study's plan and keep it if she says yes; return it, and whether it is kept."""
     from owner_agent.release.client import Miner
-    from owner_agent.report.plan_shown import show_adopted
+    from owner_agent.report.plan import adopted_sections
     from owner_agent.site.adopting import AdoptedPlan
     from owner_agent.site.planning import planned, without_protection
     from owner_agent.state.tokens import TokenStore
+    from pramana_core.report.terminal import print_sections
 
     study = now.site.miner.study
     with Miner.of(now.site, TokenStore(now.site.state).load(study), now.environment) as miner:
@@ -337,7 +339,7 @@ def _plan(now: Joining) -> tuple[AdoptedPlan | None, bool]:
         return None, False
     adopted = AdoptedPlan(plan, now.site.owner)
     if not now.quiet:
-        show_adopted(console(), adopted)
+        print_sections(adopted_sections(adopted), console(), console(stderr=True))
     if now.site.file.study_plan is not None:
         _require_same(now.site, adopted)
         now.say(f"It is the plan that {now.path} names.")

@@ -34,7 +34,6 @@ from owner_agent.release.history import known_entries
 from owner_agent.release.ledger import Draw, Entry, Ledger
 from owner_agent.release.outbox import StoredRelease, discard
 from owner_agent.release.populations import population_of, sketch_of
-from owner_agent.report.whole_study import grown, number_of
 from owner_agent.site.corrections import CorrectionChoice
 from owner_agent.site.protection import require_protected
 from pramana_core.errors import PeerDeviated
@@ -47,6 +46,7 @@ from pramana_core.privacy import (
     StudyDisclosure,
     told_by,
 )
+from pramana_core.report.numbers import belief, bound
 from pramana_core.wire.privacy import AmplificationMessage, ExtremesMessage
 
 
@@ -287,4 +287,5 @@ def _amplification(cost: BlockCost) -> Amplification:
 def _written(amplification: Amplification | None) -> str:
     if amplification is None:
         return "as it is"
-    return f"epsilon {number_of(amplification)} ({PRIOR:.0%} grows to {grown(amplification)})"
+    grows = f"{PRIOR:.0%} grows to {belief(amplification, PRIOR)}"
+    return f"epsilon {bound(amplification.epsilon)} ({grows})"

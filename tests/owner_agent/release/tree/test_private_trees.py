@@ -162,7 +162,7 @@ def test_a_limit_in_the_file_changes_no_draw(private, draws, private_text):
     private.write(private_text.replace("epsilon = 2", "epsilon = 1"))
     now = PreparedTree.of(private.site, unwatched)
     assert len(draws) == 2
-    (said,) = report_of(now).cautions
+    (said,) = report_of(now).said("warning")
     assert said.startswith("Another private tree was drawn here")
 
 
@@ -220,7 +220,7 @@ def test_a_second_tree_is_refused_unless_the_file_or_the_custodian_allows_it(
     )
     now = PreparedTree.of(private.site, unwatched)
     assert now.over == ("age", "ward", "diagnosis")
-    assert "publishing is refused" in " ".join(report_of(now).cautions)
+    assert "publishing is refused" in " ".join(report_of(now).said("warning"))
     with pytest.raises(BudgetExceeded, match="column 'age': epsilon 6"):
         shared(private, accept_added_loss=True)
     assert len(private.miner.sealed()) == 2
