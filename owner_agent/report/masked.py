@@ -210,7 +210,7 @@ def _pictures(now: PreparedMask) -> Iterator[Section]:
         pairs = chosen[start : start + PER_ROW]
         chart = replace(relationships_chart(versions, pairs), salt=f"mask-{place}")
         about = ", ".join(f"{up} over {across}" for across, up in pairs)
-        yield Section(about, picture=Picture(about, chart.svg), minor=True, brief=False)
+        yield Section(about, pictures=[Picture(about, chart.svg)], minor=True, brief=False)
 
 
 def _rows(measures: Measures, group: str) -> list[Row]:

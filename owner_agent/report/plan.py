@@ -214,7 +214,7 @@ def _pictures(numbers: Mapping[str, Any]) -> Iterator[Section]:
         picture, cut = found
         yield Section(
             "What the most telling report does to a belief",
-            picture=picture,
+            pictures=[picture],
             notes=[
                 (
                     "From the prior (open) to the largest posterior that any report gives"
@@ -230,7 +230,7 @@ def _pictures(numbers: Mapping[str, Any]) -> Iterator[Section]:
         picture, cut = width_picture(numbers["widths"], numbers["records"])
         yield Section(
             "How wide the intervals will be",
-            picture=picture,
+            pictures=[picture],
             notes=[
                 (
                     "Half the 95 % interval of the worst proportion of each variable, of the moment"

@@ -13,7 +13,7 @@ from owner_agent.report.losses import Losses
 from owner_agent.report.release_report import left_out, losses_by, refusals
 from pramana_core.mixed import NumericColumn
 from pramana_core.model_sharing.attributes import NumericAttribute
-from pramana_core.model_sharing.exchange.drawing import draw_pruning, draw_shared_tree
+from pramana_core.model_sharing.exchange.drawing import draw_shared_tree
 from pramana_core.model_sharing.exchange.protection import UNPROTECTED
 from pramana_core.model_sharing.exchange.text import write_shared_tree_text
 from pramana_core.model_sharing.tree import SharedTree
@@ -232,32 +232,17 @@ def _compared(numbers: Row) -> Section:
 
 
 def _trees(made: GrownTree) -> Iterator[Section]:
-    """Yield pictures of the tree with nothing required, if anything is, and of what would leave.
-
-    Where one was cut back to the other they are one picture, in which what is gone is pale.
-    """
-    leaving = "The tree that would leave"
-    if made.chosen.section.required is None or made.grown is None:
-        yield from _one(leaving, made.tree)
-    elif made.pruned is None:
+    """Yield the tree with nothing required, if anything is, and the one that would leave."""
+    if made.chosen.section.required is not None and made.grown is not None:
         yield from _one("With nothing required", made.grown, brief=False)
-        yield from _one(leaving, made.tree)
-    else:
-        title, grown = f"With nothing required, and cut back: t{leaving[1:]}", made.grown
-        picture = Picture(title, lambda: draw_pruning(grown, made.tree).svg())
-        yield Section(title, picture=picture, minor=True, brief=False)
-        yield _text(made.tree)
+    yield from _one("The tree that would leave", made.tree)
 
 
 def _one(title: str, tree: SharedTree, *, brief: bool = True) -> Iterator[Section]:
     picture = Picture(title, lambda: draw_shared_tree(tree).svg())
-    yield Section(title, picture=picture, minor=True, brief=False)
-    yield _text(tree, brief=brief)
-
-
-def _text(tree: SharedTree, *, brief: bool = True) -> Section:
+    yield Section(title, pictures=[picture], minor=True, brief=False)
     text = write_shared_tree_text(tree, most_lines=MOST_LINES)
-    return Section(text=text, folded="The same as text", brief=brief)
+    yield Section(text=text, folded="The same as text", brief=brief)
 
 
 def _figures(now: PreparedTree, tree: SharedTree) -> dict[str, Any]:

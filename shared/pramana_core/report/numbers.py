@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
-from pramana_core.privacy import Amplification
+if TYPE_CHECKING:
+    from pramana_core.privacy import Amplification
 
 VAST = 10**18
 """A whole number from here on is written as a power of ten."""

@@ -15,15 +15,14 @@ if TYPE_CHECKING:
 
 def html(report: Report, owner: str, tick: Progress = unwatched) -> str:
     """Return the page of a report, named after its owner; `tick` counts the pictures drawn."""
-    drawn: dict[int, str] = {}
-    pictured = [place for place, one in enumerate(report.sections) if one.picture is not None]
-    for done, place in enumerate(pictured):
-        tick(done, len(pictured))
-        picture = report.sections[place].picture
-        drawn[place] = "" if picture is None else picture.draw()
-    tick(len(pictured), len(pictured))
+    pictures = [picture for section in report.sections for picture in section.pictures]
+    drawn = {}
+    for done, picture in enumerate(pictures):
+        tick(done, len(pictures))
+        drawn[id(picture)] = picture.draw()
+    tick(len(pictures), len(pictures))
     template = _templates().get_template("report.html.j2")
-    return printable(template.render(report=report, owner=owner, drawn=drawn))
+    return printable(template.render(report=report, owner=owner, drawn=drawn, id=id))
 
 
 @cache

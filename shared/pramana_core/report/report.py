@@ -1,4 +1,4 @@
-"""A report: sections of figures, sentences, a table and a picture, and its form as JSON."""
+"""A report: sections of figures, sentences, pictures and a table, and its form as JSON."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Section:
     Attributes:
         title: its heading; "" for none.
         sentences: what it says.
-        table, picture, facts: what it shows.
+        table, pictures, facts: what it shows; pictures stand beside each other where there is room.
         notes: explanations in small letters, on pages.
         text: text in columns, such as a file or a tree.
         folded: a summary, under which a page hides table and text until they are wanted.
@@ -93,7 +93,7 @@ class Section:
     title: str = ""
     sentences: Sequence[str | Sentence] = ()
     table: Table | None = None
-    picture: Picture | None = None
+    pictures: Sequence[Picture] = ()
     facts: Sequence[Fact] = ()
     notes: Sequence[str] = ()
     text: str = ""

@@ -87,7 +87,7 @@ REPORTS = {
         foot="the end",
     ),
     "picture": Report(
-        "drawn", [Section(picture=Picture("about", lambda: "<svg><path id='p'/></svg>"))]
+        "drawn", [Section(pictures=[Picture("about", lambda: "<svg><path id='p'/></svg>")])]
     ),
 }  # fmt: skip
 
@@ -123,7 +123,7 @@ def test_every_renderer_shows_all_that_is_brief_and_the_page_shows_everything(re
         for fact in section.facts:
             assert fact.figure in text
             assert fact.figure in html(report, "o")
-        assert (section.picture is None) == ("svg" not in page.tags)
+        assert bool(section.pictures) == ("svg" in page.tags)
     assert {**report.as_dict(), **report.numbers} == report.as_dict()
 
 

@@ -1,9 +1,6 @@
-"""Pictures of shared trees, and of global models that are made of them.
+"""Pictures of shared trees, and of global models that consist of them.
 
-A tree is drawn from left to right, in the layout that all trees have. A split is a box with its
-attribute and how many records reach it; each part leads along a line, the wider the more records,
-to what comes below. A leaf has a bar of its classes, its class and its counts; misses of which the
-class is not told are grey.
+A leaf shows its class and its counts; records whose class the tree does not say are grey.
 """
 
 from __future__ import annotations
@@ -15,7 +12,6 @@ import numpy as np
 
 from pramana_core.errors import ModelError
 from pramana_core.mixed import Floats
-from pramana_core.model_sharing.conditions import Condition
 from pramana_core.model_sharing.exchange.text import (
     number,
     part_words,
@@ -30,26 +26,11 @@ from pramana_core.pictures.trees import UNKNOWN, Item, TreePicture, fitting_dept
 MOST_DRAWN = 60
 """Rows of a picture; deeper trees are cut so that they have no more."""
 
-Conditions = frozenset[tuple[str, Condition]]
 
-
-@dataclass(frozen=True)
-class Marks:
-    """Which nodes of a tree look otherwise, by the conditions that lead to them.
-
-    Attributes:
-        gone: those that pruning took: drawn pale.
-        merged: those that it made: drawn with a frame.
-    """
-
-    gone: frozenset[Conditions] = frozenset()
-    merged: frozenset[Conditions] = frozenset()
-
-
-def _picture(tree: SharedTree, marks: Marks, title: str) -> TreePicture:
+def _picture(tree: SharedTree, title: str = "") -> TreePicture:
     """Return a tree with its places."""
     depth = fitting_depth(tree.root, _below, tree.depth, MOST_DRAWN)
-    root = _Drawn(tree, marks).item(tree.root, {}, depth)
+    root = _Drawn(tree).item(tree.root, depth)
     cut = depth + 1 < tree.depth
     foot = f"Splits below {depth + 1} others are left out, as the rows say." if cut else ""
     target = tree.schema.target.name, tree.schema.target.categories
@@ -64,29 +45,22 @@ def _below(node: Node) -> list[Node]:
 @dataclass(frozen=True)
 class _Drawn:
     tree: SharedTree
-    marks: Marks
 
-    def item(self, node: Node, known: dict[str, Condition], depth: int) -> Item:
+    def item(self, node: Node, depth: int) -> Item:
         """Return a node with the splits down to a depth as it is drawn."""
-        here = frozenset(known.items())
         leaves = list(leaves_below(node))
-        pale, framed = here in self.marks.gone, here in self.marks.merged
         counts, untold = self._counts(leaves)
         said, details = records_words(counts.sum() + untold), self._details(counts, untold)
         if isinstance(node, Split) and depth >= 0:
             attribute = self.tree.schema[node.attribute]
             shown = len(node.parts) if len(node.parts) <= MOST_DRAWN else MOST_DRAWN - 1
             answers = [
-                (
-                    part_words(attribute, part),
-                    self._share(below),
-                    self.item(below, {**known, node.attribute: part}, depth - 1),
-                )
+                (part_words(attribute, part), self._share(below), self.item(below, depth - 1))
                 for part, below in node.parts[:shown]
             ]
             if rest := [below for _, below in node.parts[shown:]]:
                 answers.append(("others", sum(map(self._share, rest)), self._others(rest)))
-            return Item(node.attribute, (said,), details, answers=answers, pale=pale, framed=framed)
+            return Item(node.attribute, (said,), details, answers=answers)
         label = node.label if isinstance(node, Leaf) else int(np.argmax(counts))
         records = counts.sum() + untold
         share = f" {100 * counts[label] / records:.0f} %" if records else ""
@@ -100,8 +74,6 @@ class _Drawn:
             details,
             [(float(count / records), fill) for count, fill in bars if count],
             colour(label),
-            pale=pale,
-            framed=framed,
         )
 
     def _others(self, nodes: Sequence[Node]) -> Item:
@@ -142,49 +114,14 @@ _VOTERS = 8
 
 def draw_shared_tree(tree: SharedTree) -> Layout:
     """Return a picture of a tree, as deep as it has at most `MOST_DRAWN` rows."""
-    drawn = _picture(tree, Marks(), "")
-    return Layout(drawn.width, drawn.height, _name(tree), [*drawn.parts()])
-
-
-def draw_pruning(before: SharedTree, after: SharedTree) -> Layout:
-    """Return a picture of a tree before and after it was pruned, one above the other.
-
-    Nodes that pruning took are pale in the first; those that it made have a frame in the second.
-    The first is for whoever may see the records alone.
-    """
-    old, new = _kinds(before), _kinds(after)
-    gone = frozenset(known for known, leaf in old.items() if new.get(known, leaf) != leaf)
-    gone |= frozenset(old) - frozenset(new)
-    merged = frozenset(known for known, leaf in new.items() if leaf and not old.get(known, False))
-    first = _picture(before, Marks(gone=gone), f"Before: {_size(before)}; pale: merged")
-    second = _picture(
-        after, Marks(merged=merged), f"After: {_size(after)}; framed: made by merging"
-    )
-    width = max(first.width, second.width)
-    below = Group([*second.parts()], place=(0, first.height), apart=True)
-    parts = [*first.parts(), below]
-    return Layout(width, first.height + second.height, _name(after), parts)
-
-
-def _kinds(tree: SharedTree) -> dict[Conditions, bool]:
-    """Return the nodes by the conditions that lead to them, and whether they are leaves."""
-    found: dict[Conditions, bool] = {}
-    waiting: list[tuple[Node, dict[str, Condition]]] = [(tree.root, {})]
-    while waiting:
-        node, known = waiting.pop()
-        found[frozenset(known.items())] = isinstance(node, Leaf)
-        if not isinstance(node, Leaf):
-            waiting += [(below, {**known, node.attribute: part}) for part, below in node.parts]
-    return found
+    drawn = _picture(tree)
+    title = f"Decision tree for {tree.schema.target.name}"
+    return Layout(drawn.width, drawn.height, title, [*drawn.parts()])
 
 
 def _size(tree: SharedTree) -> str:
     leaves = len(tree.leaves)
     return f"{leaves:,} path{'' if leaves == 1 else 's'}, {records_words(tree.records)}"
-
-
-def _name(tree: SharedTree) -> str:
-    return f"Decision tree for {tree.schema.target.name}"
 
 
 def draw_model(model: GlobalModel) -> Layout:
@@ -210,7 +147,7 @@ def draw_model(model: GlobalModel) -> Layout:
 def _draw_votes(model: VotesModel) -> Layout:
     trees, number = model.trees[:_VOTERS], len(model.trees)
     drawn = [
-        _picture(tree, Marks(), f"Tree {place} of {number}: {_size(tree)}")
+        _picture(tree, f"Tree {place} of {number}: {_size(tree)}")
         for place, tree in enumerate(trees, 1)
     ]
     parts: list[Shape] = []
