@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from owner_agent.release.masked import PreparedMask
-from owner_agent.release.masked_table import LETTERS, protection
+from owner_agent.release.masked import LETTERS, PreparedMask, protection
 from owner_agent.report.release_report import left_out, losses_by, refusals
 from pramana_core.mask.core.cautions import Caution, Gravity, below_zero, gravest_first, gravity_of
 from pramana_core.mask.measures import Measures, measure_all
@@ -41,7 +40,7 @@ MOST_PICTURES, PER_ROW = 8, 4
 MOST_MEASURES = 24
 """Longer tables of measures are folded."""
 
-SHOWN = ("snooper-gain-kernel", "near-true-values", "told-largest")
+SHOWN = ("snooper-gain-kernel", "told-largest")
 """The measures that a terminal shows although nothing is wrong."""
 
 

@@ -173,9 +173,9 @@ def _attack(channel: Transition | None, reasons: dict[str, str]) -> Measures:
     left = k = guess = None
     if channel is not None:
         measured = channel
-        left = _attempt(reasons, "conditional_entropy", lambda: conditional_entropy(measured, None))
-        k = _attempt(reasons, "k_anonymity", lambda: k_anonymity(measured, None, THRESHOLD))
-        guess = _attempt(reasons, "guess", lambda: attacker_accuracy(measured, None))
+        left = _attempt(reasons, "conditional_entropy", lambda: conditional_entropy(measured))
+        k = _attempt(reasons, "k_anonymity", lambda: k_anonymity(measured, THRESHOLD))
+        guess = _attempt(reasons, "guess", lambda: attacker_accuracy(measured))
     return {
         # Over the possible categories, which the blind guess counts.
         "entropy": None if left is None or guess is None else -math.log2(guess.blind),
@@ -199,7 +199,7 @@ def _posteriors(
     if channel.shape[0] > LISTED_CATEGORIES:
         reasons["posteriors"] = f"{channel.shape[0]:,} categories are too many to list."
         return None
-    worst = _attempt(reasons, "posteriors", lambda: worst_posterior(channel, None))
+    worst = _attempt(reasons, "posteriors", lambda: worst_posterior(channel))
     if worst is None:
         return None
     told = Amplification(math.inf if epsilon is None else epsilon)

@@ -55,9 +55,6 @@ def report_of(now: PreparedTree, _watch: StagedProgress | None = None) -> Report
                 not required.required.met_by(leaf) for leaf in grown.leaves
             ),
             "leaves": before["leaves"] - after["leaves"],
-            "records_on_merged_paths": None
-            if made.pruned is None
-            else round(made.pruned.records_moved),
         }
     message = made.message.model_dump(mode="json", by_alias=True)
     numbers = {
@@ -160,13 +157,6 @@ def _alarms(now: PreparedTree, smallest: int) -> Iterator[str]:
 def _cautions(now: PreparedTree, losses: Losses | None) -> Iterator[str]:
     yield from left_out(now, "tree")
     yield from _beyond_ranges(now)
-    if others := now.made.others:
-        trees = "Another private tree was" if others == 1 else f"{others} other private trees were"
-        yield (
-            f"{trees} drawn here of some of these columns. Whoever chooses between them by what"
-            " they show tells more than the epsilon of the one that leaves: choose by the options"
-            " alone."
-        )
     private = now.made.chosen.private
     if now.over:
         yield (
@@ -221,10 +211,6 @@ def _compared(numbers: Row) -> Section:
             f"With nothing required, {given['paths_that_did_not_meet_it']:,} of"
             f" {before['leaves']:,} paths would not meet the requirement."
         )
-        if merged := given["records_on_merged_paths"]:
-            said.append(
-                f"{merged:,} of {numbers['records']:,} records are on paths that were merged."
-            )
     unseen = "On records that it has not seen, a tree with nothing required is right less often."
     title = "The tree" if before is None else "Before and after"
     notes = [] if before is None else [unseen]

@@ -22,7 +22,7 @@ from pramana_core.model_sharing.global_models.learning import GlobalOptions, lea
 from pramana_core.model_sharing.global_models.measures import accuracy, class_match, path_match
 from pramana_core.model_sharing.global_models.model import GlobalModel, TreeModel
 from pramana_core.model_sharing.growing import GrowthOptions, grow_tree
-from pramana_core.model_sharing.pruning import PruningOptions, prune
+from pramana_core.model_sharing.pruning import prune
 from pramana_core.model_sharing.requirements import Requirement, released_form
 from pramana_core.model_sharing.table_schema import schema_of
 from pramana_core.model_sharing.tree import SharedTree
@@ -174,8 +174,7 @@ def released(
 ) -> SharedTree | None:
     """Return the tree that an owner releases; None where it cannot meet the requirement."""
     if options.epsilon is not None:
-        from pramana_core.model_sharing.noise import GeneratorNoise
-        from pramana_core.model_sharing.private import grow_private_tree
+        from pramana_core.model_sharing.private import GeneratorNoise, grow_private_tree
 
         rows = kept.owners(fold, options)[owner]
         table, codes = kept.attributes.rows(rows), kept.codes[rows]
@@ -185,8 +184,7 @@ def released(
     tree = kept.trees(fold, options)[owner]
     if tree is not None and options.requirement is not None:
         try:
-            asked = PruningOptions(options.merge, options.counts)
-            tree = prune(tree, options.requirement, asked).tree
+            tree = prune(tree, options.requirement, options.counts).tree
         except RequirementUnmet:
             return None
     return None if tree is None else released_form(tree, options.told)

@@ -22,7 +22,7 @@ from pramana_core.progress import OnShare
 from pramana_core.report.numbers import finite
 
 if TYPE_CHECKING:
-    from pramana.simulate.designs import DesignedPlan
+    from pramana_core.design import Design
     from pramana_core.report.report import Section
 
 
@@ -104,7 +104,7 @@ class Trials:
     records: int
     runs: int
     seed: int
-    design: DesignedPlan | None = None
+    design: Design | None = None
     holdout: float = 0.0
 
     def __post_init__(self) -> None:
@@ -137,12 +137,14 @@ class Trials:
 
     def setting(self) -> dict[str, Any]:
         """Return what decides records and reports as JSON."""
+        from pramana.simulate.designs import described
+
         return {
             "records": self.records,
             "runs": self.runs,
             "seed": self.seed,
             **({"holdout": self.holdout, "tested": self.tested} if self.holdout else {}),
-            **(self.design.as_dict() if self.design is not None else {"design": None}),
+            **(described(self.design) if self.design is not None else {"design": None}),
             "gamma": finite(self.told.gamma),
             "plan_digest": self.plan.digest,
         }

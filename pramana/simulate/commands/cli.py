@@ -101,9 +101,10 @@ class _Chosen:
             BayesClassifierOptions,
             LinearOptions,
             RuleOptions,
+            Scoring,
+            Search,
             TreeOptions,
         )
-        from pramana_core.learn.networks.structure import Scoring, Search
         from pramana_core.model_sharing.requirements import Requirement
 
         self.kind = kind
@@ -146,7 +147,7 @@ class _Chosen:
         Raises OptionError.
         """
         from pramana.simulate.bayes_net import RunOptions
-        from pramana_core.learn.networks.structure import Scoring, Search
+        from pramana_core.learn.common.options import Scoring, Search
 
         typed = self.settings.of
         with options_as_typed():

@@ -132,10 +132,10 @@ class Setup:
             OptionError: options that exclude each other, or are out of range.
             UnknownVariable: no such target.
         """
-        from pramana.simulate.designs import designed, owners_of, symmetric
+        from pramana.simulate.designs import designed, estimator_of, owners_of, symmetric
         from pramana.simulate.sources import require_records, require_target
         from pramana.simulate.study import Trials, require_repeatable
-        from pramana_core.design.families import require_gamma
+        from pramana_core.design import require_gamma
 
         self._require_randomization()
         source = self._source()
@@ -155,10 +155,10 @@ class Setup:
             goal = wanted(domain)
         reported = records - round(holdout * records)
         found = designed(domain, self.design, gamma, goal, reported, on_step, owners)
-        if found.note:
-            console(stderr=True).print(found.note, style="yellow", markup=False, soft_wrap=True)
+        if found.advice:
+            console(stderr=True).print(found.advice, style="yellow", markup=False, soft_wrap=True)
         trials = Trials(source, found.plan, records, runs, seed, found, holdout)
-        return trials, self.estimator or found.estimator
+        return trials, self.estimator or estimator_of(found)
 
     def _require_randomization(self) -> None:
         _require_one("--p", "--design", self.p, self.design)

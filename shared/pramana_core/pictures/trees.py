@@ -29,15 +29,15 @@ _GAP = 40.0
 """How far a line takes to turn, at either end of its label."""
 
 _THINNEST, _WIDEST = 1.0, 9.0
-"""Widths of lines, by their share of the records."""
+"""Of lines, by the share of the records that they lead."""
 
 _LONGEST, _NAME, _NOTE, _LABEL = 26, 14, 11, 12
 _QUESTION, _LINE = "#3d4a57", "#9aa5b0"
 UNKNOWN = "#d9d9d9"
-"""The colour of records of unknown class."""
+"""The colour of records whose class is not told."""
 
 _KEYS = 12
-"""The most classes named in the legend."""
+"""So many classes are named in the legend."""
 
 NodeT = TypeVar("NodeT")
 
@@ -162,7 +162,7 @@ class TreePicture:
         x = self._starts[level] + (_box_width(item) if item.answers else 0.0)
         for label, share, child in item.answers:
             end = self._starts[level + 1] - 6, self._heights[id(child)]
-            line = _line((x, y), end, share)
+            line = _line((x, y), end, share, _LINE)
             shown = _short(label)
             # White also between the words, and a little before and behind: no line touches them.
             ground = Box(x + _GAP, end[1] - 8, 0.9 * breadth(shown, _LABEL) + 12, 16, "#fff")
@@ -241,12 +241,12 @@ def _legend(name: str, categories: Sequence[str], said: str) -> tuple[Shape, flo
     return (heading, keys, below), max(end, MARGIN + breadth(said, _NOTE))
 
 
-def _line(start: Point, end: Point, share: float) -> Line:
+def _line(start: Point, end: Point, share: float, fill: str) -> Line:
     """Return a line from a node to a child, the wider the more records it leads."""
     (x, y0), (_, y1) = start, end
     wide = _THINNEST + (_WIDEST - _THINNEST) * min(max(share, 0.0), 1.0)
     turn = x + _GAP
-    return Line(start, (((turn, y0), (x + 8, y1), (turn, y1)), (end,)), wide, _LINE)
+    return Line(start, (((turn, y0), (x + 8, y1), (turn, y1)), (end,)), wide, fill)
 
 
 def _box_width(item: Item) -> float:

@@ -20,7 +20,6 @@ from pramana_core.channels import (
 from pramana_core.domain import Variable
 from pramana_core.plan import Block, Plan
 from pramana_core.privacy import Amplification
-from pramana_core.privacy import structures as dispatch
 
 
 def block(names, sizes, channel):
@@ -118,20 +117,6 @@ def test_pairs_of_40_variables_are_reported():
         one for one in made.sections if one.table and one.table.rows[0] in whole["choices"]
     )
     assert len(listed.table.rows) == LISTED_CHOICES
-
-
-@pytest.mark.slow
-def test_subsets_that_share_a_channel_are_measured_once(monkeypatch):
-    """4,060 subsets of one channel: a few structures, not one for each subset."""
-    made, original = [], dispatch.MixtureStructure
-    monkeypatch.setattr(
-        dispatch, "MixtureStructure", lambda *given: made.append(given) or original(*given)
-    )
-    subsets = sampled(30, 3)
-    plan = plan_of(subsets)
-    report(plan, 1000)
-    assert len(subsets.channel.choices) == 4060
-    assert 0 < len(made) < 30 * 40
 
 
 # Beliefs, and blocks of both kinds ---------------------------------------------------------------
