@@ -10,7 +10,7 @@ import pytest
 
 from miner_service.store.people import new_credential
 from owner_agent.release.populations import SKETCH_RECORDS, TOLERATED_SHARE
-from owner_agent.report.thresholds import ALARMING
+from owner_agent.report.measures import ALARMING
 from owner_agent.site.channels import BinarySpec, TernarySpec
 from owner_agent.site.site import PeerSection
 from owner_agent.state.keys import KEY_LENGTH

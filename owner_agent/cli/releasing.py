@@ -24,9 +24,8 @@ from pramana_core.terminal import Bar, at_terminal, console, print_json, progres
 
 if TYPE_CHECKING:
     from owner_agent.release.prepared import PreparedRelease
-    from owner_agent.report.page import ReportView
-    from owner_agent.report.release_report import ReleaseReport
     from owner_agent.site.site import Site
+    from pramana_core.report.report import Report
 
 PublishOption = Annotated[
     bool, typer.Option("--publish", help="Show it, ask, and send it; without it nothing leaves.")
@@ -79,28 +78,28 @@ def publish(
     from owner_agent.release.publish import publish as publish_release
     from owner_agent.report.losses import compare
     from owner_agent.report.outcomes import found_wrong, outcome_lines
-    from owner_agent.report.page import show_warnings
-    from owner_agent.report.plan_shown import show_adopted
-    from owner_agent.report.report import (
+    from owner_agent.report.plan import (
+        adopted_sections,
         others_apart,
         require_accepted,
         secrets_said,
         site_report,
         warnings,
     )
-    from owner_agent.report.whole_study import outlook_of, show_study, study_json
+    from owner_agent.report.study import outlook_of, study_json, study_sections
     from owner_agent.site.planning import planned
     from owner_agent.site.site import load_site
+    from pramana_core.report.terminal import print_sections, print_warnings
 
     environment, opened = environment_of(context), load_site(site)
     approval = None if yes else Approval.of(opened)
     plan = planned(opened)
     forecast = outlook_of(opened, plan, environment)
     if yes:
-        show_warnings(console(stderr=True), warnings(plan))
+        print_warnings(console(stderr=True), warnings(plan))
     if yes and not json:
-        show_adopted(console(), plan.adopted)
-        show_study(console(), forecast)
+        sections = [*adopted_sections(plan.adopted), *study_sections(forecast)]
+        print_sections(sections, console(), console(stderr=True))
     require_accepted(opened, plan, environment, forecast)
     options = PublishOptions(part_records, accept_added_loss, corrections, accept_new_people)
     secrets: list[str] = []
@@ -109,7 +108,7 @@ def publish(
         def show(now: PreparedRecords) -> PublishOptions | None:
             if approval is None:
                 # A script hears of the larger loss here.
-                losses = compare(now.draws, now.entries, keys_known=True)
+                losses = compare(now.draws, now.entries)
                 secrets.extend(secrets_said(now.one_secret, losses))
                 return None
             made = site_report(opened, environment, now=now, study=forecast)
@@ -135,7 +134,7 @@ def publish(
         print_json({**outcome.as_dict(), **study_json(forecast)})
     else:
         show_lines(console(), [*outcome_lines(outcome), *others_apart(opened)])
-    show_warnings(console(stderr=True), [*secrets, *found_wrong(outcome)])
+    print_warnings(console(stderr=True), [*secrets, *found_wrong(outcome)])
 
 
 class _Declined(Exception):
@@ -170,11 +169,11 @@ def mask(
 ) -> None:
     """Mask the confidential columns, report on them, and publish them if asked to."""
     from owner_agent.release.masked import PreparedMask
-    from owner_agent.report.masked import MASKED, report_of
+    from owner_agent.report.masked import PAGE, report_of
 
     options = PublishOptions(part_records, accept_added_loss)
     asked = ReleaseOptions(site, publish, yes, report, no_report, json)
-    _release(context, PreparedMask, report_of, MASKED, asked, options)
+    _release(context, PreparedMask, report_of, PAGE, asked, options)
 
 
 def share_model(
@@ -189,11 +188,11 @@ def share_model(
 ) -> None:
     """Learn a tree, make it anonymous or private, show it, and publish it if asked to."""
     from owner_agent.release.tree import PreparedTree
-    from owner_agent.report.trees import TREE, report_of
+    from owner_agent.report.trees import PAGE, report_of
 
     options = PublishOptions(accept_added_loss=accept_added_loss)
     asked = ReleaseOptions(site, publish, yes, report, no_report, json)
-    _release(context, PreparedTree, report_of, TREE, asked, options)
+    _release(context, PreparedTree, report_of, PAGE, asked, options)
 
 
 def new_epoch(
@@ -206,16 +205,16 @@ def new_epoch(
 
     What is published from then on costs its whole epsilon once more, and nothing takes that back.
     """
-    from owner_agent.cli.releases_shown import show_new_epoch
+    from owner_agent.cli.releases_shown import show_lines
     from owner_agent.release.new_epoch import begin_new_epoch
-    from owner_agent.report.releases import new_epoch_json
+    from owner_agent.report.releases import new_epoch_json, new_epoch_lines
     from owner_agent.site.site import load_site
 
     begun = begin_new_epoch(load_site(site), environment_of(context), anyway=yes)
     if json:
         print_json(new_epoch_json(begun))
     else:
-        show_new_epoch(console(), begun)
+        show_lines(console(), new_epoch_lines(begun))
 
 
 def withdraw(
@@ -242,22 +241,24 @@ class ReleaseOptions:
     no_report: bool
     json: bool
 
-    def page(self, site: Site, shown: ReportView[Any]) -> Path | None:
+    def page(self, site: Site, name: str) -> Path | None:
         """Return where the report goes, or None without one. Raises OptionError."""
+        from owner_agent.report.files import place
+
         if self.report is not None and self.no_report:
             raise OptionError("Give --report or --no-report, not both.", where="report")
         # Scripts that ask for JSON get it on standard output; what is published is drawn all the
         # same.
         if self.no_report or (self.json and self.report is None and not self.publish):
             return None
-        return shown.place(site.state, self.report)
+        return place(site.state, self.report, name)
 
 
 def _release(
     context: typer.Context,
     kind: type[PreparedRelease],
-    report_of: Callable[[Any, StagedProgress], ReleaseReport[Any]],
-    shown: ReportView[Any],
+    report_of: Callable[[Any, StagedProgress], Report],
+    name: str,
     asked: ReleaseOptions,
     options: PublishOptions,
 ) -> None:
@@ -265,32 +266,33 @@ def _release(
     from owner_agent.cli.releases_shown import show_lines, show_written
     from owner_agent.release.approval import Approval
     from owner_agent.release.publish import publish as publish_release
+    from owner_agent.report.files import write
     from owner_agent.report.outcomes import found_wrong, outcome_lines
-    from owner_agent.report.page import show_warnings
-    from owner_agent.report.whole_study import people_told, show_people
+    from owner_agent.report.study import people_of, people_sections
     from owner_agent.site.site import load_site
     from owner_agent.state.keys import KeyStore
+    from pramana_core.report.terminal import print_report, print_sections, print_warnings
 
     opened, environment = load_site(asked.site), environment_of(context)
     _ = getattr(opened, kind.section)  # raises where the site file does not say
-    page = asked.page(opened, shown)
-    study = people_told(opened, environment) if asked.publish else None
-    show_people(console(stderr=asked.json), study)
-    made: list[ReleaseReport[Any]] = []
+    page, loud = asked.page(opened, name), console(stderr=True)
+    study = people_of(opened, environment) if asked.publish else None
+    print_sections(people_sections(study), console(stderr=asked.json), loud)
+    made: list[Report] = []
     asking = asked.publish and not asked.yes
     outcome, approval = None, Approval.of(opened) if asking else None
     with progress_bar() as bar:
         watch = _on(bar)
 
         def show_report() -> None:
-            shown.printed(console(), console(stderr=True), made[0])
+            print_report(made[0], console(), loud)
             if page is not None:
                 show_written(console(), page)
 
         def show(now: PreparedRelease) -> None:
             made.append(report_of(now, watch))
             if page is not None:
-                shown.write(made[0], opened.owner, page, partial(watch, "drawing"))
+                write(made[0], opened.owner, page, partial(watch, "drawing"))
             if approval is not None:
                 bar.end()
                 _require_yes(opened, page, show_report, json=asked.json)
@@ -312,10 +314,10 @@ def _release(
         if outcome is not None:
             show_lines(console(), outcome_lines(outcome))
     if outcome is not None:
-        show_warnings(console(stderr=True), found_wrong(outcome))
+        print_warnings(loud, found_wrong(outcome))
     elif not KeyStore(opened.state).path("draw").exists():
         without = "This site has no keys yet (`owner-agent join` or `keys create` makes them):"
-        show_warnings(console(stderr=True), [f"{without} what leaves will be drawn by them, anew."])
+        print_warnings(loud, [f"{without} what leaves will be drawn by them, anew."])
 
 
 def _on(bar: Bar) -> StagedProgress:

@@ -14,7 +14,7 @@ from typing import Any
 from owner_agent.peer.exchange.outgoing import OutgoingPackage
 from owner_agent.peer.protocol.messages import Announcement, BlockCost
 from owner_agent.release.ledger import Draw
-from owner_agent.report.whole_study import grown, number_of
+from pramana_core.report.numbers import belief, bound
 from pramana_core.errors import PeerDeviated
 from pramana_core.plan import Block
 from pramana_core.privacy import (
@@ -138,4 +138,5 @@ def _amplification(cost: BlockCost) -> Amplification:
 def _written(amplification: Amplification | None) -> str:
     if amplification is None:
         return "unchanged"
-    return f"epsilon {number_of(amplification)} ({PRIOR:.0%} grows to {grown(amplification)})"
+    grows = f"{PRIOR:.0%} grows to {belief(amplification, PRIOR)}"
+    return f"epsilon {bound(amplification.epsilon)} ({grows})"

