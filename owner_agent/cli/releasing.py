@@ -1,4 +1,4 @@
-"""The commands that release: `publish`, `mask`, `share-model`, `withdraw` and `new-epoch`."""
+"""The commands of releases: `plan`, `publish`, `mask`, `share-model`, `withdraw`, `new-epoch`."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from owner_agent.cli.options import (
     SITE,
     CorrectionsOption,
     JsonOption,
+    RecordsOption,
     SiteOption,
     environment_of,
+    require_countable,
 )
 from owner_agent.release.options import PART_RECORDS, STAGES, PublishOptions
 from pramana_core.errors import OptionError
@@ -23,10 +25,13 @@ from pramana_core.progress import StagedProgress
 from pramana_core.terminal import Bar, at_terminal, console, print_json, progress_bar
 
 if TYPE_CHECKING:
+    from owner_agent.release.approval import Approval
     from owner_agent.release.prepared import PreparedRelease
+    from owner_agent.release.publish import PreparedRecords, PublishOutcome
     from owner_agent.report.page import ReportView
-    from owner_agent.report.release_report import ReleaseReport
+    from owner_agent.report.report import PlanReport
     from owner_agent.site.site import Site
+    from owner_agent.state.environment import Environment
 
 PublishOption = Annotated[
     bool, typer.Option("--publish", help="Show it, ask, and send it; without it nothing leaves.")
@@ -55,6 +60,95 @@ AcceptOption = Annotated[
 ]
 
 
+@dataclass(frozen=True)
+class ReleaseCommand:
+    """What is asked of a command that shows a release and may publish it."""
+
+    path: Path
+    site: Site
+    environment: Environment
+    publish: bool
+    yes: bool
+    report: Path | None
+    no_report: bool
+    json: bool
+
+    def __post_init__(self) -> None:
+        if self.report is not None and self.no_report:
+            raise OptionError("Give --report or --no-report, not both.", where="report")
+
+    @property
+    def asking(self) -> bool:
+        """Whether a person is shown the release and asked."""
+        return self.publish and not self.yes
+
+    def page(self, view: ReportView[Any], *, always: bool = False) -> Path | None:
+        """Return where the report goes, or None without one. Raises OptionError.
+
+        Scripts that ask for JSON get a page if they name one; `always` draws it all the same.
+        """
+        if self.no_report or (self.json and self.report is None and not always):
+            return None
+        return view.place(self.site.state, self.report)
+
+    def show(self, view: ReportView[Any], made: Any, page: Path | None) -> None:
+        """Print the essentials of a report, and where its page is."""
+        from owner_agent.cli.releases_shown import show_written
+
+        view.printed(console(), console(stderr=True), made)
+        if page is not None:
+            show_written(console(), page)
+
+    def require_yes(self, page: Path | None, show: Callable[[], object]) -> None:
+        """Show what would leave, and ask. Raises OptionError if nobody can be asked."""
+        if not at_terminal() or self.json:
+            where = "" if page is None else f" What it would reveal is in {page}."
+            raise OptionError(
+                f"Nothing was sent: publication was not confirmed.{where}",
+                where="yes",
+                remedy="Run it at a terminal, which shows the report and asks; or say --yes.",
+            )
+        show()
+        miner = self.site.miner
+        if not typer.confirm(f"Publish this to {miner.study} at {miner.url}?"):
+            console().print("Nothing was sent.", markup=False)
+            raise typer.Exit
+
+
+def plan(
+    context: typer.Context,
+    site: SiteOption = SITE,
+    records: RecordsOption = None,
+    report: ReportOption = None,
+    no_report: NoReportOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Report what publishing would reveal, and how accurate the results would be."""
+    from owner_agent.cli.releases_shown import show_lines
+    from owner_agent.report.plan_shown import PLAN
+    from owner_agent.report.report import STAGES as PLAN_STAGES
+    from owner_agent.report.report import others_apart, site_report
+    from owner_agent.site.site import load_site
+
+    require_countable(records)
+    opened, environment = load_site(site), environment_of(context)
+    asked = ReleaseCommand(site, opened, environment, False, False, report, no_report, json)
+    with progress_bar() as bar:
+
+        def watch(stage: str, done: int, total: int) -> None:
+            bar.stage(PLAN_STAGES[stage], done, total)
+
+        made = site_report(opened, environment, records, watch)
+        page = asked.page(PLAN)
+        if page is not None:
+            PLAN.write(made, opened.owner, page, partial(_on(bar), "drawing"))
+    if json:
+        print_json(made.as_dict())
+        return
+    asked.show(PLAN, made, page)
+    show_lines(console(), others_apart(opened))
+
+
 def publish(
     context: typer.Context,
     site: SiteOption = SITE,
@@ -72,15 +166,13 @@ def publish(
     First it shows the report of `plan`, on a page and in short, and asks; a script says --yes.
     Without a yes nothing leaves.
     """
-    from owner_agent.cli.reading import report_page, show_report
     from owner_agent.cli.releases_shown import show_lines
     from owner_agent.release.approval import Approval
     from owner_agent.release.publish import PreparedRecords
-    from owner_agent.release.publish import publish as publish_release
     from owner_agent.report.losses import compare
     from owner_agent.report.outcomes import found_wrong, outcome_lines
     from owner_agent.report.page import show_warnings
-    from owner_agent.report.plan_shown import show_adopted
+    from owner_agent.report.plan_shown import PLAN, show_adopted
     from owner_agent.report.report import (
         others_apart,
         require_accepted,
@@ -93,68 +185,34 @@ def publish(
     from owner_agent.site.site import load_site
 
     environment, opened = environment_of(context), load_site(site)
+    asked = ReleaseCommand(site, opened, environment, True, yes, report, no_report, json)
     approval = None if yes else Approval.of(opened)
     plan = planned(opened)
     forecast = outlook_of(opened, plan, environment)
     if yes:
         show_warnings(console(stderr=True), warnings(plan))
-    if yes and not json:
-        show_adopted(console(), plan.adopted)
-        show_study(console(), forecast)
+        if not json:
+            show_adopted(console(), plan.adopted)
+            show_study(console(), forecast)
     require_accepted(opened, plan, environment, forecast)
     options = PublishOptions(part_records, accept_added_loss, corrections, accept_new_people)
     secrets: list[str] = []
-    with progress_bar(patience=0) as bar:
 
-        def show(now: PreparedRecords) -> PublishOptions | None:
-            if approval is None:
-                # A script hears of the larger loss here.
-                losses = compare(now.draws, now.entries, keys_known=True)
-                secrets.extend(secrets_said(now.one_secret, losses))
-                return None
-            made = site_report(opened, environment, now=now, study=forecast)
-            page = report_page(
-                made, opened, report, no_report=no_report or (json and report is None)
-            )
-            bar.end()
-            _require_yes(opened, page, lambda: show_report(made, opened, page), json=json)
-            agreed = accept_new_people
-            if now.large_exchange is not None and not agreed:
-                agreed = typer.confirm(
-                    f"{now.large_exchange} Are the new records people who were never reported"
-                    " before?"
-                )
-            approval.require(load_site(site))
-            return replace(options, accept_new_people=agreed)
+    def report_of(now: PreparedRecords, _watch: StagedProgress) -> PlanReport | None:
+        if yes:
+            # A script hears of the larger loss here.
+            losses = compare(now.draws, now.entries, keys_known=True)
+            secrets.extend(secrets_said(now.one_secret, losses))
+            return None
+        return site_report(opened, environment, now=now, study=forecast)
 
-        try:
-            outcome = publish_release(PreparedRecords, opened, environment, options, _on(bar), show)
-        except _Declined:
-            return
+    page = asked.page(PLAN)
+    outcome = _published(PreparedRecords, asked, options, PLAN, page, report_of, approval)
     if json:
         print_json({**outcome.as_dict(), **study_json(forecast)})
     else:
         show_lines(console(), [*outcome_lines(outcome), *others_apart(opened)])
     show_warnings(console(stderr=True), [*secrets, *found_wrong(outcome)])
-
-
-class _Declined(Exception):
-    """Somebody said no: nothing is written down or sent."""
-
-
-def _require_yes(site: Site, page: Path | None, show: Callable[[], object], *, json: bool) -> None:
-    """Show what would leave, and ask. Raises OptionError or _Declined."""
-    if not at_terminal() or json:
-        where = "" if page is None else f" What it would reveal is in {page}."
-        raise OptionError(
-            f"Nothing was sent: publication was not confirmed.{where}",
-            where="yes",
-            remedy="Run it at a terminal, which shows the report and asks; or say --yes.",
-        )
-    show()
-    if not typer.confirm(f"Publish this to {site.miner.study} at {site.miner.url}?"):
-        console().print("Nothing was sent.", markup=False)
-        raise _Declined
 
 
 def mask(
@@ -171,10 +229,12 @@ def mask(
     """Mask the confidential columns, report on them, and publish them if asked to."""
     from owner_agent.release.masked import PreparedMask
     from owner_agent.report.masked import MASKED, report_of
+    from owner_agent.site.site import load_site
 
+    opened, environment = load_site(site), environment_of(context)
+    asked = ReleaseCommand(site, opened, environment, publish, yes, report, no_report, json)
     options = PublishOptions(part_records, accept_added_loss)
-    asked = ReleaseOptions(site, publish, yes, report, no_report, json)
-    _release(context, PreparedMask, report_of, MASKED, asked, options)
+    _release(PreparedMask, asked, options, MASKED, report_of)
 
 
 def share_model(
@@ -190,10 +250,98 @@ def share_model(
     """Learn a tree, make it anonymous or private, show it, and publish it if asked to."""
     from owner_agent.release.tree import PreparedTree
     from owner_agent.report.trees import TREE, report_of
+    from owner_agent.site.site import load_site
 
+    opened, environment = load_site(site), environment_of(context)
+    asked = ReleaseCommand(site, opened, environment, publish, yes, report, no_report, json)
     options = PublishOptions(accept_added_loss=accept_added_loss)
-    asked = ReleaseOptions(site, publish, yes, report, no_report, json)
-    _release(context, PreparedTree, report_of, TREE, asked, options)
+    _release(PreparedTree, asked, options, TREE, report_of)
+
+
+def _release(
+    kind: type[PreparedRelease],
+    asked: ReleaseCommand,
+    options: PublishOptions,
+    view: ReportView[Any],
+    report_of: Callable[[Any, StagedProgress], Any],
+) -> None:
+    """Make a release and report on it, and publish it if that is asked for."""
+    from owner_agent.cli.releases_shown import show_lines
+    from owner_agent.release.approval import Approval
+    from owner_agent.report.outcomes import found_wrong, outcome_lines
+    from owner_agent.report.page import show_warnings
+    from owner_agent.report.whole_study import people_told, show_people
+    from owner_agent.state.keys import KeyStore
+
+    site = asked.site
+    _ = getattr(site, kind.section)  # raises where the site file does not say
+    page, outcome = asked.page(view, always=asked.publish), None
+    made: list[Any] = []
+
+    def noted(now: PreparedRelease, watch: StagedProgress) -> Any:
+        made.append(report_of(now, watch))
+        return made[0]
+
+    if asked.publish:
+        show_people(console(stderr=asked.json), people_told(site, asked.environment))
+        approval = Approval.of(site) if asked.asking else None
+        outcome = _published(kind, asked, options, view, page, noted, approval)
+    else:
+        with progress_bar() as bar:
+            watch = _on(bar)
+            now = kind.of(site, watch, replace(options, preview=True), asked.environment)
+            noted(now, watch)
+            if page is not None:
+                view.write(made[0], site.owner, page, partial(watch, "drawing"))
+    if asked.json:
+        answer = None if outcome is None else outcome.as_dict()
+        print_json({**made[0].as_dict(), "release": answer})
+    else:
+        if not asked.asking:
+            asked.show(view, made[0], page)
+        if outcome is not None:
+            show_lines(console(), outcome_lines(outcome))
+    if outcome is not None:
+        show_warnings(console(stderr=True), found_wrong(outcome))
+    elif not KeyStore(site.state).path("draw").exists():
+        without = "This site has no keys yet (`owner-agent join` or `keys create` makes them):"
+        show_warnings(console(stderr=True), [f"{without} what leaves will be drawn by them, anew."])
+
+
+def _published(
+    kind: type[PreparedRelease],
+    asked: ReleaseCommand,
+    options: PublishOptions,
+    view: ReportView[Any],
+    page: Path | None,
+    report_of: Callable[[Any, StagedProgress], Any],
+    approval: Approval | None,
+) -> PublishOutcome:
+    """Publish, and show and ask before: `approval` is to what the site said when it was opened."""
+    from owner_agent.release.publish import publish as publish_release
+    from owner_agent.site.site import load_site
+
+    with progress_bar(patience=0) as bar:
+        watch = _on(bar)
+
+        def show(now: Any) -> PublishOptions | None:
+            made = report_of(now, watch)
+            if made is not None and page is not None:
+                view.write(made, asked.site.owner, page, partial(watch, "drawing"))
+            if approval is None:
+                return None
+            bar.end()
+            asked.require_yes(page, lambda: asked.show(view, made, page))
+            agreed = options.accept_new_people
+            if now.large_exchange is not None and not agreed:
+                agreed = typer.confirm(
+                    f"{now.large_exchange} Are the new records people who were never reported"
+                    " before?"
+                )
+            approval.require(load_site(asked.path))
+            return replace(options, accept_new_people=agreed)
+
+        return publish_release(kind, asked.site, asked.environment, options, watch, show)
 
 
 def new_epoch(
@@ -229,93 +377,6 @@ def withdraw(
 
     withdraw_release(load_site(site), release, environment_of(context))
     console().print(f"Release {release} is withdrawn.", markup=False)
-
-
-@dataclass(frozen=True)
-class ReleaseOptions:
-    """What is asked of a command that shows a release and may publish it."""
-
-    site: Path
-    publish: bool
-    yes: bool
-    report: Path | None
-    no_report: bool
-    json: bool
-
-    def page(self, site: Site, shown: ReportView[Any]) -> Path | None:
-        """Return where the report goes, or None without one. Raises OptionError."""
-        if self.report is not None and self.no_report:
-            raise OptionError("Give --report or --no-report, not both.", where="report")
-        # Scripts that ask for JSON get it on standard output; what is published is drawn all the
-        # same.
-        if self.no_report or (self.json and self.report is None and not self.publish):
-            return None
-        return shown.place(site.state, self.report)
-
-
-def _release(
-    context: typer.Context,
-    kind: type[PreparedRelease],
-    report_of: Callable[[Any, StagedProgress], ReleaseReport[Any]],
-    shown: ReportView[Any],
-    asked: ReleaseOptions,
-    options: PublishOptions,
-) -> None:
-    """Make a release and report on it, and publish it if that is asked for."""
-    from owner_agent.cli.releases_shown import show_lines, show_written
-    from owner_agent.release.approval import Approval
-    from owner_agent.release.publish import publish as publish_release
-    from owner_agent.report.outcomes import found_wrong, outcome_lines
-    from owner_agent.report.page import show_warnings
-    from owner_agent.report.whole_study import people_told, show_people
-    from owner_agent.site.site import load_site
-    from owner_agent.state.keys import KeyStore
-
-    opened, environment = load_site(asked.site), environment_of(context)
-    _ = getattr(opened, kind.section)  # raises where the site file does not say
-    page = asked.page(opened, shown)
-    study = people_told(opened, environment) if asked.publish else None
-    show_people(console(stderr=asked.json), study)
-    made: list[ReleaseReport[Any]] = []
-    asking = asked.publish and not asked.yes
-    outcome, approval = None, Approval.of(opened) if asking else None
-    with progress_bar() as bar:
-        watch = _on(bar)
-
-        def show_report() -> None:
-            shown.printed(console(), console(stderr=True), made[0])
-            if page is not None:
-                show_written(console(), page)
-
-        def show(now: PreparedRelease) -> None:
-            made.append(report_of(now, watch))
-            if page is not None:
-                shown.write(made[0], opened.owner, page, partial(watch, "drawing"))
-            if approval is not None:
-                bar.end()
-                _require_yes(opened, page, show_report, json=asked.json)
-                approval.require(load_site(asked.site))
-
-        if asked.publish:
-            try:
-                outcome = publish_release(kind, opened, environment, options, watch, show)
-            except _Declined:
-                return
-        else:
-            show(kind.of(opened, watch, replace(options, preview=True), environment))
-    if asked.json:
-        answer = None if outcome is None else outcome.as_dict()
-        print_json({**made[0].as_dict(), "release": answer})
-    else:
-        if not asking:
-            show_report()
-        if outcome is not None:
-            show_lines(console(), outcome_lines(outcome))
-    if outcome is not None:
-        show_warnings(console(stderr=True), found_wrong(outcome))
-    elif not KeyStore(opened.state).path("draw").exists():
-        without = "This site has no keys yet (`owner-agent join` or `keys create` makes them):"
-        show_warnings(console(stderr=True), [f"{without} what leaves will be drawn by them, anew."])
 
 
 def _on(bar: Bar) -> StagedProgress:

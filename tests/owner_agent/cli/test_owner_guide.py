@@ -47,7 +47,7 @@ def test_the_sample_site_file_is_valid(tmp_path):
     [
         site.SiteFile, StudyPlanSection, site.MinerSection, site.VariableSection, site.BlockSection,
         MaskSection, TellSection, sharing.ShareModelSection, sharing.TargetSection,
-        sharing.AttributeSection, sharing.RequirementSection, sharing.PruningSection,
+        sharing.AttributeSection, sharing.RequirementSection,
         sharing.GrowthSection, sharing.PrivateSection,
         channels.SymmetricSpec, channels.BinarySpec, channels.TernarySpec, channels.MatrixSpec,
         channels.GroupedSpec, channels.GammaDiagonalSpec, channels.RandomGammaDiagonalSpec,
