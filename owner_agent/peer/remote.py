@@ -38,7 +38,8 @@ from owner_agent.peer.protocol.steps import (
 )
 from owner_agent.peer.session import all_kept, error_of, staged_in
 from owner_agent.site.planning import planned
-from owner_agent.site.site import KnownPeer, Site, load_site
+from owner_agent.site.sections import KnownPeer
+from owner_agent.site.site import Site, load_site
 from owner_agent.state.environment import Environment
 from pramana_core.errors import ConfigError, PeerDeviated, PeerUnreachable
 from pramana_core.wire.services import PROBLEM_MEDIA_TYPE, read_problem
