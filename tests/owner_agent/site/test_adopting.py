@@ -55,46 +55,36 @@ def test_a_plan_that_is_not_the_approved_one_is_refused(bench):
         planned(bench.site)
 
 
+BLOCK = '[[blocks]]\nvariables = ["smoker", "age"]\nchannel = { kind = "symmetric", p = 0.1 }\n'
+BESIDE = 'sensitive = true\nchannel = { kind = "symmetric", gamma = 3 }'
+
+
 @pytest.mark.parametrize(
-    "smoker",
+    "plan",
     [
-        Variable("smokes", ("no", "yes")),
-        Variable("smoker", ("no", "yes", "?")),
-        Variable("smoker", ("no", "si")),
-        Variable("smoker", ("yes", "no")),
+        study_plan(Variable("smokes", ("no", "yes"))),
+        study_plan(Variable("smoker", ("no", "yes", "?"))),
+        study_plan(Variable("smoker", ("no", "si"))),
+        study_plan(Variable("smoker", ("yes", "no"))),
+        study_plan(owner="clinic-west"),
+        StudyPlan(PLAN.owners, (StudySet(QUARTER, PLAN.sets[1].parts[1:]),)),
     ],
-    ids=["name", "category", "another", "order"],
+    ids=["name", "category", "another", "order", "owner", "no part"],
 )
-def test_variables_that_differ_are_named(bench, smoker):
-    with pytest.raises(ConfigError):
-        planned(follow(bench, study_plan(smoker)))
-
-
-def test_an_owner_that_is_not_in_the_plan_is_told_its_owners(bench):
-    with pytest.raises(ConfigError) as refused:
-        planned(follow(bench, study_plan(owner="clinic-west")))
-    assert "clinic-west" in refused.value.remedy
-
-
-def test_an_owner_without_a_part_has_nothing_to_report(bench):
-    plan = StudyPlan(PLAN.owners, (StudySet(QUARTER, PLAN.sets[1].parts[1:]),))
+def test_a_plan_that_does_not_fit_the_site_is_refused(bench, plan):
     with pytest.raises(ConfigError):
         planned(follow(bench, plan))
 
 
-def test_a_channel_beside_the_plans_is_refused(bench):
+def test_a_channel_or_a_block_beside_the_plans_is_refused(bench):
     follow(bench)
     text = (bench.folder / "site.toml").read_text()
-    channel = 'sensitive = true\nchannel = { kind = "symmetric", gamma = 3 }'
-    bench.write(text.replace("sensitive = true", channel, 1))
+    bench.write(text.replace("sensitive = true", BESIDE, 1))
     with pytest.raises(ConfigError):
         planned(bench.site)
-
-
-def test_blocks_have_no_place_beside_a_plan(bench):
-    block = '[[blocks]]\nvariables = ["smoker", "age"]\nchannel = { kind = "symmetric", p = 0.1 }\n'
+    bench.write(text)
     with pytest.raises(ConfigError):
-        follow(bench, more=block)
+        follow(bench, more=BLOCK)
 
 
 WEIGHT = '[[variables]]\nname = "weight"\ncategories = ["low", "high"]\nsensitive = true\n'
