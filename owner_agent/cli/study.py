@@ -137,10 +137,7 @@ def join(
 
 
 def _invited(now: Joining, path: Path) -> tuple[InvitationFile, ExtendedSite | None]:
-    """Read an invitation; return it, with the site file that names its miner where that is new.
-
-    Raises ConfigError where the site file has another owner, study or miner.
-    """
+    """Read an invitation; return it, with the site file that names its miner where that is new."""
     from owner_agent.release.joining import read_invitation
     from owner_agent.site.writing import ExtendedSite
 

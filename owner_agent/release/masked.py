@@ -135,12 +135,7 @@ class MaskTable:
 
 
 def read_columns(site: Site) -> MaskTable:
-    """Read what a site masks and tells.
-
-    Raises ConfigError where the site masks nothing, TableError and UnknownCategory for cells,
-    OptionError for true values beyond their bounds, and UnprotectedVariable where a column that is
-    told gives a confidential one away.
-    """
+    """Read what a site masks and tells. Raises InputError for the site file and the table."""
     section = site.mask
     columns = [*section.tell, *(TellSection(column=name) for name in section.confidential)]
     count = len(section.tell)
@@ -302,10 +297,7 @@ class MaskPlan:
         )
 
     def masked(self, watch: StagedProgress) -> tuple[Masked, ...]:
-        """Mask the table, each copy by noise of its own.
-
-        Raises TableError, MaskingError: it cannot be masked so, or not so many times.
-        """
+        """Mask the table, each copy by noise of its own. Raises TableError, MaskingError."""
         table, choice = self.table.confidential, self.choice
         require_few_copies(choice.method, self.copies, table.records, len(table.columns))
         made = []

@@ -78,10 +78,7 @@ class TreeColumns:
 
 
 def read_tree_columns(site: Site) -> TreeColumns:
-    """Read what a tree is learned from.
-
-    Raises ConfigError where the site shares no tree, TableError and UnknownCategory.
-    """
+    """Read what a tree is learned from. Raises InputError for the site file and the table."""
     section = site.share_model
     columns: list[AttributeSection | TargetSection] = [*section.attributes, section.target]
     read = read_records(

@@ -340,10 +340,7 @@ def _require_distinct(named: tuple[tuple[str, ...], ...], axes: list[tuple[int, 
 
 
 def _apportioned(weights: tuple[float, ...], subsets: int) -> list[int]:
-    """Return weights as integers over 2^32 that sum to it, each within 1 of its share.
-
-    Raises OptionError, NotStochastic, ChannelError.
-    """
+    """Return weights as integers over 2^32 that sum to it, each within 1 of its share."""
     if len(weights) != subsets:
         raise OptionError(
             f"There are {len(weights)} weights for {subsets} subsets.",

@@ -194,10 +194,7 @@ def _public_list(section: VariableSection, folder: Path) -> tuple[str, ...]:
 def _groupings(
     site: Site, agreed: tuple[str, ...]
 ) -> Iterator[tuple[tuple[str, ...], AnyChannel | None]]:
-    """Yield each block's names and channel, where its first variable stands in the file.
-
-    Those `agreed` are the part of the study's plan, whose channel the file does not say.
-    """
+    """Yield each block's names and channel, where its first variable stands in the file."""
     place = {section.name: index for index, section in enumerate(site.file.variables)}
     if agreed:
         first = min(agreed, key=place.__getitem__)

@@ -103,13 +103,9 @@ def _some(categories: Sequence[str]) -> str:
 
 
 def _proven_units(block: Block, name: str) -> Units:
-    """Return, for each truth of a block, the chance over 2^32 that its report proves a variable.
-
-    Shape (K,), or (1,) where all are alike. Symmetric channels and mixtures, flipped items and
-    cut-and-paste prove all or nothing: else any report is possible under two values at least, for a
-    record may be replaced or drawn anew, or its items flipped, or none of them kept, whatever is
-    true. Sampled blocks are looked at subset by subset.
-    """
+    """Return, for each truth of a block, the chance over 2^32 that its report proves a variable."""
+    # Mixtures, flipped items and cut-and-paste prove all or nothing: else any report is possible
+    # under two values at least, whatever is true. Shape (1,) where all truths are alike.
     channel = block.channel
     if channel.mixture is not None or not isinstance(channel, UnitTransition):
         return np.array([RESOLUTION if channel.deterministic else 0])
@@ -184,10 +180,7 @@ def require_estimable(block: Block) -> None:
 
 
 def _estimated_parts(block: Block) -> list[Block]:
-    """Return the blocks whose channels must be invertible for a block to be of use.
-
-    Raises PlanError.
-    """
+    """Return the blocks whose channels must be invertible for a block to be of use."""
     if block.channel.choices:
         reported = {block.names[axis] for choice in block.channel.choices for axis in choice.axes}
         missed = [name for name in block.names if name not in reported]
@@ -211,10 +204,7 @@ def _split_product(block: Block) -> list[Block]:
 
 
 def _different(block: Block, sensitive: frozenset[str] = frozenset()) -> list[Block]:
-    """Return a sampled block's choices as blocks of their own; of equal ones only the first.
-
-    Alike are those of one channel, of the same sizes and with the same variables sensitive.
-    """
+    """Return a sampled block's choices as blocks of their own; of equal ones only the first."""
     found: dict[tuple[object, ...], Choice] = {}
     for choice in block.channel.choices:
         own = [block.variables[axis] for axis in choice.axes]
