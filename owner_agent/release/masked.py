@@ -29,14 +29,10 @@ from owner_agent.site.site import Site
 from owner_agent.state.environment import Environment
 from owner_agent.state.keys import KeyStore, Secrets, linkage_fingerprint
 from owner_agent.table.mixed import (
-    ReadColumn,
     content_of,
     ranked,
-    read_categories,
-    read_numbers,
     read_records,
 )
-from owner_agent.table.table import TextTable
 from pramana_core.alike import first_few
 from pramana_core.determined import PairCounts
 from pramana_core.errors import ConfigError, UnprotectedVariable
@@ -139,16 +135,7 @@ def read_columns(site: Site) -> MaskTable:
     section = site.mask
     columns = [*section.tell, *(TellSection(column=name) for name in section.confidential)]
     count = len(section.tell)
-    read = read_records(
-        site,
-        {
-            tell.column: partial(_column, tell=tell, told=place < count)
-            for place, tell in enumerate(columns)
-        },
-        drop=section.missing == "drop",
-        section="mask",
-        used="masked or told",
-    )
+    read = read_records(site, columns, drop=section.missing == "drop", section="mask")
     records = len(read.record_ids)
     told, masked = (
         MixedTable(part, records) for part in (read.columns[:count], read.columns[count:])
@@ -175,23 +162,6 @@ def _require_hidden(tell: Sequence[TellSection], told: MixedTable, masked: Mixed
                 remedy="Mask it too or leave it out. Where everybody may know, say so with"
                 f' reveals = ["{one.of}"] in its entry of tell.',
             )
-
-
-def _column(table: TextTable, tell: TellSection, *, told: bool) -> ReadColumn:
-    name = tell.column
-    if tell.categories is not None:
-        return read_categories(table, name, tell.categories, tell.missing, "mask")
-    if told:
-        remedy = (
-            "Correct those cells; a column of categories that is told needs a list of them:"
-            f' {{ column = "{name}", categories = [...] }}.'
-        )
-        return read_numbers(table, name, "told", remedy)
-    remedy = (
-        "Correct those cells, or take the column out of confidential in [mask]: only numbers can"
-        " be masked."
-    )
-    return read_numbers(table, name, "masked", remedy)
 
 
 FORM = "2"
