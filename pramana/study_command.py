@@ -103,7 +103,7 @@ def way(
 def show(context: typer.Context, json: JsonOption = False) -> None:
     """Say who takes part, what was released, whose records align, and what of a record is told."""
     with _study(context) as study:
-        owners, releases, disclosure = study.owners(), study.releases(), study.told()
+        owners, releases, disclosure = study.owners(), study.releases(), study.disclosure()
         aligned = study.alignment()
         if json:
             print_json(
@@ -121,7 +121,7 @@ def show(context: typer.Context, json: JsonOption = False) -> None:
                         "secrets": aligned.secrets,
                     },
                     "told": _rows(disclosure.to_frame()),
-                    "left": disclosure.left,
+                    "left": disclosure.budget.left_for_record,
                     "warnings": list(disclosure.warnings),
                 }
             )
@@ -131,7 +131,7 @@ def show(context: typer.Context, json: JsonOption = False) -> None:
         for release in releases.to_dict("records"):
             if release["in_use"] and release["variables"]:
                 _say(f"{release['owner']} reports {', '.join(release['variables'])}.")
-        _say(f"Alignment: {aligned.told()}.")
+        _say(f"Alignment: {aligned.describe()}.")
         _say(f"{disclosure}.")
         for warning in disclosure.warnings:
             _say(f"warning: {warning}")

@@ -183,7 +183,7 @@ def ledger(site: SiteOption = SITE, json: JsonOption = False) -> None:
         told_json,
     )
     from owner_agent.peer.exact import disclosures as all_disclosures
-    from owner_agent.peer.session import all_kept
+    from owner_agent.peer.session_results import all_kept
     from owner_agent.release.ledger import Ledger
     from owner_agent.report.releases import ledger_json
     from owner_agent.site.site import load_site

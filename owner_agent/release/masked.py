@@ -37,10 +37,10 @@ from pramana_core.alike import first_few
 from pramana_core.determined import PairCounts
 from pramana_core.errors import ConfigError, UnprotectedVariable
 from pramana_core.mask import METHODS, Masked
+from pramana_core.mask.copies import require_few_copies
 from pramana_core.mask.core.bounds import Bounds, bounded, cut_cautions, require_within
 from pramana_core.mask.core.cautions import gravest_first
 from pramana_core.mask.core.masked import Method
-from pramana_core.mask.few_copies import require_few_copies
 from pramana_core.mask.recommending import Recommendation, recommend
 from pramana_core.mixed import CategoricalColumn, Column, MixedTable
 from pramana_core.progress import StagedProgress

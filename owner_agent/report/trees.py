@@ -196,7 +196,7 @@ def _figures(now: PreparedTree, tree: SharedTree) -> TreeFigures:
 
 @dataclass(frozen=True)
 class Drawing:
-    """A picture of one tree or two, and their text."""
+    """A picture of a tree, and its text."""
 
     title: str
     svg: str
@@ -204,11 +204,11 @@ class Drawing:
 
 
 def drawings_of(made: GrownTree) -> tuple[Drawing, ...]:
-    """Return pictures of the tree that would leave, after that with nothing required, if any."""
-    leaving = "The tree that would leave"
+    """Return pictures of the tree without a requirement, if there is one, and with it."""
+    leaving = _one("The tree that would leave", made.tree)
     if made.chosen.section.required is None or made.grown is None:
-        return (_one(leaving, made.tree),)
-    return (_one("With nothing required", made.grown), _one(leaving, made.tree))
+        return (leaving,)
+    return (_one("With nothing required", made.grown), leaving)
 
 
 def tree_text(tree: SharedTree, most: int = 400) -> str:

@@ -22,9 +22,10 @@ from owner_agent.table.table import read_table
 from pramana_core.alike import did_you_mean
 from pramana_core.csv_text import csv_text
 from pramana_core.domain import Variable
+from pramana_core.encoding import CategoryReader
 from pramana_core.errors import InputError, MissingColumn, OptionError, UnknownCategory
 from pramana_core.learn.learners import read_predictor
-from pramana_core.learn.prediction import CategoryReader, Predictor
+from pramana_core.learn.prediction import Predictor
 from pramana_core.marginals.counts import Codes, Tensor
 from pramana_core.progress import Progress
 from pramana_core.text_files import read_text

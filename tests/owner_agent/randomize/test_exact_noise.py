@@ -8,7 +8,7 @@ import pytest
 
 from owner_agent.randomize.exact_noise import ExactNoise
 from owner_agent.randomize.noise import tree_noise
-from pramana_core.model_sharing.noise import choice_probabilities
+from pramana_core.model_sharing.private import choice_probabilities
 
 DRAWS = 4000
 SCORES = np.array([0.0, 1.0, 2.5])

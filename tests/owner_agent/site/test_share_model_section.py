@@ -74,6 +74,7 @@ def test_nothing_is_required_only_where_that_is_written_out(tmp_path):
         _asked('{ k = 5, counts = "some" }'),
         _asked("{ k = 5, n = 3 }"),
         _asked('"nothing"'),
+        SHARE + "pruning = { }\n",
         SHARE + "growth = { max_depth = 0 }\n",
         SHARE + 'tell = "all"\n',
         SHARE + "private = { epsilon = 1 }\n",
