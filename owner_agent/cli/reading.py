@@ -12,10 +12,8 @@ import typer
 from owner_agent.cli.options import (
     SITE,
     JsonOption,
-    RecordsOption,
     SiteOption,
     environment_of,
-    require_countable,
 )
 from pramana_core.errors import OptionError, PramanaError, StoreCorrupt
 from pramana_core.terminal import console, print_json, progress_bar, report_error
@@ -25,8 +23,6 @@ if TYPE_CHECKING:
     from owner_agent.release.tree import TreeColumns
     from owner_agent.site.planning import PlannedSite
     from owner_agent.site.site import Site
-    from owner_agent.state.environment import Environment
-    from pramana_core.report.report import Report
     from owner_agent.table.encode import Inspection
     from owner_agent.table.predicting import RecordSource
     from pramana_core.learn.prediction import Predictor
@@ -152,86 +148,6 @@ def _counted(found: Inspection, plan: PlannedSite, sensitive: int) -> str:
         f"{found.rows:,} rows, {len(plan.variables)} variables ({sensitive} sensitive),"
         f" {len(found.problems)} problems."
     )
-
-
-def plan(
-    context: typer.Context,
-    site: SiteOption = SITE,
-    records: RecordsOption = None,
-    report: Annotated[
-        Path | None, typer.Option(help="An .html file or a folder for the report.")
-    ] = None,
-    no_report: Annotated[
-        bool, typer.Option("--no-report", help="Write no file, print only.")
-    ] = False,
-    json: JsonOption = False,
-) -> None:
-    """Report what publishing would reveal, and how accurate the results would be."""
-    from owner_agent.site.site import load_site
-
-    require_countable(records)
-    if report is not None and no_report:
-        raise OptionError("Give --report or --no-report, not both.", where="report")
-    opened = load_site(site)
-    made = measured(opened, environment_of(context), records)
-    # Scripts that ask for JSON get it on standard output and no file they did not ask for.
-    unasked = no_report or (json and report is None)
-    page = report_page(made, opened, report, no_report=unasked)
-    if json:
-        print_json(made.as_dict())
-    else:
-        show_report(made, opened, page)
-
-
-def report_page(
-    made: Report,
-    opened: Site,
-    wanted: Path | None,
-    *,
-    no_report: bool,
-) -> Path | None:
-    """Write the page of a report where it is wanted, and return where; None without a page.
-
-    Raises OptionError.
-    """
-    from owner_agent.report.files import place, write
-    from owner_agent.report.plan import PAGE
-
-    if no_report:
-        return None
-    page = place(opened.state, wanted, PAGE)
-    with progress_bar("drawing the report") as tick:
-        write(made, opened.owner, page, tick)
-    return page
-
-
-def show_report(made: Report, opened: Site, page: Path | None) -> None:
-    """Print the essentials of a report, and where its page is."""
-    from owner_agent.cli.releases_shown import show_lines, show_written
-    from owner_agent.report.plan import others_apart
-    from pramana_core.report.terminal import print_report
-
-    print_report(made, console(), console(stderr=True))
-    show_lines(console(), others_apart(opened))
-    if page is not None:
-        show_written(console(), page)
-
-
-def measured(
-    site: Site,
-    environment: Environment,
-    records: int | None = None,
-) -> Report:
-    """Return what publishing would reveal, and show how far that is; see `site_report`."""
-    from owner_agent.report.plan import STAGES, site_report
-
-    with progress_bar() as bar:
-        return site_report(
-            site,
-            environment,
-            records,
-            lambda stage, done, total: bar.stage(STAGES[stage], done, total),
-        )
 
 
 def discretize(
