@@ -34,7 +34,7 @@ from miner_service.alignment.pieces import (
 )
 from miner_service.store.columns import KeyText
 from pramana_core.channels import RESOLUTION, Coordinated, pieces
-from pramana_core.errors import CoinsDisagree, RecordsDoNotAlign
+from pramana_core.errors import RecordsDoNotAlign
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.marginals.counts import Marginals, ReportedCounts
 from pramana_core.marginals.passes import CountedRecords, PartitionedCounts, Pass
@@ -74,7 +74,7 @@ def require_one_coin(
         tick: called all along; what it raises stops the check.
 
     Raises:
-        CoinsDisagree: some records report what no value of a coin gives together.
+        RecordsDoNotAlign: some records report what no value of a coin gives together.
     """
     by_coin: dict[str, list[tuple[str, Block]]] = {}
     for owner, block in blocks:
@@ -91,7 +91,7 @@ def _require_together(
     wrong = reports.counted(CoinPass(tuple(block for _, block in parts)), tick)
     if wrong:
         owners = [owner for owner, _ in parts]
-        raise CoinsDisagree(
+        raise RecordsDoNotAlign(
             f"Of {reports.records} records that {owners} report by the study plan {coin[:12]}...,"
             f" {wrong} report sets that no value of its coin gives together.",
             where=", ".join(owners),
@@ -464,7 +464,7 @@ def marginals_of(
     What `tick` raises stops an estimate.
 
     Raises:
-        CoinsDisagree: owners that follow one study plan report different sets of a record.
+        RecordsDoNotAlign: owners that follow one study plan report different sets of a record.
         DomainError: with records `any`, two owners give a variable different categories.
     """
     strata = [

@@ -48,13 +48,13 @@ from miner_service.store.releases import (
 from miner_service.store.schema import PartRow, ReleaseRow
 from pramana_core.alike import first_few
 from pramana_core.errors import (
+    Conflict,
     HistoryLost,
     LimitExceeded,
     NotFound,
     NotReady,
     PlanError,
     PramanaError,
-    ReleaseIncomplete,
 )
 from pramana_core.estimation.plausibility import examine
 from pramana_core.plan import Plan
@@ -235,7 +235,7 @@ def announce(
         HistoryLost: it does not build on all that its owner announced; nothing is stored.
         LinkageDiffers: its linkage secret is not that of the other owners; nothing is stored.
         BudgetExceeded: it would tell more than the study's budget leaves; nothing is stored.
-        QuotaExceeded: the owner would have more here than one may keep; nothing is stored.
+        LimitExceeded: the owner would have more here than one may keep; nothing is stored.
     """
     limits = services.settings.limits
     _require_small(limits, body)
@@ -270,8 +270,8 @@ def seal(services: Services, release: str) -> Release:
     """Close a release, join its parts into columns and examine them; again is harmless.
 
     Raises:
-        ReleaseIncomplete: parts are missing.
-        ReleaseNotOpen: withdrawn.
+        Conflict: parts are missing.
+        Conflict: withdrawn.
         StoreCorrupt: a part is not as it was acknowledged.
         PartInvalid: pseudonyms do not ascend from part to part.
     """
@@ -364,7 +364,7 @@ def _decoded(
 
 def _require_complete(release: str, missing: list[int]) -> None:
     if missing:
-        raise ReleaseIncomplete(
+        raise Conflict(
             f"Parts {first_few(missing, _NAMED)} of the release are not there.",
             where=release,
             remedy="Send them, then seal again.",

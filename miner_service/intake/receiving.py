@@ -36,14 +36,11 @@ from miner_service.store.releases import (
 from miner_service.store.schema import PartRow, ReleaseRow
 from pramana_core.errors import (
     BudgetExceeded,
+    Conflict,
     LimitExceeded,
     LinkageDiffers,
-    PartConflict,
-    PartDigestMismatch,
     PartInvalid,
     PramanaError,
-    QuotaExceeded,
-    ReleaseNotOpen,
 )
 from pramana_core.wire.parts import (
     PART_JSON_MEDIA_TYPE,
@@ -164,9 +161,9 @@ def expect_part(
     Raises:
         NotFound: the release has no such part.
         LimitExceeded: it is longer than any part may be.
-        PartDigestMismatch: it is not as long as the manifest announced.
-        PartConflict: stored with other bytes; those stay.
-        ReleaseNotOpen: sealed or withdrawn.
+        PartInvalid: it is not as long as the manifest announced.
+        Conflict: stored with other bytes; those stay.
+        Conflict: sealed or withdrawn.
     """
     limit = limits.json_bytes if media == PART_JSON_MEDIA_TYPE else limits.part_bytes
     found = session.execute(_PART, {"release": release, "number": number}).first()
@@ -202,11 +199,11 @@ def take_part(
     """Check what came, store it durably and acknowledge it; say whether it is new.
 
     Raises:
-        PartDigestMismatch: not the bytes that the header or the manifest announced.
-        PartConflict: stored with other bytes; those stay.
+        PartInvalid: not the bytes that the header or the manifest announced.
+        Conflict: stored with other bytes; those stay.
         PartInvalid: not what the release announces.
         StorageFull, NotReady: it could not be stored; nothing was changed.
-        ReleaseNotOpen: withdrawn, or sealed without this part.
+        Conflict: withdrawn, or sealed without this part.
         BudgetExceeded: it is the first part, and there is no room left.
         NotFound: its study was deleted.
     """
@@ -236,7 +233,7 @@ def _require_bytes(
 ) -> None:
     found = digest.hex()
     if digest_header is not None and digest_header.strip() != _digest_text(digest):
-        raise PartDigestMismatch(
+        raise PartInvalid(
             f"Part {expected.number} was damaged on its way: it does not have the digest in its"
             " header.",
             where=str(expected.number),
@@ -283,9 +280,9 @@ _ARRIVED = (
 
 
 def require_state(release: str, state: str, wanted: str) -> None:
-    """Check the state of a release. Raises ReleaseNotOpen."""
+    """Check the state of a release. Raises Conflict."""
     if state != wanted:
-        raise ReleaseNotOpen(
+        raise Conflict(
             f"The release is {state}.",
             where=release,
             remedy=_NOT_OPEN_REMEDY[state],
@@ -293,7 +290,7 @@ def require_state(release: str, state: str, wanted: str) -> None:
 
 
 def _no_part(row: ReleaseRow) -> PramanaError:
-    """Return the error for a part that a release does not have. Raises ReleaseNotOpen."""
+    """Return the error for a part that a release does not have. Raises Conflict."""
     if row.state == "withdrawn":
         require_state(row.id, row.state, "open")
     return no_such("part")
@@ -309,7 +306,7 @@ def decode(
 
 
 def _schema(services: Services, expected: ExpectedPart) -> RecordSchema:
-    """Return the columns of a release's parts. Raises NotFound, ReleaseNotOpen: it is no more."""
+    """Return the columns of a release's parts. Raises NotFound, Conflict: it is no more."""
     schema = _SCHEMAS.known(*expected.content)
     if schema is not None:
         return schema
@@ -333,17 +330,17 @@ def _require_valid(schema: RecordSchema, expected: ExpectedPart, body: pa.Buffer
         )
 
 
-def _conflict(part: ExpectedPart) -> PartConflict:
-    return PartConflict(
+def _conflict(part: ExpectedPart) -> Conflict:
+    return Conflict(
         f"Part {part.number} is stored with other bytes; those are unchanged.",
         where=str(part.number),
         remedy="Send the bytes announced; other content is another release.",
     )
 
 
-def _other_length(part: ExpectedPart, found: str) -> PartDigestMismatch:
+def _other_length(part: ExpectedPart, found: str) -> PartInvalid:
     has = found if "bytes" in found else f"{found} bytes"
-    return PartDigestMismatch(
+    return PartInvalid(
         f"Part {part.number} has {has}; announced were {part.bytes} bytes with {part.sha256}."
         " Nothing was stored.",
         where=str(part.number),
@@ -365,7 +362,7 @@ def require_within_quota(session: Session, quotas: Quotas, study: str, owner: st
     """Check what an owner has in a study, with what the session is about to add.
 
     Raises:
-        QuotaExceeded: it is more than one may keep here; it says how much there is, how much may
+        LimitExceeded: it is more than one may keep here; it says how much there is, how much may
             be, and what makes room.
     """
     announced = session.scalar(select(func.count()).select_from(_of(study, owner, "open"))) or 0
@@ -378,7 +375,7 @@ def require_within_quota(session: Session, quotas: Quotas, study: str, owner: st
         ("bytes of releases that are not withdrawn", stored, quotas.stored_bytes, _STORED),
     ):
         if found > allowed:
-            raise QuotaExceeded(
+            raise LimitExceeded(
                 f"With this release {owner} would have {_told(found, what)} in study {study};"
                 f" {_told(allowed, 'bytes' if 'bytes' in what else '')} are allowed.",
                 where=what,

@@ -30,7 +30,7 @@ def create(services: Services, study: str, body: JobCreate) -> tuple[Job, bool]:
     Raises:
         StructureError, RecordsDoNotAlign, VariablesMissing, Conflict, LimitExceeded: it cannot
             run, or its key belongs to another job.
-        QuotaExceeded: too many jobs of the study wait.
+        LimitExceeded: too many jobs of the study wait.
     """
     with services.database.read() as session:
         find_study(session, study)

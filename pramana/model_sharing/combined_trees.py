@@ -142,7 +142,7 @@ class CombinedTrees(ClassTeller, Estimator):
 
         Raises:
             InputError: the list is empty, or something in it is no such message.
-            TableUnreadable: a file cannot be read.
+            TableError: a file cannot be read.
             ModelError: nodes are no tree or break what is promised, or trees have different classes
                 or attributes.
             DomainError: owners code the class or an attribute differently.

@@ -203,7 +203,7 @@ def join(*reports: Reports, how: How = "identical") -> Reports | list[Reports]:
         RecordsDoNotAlign: the records are not those that `how` asks for.
         PlanError: a variable is reported by two of them.
         TableError, OptionError: what was passed cannot be joined.
-        CoinsDisagree: owners follow one study plan, and a record reports what it never samples.
+        RecordsDoNotAlign: owners follow one study plan, and a record reports what it never samples.
 
     Examples:
         >>> import pramana as pm

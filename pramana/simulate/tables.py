@@ -282,7 +282,7 @@ def read_source(
             (`intervals_for`), of nearly equal numbers of them, and their means stand for them.
 
     Raises:
-        TableUnreadable: absent, or not the format its name says.
+        TableError: absent, or not the format its name says.
         EmptyTable: no rows.
         MissingColumn: a column wanted is not there.
         OptionError: an empty name among those wanted, or a number of intervals outside 2 to
@@ -321,7 +321,7 @@ def read_cells(path: Path) -> pd.DataFrame:
     """Return the cells of a CSV or Parquet file as text, without blanks around; empty ones as "".
 
     Raises:
-        TableUnreadable: absent, not the format its name says, or with two columns of one name.
+        TableError: absent, not the format its name says, or with two columns of one name.
         EmptyTable: no rows.
     """
     columns = read_table(path, column_names(path)).columns

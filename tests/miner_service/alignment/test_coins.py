@@ -18,7 +18,7 @@ from pramana_core.channels import (
     Symmetric,
 )
 from pramana_core.domain import Variable
-from pramana_core.errors import CoinsDisagree
+from pramana_core.errors import RecordsDoNotAlign
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Block, Plan
 from pramana_core.study_plan import StudyPart, StudyPlan, StudySet
@@ -80,13 +80,13 @@ def test_it_takes_the_sets_of_the_coin_and_no_others(owners):
         if told in possible(owners):
             require_one_coin(given, reports(codes))
         else:
-            with pytest.raises(CoinsDisagree):
+            with pytest.raises(RecordsDoNotAlign):
                 require_one_coin(given, reports(codes))
 
 
 def test_it_says_how_many_records_of_whom_and_what_to_do():
     codes = {n: np.array([2, 2, 0], np.uint8) for n in ("a", "b", "c")}
-    with pytest.raises(CoinsDisagree) as raised:
+    with pytest.raises(RecordsDoNotAlign) as raised:
         require_one_coin(blocks("north", "south"), reports(codes))
     assert "Of 3 records that ['north', 'south'] report" in str(raised.value)
     assert "1 report sets" in str(raised.value)
@@ -140,5 +140,5 @@ def test_a_hundred_variables_of_three_owners_are_told_by_their_sets():
     require_one_coin(given, reports(codes))
     absent = next(i for i in range(34, 66) if i not in reported[0])
     table[0, absent] = 1
-    with pytest.raises(CoinsDisagree):
+    with pytest.raises(RecordsDoNotAlign):
         require_one_coin(given, reports(codes))

@@ -384,7 +384,7 @@ def test_choices_of_their_own_are_found_out_when_a_job_uses_them(people):
     publish(people, Drawn(coins=2))
     for records in ("identical", "common", "any"):
         job = joint(analyst, "ml", records)
-        assert (job["state"], job["problem"]["code"]) == ("failed", "coins-disagree"), records
+        assert (job["state"], job["problem"]["code"]) == ("failed", "records-do-not-align"), records
         assert "['north', 'south']" in job["problem"]["detail"]
         assert "linkage secret" in job["problem"]["remedy"]
     # What one owner reports is its own: it is not in doubt.

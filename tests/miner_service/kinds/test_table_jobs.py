@@ -14,7 +14,6 @@ import pytest
 
 from miner_service.jobs.runner import learn_model
 from miner_service.kinds import JOB_KINDS, MODEL_KINDS, tables
-from miner_service.settings import Limits
 from pramana_core.channels import Identity, Symmetric, Withheld
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import NotReady
@@ -52,37 +51,6 @@ def test_a_table_as_csv_and_on_a_page(survey, monkeypatch):
     assert f"{model['cells'][0]['count']:.1f}" in page.text
     monkeypatch.setattr(tables, "CELLS_SHOWN", 2)
     assert "The first 2 of 6 cells" in study.owner("GET", f"{path}/page").text
-
-
-REFUSED = [
-    ({"variables": ["ill", "ill"]}, 422, "option-invalid", ["variables", "twice"]),
-    ({"variables": ["ill", "Z"]}, 409, "variables-missing", ["['Z']"]),
-    ({"variables": []}, 422, "request-invalid", ["body.spec.variables"]),
-    ({"target": "ill"}, 422, "request-invalid", ["body.spec.target", "not known"]),
-    ({"kind": "table"}, 422, "request-invalid", ["body.spec.kind", "'contingency-table'"]),
-]
-
-
-def test_a_table_that_cannot_be_made_is_refused_at_once(survey, assert_problem):
-    study = survey()
-    before = study.miner.snapshot()
-    for change, status, code, words in REFUSED:
-        assert_problem(study.job(**{**TABLE, **change}), status, code, *words)
-    assert study.miner.snapshot() == before
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("limits", "change", "words"),
-    [
-        (Limits(model_parameters=5), {}, ["variables"]),
-        (Limits(job_cells=5), {}, ["variables"]),
-    ],
-)
-def test_a_table_has_its_limits(survey, assert_problem, limits, change, words):
-    study = survey(limits=limits)
-    assert_problem(study.job(**TABLE, **change), 413, "limit-exceeded", *words)
-    assert len(study.learn(kind="contingency-table", variables=["age"])["cells"]) == 3
 
 
 @pytest.mark.slow
