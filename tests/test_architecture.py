@@ -42,6 +42,7 @@ LEARNERS = tuple(
         "alike",
         "csv_text",
         "domain",
+        "encoding",
         "errors",
         "learn",
         "marginals",
@@ -78,7 +79,6 @@ SAMPLERS = {
     "pramana_core.model_sharing.generating",
     "pramana_core.model_sharing.drawn_sizes",
     "pramana_core.model_sharing.drawn_values",
-    "pramana_core.model_sharing.noise",
 }
 """What samples networks or resamples reports, all by a generator it is given (made of a seed in
 `pramana_core.learn.common.documents` alone)."""

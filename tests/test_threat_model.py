@@ -31,7 +31,7 @@ HARMLESS = re.compile(r"HMAC-SHA-256|\(\[[^]]*\]\([^)]*\)\)|gamma of 1\b")
 
 def paragraphs() -> list[str]:
     """Return every paragraph and every item of a list, each with its lines joined."""
-    parts = re.split(r"\n\s*\n|\n(?=\* )", PAGE)
+    parts = re.split(r"\n\s*\n|\n(?=\* |\| )", PAGE)
     return [" ".join(part.split()) for part in parts]
 
 

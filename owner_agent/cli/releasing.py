@@ -143,12 +143,7 @@ class _Declined(Exception):
 
 
 def _require_yes(site: Site, page: Path | None, show: Callable[[], object], *, json: bool) -> None:
-    """Show what would leave, and ask.
-
-    Raises:
-        OptionError: nobody can be asked.
-        _Declined: the answer is no.
-    """
+    """Show what would leave, and ask. Raises OptionError or _Declined."""
     if not at_terminal() or json:
         where = "" if page is None else f" What it would reveal is in {page}."
         raise OptionError(

@@ -11,13 +11,13 @@ from rich.markup import escape
 from rich.table import Table
 
 from owner_agent.peer.exact import Disclosure
-from owner_agent.peer.exchange.outgoing import session_json, session_lines
+from owner_agent.peer.exchange.session_loss import session_json, session_lines
 from owner_agent.release.ledger import PEER
 from pramana_core.errors import PramanaError
 
 if TYPE_CHECKING:
     from owner_agent.peer.joint import JointOutcome
-    from owner_agent.peer.session import SessionResult
+    from owner_agent.peer.session_results import SessionResult
     from owner_agent.release.ledger import Entry
 
 STEPS = {

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from fastapi import APIRouter, Request, Response
 
-from owner_agent.http import Agent
-from owner_agent.pages.rendering import AgentDep, SiteDep, page
+from owner_agent.pages.rendering import Agent, AgentDep, SiteDep, page
 from owner_agent.release.ledger import Entry, Ledger
 from owner_agent.report.plan_shown import PLAN
 from owner_agent.report.releases import ColumnSpent, LedgerSummary

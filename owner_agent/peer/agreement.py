@@ -5,24 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from owner_agent.peer.exchange.catalogue import (
-    entitled,
-    require_aligned,
-    task_of,
-    variables_of,
-)
+from owner_agent.peer.exchange.catalogue import entitled, task_of, variables_of
+from owner_agent.peer.exchange.entitlement import owner_of, require_held
 from owner_agent.peer.exchange.incoming import check_package
-from owner_agent.peer.exchange.outgoing import require_stated
+from owner_agent.peer.exchange.local_records import require_aligned
+from owner_agent.peer.exchange.session_loss import require_stated
 from owner_agent.peer.protocol.identity import PublicIdentity, pinned, statement_of
-from owner_agent.peer.protocol.messages import (
-    Offer,
-    Proposal,
-    ResultAgreement,
-    SessionFile,
-    Stated,
-    Statements,
-)
-from owner_agent.peer.protocol.steps import owner_of, require_held
+from owner_agent.peer.protocol.messages import Offer, Proposal, ResultAgreement, Stated, Statements
+from owner_agent.peer.protocol.session_file import SessionFile
 from owner_agent.peer.session import Session
 from owner_agent.site.site import Site, load_site
 from pramana_core.errors import ConfigError, Forbidden, PeerDeviated

@@ -22,10 +22,11 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import ValidationError
 
-from owner_agent.peer.exchange.catalogue import LocalRecords, learners, task_of
+from owner_agent.peer.exchange.catalogue import learners, task_of
 from owner_agent.peer.exchange.incoming import ReceivedColumns, counted_names
+from owner_agent.peer.exchange.local_records import LocalRecords
 from owner_agent.peer.protocol.messages import Proposal
-from owner_agent.peer.session import all_kept
+from owner_agent.peer.session_results import all_kept
 from owner_agent.state.ledger_file import state_directory
 from owner_agent.state.private_files import write_replacing
 from pramana_core.errors import OtherGroupings, SmallCounts, StoreCorrupt

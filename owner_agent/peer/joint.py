@@ -30,9 +30,8 @@ from owner_agent.peer.protocol.steps import (
     Partner,
     Request,
     Step,
-    started,
-    uninterrupted,
 )
+from owner_agent.peer.protocol.threads import started, uninterrupted
 from owner_agent.peer.session import error_of
 from owner_agent.state.environment import WaitingTimes
 from pramana_core.errors import PeerDeviated, PramanaError, SessionEnded

@@ -10,11 +10,12 @@ from pathlib import Path
 from owner_agent.peer.agreement import agree_on_result
 from owner_agent.peer.exchange.network import digest_of_files
 from owner_agent.peer.exchange.outgoing import forget
-from owner_agent.peer.learning import close_lines, mark_session, write_agreed
+from owner_agent.peer.ledger_lines import close_lines, mark_session, write_agreed
 from owner_agent.peer.protocol.identity import PeerIdentity, PublicIdentity
 from owner_agent.peer.protocol.messages import NetworkPart, ResultAgreement, Signed
 from owner_agent.peer.protocol.steps import STATUS, Peer
-from owner_agent.peer.session import Session, no_session, stage
+from owner_agent.peer.session import Session
+from owner_agent.peer.session_results import no_session, stage
 from owner_agent.site.site import Site
 from owner_agent.state.environment import Environment
 from pramana_core.errors import (

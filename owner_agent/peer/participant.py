@@ -21,57 +21,36 @@ from owner_agent.peer.agreement import (
     stated,
 )
 from owner_agent.peer.exact import require_tellable_before
-from owner_agent.peer.exchange.catalogue import (
-    entitled,
-    hold,
-    learners,
-    offer,
-    task_of,
-    variables_of,
-)
+from owner_agent.peer.exchange.catalogue import entitled, learners, task_of, variables_of
+from owner_agent.peer.exchange.local_records import hold, offer
 from owner_agent.peer.exchange.network import files_of, merge, part_of
-from owner_agent.peer.exchange.outgoing import (
-    Consent,
-    Outgoing,
-    costs_of,
-    outgoing,
-    session_lines,
-    session_told,
-    share_of,
-)
-from owner_agent.peer.learning import (
+from owner_agent.peer.exchange.outgoing import Consent, OutgoingPackage, outgoing, share_of
+from owner_agent.peer.exchange.session_loss import costs_of, session_lines, session_told
+from owner_agent.peer.learning import learn
+from owner_agent.peer.ledger_lines import (
     close_lines,
     enter_package,
     enter_session,
     enter_told,
-    learn,
     mark_session,
 )
 from owner_agent.peer.member import Member
+from owner_agent.peer.peers_met import earlier_sessions, remember_peers, require_remembered
 from owner_agent.peer.protocol.messages import (
     Announcement,
     Ending,
     NetworkPart,
     Offer,
     Proposal,
-    SessionFile,
     Signed,
     Statements,
     Status,
     digest_of,
 )
+from owner_agent.peer.protocol.session_file import SessionFile
 from owner_agent.peer.protocol.steps import Answer, Request, Step
-from owner_agent.peer.session import (
-    Session,
-    SessionResult,
-    earlier_sessions,
-    earlier_status,
-    error_of,
-    families_of,
-    keep,
-    remember_peers,
-    require_remembered,
-)
+from owner_agent.peer.session import Session, error_of
+from owner_agent.peer.session_results import SessionResult, earlier_status, families_of, keep
 from owner_agent.release.history import known_entries, not_known_by_miner
 from owner_agent.release.ledger import Ledger
 from owner_agent.state.lock import publishing_alone
@@ -310,7 +289,7 @@ class Participant(Member):
         if self.miner_not_asked is not None:
             self.tell(self.miner_not_asked)
 
-    def _outgoing(self, mine: Session) -> Iterator[tuple[str, Outgoing]]:
+    def _outgoing(self, mine: Session) -> Iterator[tuple[str, OutgoingPackage]]:
         # No two peers see two randomizations of one value.
         for peer in mine.proposal.participants:
             names = entitled(mine.proposal, mine.holdings, self.name, peer)

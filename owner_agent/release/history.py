@@ -30,11 +30,7 @@ _NAMED = 10
 def known_entries(state: Path) -> tuple[Entry, ...]:
     """Return the ledger's entries, oldest first, before something leaves.
 
-    Raises:
-        HistoryLost: the ledger is gone, the outbox or the memory of reports knows of more that
-            left, or the draw key came here past the ledger.
-        KeyFileError: the draw key is unsafe.
-        StoreCorrupt: the ledger cannot be read.
+    Raises HistoryLost, KeyFileError or StoreCorrupt.
     """
     entries = Ledger(state).entries()
     if unsaid := unknown_in_outbox(state, entries):
@@ -123,8 +119,7 @@ def not_known_by_miner(
 
     Where the site has no miner, or has not joined its study, there is nobody to ask.
 
-    Raises:
-        HistoryLost: the miner has more.
+    Raises HistoryLost: the miner has more.
     """
     if site.file.miner is None:
         return None

@@ -123,9 +123,9 @@ def attack(channel: Transition) -> Attack:
     """Return what an attacker learns through a channel, to whom all categories are as likely."""
     reasons: Reasons = {}
     worst = attempt(reasons, "posteriors", lambda: _listed_posteriors(channel))
-    left = attempt(reasons, "conditional_entropy", lambda: conditional_entropy(channel, None))
-    k = attempt(reasons, "k_anonymity", lambda: k_anonymity(channel, None, THRESHOLD))
-    guess = attempt(reasons, "guess", lambda: attacker_accuracy(channel, None))
+    left = attempt(reasons, "conditional_entropy", lambda: conditional_entropy(channel))
+    k = attempt(reasons, "k_anonymity", lambda: k_anonymity(channel, THRESHOLD))
+    guess = attempt(reasons, "guess", lambda: attacker_accuracy(channel))
     known = None if k is None else (k.categories, k.least_divergence, k.worst_divergence)
     guesses = None if guess is None else (guess.blind, guess.expected, guess.worst)
     # Over the possible categories, which the blind guess counts.
@@ -164,7 +164,7 @@ def _listed_posteriors(channel: Transition) -> tuple[float, ...]:
             f"The posteriors of {channel.shape[0]:,} categories are too many to print; the guess"
             " holds the largest."
         )
-    return tuple(float(value) for value in worst_posterior(channel, None))
+    return tuple(float(value) for value in worst_posterior(channel))
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from owner_agent.report.page import ReportView
 from owner_agent.report.release_report import ReleaseReport, printing
 from pramana_core.mixed import NumericColumn
 from pramana_core.model_sharing.attributes import NumericAttribute
-from pramana_core.model_sharing.exchange.drawing import draw_pruning, draw_shared_tree
+from pramana_core.model_sharing.exchange.drawing import draw_shared_tree
 from pramana_core.model_sharing.exchange.protection import UNPROTECTED
 from pramana_core.model_sharing.exchange.text import write_shared_tree_text
 from pramana_core.model_sharing.tree import SharedTree
@@ -89,20 +89,8 @@ class TreeReport(ReleaseReport[PreparedTree]):
     @property
     def cautions(self) -> tuple[str, ...]:
         """What else the custodian should know."""
-        made = self.now.made
         found = self.left_out("tree")
         found += self._beyond_ranges()
-        if made.others:
-            trees = (
-                "another private tree was"
-                if made.others == 1
-                else (f"{made.others} other private trees were")
-            )
-            found.append(
-                f"{trees[0].upper()}{trees[1:]} drawn here of some of these columns. Whoever"
-                " chooses between them by what they show tells more than the epsilon of the one"
-                " that leaves: choose by the options alone."
-            )
         if over := self.now.over:
             found.append(
                 f"{', '.join(over)} would have lost more than max_epsilon allows: publishing is"
@@ -149,11 +137,9 @@ class TreeReport(ReleaseReport[PreparedTree]):
         """What the requirement cost; None if nothing is required."""
         if self.before is None:
             return None
-        pruned = self.now.made.pruned
         return {
             "paths_that_did_not_meet_it": self.violating,
             "leaves": self.before.leaves - self.after.leaves,
-            "records_on_merged_paths": None if pruned is None else round(pruned.records_moved),
         }
 
     def as_dict(self) -> dict[str, Any]:
@@ -210,7 +196,7 @@ def _figures(now: PreparedTree, tree: SharedTree) -> TreeFigures:
 
 @dataclass(frozen=True)
 class Drawing:
-    """A picture of one tree or two, and their text."""
+    """A picture of a tree, and its text."""
 
     title: str
     svg: str
@@ -218,17 +204,11 @@ class Drawing:
 
 
 def drawings_of(made: GrownTree) -> tuple[Drawing, ...]:
-    """Return pictures of the tree with nothing required, if anything is, and of what would leave.
-
-    Where one was cut back to the other they are one picture, in which what is gone is pale.
-    """
-    leaving = "The tree that would leave"
+    """Return pictures of the tree without a requirement, if there is one, and with it."""
+    leaving = _one("The tree that would leave", made.tree)
     if made.chosen.section.required is None or made.grown is None:
-        return (_one(leaving, made.tree),)
-    if made.pruned is None:
-        return (_one("With nothing required", made.grown), _one(leaving, made.tree))
-    title = f"With nothing required, and cut back: {leaving[0].lower()}{leaving[1:]}"
-    return (Drawing(title, draw_pruning(made.grown, made.tree).svg(), tree_text(made.tree)),)
+        return (leaving,)
+    return (_one("With nothing required", made.grown), leaving)
 
 
 def tree_text(tree: SharedTree, most: int = 400) -> str:
@@ -277,11 +257,9 @@ def _details(console: Console, report: TreeReport) -> None:
     said = [first]
     given = report.given_up
     if given is not None and report.before is not None:
-        merged = given["records_on_merged_paths"]
-        moved = f"; {merged:,} records are on paths that were merged" if merged else ""
         said.append(
             f"With nothing required, {given['paths_that_did_not_meet_it']:,} of"
-            f" {report.before.leaves:,} paths would not meet the requirement{moved}."
+            f" {report.before.leaves:,} paths would not meet the requirement."
         )
     for line in said:
         console.print(line, soft_wrap=True, markup=False)

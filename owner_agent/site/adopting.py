@@ -15,10 +15,9 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 
-from owner_agent.state.private_files import COMMON_MODE, write_durably
 from pramana_core.alike import first_few
 from pramana_core.domain import Variable
-from pramana_core.errors import ConfigError, OptionError, PramanaError
+from pramana_core.errors import ConfigError, PramanaError
 from pramana_core.plan import Block, Plan
 from pramana_core.privacy import PRIOR
 from pramana_core.study_plan import StudyPlan
@@ -48,8 +47,7 @@ _LISTED = 4
 class AdoptedPlan:
     """A study's plan and the owner who adopted it.
 
-    Raises:
-        ConfigError: the owner reports nothing in it.
+    Raises ConfigError: the owner reports nothing in it.
     """
 
     plan: StudyPlan
@@ -114,8 +112,8 @@ def adopted(section: StudyPlanSection, folder: Path, owner: str) -> AdoptedPlan:
             f"The study plan in {section.file} is {short(plan.digest)}, and {short(section.digest)}"
             " is approved in the site file.",
             where="study_plan.digest",
-            remedy="Read it with `owner-agent study-plan show`; if you approve it, write its digest"
-            " into the site file. Another plan draws anew, and its loss adds to what left.",
+            remedy="Ask whoever runs the study. If you approve this plan, write its digest into the"
+            " site file. Another plan draws anew, and its loss adds to what left.",
         )
     return AdoptedPlan(plan, owner)
 
@@ -142,26 +140,6 @@ def read_study_plan(path: Path) -> StudyPlan:
         raise _no_plan(path, said) from None
     except PramanaError as error:
         raise _no_plan(path, f". {error.message.rstrip('.')}") from None
-
-
-def write_study_plan(plan: StudyPlan, path: Path) -> None:
-    """Write a study's plan into a file that is new, or has the very same plan; whole or not at all.
-
-    Raises OptionError, StorageFull.
-    """
-    content = plan.canonical_json() + b"\n"
-    try:
-        write_durably(path, content, COMMON_MODE)
-    except FileExistsError:
-        if path.is_file() and path.read_bytes() == content:
-            return
-        raise OptionError(
-            f"{path} exists and is another file; it was not changed.",
-            where="file",
-            remedy="Name a new file.",
-        ) from None
-    except OSError as error:
-        raise OptionError(f"{path} cannot be written: {error.strerror}.", where="file") from None
 
 
 def short(digest: str) -> str:

@@ -176,9 +176,7 @@ class MaskSection(Section):
             try:
                 given["kernel"] = KernelOptions(**given["kernel"])
             except TypeError:
-                raise OptionError(
-                    "options.kernel takes bandwidth, penalty, landmarks and linear"
-                ) from None
+                raise OptionError("options.kernel takes bandwidth, penalty and landmarks") from None
         return given
 
 

@@ -10,6 +10,7 @@ Also here:
 
 from __future__ import annotations
 
+import os
 import tomllib
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,7 +25,7 @@ from owner_agent.site.channels import AnyChannel
 from owner_agent.site.mistakes import toml
 from owner_agent.site.protection import require_estimable, require_protected
 from owner_agent.site.site import Site, VariableSection, site_from
-from owner_agent.state.private_files import sync_directory, write_durably
+from owner_agent.state.private_files import replacing
 from pramana_core.alike import first_few
 from pramana_core.channels import Identity
 from pramana_core.discretize import interval_labels
@@ -48,8 +49,7 @@ _NAMED = 5
 class PlannedSite:
     """A site's variables and its plan, which protects every sensitive one.
 
-    Raises:
-        UnprotectedVariable: a sensitive variable would leave as it is, or could be read off.
+    Raises UnprotectedVariable: a sensitive variable would leave as it is, or could be read off.
     """
 
     variables: dict[str, Variable]
@@ -325,15 +325,11 @@ class ExtendedSite:
     def write(self) -> None:
         """Put it in the place of the file, with the rights that that had, whole or not at all."""
         mode = self.path.stat().st_mode & 0o777
-        target = self.path.resolve()
-        new = target.with_name(f".{target.name}.new")
         try:
-            new.unlink(missing_ok=True)
-            write_durably(new, self.text.encode())
-            new.chmod(mode)
-            new.replace(target)
+            with replacing(self.path.resolve()) as file:
+                os.fchmod(file.fileno(), mode)
+                file.write(self.text.encode())
         except OSError as error:
             raise OptionError(
                 f"{self.path} cannot be written: {error.strerror}.", where="site"
             ) from None
-        sync_directory(target.parent)

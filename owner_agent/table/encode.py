@@ -112,8 +112,7 @@ class Inspection:
 def inspect(site: Site, plan: PlannedSite) -> Inspection:
     """Read a site's table and encode it, collecting every problem of its content.
 
-    Raises:
-        TableError: the table cannot be read at all, has no rows, or lacks columns.
+    Raises TableError: the table cannot be read at all, has no rows, or lacks columns.
     """
     table = read_table(site.table, needed_columns(site))
     encoder = TableEncoder(site, plan)
@@ -131,9 +130,7 @@ def inspect(site: Site, plan: PlannedSite) -> Inspection:
 def survey(site: Site, plan: PlannedSite) -> tuple[int, dict[str, tuple[str, ...]]]:
     """Count a site's records, and find which of its randomized columns are one secret.
 
-    Raises:
-        TableError: the table cannot be read.
-        UnprotectedVariable: a column would leave as it is and gives another away.
+    Raises TableError or UnprotectedVariable.
     """
     encoder, rows = TableEncoder(site, plan), 0
     for chunk in read_chunks(site.table, needed_columns(site)):
@@ -149,12 +146,7 @@ def needed_columns(site: Site) -> list[str]:
 
 
 def encode(site: Site, plan: PlannedSite) -> Encoded:
-    """Read and encode a site's table.
-
-    Raises:
-        TableError: the table cannot be read, or record ids are missing or repeated.
-        UnknownCategory: a cell holds no category of its variable.
-    """
+    """Read and encode a site's table. Raises TableError or UnknownCategory."""
     found = inspect(site, plan)
     raise_together(list(found.problems))
     return found.encoded
@@ -286,12 +278,7 @@ def table_changed() -> TableError:
 
 
 def encode_column(table: TextTable, section: VariableSection, variable: Variable) -> Codes:
-    """Return a variable's codes, one for each row.
-
-    Raises:
-        TableError: cells are empty, or not numbers where the column is cut.
-        UnknownCategory: cells hold no category.
-    """
+    """Return a variable's codes, one for each row. Raises TableError or UnknownCategory."""
     reader = ColumnReader(section, variable)
     codes = reader.codes(table)
     if reader.problem is not None:

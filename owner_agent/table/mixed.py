@@ -47,13 +47,10 @@ def read_numbers(table: TextTable, name: str, done: str, remedy: str) -> ReadCol
     """Return a column of numbers.
 
     Args:
-        table: the table.
-        name: the column.
         done: what is done with it, as in "masked".
         remedy: what to do where cells hold no number.
 
-    Raises:
-        TableError: cells hold no finite number.
+    Raises TableError: cells hold no finite number.
     """
     text = table.columns[name]
     empty = _empty(text)
@@ -74,8 +71,7 @@ def read_categories(
 ) -> ReadColumn:
     """Return a column of the categories listed; empty cells are of the category `missing`.
 
-    Raises:
-        UnknownCategory: cells hold none of them; `section` is where they are listed.
+    Raises UnknownCategory: cells hold none of them; `section` is where they are listed.
     """
     text = table.columns[name]
     empty = _empty(text)
@@ -122,17 +118,12 @@ def read_records(
     """Read columns of a site's table, all that is wrong with them told at once.
 
     Args:
-        site: the site.
         readers: what reads each column, by name.
         drop: whether records with empty cells are left out; else they are refused.
         section: the section of the site file that names the columns.
         used: what is done with columns, as in "masked or told".
 
-    Raises:
-        TableError: the table cannot be read, record ids are missing or repeated, or cells are
-            empty, unless they are dropped, or no numbers.
-        UnknownCategory: cells hold none of the categories listed.
-        EmptyTable: no record is left.
+    Raises TableError, UnknownCategory or EmptyTable.
     """
     ids = site.file.record_id
     text = read_table(site.table, [ids, *readers])
@@ -169,13 +160,10 @@ def complete_rows(
     Args:
         columns: what was read.
         drop: whether records with empty cells are left out; else they are refused.
-        where: the table.
         section: the section of the site file that names the columns.
         used: what is done with columns, as in "masked or told".
 
-    Raises:
-        TableError: there are empty cells, and they are refused.
-        EmptyTable: no record is left.
+    Raises TableError or EmptyTable.
     """
     empty: Rows = np.any([read.empty for read in columns], axis=0)
     if not drop:

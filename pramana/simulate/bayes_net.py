@@ -13,9 +13,9 @@ from pramana.simulate.links import compare, divergence_or_none, fitted
 from pramana.simulate.study import Numbers, Series, Trial, Trials
 from pramana_core import ties
 from pramana_core.estimation.estimated import EstimatedMarginals, Estimator
-from pramana_core.learn.common.options import require_limits
+from pramana_core.learn.common.options import Draws, Scoring, Search, SearchName, require_limits
 from pramana_core.learn.networks.network import BayesNet
-from pramana_core.learn.networks.structure import Draws, Scoring, Search, SearchName, Structure
+from pramana_core.learn.networks.structure import Structure
 from pramana_core.learn.networks.structure_learning import LearnedStructure, learn_structure
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Plan

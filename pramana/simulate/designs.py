@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -16,20 +15,17 @@ from pydantic import ValidationError
 
 from pramana_core.channels import CONDITION_LIMIT, Symmetric, Transition
 from pramana_core.design import (
+    Design,
     Goal,
     Option,
     Problem,
     Requirements,
     builds,
-    compare,
+    find_design,
     goal,
-    not_useful,
     option,
     poolable,
-    records_enough,
-    reference,
     unserved,
-    useful,
 )
 from pramana_core.design.goal import CELLS
 from pramana_core.domain import Domain
@@ -37,7 +33,6 @@ from pramana_core.errors import OptionError, PlanError, SingularChannel
 from pramana_core.estimation.estimated import Estimator
 from pramana_core.plan import Block, Plan
 from pramana_core.progress import OnShare
-from pramana_core.study_plan import StudyPlan
 from pramana_core.ties import first_smallest
 from pramana_core.wire.channels import PlanMessage
 
@@ -46,51 +41,6 @@ _NAMED = {"ran-gd": "random-gamma-diagonal"}
 
 Owners = tuple[tuple[str, tuple[str, ...]], ...]
 """The owners' names and variables, in the order of a study plan."""
-
-
-@dataclass(frozen=True)
-class DesignedPlan:
-    """A plan, the designer's name for it, and the estimator it predicts to err less.
-
-    `useful` is whether a moderate association can be seen in the tables wanted, `records_enough`
-    with how many records it could (None: with no number). `study` is the plan of the owners where
-    there are several, and `plan` that of all their reports. `unserved` says which tables are too
-    large for it.
-    """
-
-    name: str
-    plan: Plan
-    estimator: Estimator
-    useful: bool = True
-    kept: float = 1.0
-    records_enough: int | None = None
-    study: StudyPlan | None = None
-    unserved: str = ""
-
-    @property
-    def drawn(self) -> Plan:
-        """The plan by which records are randomized: each owner's own part of the study's."""
-        if self.study is None:
-            return self.plan
-        owners = [name for name, _ in self.study.owners if self.study.reports(name)]
-        return Plan(tuple(self.study.block(name) for name in owners))
-
-    @property
-    def note(self) -> str:
-        """What is to be said before anything is learned; "" if nothing."""
-        noisy = "" if self.useful else not_useful(self.kept, self.records_enough)
-        return " ".join(part for part in (self.unserved, noisy) if part)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return what the designer did, as JSON."""
-        return {
-            "design": self.name,
-            "useful": self.useful,
-            "kept_of_moderate_association": self.kept,
-            "records_enough": self.records_enough,
-            "unserved": self.unserved or None,
-            "study_plan": None if self.study is None else self.study.digest,
-        }
 
 
 def owners_of(domain: Domain, asked: str) -> Owners:
@@ -148,12 +98,11 @@ def designed(
     records: int,
     on_step: OnShare = lambda _share: None,
     owners: Owners = (),
-) -> DesignedPlan:
-    """Return the plan of a family that is predicted to serve best at an amplification.
+) -> Design:
+    """Return the design of a family that is predicted to serve best at an amplification.
 
-    The designer has not seen the data: every variable's reference distribution is uniform. Families
-    that come in sizes (`cut-and-paste`, `sampled`) are represented by their best; if none tells all
-    that is wanted, by the one that tells the most.
+    Nothing of the data is used. Families that come in sizes (`cut-and-paste`, `sampled`) are
+    represented by their best; if none tells all that is wanted, by the one that tells the most.
 
     Args:
         domain: the variables, owner by owner; all are sensitive.
@@ -167,34 +116,40 @@ def designed(
     Raises:
         OptionError: gamma is not above 1, or no plan of the family can be made.
     """
-    needs = Requirements(domain, dict.fromkeys(domain.names, gamma), gamma, owners=owners)
-    problem = Problem(needs, wanted, reference(domain), records)
-    left_out = ""
+    needs = Requirements(domain, dict.fromkeys(domain.names, gamma), gamma, owners)
+    problem = Problem(needs, wanted, records)
     if family == "auto":
-        compared = compare(problem, lambda _, done, total: on_step(done / total))
-        best, problem, left_out = compared.best, compared.problem, compared.unserved
+        return find_design(problem, progress=lambda _, done, total: on_step(done / total))
+    best, small = _best_of(problem, family), poolable(problem)
+    if not best.able and small is not problem:
+        best = _best_of(small, family)
+        found = Design(small, (best,), best, unserved(wanted, small.goal))
     else:
-        best, small = _best_of(problem, family), poolable(problem)
-        if math.isinf(best.prediction.score) and small is not problem:
-            best, problem = _best_of(small, family), small
-            left_out = unserved(wanted, small.goal)
+        found = Design(problem, (best,), best)
     if best.plan is None:
         raise OptionError(
             f"No plan of the family {family} can be made: {best.reason}",
             where="--design",
             remedy="Choose another family, or allow a larger --gamma.",
         )
-    study = StudyPlan.of(best.plan, owners) if owners else None
-    return DesignedPlan(
-        best.family,
-        best.plan if study is None else study.together,
-        cast(Estimator, best.estimator if math.isfinite(best.prediction.score) else "moment"),
-        useful(best),
-        best.prediction.kept,
-        records_enough(best, problem),
-        study,
-        left_out,
-    )
+    return found
+
+
+def estimator_of(design: Design) -> Estimator:
+    """Return the estimator that is predicted to err less; by moments where neither is predicted."""
+    return cast(Estimator, design.chosen.estimator if design.chosen.able else "moment")
+
+
+def described(design: Design) -> dict[str, Any]:
+    """Return what a simulation says of its design, as JSON."""
+    said = design.as_dict()
+    kept = ("useful", "kept_of_moderate_association", "records_enough", "unserved")
+    study = design.study_plan
+    return {
+        "design": design.chosen.family,
+        **{name: said[name] for name in kept},
+        "study_plan": None if study is None else study.digest,
+    }
 
 
 def _best_of(problem: Problem, family: str) -> Option:

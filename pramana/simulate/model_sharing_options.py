@@ -18,7 +18,6 @@ from pramana_core.model_sharing.combine_options import Method as Combining
 
 Method = Literal["pgen", "basegen", "labelled", "votes", "pooled", "local"]
 By = Literal["pruning", "growing"]
-Merge = Literal["all", "fewest"]
 Counts = Literal["exact", "propagated"]
 Tell = Literal["hits", "distribution"]
 
@@ -42,7 +41,6 @@ class SimulationOptions:
         requirement: what every path of a released tree must meet; None prunes nothing.
         by: whether trees are grown freely and then pruned, as in the paper, or split only where
             all parts can meet the requirement.
-        merge: which siblings are merged when one does not meet it.
         counts: how a merged node's counts are found: exactly, or by the paper's equation 1.
         tell: whether leaves tell hits and misses, or the counts of all classes; None for what
             the method is for.
@@ -61,7 +59,6 @@ class SimulationOptions:
     model: GlobalName = "tree"
     requirement: Any = None
     by: By = "pruning"
-    merge: Merge = "all"
     counts: Counts = "exact"
     tell: Tell | None = None
     scale: Annotated[float, Ge(0.01), Le(100)] = 1.0
@@ -122,7 +119,6 @@ class SimulationOptions:
             "l": None if asked is None else asked.l,
             "exact": None if asked is None else asked.exact,
             "by": self.by,
-            "merge": self.merge,
             "counts": self.counts,
             "tell": self.told,
             "scale": self.scale,

@@ -22,7 +22,7 @@ from pramana_core.model_sharing.global_models.learning import GlobalOptions, lea
 from pramana_core.model_sharing.global_models.measures import accuracy, class_match, path_match
 from pramana_core.model_sharing.global_models.model import GlobalModel, TreeModel
 from pramana_core.model_sharing.growing import GrowthOptions, grow_tree
-from pramana_core.model_sharing.pruning import PruningOptions, prune
+from pramana_core.model_sharing.pruning import prune
 from pramana_core.model_sharing.requirements import Requirement, released_form
 from pramana_core.model_sharing.table_schema import schema_of
 from pramana_core.model_sharing.tree import SharedTree
@@ -200,8 +200,8 @@ def released(
     if options.requirement is None:
         return released_form(tree, options.told)
     try:
-        asked = PruningOptions(options.merge, options.counts)
-        return released_form(prune(tree, options.requirement, asked).tree, options.told)
+        pruned = prune(tree, options.requirement, options.counts)
+        return released_form(pruned.tree, options.told)
     except RequirementUnmet:
         return None
 
@@ -210,8 +210,7 @@ def private(
     kept: PreparedTable, fold: Fold, options: SimulationOptions, owner: int, epsilon: float
 ) -> SharedTree:
     """Return the differentially private tree that an owner releases."""
-    from pramana_core.model_sharing.noise import GeneratorNoise
-    from pramana_core.model_sharing.private import grow_private_tree
+    from pramana_core.model_sharing.private import GeneratorNoise, grow_private_tree
 
     rows = kept.owners(fold, options)[owner]
     made = grow_private_tree(

@@ -22,7 +22,7 @@ from pramana_core.privacy import Amplification
 from pramana_core.progress import OnShare
 
 if TYPE_CHECKING:
-    from pramana.simulate.designs import DesignedPlan
+    from pramana_core.design import Design
 
 
 Numbers = Mapping[str, float | None]
@@ -148,7 +148,7 @@ class Trials:
     records: int
     runs: int
     seed: int
-    design: DesignedPlan | None = None
+    design: Design | None = None
     holdout: float = 0.0
 
     def __post_init__(self) -> None:
@@ -181,13 +181,15 @@ class Trials:
 
     def setting(self) -> dict[str, Any]:
         """Return, as JSON, what decides records and reports."""
+        from pramana.simulate.designs import described
+
         amplification = self.told
         return {
             "records": self.records,
             "runs": self.runs,
             "seed": self.seed,
             **({"holdout": self.holdout, "tested": self.tested} if self.holdout else {}),
-            **(self.design.as_dict() if self.design is not None else {"design": None}),
+            **(described(self.design) if self.design is not None else {"design": None}),
             "gamma": amplification.gamma if np.isfinite(amplification.gamma) else None,
             "plan_digest": self.plan.digest,
         }

@@ -15,8 +15,8 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from owner_agent.peer.exchange.catalogue import Findings, learners, task_of, variables_of
+from owner_agent.peer.exchange.entitlement import Holdings
 from owner_agent.peer.protocol.messages import FamilyMessage, NetworkPart, Proposal, StatedLink
-from owner_agent.peer.protocol.steps import Holdings
 from pramana_core.domain import Domain
 from pramana_core.errors import PeerDeviated, PramanaError
 from pramana_core.learn.common.documents import variable_json, write_json

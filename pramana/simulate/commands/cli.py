@@ -105,9 +105,9 @@ class _Chosen:
             BayesClassifierOptions,
             LinearOptions,
             RuleOptions,
+            Scoring,
             TreeOptions,
         )
-        from pramana_core.learn.networks.structure import Scoring
         from pramana_core.model_sharing.requirements import Requirement
 
         self.kind = kind
@@ -149,7 +149,7 @@ class _Chosen:
     def options(self) -> Any:
         """Return the options of the learner. Raises OptionError."""
         from pramana.simulate.bayes_net import StructureOptions
-        from pramana_core.learn.networks.structure import Scoring
+        from pramana_core.learn.common.options import Scoring
 
         with options_as_typed():
             if self.kind == "bayes-net":

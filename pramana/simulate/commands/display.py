@@ -152,9 +152,9 @@ def _randomization(trials: Trials) -> str:
     gamma = f"{trials.told.told} about the whole record"
     if trials.design is None:
         return gamma
-    study = trials.design.study
+    study = trials.design.study_plan
     held = "" if study is None else f" over {len(study.owners)} owners"
-    return f"design {trials.design.name}, {gamma}{held}"
+    return f"design {trials.design.chosen.family}, {gamma}{held}"
 
 
 def _number(mean: float | None, se: float | None) -> str:

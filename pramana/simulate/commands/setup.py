@@ -150,8 +150,8 @@ class Setup:
         if self.design is None:
             made = self._plan(source, plan)
             return Trials(source, made, records, runs, seed, holdout=holdout), self._estimator
-        from pramana.simulate.designs import designed, owners_of
-        from pramana_core.design.families import require_gamma
+        from pramana.simulate.designs import designed, estimator_of, owners_of
+        from pramana_core.design import require_gamma
 
         gamma = self.gamma or 0.0
         owners = () if self.owners is None else owners_of(source.domain, self.owners)
@@ -162,10 +162,10 @@ class Setup:
             goal = wanted(domain)
         reported = records - round(holdout * records)
         found = designed(domain, self.design, gamma, goal, reported, on_step, owners)
-        if found.note:
-            console(stderr=True).print(found.note, style="yellow", markup=False, soft_wrap=True)
+        if found.advice:
+            console(stderr=True).print(found.advice, style="yellow", markup=False, soft_wrap=True)
         trials = Trials(source, found.plan, records, runs, seed, found, holdout)
-        return trials, self.estimator or found.estimator
+        return trials, self.estimator or estimator_of(found)
 
     @property
     def _estimator(self) -> Estimator:

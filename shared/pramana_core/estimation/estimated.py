@@ -74,6 +74,24 @@ ESTIMATORS: tuple[Estimator, ...] = get_args(Estimator)
 Source = tuple[ReportTables, Plan]
 
 
+def choose_estimator(plans: Sequence[Plan]) -> Estimator:
+    """Return the estimator that serves records reported under some plans best.
+
+    `pooled` where records report some of their variables, `ml` where they report different ones or
+    a matrix is near to singular, else `moment`.
+    """
+    blocks = [block for plan in plans for block in plan.blocks]
+    if any(block.channel.choices for block in blocks):
+        return "pooled"
+    words = [
+        {name for b in plan.blocks if not b.channel.withheld for name in b.names} for plan in plans
+    ]
+    channels = [block.channel for block in blocks if not block.channel.withheld]
+    different = any(names != words[0] for names in words)
+    singular = any(channel.condition_number > CONDITION_LIMIT for channel in channels)
+    return "ml" if different or singular else "moment"
+
+
 class CountEstimator(ABC):
     """A way to estimate true counts from reports. A new one is one class in `COUNT_ESTIMATORS`.
 

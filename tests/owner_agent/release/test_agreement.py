@@ -1,6 +1,5 @@
 """Publishing under a study's plan: the miner's must be the approved one before anything leaves."""
 
-import json
 import math
 
 import numpy as np
@@ -126,18 +125,3 @@ def test_draws_of_a_new_epoch_are_of_the_same_sets_and_add(agreed):
     }
     told = spent(Ledger(agreed.state).entries())
     assert told["smokes"] == pytest.approx(2 * math.log(9), rel=1e-6)
-
-
-# Commands ----------------------------------------------------------------------------------------
-
-
-def test_the_plan_is_read_and_followed(bench, command):
-    bench.miner.study_plan = PLAN
-    follow(bench)
-    shown = command("study-plan", "show", "--json")
-    assert json.loads(shown.out)["digest"] == PLAN.digest
-    assert json.loads(command("study-plan", "show", "--miner", "--json").out) == json.loads(
-        shown.out
-    )
-    assert command("publish", "--yes").exit_code == 0
-    assert bench.miner.sealed()

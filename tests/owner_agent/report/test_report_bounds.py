@@ -24,7 +24,6 @@ from pramana_core.channels import (
 from pramana_core.domain import Variable
 from pramana_core.plan import Block, Plan
 from pramana_core.privacy import Amplification
-from pramana_core.privacy import structures as dispatch
 
 
 def block(names, sizes, channel):
@@ -163,20 +162,6 @@ def test_many_subsets_are_listed_as_far_as_there_is_room():
     few = report(plan_of(sampled(4, 2)), 1000)
     assert printed(few).count("of the records report v") == 6
     assert PLAN.html(few, "o").count('<td class="left">v') == 6 + 2 * 4
-
-
-@pytest.mark.slow
-def test_subsets_that_share_a_channel_are_measured_once(monkeypatch):
-    """4,060 subsets of one channel: a few structures, not one for each subset."""
-    made, original = [], dispatch.MixtureStructure
-    monkeypatch.setattr(
-        dispatch, "MixtureStructure", lambda *given: made.append(given) or original(*given)
-    )
-    subsets = sampled(30, 3)
-    plan = plan_of(subsets)
-    report(plan, 1000)
-    assert len(subsets.channel.choices) == 4060
-    assert 0 < len(made) < 30 * 40
 
 
 # Beliefs, and blocks of both kinds ---------------------------------------------------------------

@@ -9,14 +9,12 @@ from owner_agent.site.adopting import (
     adopted_json,
     read_study_plan,
     told_lines,
-    write_study_plan,
 )
 from owner_agent.site.planning import planned
 from pramana_core.channels import Product, Symmetric
 from pramana_core.domain import Variable
 from pramana_core.errors import (
     ConfigError,
-    OptionError,
     UnprotectedVariable,
 )
 from pramana_core.study_plan import StudyPart, StudyPlan, StudySet
@@ -128,16 +126,6 @@ def test_a_variable_that_no_set_has_is_withheld(bench):
 
 
 # Files -------------------------------------------------------------------------------------------
-
-
-def test_a_plan_is_written_as_it_is_read_and_replaces_nothing(tmp_path):
-    path = tmp_path / "plan.json"
-    write_study_plan(PLAN, path)
-    assert read_study_plan(path).digest == PLAN.digest
-    write_study_plan(PLAN, path)
-    with pytest.raises(OptionError, match="was not changed"):
-        write_study_plan(study_plan(first=1), path)
-    assert read_study_plan(path).digest == PLAN.digest
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ def _asked(requirement):
 def test_a_site_may_share_a_tree_alone_and_beside_variables(tmp_path):
     section = site_of(tmp_path, SHARE).share_model
     assert section.columns == ("weight", "age", "ward", "diagnosis")
-    assert (section.required.k, section.required.by) == (5, "growing")
+    assert section.required.k == 5
     assert section.required.required.exact
     assert (section.tell, section.missing, section.private) == ("hits", "refuse", None)
     assert [a.declared for a in section.attributes] == [False, True, True]
@@ -75,27 +75,15 @@ def test_nothing_is_required_only_where_that_is_written_out(tmp_path):
         (_asked("{ }"), "must have k, or c and l"),
         (_asked("{ c = 5, l = 4 }"), "l = 4 asks for more classes than the 3 of the target"),
         (_asked('{ k = 5, counts = "some" }'), "share_model.requirement.counts"),
-        (_asked('{ k = 5, by = "magic" }'), "share_model.requirement.by"),
         (_asked("{ k = 5, n = 3 }"), "unknown key share_model.requirement.n"),
         (_asked('"nothing"'), "share_model.requirement"),
-        (SHARE + 'pruning = { merge = "some" }\n', "share_model.pruning.merge"),
-        (_asked('"none"') + 'pruning = { merge = "all" }\n', "pruning goes with a requirement by"),
-        (
-            _asked('{ c = 5, l = 2, by = "pruning" }') + 'pruning = { counts = "propagated" }\n',
-            "cannot show diversity by the exact",
-        ),
+        (SHARE + "pruning = { }\n", "share_model.pruning"),
         (SHARE + "growth = { max_depth = 0 }\n", "share_model.growth.max_depth"),
         (SHARE + 'tell = "all"\n', "share_model.tell"),
-        (
-            _asked('{ k = 5, by = "pruning" }')
-            + 'tell = "distribution"\npruning = { counts = "propagated" }\n',
-            "propagated counts are hits and misses",
-        ),
         (SHARE + "private = { epsilon = 1 }\n", "take the requirement out"),
         (PRIVATE.replace("epsilon = 1", "epsilon = 0"), "share_model.private.epsilon"),
         (PRIVATE.replace("epsilon = 1", "epsilon = 2, max_epsilon = 1"), "at least epsilon"),
         (PRIVATE.replace("epsilon = 1", "epsilon = 1, depth = 13"), "share_model.private.depth"),
-        (_asked("{ k = 5 }") + 'pruning = { merge = "all" }\n', 'by = "pruning"'),
         (PRIVATE + "growth = { min_leaf = 3 }\n", "private.depth limits it"),
         (PRIVATE + 'tell = "hits"\n', "take tell out"),
         (

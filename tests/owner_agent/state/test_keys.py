@@ -3,7 +3,7 @@
 import pytest
 
 from owner_agent.state.keys import EXAMPLE_KEY, KeyStore, Secrets, fingerprint, read_key
-from pramana_core.errors import KeyFileError
+from pramana_core.errors import KeyFileError, OptionError
 
 GOOD = bytes(range(7, 39))
 ELSE = bytes(range(8, 40))
@@ -89,5 +89,8 @@ def test_the_linkage_secret_is_exported_once(store, tmp_path):
     store.add("linkage", ELSE)
     store.export_linkage(target)
     assert read_key(target) == ELSE
-    with pytest.raises(KeyFileError, match="exists; it was not changed"):
+    store.export_linkage(target)
+    target.write_text("mine")
+    with pytest.raises(OptionError):
         store.export_linkage(target)
+    assert target.read_text() == "mine"

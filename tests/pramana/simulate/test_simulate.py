@@ -48,7 +48,7 @@ from pramana_core.errors import (
     TableUnreadable,
 )
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.learn.networks import network as network_module
+from pramana_core.learn.networks import inference
 from pramana_core.learn.networks.bif import write_bif
 from pramana_core.learn.networks.network import BayesNet
 from pramana_core.learn.networks.structure import Structure
@@ -519,7 +519,7 @@ def test_divergence_is_the_sum_over_all_records_there_can_be():
 def test_a_divergence_too_large_to_compute_is_none(monkeypatch: pytest.MonkeyPatch):
     network = data.network()
     assert divergence_or_none(network, network, None) is None
-    monkeypatch.setattr(network_module, "MARGINAL_LIMIT", 3)
+    monkeypatch.setattr(inference, "MARGINAL_LIMIT", 3)
     assert divergence_or_none(network, network, 0.0) is None
 
 

@@ -26,8 +26,8 @@ from pramana.simulate.learners import ClassifierSimulation
 from pramana.simulate.sources import TableSource
 from pramana.simulate.study import Series, Trials, simulate, spread
 from pramana.simulate.tables import MOST_INTERVALS, read_source
-from pramana_core.design import Option, Problem, Requirements, compare, goal, reference
-from pramana_core.design.predict import NOTHING
+from pramana_core.design import Option, Problem, Requirements, find_design, goal
+from pramana_core.design.predict import UNPREDICTED
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import NotConverged, OptionError, PramanaError, UnknownVariable
 from pramana_core.learn.common.options import RuleOptions, TreeOptions
@@ -106,20 +106,20 @@ def test_every_family_keeps_to_gamma(family):
     assert set(made.plan.domain.names) == set(over.names)
     assert 18.9 < Amplification.together(made.plan.blocks).gamma <= 19
     begins = {"ran-gd": "random-gamma-diagonal", "auto": ""}.get(family, family)
-    assert made.name.startswith(begins)
+    assert made.chosen.family.startswith(begins)
 
 
 def test_auto_is_the_smallest_prediction_of_all():
     over = domain(3, 3, 2)
     wanted = designs.for_itemsets(over, 0.05)
     needs = Requirements(over, dict.fromkeys(over.names, 19.0), 19.0)
-    found = compare(Problem(needs, wanted, reference(over), 5000))
+    found = find_design(Problem(needs, wanted, 5000))
     seen: list[float] = []
     made = designs.designed(over, "auto", 19.0, wanted, 5000, seen.append)
-    assert (made.name, made.plan) == (found.best.family, found.best.plan)
+    assert made.plan == found.plan
     least = min(o.prediction.loss for o in found.options)
     # A plainer family whose loss is larger by less than 5 % comes first.
-    assert found.best.prediction.loss <= 1.05 * least
+    assert found.chosen.prediction.loss <= 1.05 * least
     assert seen[-1] == 1
 
 
@@ -129,7 +129,7 @@ def test_designs_that_cannot_be(monkeypatch: pytest.MonkeyPatch):
     for name in ("gamma-diagonal", "mas"):
         with pytest.raises(OptionError, match=f"no plan of the family {name} .*one of independent"):
             designs.designed(alone, name, 19.0, wanted, 100)
-    nothing = Option("mask", None, NOTHING, "It has no plan.")
+    nothing = Option("mask", None, UNPREDICTED, "It has no plan.")
     monkeypatch.setattr(designs, "option", lambda *_: nothing)
     with pytest.raises(OptionError, match="It has no plan"):
         designs.designed(alone, "mask", 19.0, wanted, 100)
@@ -160,7 +160,7 @@ def test_owners_report_by_one_study_plan():
     owners = designs.owners_of(made.domain, "2")
     wanted = goal(made.domain, "classifier", target=names[0])
     plan = designs.designed(made.domain, "auto", 19.0, wanted, 400, owners=owners)
-    assert plan.study is not None
+    assert plan.study_plan is not None
     assert 18.9 < Amplification.together(plan.plan.blocks).gamma <= 19
     # Drawn by each owner apart, each at less or all of it, but for the coin.
     assert len(plan.drawn.blocks) == 2

@@ -8,8 +8,9 @@ from typing import get_args
 import pytest
 
 from owner_agent.cli.main import build
-from owner_agent.peer.protocol.messages import TaskMessage, load_session_file, proposal_of
-from owner_agent.peer.session import stage
+from owner_agent.peer.protocol.session_file import load_session_file, proposal_of
+from owner_agent.peer.protocol.tasks import TaskMessage
+from owner_agent.peer.session_results import stage
 from owner_agent.site.site import load_site
 from owner_agent.state.environment import Environment
 from pramana_core.errors import ConfigError

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from owner_agent.release.masked_table import read_columns
+from owner_agent.release.masked import read_columns
 from pramana_core.errors import EmptyTable, TableError, UnknownCategory
 
 

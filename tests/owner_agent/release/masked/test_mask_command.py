@@ -7,7 +7,7 @@ import stat
 import pytest
 
 from owner_agent.release.ledger import Ledger
-from owner_agent.release.masked_table import LETTERS, NO_BOUND
+from owner_agent.release.masked import LETTERS, NO_BOUND
 from owner_agent.report.masked import FIRST
 
 

@@ -8,8 +8,7 @@ import re
 import numpy as np
 import pytest
 
-from owner_agent.release.masked import PreparedMask
-from owner_agent.release.masked_table import check_masking
+from owner_agent.release.masked import PreparedMask, read_columns
 from owner_agent.report.masked import MASKED, MaskReport
 from owner_agent.site.site import load_site
 from pramana_core.errors import MaskingError, OptionError
@@ -107,8 +106,8 @@ def test_bounds_cut_every_copy_and_say_what_that_costs(masked):
 
 
 def test_bounds_that_true_values_lie_beyond_are_refused_before_anything_is_masked(shop, masked):
-    with pytest.raises(OptionError, match="bounds of 'debt' must hold all its true values"):
+    with pytest.raises(OptionError):
         masked("bounds = { debt = { high = 1 } }\n")
-    problem = check_masking(load_site(shop.folder / "site.toml")).problem
-    assert isinstance(problem, OptionError)
-    assert problem.where == "mask.bounds"
+    with pytest.raises(OptionError) as refused:
+        read_columns(load_site(shop.folder / "site.toml"))
+    assert refused.value.where == "mask.bounds"
