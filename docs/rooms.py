@@ -44,7 +44,7 @@ core.discretize core.marginals core.mask.core core.plan core.terminal
 core.audit core.determined core.learn.common
 core.kernel_regression core.privacy
 owner_agent.state core.estimation core.learn.rules
-core.mask.measures core.mask.methods core.model_sharing core.pages
+core.mask.measures core.mask.methods core.model_sharing core.pages core.report
 core.learn.networks core.study_plan
 core.design core.mask
 core.regression

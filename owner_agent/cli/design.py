@@ -115,11 +115,7 @@ def _compare(
     *,
     json: bool,
 ) -> None:
-    """Compare the designs for a need and say which is best.
-
-    What `wishes` ask for goes before the design file. `files` are those to write: what goes into
-    the site file, and the study plan. Raises InputError.
-    """
+    """Compare the designs for a need and say which is best."""
     from owner_agent.cli.designs_shown import design_steps, show_design, show_design_written
     from owner_agent.design.design_file import load_design, of_site, site_variables
     from owner_agent.design.designing import problem_of

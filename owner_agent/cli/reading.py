@@ -12,10 +12,8 @@ import typer
 from owner_agent.cli.options import (
     SITE,
     JsonOption,
-    RecordsOption,
     SiteOption,
     environment_of,
-    require_countable,
 )
 from pramana_core.errors import OptionError, PramanaError, StoreCorrupt
 from pramana_core.terminal import console, print_json, progress_bar, report_error
@@ -23,10 +21,8 @@ from pramana_core.terminal import console, print_json, progress_bar, report_erro
 if TYPE_CHECKING:
     from owner_agent.release.masked import MaskTable
     from owner_agent.release.tree import TreeColumns
-    from owner_agent.report.report import PlanReport
     from owner_agent.site.planning import PlannedSite
     from owner_agent.site.site import Site
-    from owner_agent.state.environment import Environment
     from owner_agent.table.encode import Inspection
     from owner_agent.table.predicting import RecordSource
     from pramana_core.learn.prediction import Predictor
@@ -34,10 +30,10 @@ if TYPE_CHECKING:
 
 def check(context: typer.Context, site: SiteOption = SITE, json: JsonOption = False) -> None:
     """Validate the table against the site file, and ask the miner of the study; no data is sent."""
-    from owner_agent.report.page import show_warnings
-    from owner_agent.report.whole_study import people_told
+    from owner_agent.report.study import people_of
     from owner_agent.site.planning import raise_together
     from owner_agent.site.site import load_site
+    from pramana_core.report.terminal import print_warnings
 
     opened = load_site(site)
     answer, lines, problems = _checked_plan(opened) if opened.file.variables else ({}, [], [])
@@ -45,7 +41,7 @@ def check(context: typer.Context, site: SiteOption = SITE, json: JsonOption = Fa
         answer[name] = facts
         lines.append(line)
         _add_new(problems, problem)
-    study = people_told(opened, environment_of(context))
+    study = people_of(opened, environment_of(context))
     if isinstance(study, str):
         lines.append(f"The miner was not asked: {study}")
     elif study is not None:
@@ -61,7 +57,7 @@ def check(context: typer.Context, site: SiteOption = SITE, json: JsonOption = Fa
     else:
         for line in lines:
             console().print(line, markup=False, soft_wrap=True)
-        show_warnings(console(), answer.get("warnings", []))
+        print_warnings(console(), answer.get("warnings", []))
     if json or len(problems) < 2:
         raise_together(problems)
         return
@@ -106,7 +102,7 @@ def _add_new(problems: list[PramanaError], found: PramanaError | None) -> None:
 
 def _checked_plan(site: Site) -> tuple[dict[str, Any], list[str], list[PramanaError]]:
     """Return what is shown of the variables of a site, and what is wrong with the table."""
-    from owner_agent.report.report import secrets_said, warnings
+    from owner_agent.report.plan import secrets_said, warnings
     from owner_agent.site.planning import awaiting_plan, planned, without_protection
     from owner_agent.table.encode import inspect
 
@@ -154,85 +150,6 @@ def _counted(found: Inspection, plan: PlannedSite, sensitive: int) -> str:
     )
 
 
-def plan(
-    context: typer.Context,
-    site: SiteOption = SITE,
-    records: RecordsOption = None,
-    report: Annotated[
-        Path | None, typer.Option(help="An .html file or a folder for the report.")
-    ] = None,
-    no_report: Annotated[
-        bool, typer.Option("--no-report", help="Write no file, print only.")
-    ] = False,
-    json: JsonOption = False,
-) -> None:
-    """Report what publishing would reveal, and how accurate the results would be."""
-    from owner_agent.site.site import load_site
-
-    require_countable(records)
-    if report is not None and no_report:
-        raise OptionError("Give --report or --no-report, not both.", where="report")
-    opened = load_site(site)
-    made = measured(opened, environment_of(context), records)
-    # Scripts that ask for JSON get it on standard output and no file they did not ask for.
-    unasked = no_report or (json and report is None)
-    page = report_page(made, opened, report, no_report=unasked)
-    if json:
-        print_json(made.as_dict())
-    else:
-        show_report(made, opened, page)
-
-
-def report_page(
-    made: PlanReport,
-    opened: Site,
-    wanted: Path | None,
-    *,
-    no_report: bool,
-) -> Path | None:
-    """Write the page of a report where it is wanted, and return where; None without a page.
-
-    Raises OptionError.
-    """
-    from owner_agent.report.plan_shown import PLAN
-
-    if no_report:
-        return None
-    page = PLAN.place(opened.state, wanted)
-    with progress_bar("drawing the report") as tick:
-        PLAN.write(made, opened.owner, page, tick)
-    return page
-
-
-def show_report(made: PlanReport, opened: Site, page: Path | None) -> None:
-    """Print the essentials of a report, and where its page is."""
-    from owner_agent.cli.releases_shown import show_lines, show_written
-    from owner_agent.report.plan_shown import PLAN
-    from owner_agent.report.report import others_apart
-
-    PLAN.printed(console(), console(stderr=True), made)
-    show_lines(console(), others_apart(opened))
-    if page is not None:
-        show_written(console(), page)
-
-
-def measured(
-    site: Site,
-    environment: Environment,
-    records: int | None = None,
-) -> PlanReport:
-    """Return what publishing would reveal, and show how far that is; see `site_report`."""
-    from owner_agent.report.report import STAGES, site_report
-
-    with progress_bar() as bar:
-        return site_report(
-            site,
-            environment,
-            records,
-            lambda stage, done, total: bar.stage(STAGES[stage], done, total),
-        )
-
-
 def discretize(
     column: Annotated[str, typer.Option(help="The numeric column of the table.")],
     minimum_count: Annotated[int, typer.Option(help="The fewest records in a group.")],
@@ -257,7 +174,6 @@ def discretize(
 
 def ledger(site: SiteOption = SITE, json: JsonOption = False) -> None:
     """List everything that ever left this site, and the privacy spent."""
-    from owner_agent.cli.releases_shown import show_ledger
     from owner_agent.cli.sessions_shown import (
         shared_json,
         show_lost,
@@ -268,8 +184,9 @@ def ledger(site: SiteOption = SITE, json: JsonOption = False) -> None:
     from owner_agent.peer.exact import disclosures as all_disclosures
     from owner_agent.peer.session_results import all_kept
     from owner_agent.release.ledger import Ledger
-    from owner_agent.report.releases import ledger_json
+    from owner_agent.report.releases import LedgerSummary, ledger_json
     from owner_agent.site.site import load_site
+    from pramana_core.report.terminal import print_sections
 
     opened = load_site(site)
     entries, kept = Ledger(opened.state).entries(), all_kept(opened.state)
@@ -283,7 +200,10 @@ def ledger(site: SiteOption = SITE, json: JsonOption = False) -> None:
         shared = {"parameters_shared": shared_json(kept), **told_json(disclosures, lost)}
         print_json({**ledger_json(entries), **shared})
         return
-    show_ledger(console(), entries)
+    if entries:
+        print_sections(LedgerSummary.of(entries).sections(), console(), console(stderr=True))
+    else:
+        console().print("Nothing has left this site.")
     show_peer_lines(console(), entries, kept)
     peer = opened.file.peer
     show_told(console(), disclosures, None if peer is None else peer.groupings)

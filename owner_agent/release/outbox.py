@@ -44,10 +44,7 @@ class StoredRelease:
         sync_directory(self.folder)
 
     def part(self, number: int) -> bytes:
-        """Return one part's bytes.
-
-        Raises StoreCorrupt: the file is absent or not what was written.
-        """
+        """Return one part's bytes. Raises StoreCorrupt."""
         path = self.folder / _part_name(number)
         expected = self.manifest.parts[number].sha256
         body = path.read_bytes() if path.exists() else b""
@@ -220,11 +217,8 @@ def _bodies(records: Outgoing, content: Any, per_part: int) -> Iterator[tuple[Pa
 
 
 def _found(folder: Path, manifest: ReleaseCreate) -> StoredRelease:
-    """Return what was prepared before: the same release, and it stays as it was written.
-
-    A session with peers prepares the same bytes, and names neither draws nor linkage. Raises
-    StoreCorrupt for other content, or other draws or another linkage than were written.
-    """
+    """Return what was prepared before: the same release, and it stays as it was written."""
+    # A session with peers prepares the same bytes, and names neither draws nor linkage.
     found = reopen(folder.parent, manifest.name)
     if found is None or not _alike(found.manifest, manifest):
         raise _corrupt(folder / MANIFEST, folder)

@@ -226,11 +226,6 @@ class PreparedRecords(PreparedRelease):
         exchange = self.corrected.exchange
         return exchange if exchange is not None and exchange.is_large and repeated else None
 
-    def require_same_people(self, options: PublishOptions) -> None:
-        """Check that no people are taken for others, whose losses do not count."""
-        if self.large_exchange is not None and not options.accept_new_people:
-            self.large_exchange.require_small("--accept-new-people")
-
     def before_announcing(self, delivery: Delivery) -> None:
         """Check that the miner has the plan that this owner adopted, and remember the reports."""
         delivery.require_agreed(self.plan.adopted)
@@ -330,7 +325,8 @@ def publish(
         now.require_allowed(options)
         # 8: show; 9: approve.
         options = show(now) or options
-        now.require_same_people(options)
+        if now.large_exchange is not None and not options.accept_new_people:
+            now.large_exchange.require_small("--accept-new-people")
         ledger, outbox = Ledger(site.state), site.state / OUTBOX
         entry = ledger.find_content(site.miner.url, site.miner.study, now.identity)
         if entry is not None and entry.state == "withdrawn":

@@ -91,10 +91,7 @@ class KeyStore:
         return self.state / "keys" / f"{name}.key"
 
     def load(self) -> Secrets:
-        """Return both secrets.
-
-        Raises KeyFileError: one is absent, unreadable, weak, or readable by others.
-        """
+        """Return both secrets. Raises KeyFileError."""
         self._require(*_MEANING)
         return Secrets(self.read("draw"), self.read("linkage"))
 
@@ -199,10 +196,7 @@ class KeyStore:
 
 
 def read_key(path: Path) -> bytes:
-    """Read a secret from a text file of 64 hexadecimal digits.
-
-    Raises KeyFileError: absent, readable by others, not such a text, or weak.
-    """
+    """Read a secret from a text file of 64 hexadecimal digits. Raises KeyFileError."""
     text = read_secret(path)
     if not re.fullmatch(r"[0-9A-Fa-f]{64}", text):
         raise KeyFileError(

@@ -176,7 +176,7 @@ class NetworkStructure(LearningTask[StructureTask]):
 
     def learn(self, marginals: Marginals, nodes: Sequence[str], watch: Progress) -> Findings:
         """Search for the parents of some nodes, and learn their families."""
-        # A peer's joint block may bring variables that nobody asked for: last, they are no parents.
+        # A peer's joint block may bring variables that nobody wants: last, they are no parents.
         task, last = self.task, len(self.task.order)
         known = marginals.domain.names
         order = sorted(known, key=lambda n: task.order.index(n) if n in task.order else last)
@@ -291,7 +291,7 @@ ClassTask_co = TypeVar("ClassTask_co", bound=TreeTask | LinearTask | BayesTask, 
 
 
 class Classifier(LearningTask[ClassTask_co]):
-    """What tells a class from other variables, whichever of `LEARNERS` the task names."""
+    """A predictor of a class from other variables: the one of `LEARNERS` that the task names."""
 
     @property
     def fewer(self) -> str:  # type: ignore[override]

@@ -116,18 +116,8 @@ class Transition(ABC):
         """Return D' x along `axis` (length K in, L out). Raises SingularChannel."""
 
     @abstractmethod
-    def solve_power(self, tensor: Tensor, axis: int, power: int) -> Tensor:
-        """Return (D to a power elementwise) x along `axis`. Raises SingularChannel."""
-
-    def own_moment(self, power: int) -> Tensor:
-        """Return the expectation of each truth's estimator to a power if it is the truth, (K,).
-
-        That is diag(P (D to the power)'); by design all ones for the first power. Raises
-        SingularChannel, LimitExceeded.
-        """
-        powers = self.decoder() ** power
-        own: Tensor = np.einsum("kl,kl->k", self.matrix(), powers)
-        return own
+    def solve_square(self, tensor: Tensor, axis: int) -> Tensor:
+        """Return (D squared elementwise) x along `axis`. Raises SingularChannel."""
 
     @property
     @abstractmethod
@@ -251,7 +241,7 @@ class Transition(ABC):
 
     def mean_squares(self, theta: Tensor) -> Tensor:
         """Return the expected square of each cell's estimate from one report, in theta's shape."""
-        return self.solve_power(self.apply(theta.ravel(), 0), 0, 2).reshape(theta.shape)
+        return self.solve_square(self.apply(theta.ravel(), 0), 0).reshape(theta.shape)
 
     @property
     def listed_rows(self) -> int:
@@ -342,8 +332,8 @@ class DecodedTransition(Transition):
     def solve_adjoint(self, tensor: Tensor, axis: int) -> Tensor:
         return along_axis(self._decoder.T, tensor, axis)
 
-    def solve_power(self, tensor: Tensor, axis: int, power: int) -> Tensor:
-        return along_axis(self._decoder**power, tensor, axis)
+    def solve_square(self, tensor: Tensor, axis: int) -> Tensor:
+        return along_axis(np.square(self._decoder), tensor, axis)
 
     def decoder(self) -> Tensor:
         return self._decoder

@@ -298,14 +298,8 @@ class Grouped(UnitTransition):
     def solve_adjoint(self, tensor: Tensor, axis: int) -> Tensor:
         return self._each(tensor, axis, lambda channel, part: channel.solve_adjoint(part, 0))
 
-    def solve_power(self, tensor: Tensor, axis: int, power: int) -> Tensor:
-        return self._each(tensor, axis, lambda channel, part: channel.solve_power(part, 0, power))
-
-    def own_moment(self, power: int) -> Tensor:
-        own = np.ones(self.shape[0])
-        for group, channel in self._parts:
-            own[list(group)] = channel.own_moment(power)
-        return own
+    def solve_square(self, tensor: Tensor, axis: int) -> Tensor:
+        return self._each(tensor, axis, lambda channel, part: channel.solve_square(part, 0))
 
     @property
     def condition_number(self) -> float:

@@ -361,12 +361,8 @@ class CutAndPaste(Transition):
     def solve(self, tensor: Tensor, axis: int) -> Tensor:
         return self._weigh(tensor, axis, self._weights)
 
-    def solve_power(self, tensor: Tensor, axis: int, power: int) -> Tensor:
-        return self._weigh(tensor, axis, self._weights**power)
-
-    def own_moment(self, power: int) -> Tensor:
-        # A record that has the combination has all of its items.
-        return np.full(self.shape[0], self._weights**power @ self.partial_supports[:, -1])
+    def solve_square(self, tensor: Tensor, axis: int) -> Tensor:
+        return self._weigh(tensor, axis, np.square(self._weights))
 
     def solve_adjoint(self, tensor: Tensor, axis: int) -> Tensor:
         return along_axis(self.decoder().T, tensor, axis)

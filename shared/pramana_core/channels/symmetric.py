@@ -73,14 +73,9 @@ class MixingTransition(Transition):
 
     solve_adjoint = solve
 
-    def solve_power(self, tensor: Tensor, axis: int, power: int) -> Tensor:
+    def solve_square(self, tensor: Tensor, axis: int) -> Tensor:
         spread, shift = self.inverse_mixture
-        return _mix(tensor, axis, (spread + shift) ** power - shift**power, shift**power)
-
-    def own_moment(self, power: int) -> Tensor:
-        (keep, off), (spread, shift) = self.mixture, self.inverse_mixture
-        others = (self.size - 1) * off * shift**power
-        return np.full(self.size, (keep + off) * (spread + shift) ** power + others)
+        return _mix(tensor, axis, spread * (spread + 2 * shift), shift**2)
 
 
 @dataclass(frozen=True)
@@ -128,10 +123,7 @@ class Identity(MixingTransition, UnitTransition):
     def apply(self, tensor: Tensor, axis: int) -> Tensor:  # noqa: ARG002 - the interface's
         return tensor
 
-    apply_adjoint = solve = solve_adjoint = apply
-
-    def solve_power(self, tensor: Tensor, axis: int, power: int) -> Tensor:  # noqa: ARG002
-        return tensor
+    apply_adjoint = solve = solve_adjoint = solve_square = apply
 
     @property
     def condition_number(self) -> float:
@@ -533,13 +525,7 @@ class Withheld(UnitTransition):
             remedy="Leave it out, or use an estimator by maximum likelihood.",
         )
 
-    solve_adjoint = solve
-
-    def solve_power(self, tensor: Tensor, axis: int, power: int) -> Tensor:  # noqa: ARG002
-        return self.solve(tensor, axis)
-
-    def own_moment(self, power: int) -> Tensor:  # noqa: ARG002 - the interface's
-        return self.solve(np.zeros(1), 0)
+    solve_adjoint = solve_square = solve
 
     @property
     def condition_number(self) -> float:

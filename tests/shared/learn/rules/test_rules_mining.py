@@ -36,7 +36,6 @@ from pramana_core.learn.rules.itemsets import (
 )
 from pramana_core.learn.rules.mining import mine_itemsets
 from pramana_core.marginals.counts import ReportedCounts
-from pramana_core.marginals.score_interval import Tilt
 from pramana_core.marginals.support_counts import RuleCounts, SupportCounts
 from pramana_core.plan import Block, Plan
 from tests.shared.learn.rules.tables import Z, dependent, domain
@@ -402,10 +401,8 @@ def support_counts(shares: Sequence[float], channel: Transition | None, records:
     rest = means[1:].mean()
     share = np.array(shares)
     second = records * (share * means[0] + (1 - share) * rest)
-    slope = np.full(len(share), means[0] - rest)
-    tilt = Tilt(records * slope, np.full(len(share), 1.0 * records), np.full(len(share), means[0]))
     counts = records * share
-    return SupportCounts(records, counts, second - counts, second - counts**2 / records, tilt)
+    return SupportCounts(records, counts, second - counts, second - counts**2 / records)
 
 
 CHANNELS = [None, Symmetric.from_probability(2, 0.3), Symmetric.from_probability(10, 0.5)]
