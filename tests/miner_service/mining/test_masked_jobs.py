@@ -190,13 +190,6 @@ def test_what_cannot_be_put_together_is_refused_at_once(
     assert analyst.get(JOBS)["items"] == []
 
 
-@pytest.mark.slow
-def test_a_job_larger_than_allowed_is_refused(miner, assert_problem):
-    analyst = miner.study("asia")
-    miner.owner("asia", "north").publish("asia", masked(range(12_000), copies=90, per_part=6_000))
-    assert_problem(create(analyst), 413, "limit-exceeded")
-
-
 def test_the_same_job_is_one_job_and_another_release_makes_another(miner):
     analyst = miner.study("asia")
     owner = miner.owner("asia", "north")
