@@ -14,14 +14,13 @@ from owner_agent.design.design_file import DesignFile
 from owner_agent.design.designing import problem_of
 from pramana.frames.sentences import one_sentence, options_told, quoted
 from pramana.frames.tables import names_of, shown
-from pramana.reporting.sources import choose
 from pramana.showing import DIGITS, card, families_chart, plotted
 from pramana_core.alike import did_you_mean
 from pramana_core.design import Design as CoreDesign
 from pramana_core.design import Learn, Option, find_design
 from pramana_core.domain import Domain
 from pramana_core.errors import DomainError, OptionError, PlanError, UnknownVariable
-from pramana_core.estimation.estimated import Estimator
+from pramana_core.estimation.estimated import Estimator, choose_estimator
 from pramana_core.plan import Plan
 from pramana_core.study_plan import StudyPlan
 from pramana_core.terminal import progress_bar
@@ -69,7 +68,7 @@ class Design:
     @property
     def estimator(self) -> Estimator:
         """The estimator that `pm.estimate` takes for reports under the plan."""
-        return choose([self.plan])
+        return choose_estimator([self.plan])
 
     @property
     def gamma(self) -> float:

@@ -115,11 +115,7 @@ def _compare(
     *,
     json: bool,
 ) -> None:
-    """Compare the designs for a need and say which is best.
-
-    What `wishes` ask for goes before the design file. `files` are those to write: what goes into
-    the site file, and the study plan. Raises InputError.
-    """
+    """Compare the designs for a need and say which is best."""
     from owner_agent.cli.designs_shown import design_steps, show_design, show_design_written
     from owner_agent.design.design_file import load_design, of_site, site_variables
     from owner_agent.design.designing import problem_of
@@ -158,10 +154,12 @@ def _write(
     entries: Mapping[str, Mapping[str, Any]],
 ) -> None:
     """Write what goes into a site file, and the study plan, where they are asked for."""
-    from owner_agent.design.site_text import save, site_text, study_plan_text
+    from owner_agent.design.site_text import site_text, study_plan_text
+    from owner_agent.state.private_files import COMMON_MODE, save
 
     write, write_study_plan = files
     if write is not None:
-        save(write, site_text(made, entries))
+        save(write, site_text(made, entries).encode(), "write", COMMON_MODE)
     if write_study_plan is not None:
-        save(write_study_plan, study_plan_text(made))
+        text = study_plan_text(made)
+        save(write_study_plan, text.encode(), "write-study-plan", COMMON_MODE)

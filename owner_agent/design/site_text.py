@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from owner_agent.design.design_file import DesignFile
-from owner_agent.site.mistakes import toml
 from owner_agent.site.site import Site
-from owner_agent.state.private_files import COMMON_MODE, write_durably
+from owner_agent.site.writing import toml
 from pramana_core.channels import RESOLUTION
 from pramana_core.design import Design, Requirements
 from pramana_core.errors import OptionError
@@ -70,18 +68,6 @@ def study_plan_text(design: Design) -> str:
             ' variable of the design file its owner = "name".',
         )
     return design.study_plan.canonical_json().decode()
-
-
-def save(path: Path, text: str) -> None:
-    """Write a new file, whole or not at all. Raises OptionError, StorageFull."""
-    try:
-        write_durably(path, text.encode(), COMMON_MODE)
-    except OSError as error:
-        raise OptionError(
-            f"{path} cannot be written: {error.strerror}.",
-            where="write",
-            remedy="Name a new file; nothing is written over.",
-        ) from None
 
 
 def entries_of_site(site: Site) -> dict[str, dict[str, Any]]:

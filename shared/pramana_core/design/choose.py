@@ -22,7 +22,7 @@ from pramana_core.design.predict import (
 )
 from pramana_core.design.requirements import Requirements
 from pramana_core.errors import ChannelError, LimitExceeded, OptionError, PlanError
-from pramana_core.estimation.curvature import INFORMATION_CELLS
+from pramana_core.estimation.information import INFORMATION_CELLS
 from pramana_core.plan import Plan
 from pramana_core.privacy import PRIOR, Amplification
 from pramana_core.progress import StagedProgress

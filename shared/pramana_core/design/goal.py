@@ -11,7 +11,8 @@ from typing import Literal, get_args
 
 from pramana_core.domain import Domain
 from pramana_core.errors import LimitExceeded, OptionError
-from pramana_core.learn.networks.structure import Search, Structure
+from pramana_core.learn.common.options import Search
+from pramana_core.learn.networks.structure import Structure
 
 Learn = Literal["counts", "pairs", "itemsets", "structure", "tree", "classifier"]
 

@@ -18,7 +18,7 @@ from pramana_core.design.goal import Goal
 from pramana_core.design.predict import PredictedErrors, cells_of, summary
 from pramana_core.domain import Domain
 from pramana_core.errors import SingularChannel
-from pramana_core.estimation.curvature import INFORMATION_CELLS
+from pramana_core.estimation.information import INFORMATION_CELLS
 from pramana_core.plan import Block, Plan
 
 Names = frozenset[str]

@@ -19,13 +19,12 @@ from owner_agent.design.design_file import (
     site_variables,
 )
 from owner_agent.design.designing import DesignArguments, problem_of
-from owner_agent.design.site_text import entries_of_file, save, site_text
+from owner_agent.design.site_text import entries_of_file, site_text
 from owner_agent.site.planning import planned
 from owner_agent.site.site import site_from
 from pramana_core.design import Design, Option, builds, find_design, option
-from pramana_core.errors import ConfigError, InputError, OptionError, StorageFull
+from pramana_core.errors import ConfigError, InputError, OptionError
 from pramana_core.wire.study_plans import StudyPlanMessage
-from tests.full_disk import files_no_longer_than
 from tests.places import ROOT
 
 PAGE = ROOT / "docs" / "choosing-a-plan.md"
@@ -310,12 +309,6 @@ def test_the_command_writes_what_can_be_loaded(command, tmp_path):
     assert "owner-agent plan" in ended.out
     assert {b["kind"] for b in (v["channel"] for v in tomllib.loads(other.read_text())["variables"])
             } == {"symmetric"}  # fmt: skip
-    with pytest.raises(OptionError):
-        save(tmp_path / "no" / "folder.toml", "")
-    full = tmp_path / "full.toml"
-    with files_no_longer_than(20), pytest.raises(StorageFull):
-        save(full, text)
-    assert not full.exists()
 
 
 def test_the_command_designs_for_the_site(bench, command, site_text, tmp_path):

@@ -6,7 +6,7 @@ import pytest
 
 from owner_agent.design.parts import design_of_parts
 from owner_agent.site.adopting import AdoptedPlan, read_study_plan
-from owner_agent.site.public_part import PublicPart, write_part
+from owner_agent.site.public_part import PublicPart
 from owner_agent.site.site import site_from
 from pramana_core.domain import Variable
 from pramana_core.errors import ConfigError, PramanaError
@@ -30,7 +30,7 @@ def part(tmp_path):
             ],
         }
         path = tmp_path / f"{name or owner}.public.toml"
-        write_part(PublicPart.of(site_from(content, tmp_path), people), path)
+        path.write_text(PublicPart.of(site_from(content, tmp_path), people).text)
         return path
 
     return write

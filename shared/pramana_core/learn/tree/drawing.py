@@ -28,7 +28,8 @@ def draw_tree(tree: DecisionTree) -> Layout:
     In a pruned tree answers that lead to leaves of one class are drawn together. Hovering over a
     node shows its class counts with their standard errors.
     """
-    depth = fitting_depth((tree.root,), lambda nodes: _below(tree, nodes), tree.root.depth, ROWS)
+    top: tuple[Node, ...] = (tree.root,)
+    depth = fitting_depth(top, lambda nodes: _below(tree, nodes), tree.root.depth, ROWS)
     target = tree.target.name, tree.target.categories
     drawn = TreePicture(_item(tree, [tree.root], depth), target, 2, said=_left_out(tree, depth))
     parts = [*drawn.parts()]

@@ -46,7 +46,7 @@ def _lines(tree: DecisionTree, node: Node, depth: int, *, weights: bool) -> Iter
         note = f"{attribute.name} tells {'; '.join(filter(None, parts))}"
         yield from _wrapped(f"{_INDENT * depth}|  ", note)
         each = zip(attribute.categories, node.children, strict=True)
-        answers = [((label,), [child]) for label, child in each]
+        answers: list[tuple[tuple[str, ...], list[Node]]] = [((n,), [child]) for n, child in each]
     else:
         answers = words.grouped_children(tree, node)
     for categories, (child, *_) in answers:
