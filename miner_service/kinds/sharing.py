@@ -39,7 +39,7 @@ from pramana_core.model_sharing.generating import generate
 from pramana_core.model_sharing.global_models.combining import combine, pseudo_chunks
 from pramana_core.model_sharing.global_models.common_schema import common_schema, in_schema
 from pramana_core.model_sharing.global_models.measures import class_match, path_match
-from pramana_core.model_sharing.global_models.model import GlobalModel, TreeModel
+from pramana_core.model_sharing.global_models.model import GlobalModel
 from pramana_core.model_sharing.global_models.pseudo_data import together
 from pramana_core.model_sharing.global_models.votes import VotesModel
 from pramana_core.model_sharing.growing import require_installed
@@ -132,7 +132,7 @@ def _used(
 ) -> UsedTreeMessage:
     told = source.model
     known = in_schema(tree, model.schema)
-    alike = class_match(model, TreeModel(known), compared)
+    alike = class_match(model, known, compared)
     return UsedTreeMessage(
         release=source.release,
         owner=source.owner,
@@ -143,7 +143,7 @@ def _used(
         epsilon=told.epsilon,
         class_match=alike.value,
         class_match_se=alike.standard_error,
-        path_match=path_match(tree, model.tree) if isinstance(model, TreeModel) else None,
+        path_match=path_match(tree, model) if isinstance(model, SharedTree) else None,
     )
 
 
@@ -182,8 +182,8 @@ def _drawable(model: GlobalModel) -> bool:
 
 def _leaves(model: GlobalModel) -> int:
     """Return how many leaves the trees of a model have; 0 of one that is not made of trees."""
-    if isinstance(model, TreeModel):
-        return len(model.tree.leaves)
+    if isinstance(model, SharedTree):
+        return len(model.leaves)
     trees = model.trees if isinstance(model, VotesModel) else ()
     return sum(len(tree.leaves) for tree in trees)
 

@@ -33,9 +33,8 @@ class GenerationOptions:
         records: how many in all; None for as many as the tree counts, times `scale`.
         scale: what the counts are multiplied by; without effect on a given number of records.
         estimated: whether "pgen" draws a value that a path leaves open by the tree's own estimate
-            of its attribute's distribution, and values more evenly than by chance, with the same
-            distribution for each record. Otherwise evenly from what is left, each independently
-            (line 9 of figure 3).
+            of its attribute's distribution; otherwise evenly from what is left (line 9 of figure
+            3).
 
     Raises:
         OptionError: an option is out of range.

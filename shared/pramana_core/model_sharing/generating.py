@@ -15,7 +15,7 @@ import numpy.typing as npt
 from pramana_core.errors import LimitExceeded, OptionError
 from pramana_core.mixed import CategoricalColumn, MixedTable
 from pramana_core.model_sharing.drawn_sizes import GenerationOptions, cell_sizes, pseudo_records
-from pramana_core.model_sharing.drawn_values import Places, values_of
+from pramana_core.model_sharing.drawn_values import values_of
 from pramana_core.model_sharing.tree import SharedTree
 
 RECORDS_AT_ONCE = 65_536
@@ -80,7 +80,6 @@ def _made(
         values_of(a, [known.get(a.name) for known in conditions], counts, estimated=estimated)
         for a in tree.schema.attributes
     ]
-    places = Places(sizes.sum(axis=1), len(columns), rng, even=estimated)
     ends, target = np.cumsum(sizes), tree.schema.target
     total = int(ends[-1])
     order = _shuffled(total, rng) if by_paths else None
@@ -89,7 +88,8 @@ def _made(
         if order is not None:
             records = order[records].astype(np.intp)
         paths, classes = np.divmod(np.searchsorted(ends, records, side="right"), sizes.shape[1])
-        drawn = places.of(records, paths)
+        # Row by row: which chunk a record is in does not change its values.
+        drawn = rng.uniform(size=(len(records), len(columns)))
         found = tuple(column.column(paths, drawn[:, k]) for k, column in enumerate(columns))
         if not by_paths:
             classes = tree.predict(MixedTable(found, len(records)))

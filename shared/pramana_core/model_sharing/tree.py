@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -137,6 +138,8 @@ class SharedTree:
             of classes.
         LimitExceeded: it has more than `MOST_DEPTH` splits on a way or more than `MOST_LEAVES`.
     """
+
+    kind: ClassVar = "tree"
 
     schema: TreeSchema
     root: Node

@@ -12,7 +12,7 @@ from pramana_core.alike import first_few
 from pramana_core.model_sharing.attributes import Attribute, CategoricalAttribute, TreeSchema
 from pramana_core.model_sharing.conditions import Condition, Interval, Values, whole
 from pramana_core.model_sharing.global_models.conjunctive import RuleModel
-from pramana_core.model_sharing.global_models.model import GlobalModel, TreeModel
+from pramana_core.model_sharing.global_models.model import GlobalModel
 from pramana_core.model_sharing.global_models.naive_bayes import CategoryShares, NaiveBayesModel
 from pramana_core.model_sharing.global_models.votes import VotesModel
 from pramana_core.model_sharing.tree import Leaf, Node, SharedTree
@@ -123,8 +123,8 @@ def write_shared_tree_text(tree: SharedTree, *, most_lines: int = MOST_LINES) ->
 
 def write_model_text(model: GlobalModel) -> str:
     """Return a global model of any kind."""
-    if isinstance(model, TreeModel):
-        return write_shared_tree_text(model.tree)
+    if isinstance(model, SharedTree):
+        return write_shared_tree_text(model)
     if isinstance(model, RuleModel):
         return _wrapped(_rule(model))
     if isinstance(model, NaiveBayesModel):

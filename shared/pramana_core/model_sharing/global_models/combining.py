@@ -19,14 +19,15 @@ from pramana_core.model_sharing.drawn_sizes import GenerationOptions
 from pramana_core.model_sharing.generating import RECORDS_AT_ONCE
 from pramana_core.model_sharing.global_models.common_schema import common_schema
 from pramana_core.model_sharing.global_models.conjunctive import RuleModel
-from pramana_core.model_sharing.global_models.learning import GlobalOptions, learn_global
-from pramana_core.model_sharing.global_models.model import GlobalModel, TreeModel
+from pramana_core.model_sharing.global_models.learning import learn_global
+from pramana_core.model_sharing.global_models.model import GlobalModel
 from pramana_core.model_sharing.global_models.pseudo_data import (
     labelled_chunks,
     pooled_chunks,
     together,
 )
 from pramana_core.model_sharing.global_models.votes import VotesModel
+from pramana_core.model_sharing.growing import GrowthOptions
 from pramana_core.model_sharing.tree import Leaf, SharedTree
 from pramana_core.progress import Progress, unwatched
 
@@ -162,7 +163,7 @@ def _learned(
         on_step(0, 1)
         chunks.append(chunk)
     table, schema = together(chunks), votes.schema
-    learning = GlobalOptions(options.max_depth, options.min_leaf, options.seed)
+    learning = GrowthOptions(options.max_depth, options.min_leaf, options.seed)
     model = learn_global(schema, table, _classes(table, schema), options.model, learning)
     people = sum(tree.records for tree in trees)
 
@@ -198,18 +199,18 @@ def counting_people(
         known: returns the probability of each class of some of them, by class.
         people: for how many they stand together.
     """
-    if not isinstance(model, TreeModel | RuleModel):
+    if not isinstance(model, SharedTree | RuleModel):
         return model
-    leaves = len(model.tree.leaves) if isinstance(model, TreeModel) else 2
+    leaves = len(model.leaves) if isinstance(model, SharedTree) else 2
     counts = np.zeros((leaves, model.schema.classes))
     each = people / max(table.records, 1)
     for start in range(0, table.records, _AT_ONCE):
         some = table.rows(np.arange(start, min(start + _AT_ONCE, table.records)))
         records = model.schema.read(some)
-        place = model.tree.leaf_of if isinstance(model, TreeModel) else model.covers
+        place = model.leaf_of if isinstance(model, SharedTree) else model.covers
         np.add.at(counts, np.asarray(place(records), dtype=np.intp), each * known(some))
-    if isinstance(model, TreeModel):
-        return TreeModel(model.tree.with_leaves(map(Leaf.of, counts)))
+    if isinstance(model, SharedTree):
+        return model.with_leaves(map(Leaf.of, counts))
     others, covered = (tuple(row) for row in counts.tolist())
     return replace(model, covered=covered, others=others)
 
@@ -250,7 +251,7 @@ def _method_words(options: CombineOptions, pseudo: int, trees: int, model: Globa
     """Say how a model was made of pseudo-data."""
     how = _DRAWN[options.method].format(trees=_trees(trees))
     said = f"Learned from {pseudo:,} pseudo-records, {how}."
-    if isinstance(model, TreeModel | RuleModel):
+    if isinstance(model, SharedTree | RuleModel):
         said += " Its leaves count the people for whom these stand, not pseudo-records."
     if options.method == "basegen":
         said += " Each was given the class of its tree's leaf: probabilities are too sure."

@@ -224,7 +224,7 @@ def test_a_model_is_as_sure_as_the_trees_and_counts_their_people(method, model, 
         assert np.abs(told - known).mean() < 0.03
     assert told.max() < 0.85
     if model == "tree":
-        assert made.model.tree.records == pytest.approx(900)
+        assert made.model.records == pytest.approx(900)
     if model == "conjunctive":
         assert sum(made.model.covered) + sum(made.model.others) == pytest.approx(900)
     assert "count the people" in made.notes[0]

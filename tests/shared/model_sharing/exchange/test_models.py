@@ -17,7 +17,7 @@ from pramana_core.model_sharing.exchange.documents import (
     write_model_json,
 )
 from pramana_core.model_sharing.global_models.conjunctive import RuleModel
-from pramana_core.model_sharing.global_models.model import GlobalModel, TreeModel
+from pramana_core.model_sharing.global_models.model import GlobalModel
 from pramana_core.model_sharing.global_models.naive_bayes import (
     CategoryShares,
     NaiveBayesModel,
@@ -35,7 +35,7 @@ BY_COLOUR = SharedTree(
 THIRDS = CategoryShares(((1 / 3,) * 3, (0.5, 0.25, 0.25), (0.1, 0.2, 0.7)))
 HALVES = CategoryShares(((0.5, 0.5),) * 3)
 MODELS: dict[str, GlobalModel] = {
-    "tree": TreeModel(BY_COLOUR),
+    "tree": BY_COLOUR,
     "votes": VotesModel((STUMP, BY_COLOUR)),
     "conjunctive": RuleModel(
         SCHEMA,
@@ -63,7 +63,7 @@ def test_models_come_back_equal(model: GlobalModel):
 @settings(max_examples=25, deadline=None)
 @given(SHARED_TREES)
 def test_trees_come_back_node_by_node(tree: SharedTree):
-    assert read_model_json(write_model_json(TreeModel(tree))) == TreeModel(tree)
+    assert read_model_json(write_model_json(tree)) == tree
 
 
 def nodes(told: dict[str, Any]) -> list[dict[str, Any]]:
@@ -117,7 +117,7 @@ def test_what_is_no_model_is_refused(kind, wrong, error):
 
 
 def test_depth_bombs_are_refused():
-    told = model_json(TreeModel(STUMP))
+    told = model_json(STUMP)
     leaf = nodes(told)[1]
     deep = []
     for level in range(150):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from itertools import pairwise
 
@@ -16,7 +17,6 @@ from pramana_core.mixed import CategoricalColumn, MixedTable, NumericColumn
 from pramana_core.model_sharing.attributes import CategoricalAttribute, NumericAttribute, TreeSchema
 from pramana_core.model_sharing.conditions import Interval, Values
 from pramana_core.model_sharing.drawn_sizes import GenerationOptions, pseudo_records
-from pramana_core.model_sharing.drawn_values import Places
 from pramana_core.model_sharing.generating import _shuffled, generate, generate_chunks
 from pramana_core.model_sharing.growing import grow_tree
 from pramana_core.model_sharing.tree import Leaf, SharedTree, Split
@@ -160,28 +160,6 @@ def test_values_within_a_path_are_uniform(assert_distribution):
     assert_distribution(within, np.full(12, 3_000))
     with pytest.raises(AssertionError, match="chi-square"):
         assert_distribution(within, np.linspace(0.8, 1.2, 12) * 3_000)
-    # By the estimates values lie more evenly than by chance.
-    even = generate(
-        TREE, np.random.default_rng(8), GenerationOptions(records=60_000, estimated=True)
-    )
-    column = even["size"]
-    assert isinstance(column, NumericColumn)
-    within = np.histogram(column.values[TREE.leaf_of(even) == 2], np.linspace(4, 10, 13))[0]
-    assert np.abs(within - 3_000).max() <= 5
-
-
-@pytest.mark.slow
-def test_even_spreading_leaves_each_record_uniform(assert_distribution):
-    """Over many draws of a path of 3 records, each lies anywhere alike."""
-    rng = np.random.default_rng(4)
-    records, paths = np.arange(3), np.zeros(3, dtype=int)
-    found = 10 * np.array(
-        [Places(np.array([3]), 2, rng, even=True).of(records, paths)[:, 0] for _ in range(2000)]
-    )
-    for record in range(3):
-        assert_distribution(np.histogram(found[:, record], 10, (0, 10))[0], np.full(10, 200.0))
-    # Negative control: records taken together are not: three are never near one another.
-    assert (np.ptp(found, axis=1) > 1).all()
 
 
 def test_shuffling_hides_the_paths(assert_distribution):
@@ -199,22 +177,17 @@ def test_a_tree_of_nothing_gives_nothing():
     table = generate(empty, np.random.default_rng(0))
     assert table.records == 0
     assert table.names == ("colour", "size", "class")
-    with pytest.raises(ModelError, match="counts no records"):
+    with pytest.raises(ModelError):
         generate(empty, np.random.default_rng(0), GenerationOptions(records=5))
     some = generate(empty, np.random.default_rng(0), GenerationOptions("basegen", records=5))
     assert some.records == 5
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
-    [
-        ({"method": "lpgen"}, "method must be one of pgen, basegen, not 'lpgen'"),
-        ({"records": 0}, "records must be at least 1, not 0"),
-        ({"scale": 0}, "scale must be .*above 0"),
-        ({"scale": float("nan")}, "scale must be .*above 0"),
-        ({"scale": float("inf")}, "scale must be .*above 0"),
-    ],
+    ("name", "value"),
+    [("method", "lpgen"), ("records", 0), ("scale", 0), ("scale", math.nan), ("scale", math.inf)],
 )
-def test_options_out_of_range_are_refused(wrong, told):
-    with pytest.raises(OptionError, match=told):
-        GenerationOptions(**wrong)
+def test_options_out_of_range_are_refused(name, value):
+    with pytest.raises(OptionError) as refused:
+        GenerationOptions(**{name: value})
+    assert refused.value.where == name
