@@ -31,11 +31,10 @@ from pramana_core.errors import (
 from pramana_core.learn.common.documents import stream
 from pramana_core.mixed import MixedTable
 from pramana_core.model_sharing.attributes import CategoricalAttribute, TreeSchema
-from pramana_core.model_sharing.drawn_sizes import GenerationOptions
 from pramana_core.model_sharing.exchange.documents import LONGEST_TEXT, model_json, read_model_json
 from pramana_core.model_sharing.exchange.drawing import draw_model
 from pramana_core.model_sharing.exchange.text import write_model_text
-from pramana_core.model_sharing.generating import generate
+from pramana_core.model_sharing.generating import GenerationOptions, generate
 from pramana_core.model_sharing.global_models.combining import combine, pseudo_chunks
 from pramana_core.model_sharing.global_models.common_schema import common_schema, in_schema
 from pramana_core.model_sharing.global_models.measures import class_match, path_match

@@ -15,8 +15,7 @@ from pramana_core.mixed import CategoricalColumn, Floats, MixedTable
 from pramana_core.model_sharing.agreement import units_warning
 from pramana_core.model_sharing.attributes import CategoricalAttribute, NumericAttribute, TreeSchema
 from pramana_core.model_sharing.combine_options import MOST_PSEUDO_RECORDS, CombineOptions
-from pramana_core.model_sharing.drawn_sizes import GenerationOptions
-from pramana_core.model_sharing.generating import RECORDS_AT_ONCE
+from pramana_core.model_sharing.generating import RECORDS_AT_ONCE, GenerationOptions
 from pramana_core.model_sharing.global_models.common_schema import common_schema
 from pramana_core.model_sharing.global_models.conjunctive import RuleModel
 from pramana_core.model_sharing.global_models.learning import learn_global

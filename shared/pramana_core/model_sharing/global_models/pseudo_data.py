@@ -10,8 +10,12 @@ import numpy as np
 from pramana_core.errors import ModelError
 from pramana_core.mixed import CategoricalColumn, Column, MixedTable, NumericColumn, coded_as
 from pramana_core.model_sharing.attributes import TreeSchema
-from pramana_core.model_sharing.drawn_sizes import GenerationOptions, shared_out
-from pramana_core.model_sharing.generating import RECORDS_AT_ONCE, generate_chunks
+from pramana_core.model_sharing.generating import (
+    RECORDS_AT_ONCE,
+    GenerationOptions,
+    generate_chunks,
+    shared_out,
+)
 from pramana_core.model_sharing.global_models.common_schema import common_schema
 from pramana_core.model_sharing.global_models.votes import VotesModel
 from pramana_core.model_sharing.tree import SharedTree

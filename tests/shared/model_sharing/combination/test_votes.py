@@ -10,7 +10,7 @@ from pramana_core.errors import ModelError
 from pramana_core.mixed import CategoricalColumn, MixedTable, NumericColumn
 from pramana_core.model_sharing.attributes import CategoricalAttribute, NumericAttribute, TreeSchema
 from pramana_core.model_sharing.conditions import Interval, Values
-from pramana_core.model_sharing.drawn_sizes import GenerationOptions
+from pramana_core.model_sharing.generating import GenerationOptions
 from pramana_core.model_sharing.global_models.pseudo_data import (
     labelled_chunks,
     pooled_chunks,

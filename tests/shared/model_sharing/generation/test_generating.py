@@ -16,8 +16,13 @@ from pramana_core.errors import LimitExceeded, ModelError, OptionError
 from pramana_core.mixed import CategoricalColumn, MixedTable, NumericColumn
 from pramana_core.model_sharing.attributes import CategoricalAttribute, NumericAttribute, TreeSchema
 from pramana_core.model_sharing.conditions import Interval, Values
-from pramana_core.model_sharing.drawn_sizes import GenerationOptions, pseudo_records
-from pramana_core.model_sharing.generating import _shuffled, generate, generate_chunks
+from pramana_core.model_sharing.generating import (
+    GenerationOptions,
+    _pseudo_records,
+    _shuffled,
+    generate,
+    generate_chunks,
+)
 from pramana_core.model_sharing.growing import grow_tree
 from pramana_core.model_sharing.tree import Leaf, SharedTree, Split
 from tests.shared.model_sharing.random_trees import fractions, trees
@@ -70,7 +75,7 @@ def test_fractional_counts_are_off_by_less_than_one(tree, options, scale, seed):
     table = generate(tree, np.random.default_rng(seed), replace(options, scale=scale))
     found = np.bincount(tree.leaf_of(table), minlength=len(tree.leaves))
     wanted = np.array([leaf.records for leaf in tree.leaves]) * scale
-    assert table.records == pseudo_records(tree, replace(options, scale=scale))
+    assert table.records == _pseudo_records(tree, replace(options, scale=scale))
     # The whole is rounded to the nearest number, which shifts each path a little.
     assert (np.abs(found - wanted) < 2).all()
 
@@ -80,7 +85,7 @@ def test_fractional_counts_are_off_by_less_than_one(tree, options, scale, seed):
 def test_a_number_of_records_is_kept(method, records):
     options = GenerationOptions(method=method, records=records)
     table = generate(TREE, np.random.default_rng(0), options)
-    assert table.records == records == pseudo_records(TREE, options)
+    assert table.records == records == _pseudo_records(TREE, options)
 
 
 @settings(max_examples=25, deadline=None)

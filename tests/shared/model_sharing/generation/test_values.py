@@ -14,9 +14,13 @@ from pramana_core.domain import Variable
 from pramana_core.mixed import CategoricalColumn, NumericColumn
 from pramana_core.model_sharing.attributes import CategoricalAttribute, NumericAttribute, TreeSchema
 from pramana_core.model_sharing.conditions import Interval, Values
-from pramana_core.model_sharing.drawn_sizes import GenerationOptions, cell_sizes, shared_out
-from pramana_core.model_sharing.estimated_shares import category_shares, cell_shares
-from pramana_core.model_sharing.generating import generate
+from pramana_core.model_sharing.drawn_values import category_shares, cell_shares
+from pramana_core.model_sharing.generating import (
+    GenerationOptions,
+    cell_sizes,
+    generate,
+    shared_out,
+)
 from pramana_core.model_sharing.tree import Leaf, SharedTree, Split
 
 WHOLE = NumericAttribute("age", 17, 90, whole=True)

@@ -14,13 +14,12 @@ from scipy import stats
 from pramana_core.domain import Variable
 from pramana_core.errors import LimitExceeded, NotInstalled, OptionError, TableError
 from pramana_core.mixed import CategoricalColumn, MixedTable, numeric_table
-from pramana_core.model_sharing import growing, unrestricted_growth
+from pramana_core.model_sharing import growing
 from pramana_core.model_sharing.attributes import CategoricalAttribute, NumericAttribute, TreeSchema
 from pramana_core.model_sharing.combine_options import MOST_DEPTH
 from pramana_core.model_sharing.conditions import Interval, Values
-from pramana_core.model_sharing.growing import GrowthOptions, grow_tree
-from pramana_core.model_sharing.simplifying import expected_errors, simplified
-from pramana_core.model_sharing.thresholds import between
+from pramana_core.model_sharing.growing import GrowthOptions, expected_errors, grow_tree, simplified
+from pramana_core.model_sharing.offers import between
 from pramana_core.model_sharing.tree import Leaf, Node, SharedTree, Split
 from tests.shared.model_sharing.random_trees import labels, random_schema, random_table
 
@@ -136,7 +135,7 @@ def test_without_scikit_learn_it_says_what_to_install(monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize("limit", ["MOST_CELLS", "MOST_RANKS"])
 def test_too_many_indicators_are_not_laid_out(limit: str, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(unrestricted_growth, limit, 2)
+    monkeypatch.setattr(growing, limit, 2)
     with pytest.raises(LimitExceeded):
         grow_tree(NUMBERS, numbers(1, 2, 3), np.array([0, 1, 0]))
 
