@@ -35,11 +35,10 @@ from pramana_core.model_sharing.exchange.documents import LONGEST_TEXT, model_js
 from pramana_core.model_sharing.exchange.drawing import draw_model
 from pramana_core.model_sharing.exchange.text import write_model_text
 from pramana_core.model_sharing.generating import GenerationOptions, generate
-from pramana_core.model_sharing.global_models.combining import combine, pseudo_chunks
+from pramana_core.model_sharing.global_models.combining import combine, pseudo_chunks, together
 from pramana_core.model_sharing.global_models.common_schema import common_schema, in_schema
 from pramana_core.model_sharing.global_models.measures import class_match, path_match
 from pramana_core.model_sharing.global_models.model import GlobalModel
-from pramana_core.model_sharing.global_models.pseudo_data import together
 from pramana_core.model_sharing.global_models.votes import VotesModel
 from pramana_core.model_sharing.growing import require_installed
 from pramana_core.model_sharing.tree import Leaf, SharedTree

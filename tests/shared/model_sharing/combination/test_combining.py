@@ -11,7 +11,6 @@ from pramana_core.domain import Variable
 from pramana_core.errors import DomainError, LimitExceeded, ModelError, OptionError
 from pramana_core.learn.common.documents import stream
 from pramana_core.mixed import CategoricalColumn, MixedTable, NumericColumn
-from pramana_core.model_sharing.agreement import units_differ, units_warning
 from pramana_core.model_sharing.attributes import (
     Attribute,
     CategoricalAttribute,
@@ -21,7 +20,11 @@ from pramana_core.model_sharing.attributes import (
 from pramana_core.model_sharing.combine_options import CombineOptions, GlobalName, Method
 from pramana_core.model_sharing.conditions import Interval, Values
 from pramana_core.model_sharing.global_models.combining import combine, pseudo_chunks
-from pramana_core.model_sharing.global_models.common_schema import common_schema, in_schema
+from pramana_core.model_sharing.global_models.common_schema import (
+    common_schema,
+    in_schema,
+    units_warning,
+)
 from pramana_core.model_sharing.global_models.measures import accuracy
 from pramana_core.model_sharing.global_models.votes import VotesModel
 from pramana_core.model_sharing.tree import Leaf, SharedTree, Split
@@ -318,10 +321,7 @@ def test_owners_who_code_a_variable_differently_are_refused(labels):
     ],
 )
 def test_other_units_are_noticed(one, other):
-    assert units_differ(one, other)
-    assert units_differ(other, one)
-    assert not units_differ(one, one)
-    assert not units_differ(other, other)
+    assert units_warning("x", {"south": other, "north": one}) is not None
     warned = units_warning("x", {"north": one, "west": one, "south": other})
     assert warned is not None
     assert "north" in warned

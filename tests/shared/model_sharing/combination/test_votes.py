@@ -11,7 +11,7 @@ from pramana_core.mixed import CategoricalColumn, MixedTable, NumericColumn
 from pramana_core.model_sharing.attributes import CategoricalAttribute, NumericAttribute, TreeSchema
 from pramana_core.model_sharing.conditions import Interval, Values
 from pramana_core.model_sharing.generating import GenerationOptions
-from pramana_core.model_sharing.global_models.pseudo_data import (
+from pramana_core.model_sharing.global_models.combining import (
     labelled_chunks,
     pooled_chunks,
     together,
@@ -61,12 +61,12 @@ TREES = [
 ]
 
 
-def pooled(*asked):
-    return together(list(pooled_chunks(*asked)))
+def pooled(trees, rng, options=GenerationOptions()):  # noqa: B008 - frozen
+    return together(list(pooled_chunks(trees, rng, options)))
 
 
-def labelled(*asked):
-    return together(list(labelled_chunks(*asked)))
+def labelled(votes, rng, options=GenerationOptions()):  # noqa: B008 - frozen
+    return together(list(labelled_chunks(votes, rng, options)))
 
 
 def codes(table, name="class"):
@@ -96,11 +96,11 @@ def test_chunks_hold_the_same_records(per_chunk):
     for whole, chunks in (
         (
             pooled(TREES, np.random.default_rng(1)),
-            pooled_chunks(TREES, np.random.default_rng(1), None, per_chunk),
+            pooled_chunks(TREES, np.random.default_rng(1), GenerationOptions(), per_chunk),
         ),
         (
             labelled(votes, np.random.default_rng(1)),
-            labelled_chunks(votes, np.random.default_rng(1), None, per_chunk),
+            labelled_chunks(votes, np.random.default_rng(1), GenerationOptions(), per_chunk),
         ),
     ):
         parts = list(chunks)
