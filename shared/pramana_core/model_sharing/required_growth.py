@@ -35,12 +35,7 @@ from pramana_core.ties import TIE, descending, first_largest, first_smallest
 
 
 def allowed(requirement: Requirement, counts: Floats) -> npt.NDArray[np.bool_]:
-    """Return of m parts whether a leaf of each would meet a requirement (`Requirement.met_by`).
-
-    Args:
-        requirement: the requirement.
-        counts: how many records of each part are of each class: m x classes.
-    """
+    """Return for m parts, m x classes, whether a leaf of each meets a requirement (`met_by`)."""
     records = counts.sum(axis=1)
     met = np.ones(len(counts), dtype=bool)
     if requirement.k is not None:
@@ -81,8 +76,8 @@ LEAST_GAIN = TIE * _NAT
 def grow_required(records: Records, depth: int, min_leaf: int, requirement: Requirement) -> Node:
     """Return the tree of the best splits among those whose parts all meet a requirement.
 
-    At the root, some splits of each attribute are tried (`_first_splits`), and the one is taken
-    whose whole tree lowers entropy most; of a tie the one that itself does.
+    At the root some splits of each attribute are tried (`_first_splits`). The one is taken whose
+    whole tree lowers entropy most; of a tie the one that itself does.
 
     Raises:
         RequirementUnmet: all records together do not meet it, or no split does.
