@@ -306,7 +306,7 @@ def _evidence(report: MaskReport) -> list[tuple[str, str, str, str]]:
     ]
 
 
-SHOWN = ("snooper-gain-kernel", "told-largest")
+SHOWN = ("snooper-gain", "told-largest")
 """The measures that are printed though nothing is wrong."""
 
 

@@ -128,18 +128,6 @@ def test_correlated_noise_adds_a_share_of_the_covariance():
     np.testing.assert_allclose(np.cov(masked.matrix.T), 1.4 * np.cov(x.T), rtol=1e-9)
 
 
-def test_rescaled_noise_keeps_means_and_covariances():
-    """Kim (1986)."""
-    told, x = linear()
-    masked = cadp(told, x, counted(told, x), noise=0.4, rescale=True)
-    assert covariance_difference(np.empty((len(x), 0)), x, masked.matrix) < 1e-9
-    np.testing.assert_allclose(masked.matrix.mean(axis=0), x.mean(axis=0), atol=1e-9)
-    np.testing.assert_allclose(masked.matrix - masked.noise, x, rtol=1e-9)
-    # Covariances with S are weakened by the root of 1.4.
-    between = [np.cov(np.column_stack([told, v]).T)[:3, 3:] for v in (x, masked.matrix)]
-    np.testing.assert_allclose(between[1], between[0] / np.sqrt(1.4), rtol=1e-9)
-
-
 def test_what_prediction_needs_is_not_asked_of_noise():
     """Few records, lone ones and columns that S tells are no matter where nothing is predicted."""
     told, x = linear(4)
