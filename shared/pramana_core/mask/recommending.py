@@ -290,7 +290,8 @@ def _sentence(method: str, kind: Kind, evidence: tuple[Evidence, ...]) -> str:
     row = shown[first_largest(clearest, scale=1.0)]
     shape = _SHAPES.get(kind, "linear")
     return (
-        f"The hardest relationship is {shape}, {row.about}: lines explain {max(row.linear.share, 0):.0%} of"
+        f"The hardest relationship is {shape}, {row.about}: lines explain"
+        f" {max(row.linear.share, 0):.0%} of"
         f" the variance and curves {row.curved.share:.0%}; {method} is the simplest method that"
         " keeps what can be kept."
     )
