@@ -12,20 +12,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pramana_core.domain import Variable
-from pramana_core.errors import LimitExceeded, ModelError, OptionError
+from pramana_core.errors import ModelError, OptionError
 from pramana_core.mixed import CategoricalColumn, MixedTable, NumericColumn
 from pramana_core.model_sharing.attributes import CategoricalAttribute, NumericAttribute, TreeSchema
 from pramana_core.model_sharing.conditions import Interval, Values
 from pramana_core.model_sharing.generating import (
     GenerationOptions,
-    _pseudo_records,
     _shuffled,
     generate,
     generate_chunks,
 )
 from pramana_core.model_sharing.growing import grow_tree
 from pramana_core.model_sharing.tree import Leaf, SharedTree, Split
-from tests.shared.model_sharing.random_trees import fractions, trees
+from tests.shared.model_sharing.random_trees import trees
 
 COLOUR = CategoricalAttribute("colour", ("red", "green", "blue"))
 SIZE = NumericAttribute("size", 0, 10)
@@ -69,25 +68,6 @@ def test_proposition_1(tree, options):
             )
 
 
-@settings(max_examples=40, deadline=None)
-@given(trees(counts=fractions), WAYS, st.sampled_from([0.3, 1.0, 2.5]), st.integers(0, 99))
-def test_fractional_counts_are_off_by_less_than_one(tree, options, scale, seed):
-    table = generate(tree, np.random.default_rng(seed), replace(options, scale=scale))
-    found = np.bincount(tree.leaf_of(table), minlength=len(tree.leaves))
-    wanted = np.array([leaf.records for leaf in tree.leaves]) * scale
-    assert table.records == _pseudo_records(tree, replace(options, scale=scale))
-    # The whole is rounded to the nearest number, which shifts each path a little.
-    assert (np.abs(found - wanted) < 2).all()
-
-
-@pytest.mark.parametrize("method", ["pgen", "basegen"])
-@pytest.mark.parametrize("records", [1, 7, 1000])
-def test_a_number_of_records_is_kept(method, records):
-    options = GenerationOptions(method=method, records=records)
-    table = generate(TREE, np.random.default_rng(0), options)
-    assert table.records == records == _pseudo_records(TREE, options)
-
-
 @settings(max_examples=25, deadline=None)
 @given(trees(), WAYS, st.integers(1, 40), st.sampled_from(["pgen", "basegen"]))
 def test_records_are_the_same_whatever_the_size_of_chunks(tree, options, per_chunk, method):
@@ -100,17 +80,6 @@ def test_records_are_the_same_whatever_the_size_of_chunks(tree, options, per_chu
         assert same(chunk, at_once.rows(np.arange(start, start + chunk.records)))
         start += chunk.records
     assert start == at_once.records
-
-
-def test_the_next_chunk_is_made_when_it_is_asked_for():
-    """Beyond the memory of one computer, were it made at once."""
-    huge = GenerationOptions("basegen", records=10**12)
-    assert next(generate_chunks(TREE, np.random.default_rng(0), huge, 10)).records == 10
-    too_many = generate_chunks(
-        TREE, np.random.default_rng(0), GenerationOptions(records=10**12), 10
-    )
-    with pytest.raises(LimitExceeded):
-        next(too_many)
 
 
 @settings(max_examples=40, deadline=None)

@@ -50,15 +50,6 @@ def test_intervals_at_their_ends(attribute, above, up_to, numbers):
     assert set(drawn.tolist()) == numbers
 
 
-@pytest.mark.parametrize("estimated", [False, True])
-@pytest.mark.parametrize("whole", [False, True])
-def test_numbers_too_large_for_fractions_stay_inside(estimated, whole):
-    attribute = NumericAttribute("age", -1e17, 1e17, whole)
-    interval = Interval(5e16, 5e16 + 16)
-    drawn = values(attribute, interval, 40, estimated=estimated)
-    assert ((drawn > interval.above) & (drawn <= interval.up_to)).all()
-
-
 def test_absent_categories_follow_the_estimate(assert_distribution):
     """Where the colour is asked for, 90 of 100 are red; so are those of the path that does not."""
     colour = CategoricalAttribute("colour", ("red", "green", "blue"))

@@ -59,13 +59,6 @@ def test_class_match_by_hand():
     assert class_match(ONE, ONE, TABLE).value == 1
 
 
-def test_path_match_by_hand():
-    """Red and green with both sizes are in both trees; blue, and blue with both sizes, in one."""
-    assert path_match(ONE, OTHER) == 3 / 6
-    assert path_match(ONE, ONE) == 1
-    assert path_match(ONE, SharedTree(SCHEMA, NO)) == 0
-
-
 def test_path_match_goes_by_names_and_ignores_the_order_of_questions():
     turned = TreeSchema(
         Variable("class", ("yes", "no")),
