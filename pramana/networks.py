@@ -22,9 +22,11 @@ from pramana.reporting.files import names_of
 from pramana_core.alike import did_you_mean
 from pramana_core.errors import OptionError, StructureError, UnknownVariable
 from pramana_core.estimation.table_estimates import column_of
+from pramana_core.learn.common.options import ParameterOptions, Scoring, Search
 from pramana_core.learn.networks.bif import read_bif, write_bif
-from pramana_core.learn.networks.network import BayesNet, log_likelihoods, posteriors, sample_chunks
-from pramana_core.learn.networks.structure import ParameterOptions, Scoring, Search, Structure
+from pramana_core.learn.networks.inference import log_likelihoods, posteriors
+from pramana_core.learn.networks.network import BayesNet, sample_chunks
+from pramana_core.learn.networks.structure import Structure
 from pramana_core.ties import first_largest_of_rows
 
 if TYPE_CHECKING:

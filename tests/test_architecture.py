@@ -42,6 +42,7 @@ LEARNERS = tuple(
         "alike",
         "csv_text",
         "domain",
+        "encoding",
         "errors",
         "learn",
         "marginals",
@@ -61,7 +62,6 @@ LAZY = {"matplotlib", "numba", "sklearn", "dask"}
 
 SAMPLERS = {
     "pramana_core.estimation.evidence",
-    "pramana_core.estimation.pooled_counts",
     "pramana_core.estimation.pooled_tables",
     "pramana_core.estimation.table_estimates",
     "pramana_core.learn.common.documents",

@@ -23,7 +23,18 @@ from pramana.reporting.estimating import EstimatedCounts
 from pramana.reporting.files import names_of
 from pramana_core.errors import OptionError, StructureError, UnknownVariable
 from pramana_core.estimation.table_estimates import column_of
-from pramana_core.learn.common.options import Seed, require_limit
+from pramana_core.learn.common.options import (
+    DRAWS,
+    Draws,
+    Method,
+    ParameterOptions,
+    ScoreName,
+    Scoring,
+    Search,
+    SearchName,
+    Seed,
+    require_limit,
+)
 from pramana_core.learn.networks.bayes_net import LearnedBayesNet, learn_parameters
 from pramana_core.learn.networks.documents import (
     NetworkDocument,
@@ -33,17 +44,7 @@ from pramana_core.learn.networks.documents import (
 )
 from pramana_core.learn.networks.drawing import draw_structure
 from pramana_core.learn.networks.network import BayesNet as Network
-from pramana_core.learn.networks.structure import (
-    DRAWS,
-    Draws,
-    Method,
-    ParameterOptions,
-    ScoreName,
-    Scoring,
-    Search,
-    SearchName,
-    Structure,
-)
+from pramana_core.learn.networks.structure import Structure
 from pramana_core.learn.networks.structure_learning import LearnedLink, learn_structure
 from pramana_core.pictures.plots import Picture
 from pramana_core.progress import Progress

@@ -13,7 +13,7 @@ from pramana_core.errors import (
     InputError,
     MissingColumn,
 )
-from pramana_core.learn.networks.structure import ParameterOptions, Scoring, Search
+from pramana_core.learn.common.options import ParameterOptions, Scoring, Search
 
 BERKELEY = Domain.of(department=list("ABCDEF"), sex=["female", "male"], admitted=["no", "yes"])
 CLEAN = pm.Plan.unrandomized(BERKELEY)

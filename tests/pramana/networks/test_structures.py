@@ -13,9 +13,10 @@ from pramana.networks import scoring_of, structure_of
 from pramana_core.domain import Domain
 from pramana_core.errors import OptionError, StructureError
 from pramana_core.learn.common.documents import write_json
+from pramana_core.learn.common.options import Scoring
 from pramana_core.learn.networks.documents import network_json
 from pramana_core.learn.networks.network import BayesNet as Network
-from pramana_core.learn.networks.structure import Scoring, Structure
+from pramana_core.learn.networks.structure import Structure
 
 WANTED = {"a": [], "b": ["a"], "c": ["a", "b"]}
 LINKS = [("a", "b"), ("a", "c"), ("b", "c")]

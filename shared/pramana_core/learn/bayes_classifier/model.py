@@ -15,7 +15,8 @@ from pramana_core.errors import DomainError, OptionError
 from pramana_core.learn.common.inputs import record_columns_or_missing, require_inputs
 from pramana_core.learn.common.options import BayesClassifierOptions
 from pramana_core.learn.networks.bayes_net import LearnedBayesNet, LearnedFamily
-from pramana_core.learn.networks.network import BayesNet, posteriors
+from pramana_core.learn.networks.inference import posteriors
+from pramana_core.learn.networks.network import BayesNet
 from pramana_core.learn.networks.structure import Structure
 from pramana_core.marginals.counts import Codes, Tensor
 from pramana_core.ties import first_largest_of_rows

@@ -15,8 +15,9 @@ import numpy as np
 from pramana_core.domain import Domain
 from pramana_core.errors import DomainError
 from pramana_core.learn.common.documents import Numbers, project_to_simplex
+from pramana_core.learn.common.options import Method, ParameterOptions
 from pramana_core.learn.networks.network import BayesNet
-from pramana_core.learn.networks.structure import Method, ParameterOptions, Structure
+from pramana_core.learn.networks.structure import Structure
 from pramana_core.marginals.counts import Marginals, MarginalTable
 from pramana_core.marginals.score_interval import possible
 from pramana_core.progress import Progress, unwatched

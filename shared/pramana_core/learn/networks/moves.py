@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from typing import Final, Generic, Literal, TypeVar
 
 from pramana_core.errors import StructureError
+from pramana_core.learn.common.options import Search
 from pramana_core.learn.networks.scores import Gain, Judge
-from pramana_core.learn.networks.structure import Search
 from pramana_core.progress import Progress
 from pramana_core.ties import TIE, first_largest
 

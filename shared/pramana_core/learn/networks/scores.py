@@ -20,7 +20,7 @@ from scipy.special import gammaln, xlogy
 
 from pramana_core.errors import LimitExceeded
 from pramana_core.learn.common.documents import project_to_simplex
-from pramana_core.learn.networks.structure import Scoring
+from pramana_core.learn.common.options import Scoring
 from pramana_core.marginals.counts import Independence, Marginals, Tensor
 
 CONTEST_CELLS = 1 << 16

@@ -17,6 +17,7 @@ import itertools
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from pramana_core.learn.common.options import Search
 from pramana_core.learn.networks.moves import (
     CPDAG,
     LEAST_GAIN,
@@ -29,7 +30,6 @@ from pramana_core.learn.networks.moves import (
     settle_class,
 )
 from pramana_core.learn.networks.scores import Judge, value_of
-from pramana_core.learn.networks.structure import Search
 from pramana_core.progress import Progress
 
 Better = Callable[[Parents, Parents], float]

@@ -17,12 +17,12 @@ from scipy.special import expit
 
 from pramana_core.errors import OptionError, UnknownVariable
 from pramana_core.learn.common.documents import stream
-from pramana_core.learn.common.options import Seed, require_limit
+from pramana_core.learn.common.options import DRAWS, Draws, Scoring, Search, Seed, require_limit
 from pramana_core.learn.networks.moves import CPDAG, Parents, identity
 from pramana_core.learn.networks.pairs import Coefficients, from_pairs
 from pramana_core.learn.networks.scores import Judge, judge_of, value_of
 from pramana_core.learn.networks.searches import Better, by_families, climb, k2
-from pramana_core.learn.networks.structure import DRAWS, Draws, Scoring, Search, Structure
+from pramana_core.learn.networks.structure import Structure
 from pramana_core.marginals.counts import Marginals, Tensor
 from pramana_core.progress import Progress, unwatched
 

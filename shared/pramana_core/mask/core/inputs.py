@@ -86,7 +86,7 @@ class Inputs:
     @cached_property
     def told(self) -> Floats:
         """S as a standardized n x p matrix."""
-        return self.design.matrix(self.s)
+        return self.design.matrix
 
     @cached_property
     def basis(self) -> Floats:

@@ -15,11 +15,11 @@ from pramana_core.channels import Symmetric
 from pramana_core.domain import Domain
 from pramana_core.errors import OptionError
 from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.learn.common.options import Scoring
 from pramana_core.learn.networks.scores import (
     FixedGain,
     LikelihoodJudge,
     PlainJudge,
-    Scoring,
     nonnegative,
     value_of,
 )

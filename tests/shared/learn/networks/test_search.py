@@ -16,16 +16,16 @@ from pramana_core.channels import Identity, Symmetric
 from pramana_core.domain import Domain
 from pramana_core.errors import OptionError, StructureError
 from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.learn.common.options import Scoring, Search
 from pramana_core.learn.networks import searches
 from pramana_core.learn.networks.moves import LEAST_GAIN, ChoiceCandidate, best
 from pramana_core.learn.networks.scores import (
     FixedGain,
     PlainJudge,
-    Scoring,
     judge_of,
 )
 from pramana_core.learn.networks.searches import Peak, by_families, climb, k2
-from pramana_core.learn.networks.structure import Search, Structure
+from pramana_core.learn.networks.structure import Structure
 from pramana_core.plan import Block, Plan
 from tests.shared.learn.networks.given_tables import Table
 

@@ -15,11 +15,12 @@ from pramana_core.channels import Identity, Symmetric, Transition, Withheld
 from pramana_core.domain import Domain
 from pramana_core.errors import LimitExceeded, OptionError, UnknownVariable
 from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.learn.common.options import Scoring, Search
 from pramana_core.learn.networks import structure_learning
 from pramana_core.learn.networks.bif import read_bif
 from pramana_core.learn.networks.network import BayesNet
 from pramana_core.learn.networks.scores import LikelihoodJudge
-from pramana_core.learn.networks.structure import Scoring, Search, Structure
+from pramana_core.learn.networks.structure import Structure
 from pramana_core.learn.networks.structure_learning import learn_structure
 from pramana_core.plan import Block, Plan
 from tests.lengths import repetitions
