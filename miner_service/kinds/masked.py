@@ -31,7 +31,7 @@ from miner_service.kinds.base import (
 from miner_service.settings import Limits
 from pramana_core.errors import Conflict, DomainError, LimitExceeded, OptionError, VariablesMissing
 from pramana_core.mixed import MixedTable, NumericColumn
-from pramana_core.model_sharing.agreement import units_warning
+from pramana_core.model_sharing.global_models.common_schema import units_warning
 from pramana_core.progress import Progress
 from pramana_core.regression.learning import learn_regression
 from pramana_core.regression.model import DOCUMENT, RegressionModel
