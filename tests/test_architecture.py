@@ -69,7 +69,7 @@ SAMPLERS = {
     "pramana_core.learn.linear.errors",
     "pramana_core.learn.linear.pocket",
     "pramana_core.learn.networks.network",
-    "pramana_core.learn.networks.pairs",
+    "pramana_core.learn.networks.dependence",
     "pramana_core.learn.networks.scores",
     "pramana_core.learn.networks.structure_learning",
     "pramana_core.marginals.counts",

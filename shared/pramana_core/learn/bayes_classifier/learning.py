@@ -24,7 +24,7 @@ from pramana_core.learn.common.documents import project_to_simplex, stream
 from pramana_core.learn.common.inputs import inputs_of
 from pramana_core.learn.common.options import BayesClassifierOptions
 from pramana_core.learn.networks.bayes_net import LearnedFamily, learn_family
-from pramana_core.learn.networks.pairs import outward, spanning_forest
+from pramana_core.learn.networks.pairs import orient_from_first, spanning_forest
 from pramana_core.marginals.counts import Marginals, MarginalTable, Tensor
 from pramana_core.progress import Progress, Tick, unwatched
 from pramana_core.ties import descending, exceeds
@@ -267,7 +267,7 @@ def _tree(
         if _some(weight := weights[frozenset(pair)])
     }
     ranked = _ranked(features, [told[name] for name in features])
-    parents = outward(ranked, spanning_forest(features, positive))
+    parents = orient_from_first(ranked, spanning_forest(features, positive))
     return {name: tuple(parents[name]) for name in features}
 
 
