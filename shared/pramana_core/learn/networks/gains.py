@@ -1,7 +1,8 @@
 """Gains of moves, known by bounds that sharpen, and the choice of the largest.
 
 A maximization ends up to 1e-4 nats below its maximum, and where it ends can depend on the
-processor. So gains that differ by less than `LEAST_GAIN` are equal, and of equal ones the first is chosen.
+processor. So gains that differ by less than `LEAST_GAIN` are equal, and of equal ones the first is
+chosen.
 """
 
 from __future__ import annotations
