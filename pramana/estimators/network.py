@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pandas as pd
 
-_ELSEWHERE = LearnedFrom(0, (), math.inf, math.inf, "unknown")
+_ELSEWHERE = LearnedFrom(records=0, estimated_by="unknown")
 """The source of a network that was not learned here: nothing is known of what it tells."""
 
 _OF_SEARCH = ("scoring", "search", "order", "max_parents", "refine", "draws")
