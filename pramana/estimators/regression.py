@@ -30,7 +30,6 @@ from pramana_core.regression.words import (
     coefficient_rows,
     facts,
     warnings,
-    write_regression_text,
 )
 from pramana_core.terminal import progress_bar
 
@@ -228,10 +227,6 @@ class Regression(Estimator):
         import pandas as pd
 
         return pd.DataFrame(list(map(vars, self._fitted.diagnostics)))
-
-    def summary(self) -> str:
-        """Return the model as text: coefficients with errors and tests, and warnings."""
-        return write_regression_text(self._fitted)
 
     def to_frame(self) -> pd.DataFrame:
         """Return the coefficients, a row each.
