@@ -19,7 +19,7 @@ from scipy.special import log_ndtr
 
 from pramana_core.errors import LimitExceeded, SingularChannel
 from pramana_core.learn.bayes_classifier.model import Attribute, BayesClassifier, ChosenModel
-from pramana_core.learn.bayes_classifier.replicates import AttributeRedundancy, repeated
+from pramana_core.learn.bayes_classifier.redundancy import AttributeRedundancy, learn_redundancy
 from pramana_core.learn.common.documents import project_to_simplex, stream
 from pramana_core.learn.common.inputs import inputs_of
 from pramana_core.learn.common.options import BayesClassifierOptions
@@ -417,7 +417,7 @@ class _Tables:
         """Return how far attributes repeat each other."""
         tables = {name: self._families[name, ()].probability for name in parents}
         linked = frozenset(frozenset((n, p)) for n, own in parents.items() for p in own)
-        return repeated(self._marginals, self.prior.probability, tables, linked, tick)
+        return learn_redundancy(self._marginals, self.prior.probability, tables, linked, tick)
 
     def confirmed(self, names: Sequence[str]) -> float:
         """Return the share of what attributes say of the class that is more than noise, (0, 1]."""
