@@ -18,7 +18,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from pramana_core.errors import EstimationError, LimitExceeded
-from pramana_core.learn.bayes_classifier.learning import learn_with_evidence
+from pramana_core.learn.bayes_classifier.learning import learn_with_redundancy
 from pramana_core.learn.bayes_classifier.model import ChosenModel
 from pramana_core.learn.bayes_classifier.redundancy import UNKNOWN
 from pramana_core.learn.bayes_classifier.replicates import Replicates
@@ -385,7 +385,7 @@ def _everything(
     if marginals.can_estimate([*names, target]):
         return None, marginals.subpopulation()
     before = partial(_before, on_step)
-    model, evidence = learn_with_evidence(marginals, target, names, on_step=before)
+    model, evidence = learn_with_redundancy(marginals, target, names, on_step=before)
     replicates = Replicates.of(model, marginals, tick=lambda: on_step(0, STEPS))
     return model.model, ModelledSubpopulation(
         replicates, model.domain, target, marginals.records, evidence or UNKNOWN
