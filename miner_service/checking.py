@@ -1,9 +1,4 @@
-"""Is everything there that the rows name, as it was acknowledged, and nothing besides?
-
-Also here:
-
-* A study deleted with everything of it: rows, records, models, tokens; also while services run.
-"""
+"""The check of a store, and the deletion of a study: rows and files together."""
 
 from __future__ import annotations
 
@@ -15,7 +10,7 @@ from pydantic import ValidationError
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from miner_service.backup import Progress, StoredFile, damaged_database, delete_rows, files_of
+from miner_service.backup import Progress, StoredFile, files_of
 from miner_service.intake.withdrawing import orphans, states_of_releases
 from miner_service.kinds import MODEL_KINDS
 from miner_service.services import Services
@@ -23,13 +18,14 @@ from miner_service.store.people import find_study
 from miner_service.store.queue import UNFINISHED
 from miner_service.store.releases import content_of, miscounted, release_exists
 from miner_service.store.schema import JobRow, ModelRow, ReleaseRow
-from pramana_core.errors import NotReady, PramanaError, StoreCorrupt
+from miner_service.store.tables import damaged_database, delete_rows
+from pramana_core.errors import PramanaError, StoreCorrupt
 from pramana_core.wire.jobs import read_job_spec
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that is not as it should be; `code` says what, `where` is an id or a file."""
+    """A fault of the store; `code` is its kind, `where` an id or a file."""
 
     code: str
     where: str
@@ -38,7 +34,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class CheckResult:
-    """What was looked at, and what was found."""
+    """The findings of a check, and the number of things checked."""
 
     releases: int
     files: int
@@ -48,10 +44,10 @@ class CheckResult:
 
 
 def check(services: Services, progress: Progress) -> CheckResult:
-    """Look at everything that is stored, also while services run; nothing is changed.
+    """Check everything that is stored, also while services run; nothing is changed.
 
     Raises:
-        NotReady: the database or the object store does not answer.
+        NotReady: the database does not answer.
     """
     with services.database.read() as session:
         findings = [Finding("database", "database", line) for line in damaged_database(session)]
@@ -126,27 +122,15 @@ def _readable(read: Callable[[str], object], text: str) -> bool:
     return True
 
 
-# A study deleted with everything of it: rows, records, models, tokens; also while services run.
-
-
-@dataclass(frozen=True)
-class DeletionCount:
-    """How much was deleted."""
-
-    releases: int
-    erased: bool
-    """Whether the rows are gone from the database's files, too: nobody was reading them."""
-    removed: bool
-    """Whether the records are gone; what an object store kept is removed by the next start."""
-
-
-def delete_study(services: Services, name: str) -> DeletionCount:
+def delete_study(services: Services, name: str) -> tuple[int, bool]:
     """Delete a study; nothing of it stays on the disk but its name in the audit log.
 
-    Its jobs end, as those whose rows are gone; what an owner is just sending is refused and
-    removed. Rows go first: should the rest be interrupted, the next start removes the files, and
-    deleting again is refused as of a study that does not exist. Where the same release was
-    announced in another study meanwhile, and took the identifier, the files are that one's.
+    Its jobs end, and parts still being sent are refused. Rows go first: after an interruption the
+    next start removes the files. A release of the same id in another study keeps its files.
+
+    Returns:
+        How many releases were deleted, and whether the rows are gone from the database's files,
+        too: nobody was reading them.
 
     Raises:
         NotFound: there is no such study.
@@ -156,14 +140,10 @@ def delete_study(services: Services, name: str) -> DeletionCount:
         find_study(session, name)
         releases = delete_rows(session, name)
     erased = services.database.erase()
-    removed = True
     for release in releases:
-        try:
-            # Nobody announces a release while this one transaction may write.
-            with services.database.write() as session:
-                if not release_exists(session, release):
-                    services.segments.drop_parts(release)
-                    services.segments.drop_data(release)
-        except NotReady:
-            removed = False
-    return DeletionCount(len(releases), erased, removed)
+        # While this one transaction may write, nobody announces a release.
+        with services.database.write() as session:
+            if not release_exists(session, release):
+                services.segments.drop_parts(release)
+                services.segments.drop_data(release)
+    return len(releases), erased

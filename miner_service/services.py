@@ -18,10 +18,10 @@ from miner_service.kinds import kind_of
 from miner_service.kinds.base import Held, PreparedJob
 from miner_service.settings import Clock, Settings
 from miner_service.store import releases as release_rows
+from miner_service.store.columns import load_columns, load_keys
 from miner_service.store.database import ContentCache, Database, open_key
-from miner_service.store.objects import open_segments
 from miner_service.store.schema import ReleaseRow
-from miner_service.store.segments import Segments, load_columns, load_keys
+from miner_service.store.segments import Segments, open_segments
 from miner_service.store.sqlite import open_database
 from pramana_core.audit import AuditLog
 from pramana_core.opening import require_own_folder

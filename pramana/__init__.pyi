@@ -84,8 +84,7 @@ from .frames.examples import example as example
 from .masking.copies import combine_copies as combine_copies
 from .masking.masked_frame import MaskedFrame as MaskedFrame
 from .masking.masking import mask as mask
-from .masking.measuring import masking_measures as masking_measures
-from .masking.recommending import recommend_masking as recommend_masking
+from .masking.masking import recommend_masking as recommend_masking
 from .model_sharing.combined_trees import CombinedTrees as CombinedTrees
 from .model_sharing.combined_trees import combine_trees as combine_trees
 from .model_sharing.sharing import Requirement as Requirement

@@ -14,8 +14,6 @@ from pramana.estimators.saved import FORMAT as MODEL
 from pramana.estimators.saved import LearnedFrom
 from pramana.frames.sentences import one_sentence, options_told, quoted
 from pramana.frames.tables import shown
-from pramana.masking.files import is_masked
-from pramana.masking.masked_frame import MaskedFrame
 from pramana.model_sharing.messages import KIND as SHARED
 from pramana.model_sharing.sharing import SharedModel
 from pramana.reporting.files import require_path, require_version, write_whole
@@ -32,9 +30,7 @@ from pramana_core.wire.study_plans import StudyPlanMessage
 FORMAT = "pramana"
 VERSION = 1
 
-_WANTED = (
-    "a plan, a study plan, a domain, reports, masked records, a shared tree or a fitted estimator"
-)
+_WANTED = "a plan, a study plan, a domain, reports, a shared tree or a fitted estimator"
 _PARQUET, _PICKLE, _ZIP = b"PAR1", b"\x80", b"PK"
 
 
@@ -44,12 +40,12 @@ class _DomainMessage(Message):
 
 @options_told
 def save(
-    thing: Plan | StudyPlan | Domain | Reports | MaskedFrame | SharedModel | Estimator,
+    thing: Plan | StudyPlan | Domain | Reports | SharedModel | Estimator,
     path: str | Path,
 ) -> None:
-    """Write a plan, a study plan, a domain, reports, masked records, a shared tree or an estimator.
+    """Write a plan, a study plan, a domain, reports, a shared tree or an estimator.
 
-    Reports and masked records become a Parquet file, everything else JSON, with the version of its
+    Reports become a Parquet file, everything else JSON, with the version of its
     form and, of plans, their digest. Keys are not saved: they live in the folder of
     `pm.Keys.create`.
 
@@ -71,7 +67,7 @@ def save(
         True
     """
     require_path(path)
-    if isinstance(thing, Reports | MaskedFrame | SharedModel | Estimator):
+    if isinstance(thing, Reports | SharedModel | Estimator):
         thing.save(path)
         return
     if isinstance(thing, Plan):
@@ -98,8 +94,7 @@ def load(path: str | Path) -> Any:
         path: the file.
 
     Returns:
-        a `Plan`, a `StudyPlan`, a `Domain`, `Reports`, a `MaskedFrame`, a `SharedModel`, or a
-        fitted estimator.
+        a `Plan`, a `StudyPlan`, a `Domain`, `Reports`, a `SharedModel`, or a fitted estimator.
 
     Raises:
         TableUnreadable: there is no such file, it is not one of these, or it is of a later version.
@@ -122,7 +117,7 @@ def load(path: str | Path) -> Any:
         raise TableUnreadable(f"path {str(place)!r} must be a file that exists.", where="path")
     content = place.read_bytes()
     if content.startswith(_PARQUET):
-        return MaskedFrame.load(place) if is_masked(place) else Reports.load(place)
+        return Reports.load(place)
     document = _parsed(content, place)
     if document.get("format") == MODEL:
         require_version(document.get("version"), VERSION, place)

@@ -42,6 +42,7 @@ LEARNERS = tuple(
         "alike",
         "csv_text",
         "domain",
+        "encoding",
         "errors",
         "learn",
         "marginals",
@@ -61,7 +62,6 @@ LAZY = {"matplotlib", "numba", "sklearn", "dask"}
 
 SAMPLERS = {
     "pramana_core.estimation.evidence",
-    "pramana_core.estimation.pooled_counts",
     "pramana_core.estimation.pooled_tables",
     "pramana_core.estimation.table_estimates",
     "pramana_core.learn.common.documents",
@@ -80,7 +80,6 @@ SAMPLERS = {
     "pramana_core.model_sharing.generating",
     "pramana_core.model_sharing.drawn_sizes",
     "pramana_core.model_sharing.drawn_values",
-    "pramana_core.model_sharing.noise",
 }
 """What samples networks or resamples reports, all by a generator it is given (made of a seed in
 `pramana_core.learn.common.documents` alone)."""

@@ -32,7 +32,7 @@ from miner_service.alignment.pieces import (
     record_counts,
     record_sets,
 )
-from miner_service.store.segments import KeyText
+from miner_service.store.columns import KeyText
 from pramana_core.channels import RESOLUTION, Coordinated, pieces
 from pramana_core.errors import CoinsDisagree, RecordsDoNotAlign
 from pramana_core.estimation.estimated import EstimatedMarginals

@@ -1,7 +1,7 @@
 """Counting on several machines: a Dask cluster takes the passes over the records of jobs.
 
 Here live the side of the job, which sends passes and gets their sums, and the worker, which reads
-columns from a folder or an object store. Rows, estimates and models stay with the miner. Dask is
+columns from a folder. Rows, estimates and models stay with the miner. Dask is
 loaded in here only, and only where a scheduler is named.
 """
 
@@ -25,10 +25,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from urllib.parse import urlsplit
 
 from miner_service.alignment.pieces import PieceReader, Places, RecordSet
-from miner_service.settings import ClusterSettings, Settings, is_loopback
-from miner_service.store.local import ColumnFiles
-from miner_service.store.objects import open_segments
-from miner_service.store.segments import Segments
+from miner_service.settings import ClusterSettings, is_loopback
+from miner_service.store.columns import ColumnFiles
 from miner_service.store.sqlite import FILE
 from pramana_core.errors import (
     Conflict,
@@ -94,28 +92,22 @@ class WorkerRecords:
     """What a worker keeps while it lives: what reads the columns of sealed releases.
 
     Args:
-        settings: name the object store, and the folder of the worker's own cache.
-        columns: the miner's folder of columns, in place of an object store.
+        columns: the folder `columns` of the miner's records, and nothing else of it.
 
     Raises:
-        OptionError: neither is named, or the folder holds more than columns.
+        OptionError: the folder holds the database, too.
     """
 
-    def __init__(self, settings: Settings, columns: Path | None) -> None:
-        files: Segments | ColumnFiles
-        if columns is not None:
-            _require_columns_alone(columns)
-            files = ColumnFiles(columns)
-        elif settings.storage.files is not None:
-            files = open_segments(settings)
-            files.prepare()
-        else:
+    def __init__(self, columns: Path) -> None:
+        if (columns / FILE).exists():
             raise OptionError(
-                "No place is named from which this worker reads records.",
+                f"{columns} holds the miner's database, and whoever reaches this worker could read"
+                " it.",
                 where="columns",
-                remedy="Give --columns with the folder `columns` in the miner's data directory, or"
-                " name an object store in the settings.",
+                remedy=f"Give --columns {columns / 'columns'}, and mount nothing else of the"
+                " miner's data on this machine.",
             )
+        files = ColumnFiles(columns)
         self._reader = PieceReader(files.data_path, files.verify_data)
 
     def counted(self, pieces: Sequence[Places], task: CountingTask[T]) -> T | None:
@@ -137,17 +129,6 @@ class WorkerRecords:
                 remedy="Whoever runs the service should look at the place of files of the"
                 " cluster's workers and at who may read it. Created again, the job runs again.",
             ) from error
-
-
-def _require_columns_alone(folder: Path) -> None:
-    """Check that a worker, on which all of the cluster run programs, sees no token's hash."""
-    if (folder / FILE).exists():
-        raise OptionError(
-            f"{folder} holds the miner's database, and whoever reaches this worker could read it.",
-            where="columns",
-            remedy=f"Give --columns {folder / 'columns'}, and mount nothing else of the miner's"
-            " data on this machine.",
-        )
 
 
 @cache
@@ -196,14 +177,14 @@ def listening_host(settings: ClusterSettings) -> str | None:
     )
 
 
-def run_worker(settings: Settings, columns: Path | None, threads: int) -> None:
+def run_worker(settings: ClusterSettings, columns: Path, threads: int) -> None:
     """Count for the scheduler that the settings name, until SIGTERM or SIGINT.
 
     Where the scheduler goes away, it is waited for.
 
     Args:
-        settings: the scheduler, and the object store.
-        columns: the miner's folder of columns, where there is no object store.
+        settings: the scheduler and the certificates.
+        columns: the miner's folder of columns.
         threads: so many pieces are counted at once.
 
     Raises:
@@ -211,10 +192,10 @@ def run_worker(settings: Settings, columns: Path | None, threads: int) -> None:
     """
     require_dask()
     can_compile()  # it counts for many jobs, and so is worth a compiler from the first on
-    asyncio.run(_work(settings, threads, WorkerRecords(settings, columns)))
+    asyncio.run(_work(settings, threads, WorkerRecords(columns)))
 
 
-async def _work(settings: Settings, threads: int, records: WorkerRecords) -> None:
+async def _work(settings: ClusterSettings, threads: int, records: WorkerRecords) -> None:
     from distributed import Worker
 
     ended = asyncio.Event()
@@ -222,10 +203,10 @@ async def _work(settings: Settings, threads: int, records: WorkerRecords) -> Non
         asyncio.get_running_loop().add_signal_handler(number, ended.set)
     while not ended.is_set():
         worker = Worker(
-            settings.cluster.scheduler,
-            host=listening_host(settings.cluster),
+            settings.scheduler,
+            host=listening_host(settings),
             nthreads=threads,
-            security=security_of(settings.cluster),
+            security=security_of(settings),
             dashboard_address="127.0.0.1:0",
             memory_limit=0,  # the process has a bound of its own
         )
@@ -233,7 +214,7 @@ async def _work(settings: Settings, threads: int, records: WorkerRecords) -> Non
         starting = asyncio.ensure_future(_joined(worker))
         await _first(starting, ended.wait())
         if starting.done() and starting.result():
-            log.warning("it counts for the scheduler at %s", settings.cluster.scheduler)
+            log.warning("it counts for the scheduler at %s", settings.scheduler)
             finished = worker.finished()  # type: ignore[no-untyped-call]
             await _first(finished, ended.wait())
         await worker.close()

@@ -20,7 +20,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from miner_service.store.segments import KeyText, let_go, load_columns, load_keys
+from miner_service.store.columns import KeyText, drop_pages, load_columns, load_keys
 from pramana_core.kernels.counting import processors
 from pramana_core.marginals.counts import ReportedCounts, ValueCache
 from pramana_core.marginals.passes import Pass, counted_here, total
@@ -139,7 +139,7 @@ def key_ranges(keys: Sequence[KeyText], at_most: int = AT_MOST) -> Iterator[KeyR
             for start, own in zip(at, keys, strict=True)
         ]
         yield KeyRange(tuple(slice(*ends) for ends in zip(at, stop, strict=True)))
-        let_go(keys)
+        drop_pages(keys)
         at = stop
 
 

@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from miner_service.cli.operations import (
+from miner_service.cli.handing_over import write_address, write_secret
+from miner_service.cli.opening import (
     DEFAULT_DATA,
     DatabaseAddress,
     DataDir,
     SettingsFile,
-    add_operations,
-    existing,
     note,
+    on_store,
     opened,
+    say,
     settings_of,
-    write_secret,
 )
+from miner_service.cli.operations import add_operations
 from miner_service.cli.study import study_commands
 from pramana_core.errors import Conflict, OptionError
 from pramana_core.opening import require_tls_files
@@ -54,7 +55,7 @@ TokenFile = Annotated[
 ]
 ValidDays = Annotated[
     int | None,
-    typer.Option(min=1, max=3650, help="For how many days the token is good; a year if left out."),
+    typer.Option(min=1, max=3650, help="Days until the token expires; a year if left out."),
 ]
 
 
@@ -103,7 +104,7 @@ def serve_command(
         data,
         database,
         settings_file,
-        said={
+        given={
             "jobs": {"workers": workers},
             "cluster": {"scheduler": scheduler},
             "web": {
@@ -142,25 +143,19 @@ def worker_command(
         data,
         database,
         settings_file,
-        said={"jobs": {"workers": workers}, "cluster": {"scheduler": scheduler}},
+        given={"jobs": {"workers": workers}, "cluster": {"scheduler": scheduler}},
     )
     _require_cluster(settings)
-    _say(f"Jobs are run by {settings.jobs.workers} processes at most.")
+    say(f"Jobs are run by {settings.jobs.workers} processes at most.")
     supervise(settings)
 
 
 @app.command("cluster-worker")
 def cluster_worker_command(
     columns: Annotated[
-        Path | None,
-        typer.Option(
-            help="The folder `columns` of the miner's data directory, and nothing else of it; left"
-            " out with an object store."
-        ),
-    ] = None,
-    data: Annotated[
-        Path, typer.Option(help="With an object store: where this worker keeps what it fetched.")
-    ] = Path("cluster-worker-data"),
+        Path,
+        typer.Option(help="The folder `columns` of the miner's records, and nothing else of it."),
+    ],
     threads: Annotated[
         int | None,
         typer.Option(min=1, help="Pieces of records counted at once; one a core if left out."),
@@ -170,8 +165,8 @@ def cluster_worker_command(
 ) -> None:
     """Count records for the jobs of a miner on a Dask cluster, until told to end (SIGTERM, Ctrl-C).
 
-    It reads columns of sealed releases, from --columns or the object store that the settings name,
-    and needs neither the database nor a token. Where the scheduler is away it is waited for.
+    It reads columns of sealed releases and needs neither the database nor a token. It waits for a
+    scheduler that is away.
     """
     import logging
 
@@ -179,7 +174,7 @@ def cluster_worker_command(
     from miner_service.jobs.process import bound_memory
     from pramana_core.kernels.counting import processors
 
-    settings = settings_of(data, None, settings_file, said={"cluster": {"scheduler": scheduler}})
+    settings = settings_of(Path(), None, settings_file, given={"cluster": {"scheduler": scheduler}})
     if settings.cluster.scheduler is None:
         raise OptionError(
             "No scheduler is named.",
@@ -189,7 +184,7 @@ def cluster_worker_command(
     _require_cluster(settings)
     logging.basicConfig(level=logging.WARNING, format="%(name)s: %(message)s")
     bound_memory(settings.limits.job_bytes)
-    run_worker(settings, columns, threads or processors())
+    run_worker(settings.cluster, columns, threads or processors())
 
 
 def _require_cluster(settings: Settings) -> None:
@@ -214,10 +209,9 @@ def _require_cluster(settings: Settings) -> None:
 
 def _serve(settings: Settings, admin_token_file: Path | None, ready_file: Path | None) -> None:
     """Listen and serve; `ready_file` is there while requests are taken."""
-    from miner_service.cli.members import write_address
     from miner_service.http.app import create_app
     from miner_service.http.server import bind, exclusive, serve, url_of, write_ready_file
-    from miner_service.jobs.supervisor import workers_of
+    from miner_service.jobs.workers import workers_of
 
     _require_cluster(settings)
     web = settings.web
@@ -234,7 +228,7 @@ def _serve(settings: Settings, admin_token_file: Path | None, ready_file: Path |
             write_address(settings, url)
             if ready_file:
                 write_ready_file(ready_file, url)
-            _say(f"The miner is ready at {url}")
+            say(f"The miner is ready at {url}")
 
         try:
             serve(create_app(settings, crew=workers_of), sock, web, announce=announce)
@@ -245,52 +239,44 @@ def _serve(settings: Settings, admin_token_file: Path | None, ready_file: Path |
 
 
 @app.command("admin-token")
+@on_store()
 def admin_token_command(
-    data: DataDir = DEFAULT_DATA,
+    services: Services,
     rotate: Annotated[
         bool, typer.Option("--rotate", help="Issue a new token; the old one ends.")
     ] = False,
     admin_token_file: TokenFile = None,
     valid_days: ValidDays = None,
-    database: DatabaseAddress = None,
-    settings_file: SettingsFile = None,
 ) -> None:
-    """Issue a new admin token in place of the one there is, also while the service runs."""
-    with existing(settings_of(data, database, settings_file)) as services:
-        if _has_token(services) and not rotate:
-            raise Conflict(
-                "There is an admin token; only its hash is stored, so it cannot be shown again.",
-                remedy="Issue a new one with --rotate; the old one ends at once.",
-            )
-        _new_token(services, admin_token_file, valid_days)
+    """Issue a new admin token in place of the present one, also while the service runs."""
+    if _has_token(services) and not rotate:
+        raise Conflict(
+            "There is an admin token; only its hash is stored, so it cannot be shown again.",
+            remedy="Issue a new one with --rotate; the old one ends at once.",
+        )
+    _new_token(services, admin_token_file, valid_days)
 
 
 @app.command("monitor-token")
+@on_store()
 def monitor_token_command(
+    services: Services,
     name: Annotated[str, typer.Argument(help="What the token is for, such as `prometheus`.")],
-    data: DataDir = DEFAULT_DATA,
     token_file: Annotated[
         Path | None, typer.Option(help="Write the token here (mode 0600) instead of showing it.")
     ] = None,
     valid_days: ValidDays = None,
-    database: DatabaseAddress = None,
-    settings_file: SettingsFile = None,
 ) -> None:
     """Issue a token that may read /metrics and nothing of any study; others of this name end."""
     from miner_service.store.tokens import renew_monitor_token
 
-    settings = settings_of(data, database, settings_file)
-    with (
-        existing(settings) as services,
-        services.audit.room(),
-        services.database.write() as session,
-    ):
+    with services.audit.room(), services.database.write() as session:
         days = valid_days or services.settings.tokens.valid_days
         credential = renew_monitor_token(session, name, services.now(), days=days)
         if token_file is not None:
             write_secret(token_file, credential.text)
         note(services, "issue_monitor_token", None, 201)
-    _say(
+    say(
         f"The monitor token is in {token_file}"
         if token_file is not None
         else f"Monitor token, shown only this once: {credential.text}"
@@ -305,7 +291,7 @@ def first_token(settings: Settings, file: Path | None) -> None:
         services.segments.prepare()
         require_one_store(services.database, services.segments, begin=True)
         if _has_token(services):
-            _say("The admin token was issued at an earlier start (admin-token --rotate renews it).")
+            say("The admin token was issued at an earlier start (admin-token --rotate renews it).")
         else:
             _new_token(services, file)
 
@@ -328,13 +314,9 @@ def _new_token(services: Services, file: Path | None, valid_days: int | None = N
             write_secret(file, credential.text)
         note(services, "issue_admin_token", None, 201)
     if file is not None:
-        _say(f"The admin token is in {file}")
+        say(f"The admin token is in {file}")
     else:
-        _say(f"Admin token, shown only this once: {credential.text}")
-
-
-def _say(text: str) -> None:
-    console().print(text, markup=False, soft_wrap=True)
+        say(f"Admin token, shown only this once: {credential.text}")
 
 
 EXAMPLES = {

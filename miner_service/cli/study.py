@@ -1,262 +1,77 @@
-"""The commands of a study: made, changed, looked at; and of the plan that its owners agree on."""
+"""The `study` commands: create a study, invite owners, issue tokens, agree on a plan, show it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from miner_service.cli import members
-from miner_service.cli.operations import (
-    DEFAULT_DATA,
-    DatabaseAddress,
-    DataDir,
-    SettingsFile,
-    existing,
-    note,
-    settings_of,
+from miner_service.cli.handing_over import (
+    address_of,
+    removed_after_errors,
+    require_absent,
+    write_secret,
 )
-from pramana_core.alike import first_few
+from miner_service.cli.opening import note, on_store, say
+from miner_service.cli.study_plan import (
+    StudyName,
+    agree_on,
+    read_plan,
+    require_fitting,
+    study_plan_commands,
+)
 from pramana_core.errors import OptionError
-from pramana_core.terminal import console
+from pramana_core.terminal import console, print_json
 
 if TYPE_CHECKING:
     from miner_service.services import Services
-    from pramana_core.study_plan import StudyPlan
-    from pramana_core.wire.privacy import StudyCreate
-    from pramana_core.wire.study_plans import StudyPlanMessage, StudyPlanView
+    from pramana_core.wire.privacy import StudyCreate, StudyPrivacy
 
-_HARDLY = 5e-4
-"""Smaller shares of the records are rounding."""
+_INVITED_HOURS = 24 * 7
 
-_NAMED = 12
-"""Of so many variables of an owner it is said how often they are reported."""
-
-StudyName = Annotated[str, typer.Argument(help="The study.")]
-
-
-def study_plan_commands() -> typer.Typer:
-    """Return the commands about a study's plan."""
-    app = typer.Typer(
-        help="What every record reports, at all owners together: agree on it, and read it.",
-        no_args_is_help=True,
-    )
-    app.command("set")(set_plan)
-    app.command("show")(show_plan)
-    app.command("remove")(remove_plan)
-    return app
-
-
-def set_plan(
-    name: StudyName,
-    file: Annotated[Path, typer.Argument(help="The study plan, as its designer wrote it.")],
-    data: DataDir = DEFAULT_DATA,
-    database: DatabaseAddress = None,
-    settings: SettingsFile = None,
-) -> None:
-    """Give a study its plan; another one only while no release follows it."""
-    from miner_service.store.people import find_study
-
-    message = read_plan(file)
-    with existing(settings_of(data, database, settings)) as services:
-        with services.database.read() as session:
-            find_study(session, name)
-        plan, new = agree_on(services, name, message)
-    show_agreed(name, plan, new=new)
-
-
-def agree_on(services: Services, study: str, message: StudyPlanMessage) -> tuple[StudyPlan, bool]:
-    """Give a study its plan and note it; say whether it is new. Raises as `agree`."""
-    from miner_service.intake.agreement import agree
-
-    with services.audit.room():
-        plan, new = agree(services, study, message)
-        note(services, "put_study_plan", study, 201 if new else 200)
-    return plan, new
-
-
-def show_agreed(study: str, plan: StudyPlan, *, new: bool) -> None:
-    """Print what the plan of a study has each owner report."""
-    from pramana_core.wire.study_plans import StudyPlanView
-
-    console().print(
-        f"The plan of study {study} {'is agreed on' if new else 'was there'}.",
-        markup=False,
-        soft_wrap=True,
-    )
-    _tell(StudyPlanView.of(study, plan))
-
-
-def require_fitting(
-    services: Services, message: StudyPlanMessage, study: StudyCreate, owners: Sequence[str]
-) -> None:
-    """Check a plan against a study that is to be opened, so that nothing is issued in vain.
-
-    Raises:
-        OptionError: it is of other owners than the study's, or these hold other people.
-        BudgetExceeded: it states more of a record than the study's budget allows.
-        LimitExceeded, PlanError, ChannelError, DomainError: as `checked_study_plan`.
-    """
-    from miner_service.intake.agreement import checked_study_plan, require_within
-
-    plan = checked_study_plan(services.settings.limits, message)
-    planned = [name for name, _ in plan.owners]
-    absent = [name for name in planned if name not in owners]
-    further = [name for name in owners if name not in planned]
-    if owners and (absent or further):
-        said = [f"--owners lacks {', '.join(absent)} of the plan"] * bool(absent)
-        said += [f"the plan lacks {', '.join(further)}"] * bool(further)
-        raise OptionError(
-            f"The plan is of other owners: {'; '.join(said)}. Nothing was made.",
-            where="plan",
-            remedy=f"Give --owners {','.join(planned)}; or have the plan designed from the public"
-            " parts of all owners of the study (owner-agent design PART...).",
-        )
-    if study.people == "different":
-        raise OptionError(
-            "A plan of several owners is of the same people, and --people says that they hold"
-            " different ones. Nothing was made.",
-            where="people",
-            remedy="Give --people same, or open the study without a plan.",
-        )
-    require_within(study.max_epsilon_record, plan)
-
-
-def show_plan(
-    name: StudyName,
-    as_json: Annotated[bool, typer.Option("--json", help="Write the whole plan as JSON.")] = False,
-    data: DataDir = DEFAULT_DATA,
-    database: DatabaseAddress = None,
-    settings: SettingsFile = None,
-) -> None:
-    """Say what the plan of a study has each owner report, and what it tells of a record."""
-    from miner_service.intake.agreement import agreed_plan
-    from miner_service.store.people import find_study
-    from pramana_core.wire.study_plans import StudyPlanView
-
-    with (
-        existing(settings_of(data, database, settings)) as services,
-        services.database.read() as session,
-    ):
-        find_study(session, name)
-        plan = agreed_plan(session, name)
-    if as_json:
-        typer.echo(plan.canonical_json().decode())
-    else:
-        _tell(StudyPlanView.of(name, plan))
-
-
-def remove_plan(
-    name: StudyName,
-    data: DataDir = DEFAULT_DATA,
-    database: DatabaseAddress = None,
-    settings: SettingsFile = None,
-) -> None:
-    """Take the plan of a study away, while no release follows it."""
-    from miner_service.intake.agreement import withdraw_agreement
-    from miner_service.store.people import find_study
-
-    with existing(settings_of(data, database, settings)) as services:
-        with services.database.read() as session:
-            find_study(session, name)
-        with services.audit.room():
-            withdraw_agreement(services, name)
-            note(services, "delete_study_plan", name, 204)
-    console().print(f"Study {name} has no plan.", markup=False, soft_wrap=True)
-
-
-def read_plan(file: Path) -> StudyPlanMessage:
-    """Read the file of a study's plan. Raises OptionError."""
-    from pydantic import ValidationError
-
-    from pramana_core.wire.study_plans import StudyPlanMessage
-
-    try:
-        return StudyPlanMessage.model_validate_json(file.read_bytes())
-    except OSError as error:
-        raise OptionError(
-            f"The study plan {file} cannot be read: {error.strerror}.",
-            where="file",
-            remedy="`owner-agent design PART... --write-study-plan FILE` writes it.",
-        ) from error
-    except ValidationError as error:
-        places = sorted({".".join(str(step) for step in e["loc"][:4]) for e in error.errors()})
-        raise OptionError(
-            f"{file} is no study plan: {error.error_count()} errors, in {first_few(places)}.",
-            where="file",
-            remedy="Give the JSON that the design of the study wrote.",
-        ) from None
-
-
-def _tell(view: StudyPlanView) -> None:
-    record = view.record.to_amplification()
-    silent = f"; {view.silent:.1%} of the records report nothing" if view.silent > _HARDLY else ""
-    loss = (
-        f"Over all owners a record loses epsilon {record.epsilon:.4g} (gamma"
-        f" {record.written_gamma}), by one of {len(view.plan.sets)} sets{silent}."
-    )
-    lines = [f"Digest {view.digest}.", loss]
-    for owner in view.owners:
-        shares = first_few((f"{r.variable} {r.share:.1%}" for r in owner.reported), _NAMED)
-        alone = owner.amplification.to_amplification()
-        lines.append(f"  {owner.owner}: at most epsilon {alone.epsilon:.4g}; reports {shares}.")
-    for line in lines:
-        console().print(line, markup=False, soft_wrap=True, highlight=False)
-
-
-_FLAGS = {
-    "name": "NAME",
-    "title": "--title",
-    "max_epsilon_record": "--max-epsilon-record",
-    "max_epsilon_column": "--max-epsilon-column",
-    "people": "--people",
-}
-
-
+_NAME_REMEDY = "A name has letters, digits and . _ -, at most 64, a letter or digit first."
 _BUDGET_REMEDY = "A budget is a positive number, usually between 1 and 10."
-_REMEDIES = {
-    "name": "A name has letters, digits and . _ -, at most 64, a letter or digit first.",
-    "title": "Give a shorter title.",
-    "max_epsilon_record": _BUDGET_REMEDY,
-    "max_epsilon_column": _BUDGET_REMEDY,
-    "people": "The owners hold the same people, different ones, or overlapping sets of people.",
+_OPTIONS = {
+    "name": ("NAME", _NAME_REMEDY),
+    "title": ("--title", "Give a shorter title."),
+    "max_epsilon_record": ("--max-epsilon-record", _BUDGET_REMEDY),
+    "max_epsilon_column": ("--max-epsilon-column", _BUDGET_REMEDY),
+    "people": ("--people", "The people are the same, different, or overlapping."),
 }
 
-
-def study_commands() -> typer.Typer:
-    """Return the commands about studies."""
-    app = typer.Typer(help="Open studies, also while the service runs.", no_args_is_help=True)
-    app.command()(create)
-    app.command()(members.invite)
-    app.command()(members.analyst)
-    app.command()(members.gateway)
-    app.command()(members.show)
-    app.command()(budget)
-    app.command()(people)
-    app.command()(delete)
-    app.add_typer(study_plan_commands(), name="plan")
-    return app
-
-
+UrlOption = Annotated[
+    str | None,
+    typer.Option(
+        help="The address at which people reach the miner, if it is another than that of `serve`."
+    ),
+]
+FolderOption = Annotated[Path, typer.Option(help="The folder of the invitations' files.")]
+AccessFile = Annotated[
+    Path | None,
+    typer.Option(
+        help="Write miner, study and an analyst's token here (mode 0600), as `pramana study` reads"
+        " them."
+    ),
+]
+TokenFile = Annotated[
+    Path | None, typer.Option(help="Write the token here (mode 0600) instead of showing it.")
+]
 RecordBudget = Annotated[
     float | None,
     typer.Option(
         "--max-epsilon-record",
-        help="The most epsilon that all owners together may tell of a record, if its columns"
-        " determine each other.",
+        help="The largest epsilon of a record over all owners, if its columns determine each"
+        " other.",
     ),
 ]
 ColumnBudget = Annotated[
     float | None,
-    typer.Option(
-        "--max-epsilon-column",
-        help="The most epsilon that a column may be told of by its own draws.",
-    ),
+    typer.Option("--max-epsilon-column", help="The largest epsilon of a column by its own draws."),
 ]
-
-
 PeopleOption = Annotated[
     str,
     typer.Option(
@@ -266,7 +81,18 @@ PeopleOption = Annotated[
 ]
 
 
+def study_commands() -> typer.Typer:
+    """Return the commands about studies."""
+    app = typer.Typer(help="Open studies, also while the service runs.", no_args_is_help=True)
+    for command in (create, invite, analyst, gateway, show, budget, people, delete):
+        app.command()(command)
+    app.add_typer(study_plan_commands(), name="plan")
+    return app
+
+
+@on_store()
 def create(
+    services: Services,
     name: Annotated[str, typer.Argument(help="Letters, digits and . _ -, at most 64.")],
     title: Annotated[str, typer.Option(help="The title that people read.")] = "",
     max_epsilon_record: RecordBudget = None,
@@ -282,26 +108,16 @@ def create(
             help="The plan that its owners designed together, as `owner-agent design` wrote it.",
         ),
     ] = None,
-    access_file: Annotated[
-        Path | None,
-        typer.Option(
-            help="Issue a token for an analyst, too, and write miner, study and token here (mode"
-            " 0600), as `pramana study` reads them.",
-        ),
-    ] = None,
-    url: members.UrlOption = None,
-    folder: members.FolderOption = Path(),
-    valid_hours: members.HoursOption = 24 * 7,
-    data: DataDir = DEFAULT_DATA,
-    database: DatabaseAddress = None,
-    settings: SettingsFile = None,
+    access_file: AccessFile = None,
+    url: UrlOption = None,
+    folder: FolderOption = Path(),
 ) -> None:
-    """Open a study, invite its owners and give it their plan; what goes beyond it is refused."""
+    """Open a study, invite its owners and give it their plan; releases beyond it are refused."""
     from miner_service.intake.agreement import require_unopposed
     from miner_service.store.people import create_study
     from pramana_core.wire.base import holding
 
-    wanted = _wanted(
+    body = _study_of(
         name=name,
         title=title,
         max_epsilon_record=max_epsilon_record,
@@ -309,122 +125,349 @@ def create(
         people=people,
     )
     names = [owner.strip() for owner in owners.split(",") if owner.strip()]
-    files = members.invitation_files(name, names, folder)
-    if access_file is not None:
-        members.require_absent(access_file)
+    files = _invitation_files(name, names, folder)
+    access = [access_file] if access_file is not None else []
+    require_absent(access, "access-file")
     message = None if plan is None else read_plan(plan)
-    chosen = settings_of(data, database, settings)
-    with existing(chosen) as services:
-        named = bool(names) or access_file is not None
-        address = members.address_named(chosen, url) if named else ""
-        if message is not None:
-            require_fitting(services, message, wanted, names)
-        with services.audit.room(), services.database.write() as session:
-            _, new = create_study(session, wanted, services.now())
-            note(services, "create_study", name, 201 if new else 200)
-        if message is not None:
-            require_unopposed(services, name, message)
-        made = members.invited(services, name, files, address, valid_hours)
-        agreed = None if message is None else agree_on(services, name, message)
-        if access_file is not None:
-            until = members.grant_access(services, name, "analyst", address, access_file)
-    said = f"Study {name} is open" if new else f"Study {name} was there"
-    sentence = f"{said}{_budget(wanted)}. Its owners {holding(wanted.people)}."
-    console().print(sentence, markup=False, soft_wrap=True)
-    members.show_invitations(made)
-    if agreed is not None:
-        show_agreed(name, agreed[0], new=agreed[1])
-    if access_file is not None:
-        members.show_access(name, "analyst", access_file, until)
-
-
-def budget(
-    name: Annotated[str, typer.Argument(help="The study.")],
-    max_epsilon_record: RecordBudget = None,
-    max_epsilon_column: ColumnBudget = None,
-    data: DataDir = DEFAULT_DATA,
-    database: DatabaseAddress = None,
-    settings: SettingsFile = None,
-) -> None:
-    """Give a study another budget; what is left out has no limit. What left is not called back."""
-    from miner_service.store.people import change_budget
-
-    wanted = _wanted(
-        name=name, max_epsilon_record=max_epsilon_record, max_epsilon_column=max_epsilon_column
+    address = address_of(services.settings, url) if names or access else ""
+    if message is not None:
+        require_fitting(services, message, body, names)
+    with services.audit.room(), services.database.write() as session:
+        _, new = create_study(session, body, services.now())
+        note(services, "create_study", name, 201 if new else 200)
+    if message is not None:
+        require_unopposed(services, name, message)
+    say(
+        f"Study {name} {'is open' if new else 'was there'}{_budget_words(body)}."
+        f" Its owners {holding(body.people)}."
     )
+    _invite(services, name, files, address)
+    if message is not None:
+        agree_on(services, name, message)
+    for file in access:
+        _grant_access(services, name, "analyst", address, file)
+
+
+@on_store()
+def invite(
+    services: Services,
+    name: StudyName,
+    owners: Annotated[list[str], typer.Argument(metavar="OWNER...", help="Names of owners.")],
+    url: UrlOption = None,
+    folder: FolderOption = Path(),
+) -> None:
+    """Invite owners into a study: a file for each, which she alone should get.
+
+    The secret in it works once, within a week. `owner-agent join FILE` accepts it.
+    """
+    files = _invitation_files(name, owners, folder)
+    _invite(services, name, files, address_of(services.settings, url))
+
+
+def _invitation_files(study: str, owners: Sequence[str], folder: Path) -> dict[str, Path]:
+    """Return the file of each owner's invitation. Raises OptionError: a bad name, or it exists."""
+    _require_names(owners)
+    files = {owner: folder / f"{study}-{owner}.invitation" for owner in owners}
+    require_absent(list(files.values()), "folder")
+    return files
+
+
+def _require_names(names: Sequence[str]) -> None:
+    from pydantic import TypeAdapter, ValidationError
+
+    from pramana_core.wire.base import Name
+
+    known: TypeAdapter[str] = TypeAdapter(Name)
+    for name in names:
+        try:
+            known.validate_python(name)
+        except ValidationError:
+            raise OptionError(
+                f"{name!r} is no name; nothing was issued.", where="owners", remedy=_NAME_REMEDY
+            ) from None
+    if len(set(names)) < len(names):
+        raise OptionError("An owner is named twice; nothing was issued.", where="owners")
+
+
+def _invite(services: Services, study: str, files: dict[str, Path], url: str) -> None:
+    """Invite owners and write their files, all or none. Raises OptionError, Conflict, NotFound."""
+    from miner_service.store.people import find_study
+    from miner_service.store.tokens import invite as invite_owner
+    from pramana_core.wire.privacy import InvitationFile
+
+    lines = []
     with (
-        existing(settings_of(data, database, settings)) as services,
+        removed_after_errors(list(files.values())),
         services.audit.room(),
         services.database.write() as session,
     ):
-        change_budget(session, wanted)
-        note(services, "change_budget", name, 200)
-    said = _budget(wanted) or "; it has no budget"
-    console().print(f"Study {name} is changed{said}.", markup=False, soft_wrap=True)
+        find_study(session, study)
+        for owner, file in files.items():
+            row, credential = invite_owner(
+                session,
+                study=study,
+                owner=owner,
+                hours=_INVITED_HOURS,
+                days=None,
+                now=services.now(),
+            )
+            invitation = InvitationFile(
+                miner=url, study=study, owner=owner, secret=credential.text, expires=row.expires
+            )
+            write_secret(file, invitation.model_dump_json(indent=2))
+            note(services, "create_invitation", study, 201)
+            until = f"{row.expires:%Y-%m-%d %H:%M}"
+            lines.append(f"{owner}'s invitation is {file}; it works once, until {until} UTC.")
+    if lines:
+        lines.append("Give each owner hers and nobody else's; she runs: owner-agent join FILE")
+    for line in lines:
+        say(line)
 
 
-def people(
-    name: Annotated[str, typer.Argument(help="The study.")],
-    people: Annotated[str, typer.Argument(help="same, different or overlapping.")],
-    data: DataDir = DEFAULT_DATA,
-    database: DatabaseAddress = None,
-    settings: SettingsFile = None,
+@on_store()
+def analyst(
+    services: Services,
+    name: StudyName,
+    analyst: Annotated[str, typer.Option("--name", help="Whose token it is.")] = "analyst",
+    access_file: AccessFile = None,
+    url: UrlOption = None,
 ) -> None:
-    """Correct what a study says of its owners' people; owners are told it from then on."""
+    """Issue a token by which an analyst runs jobs in a study and reads its models."""
+    from miner_service.store.people import ANALYST
+
+    _require_names([analyst])
+    if access_file is None:
+        _issue(services, name, analyst, ANALYST, None)
+        return
+    require_absent([access_file], "access-file")
+    _grant_access(services, name, analyst, address_of(services.settings, url), access_file)
+
+
+@on_store()
+def gateway(
+    services: Services,
+    name: StudyName,
+    gateway: Annotated[str, typer.Option("--name", help="What the gateway is called.")],
+    token_file: TokenFile = None,
+) -> None:
+    """Issue a token by which a gateway brings reports of single records, and sees nothing else."""
+    from miner_service.store.people import GATEWAY
+
+    _require_names([gateway])
+    _issue(services, name, gateway, GATEWAY, token_file)
+
+
+def _issue(services: Services, study: str, holder: str, role: str, file: Path | None) -> None:
+    """Issue a token and show it, or write it into a file."""
+    with services.audit.room(), services.database.write() as session:
+        secret, until = _new_token(services, session, study, holder, role)
+        if file is not None:
+            write_secret(file, secret)
+    where = f" is in {file}" if file else f", shown only this once: {secret}"
+    say(f"The token of {role} {holder} in study {study}, valid until {until:%Y-%m-%d}{where}")
+
+
+def _grant_access(services: Services, study: str, analyst: str, url: str, file: Path) -> None:
+    """Issue an analyst's token into an access file."""
+    from miner_service.store.people import ANALYST
+    from pramana_core.wire.privacy import AccessFile as Access
+
+    with services.audit.room(), services.database.write() as session:
+        secret, until = _new_token(services, session, study, analyst, ANALYST)
+        access = Access(miner=url, study=study, name=analyst, token=secret, expires=until)
+        write_secret(file, access.model_dump_json(indent=2))
+    say(f"The token of {analyst} in study {study}, valid until {until:%Y-%m-%d}, is in {file}")
+    say(f"Next, for the analyst alone: pramana study --access {file} show")
+
+
+def _new_token(
+    services: Services, session: Any, study: str, holder: str, role: str
+) -> tuple[str, datetime]:
+    from datetime import timedelta
+
+    from miner_service.store.people import find_study
+    from miner_service.store.tokens import issue_token
+
+    find_study(session, study)
+    now, days = services.now(), services.settings.tokens.valid_days
+    _, credential = issue_token(session, role=role, study=study, name=holder, now=now, days=days)
+    note(services, "issue_token", study, 201)
+    return credential.text, now + timedelta(days=days)
+
+
+@on_store()
+def show(
+    services: Services,
+    name: StudyName,
+    as_json: Annotated[bool, typer.Option("--json", help="Write JSON, for scripts.")] = False,
+) -> None:
+    """Show a study's owners, their releases, the loss of a record, and the next steps."""
+    from sqlalchemy import select
+
+    from miner_service.http.endpoints import studies
+    from miner_service.intake.study_privacy import study_privacy
+    from miner_service.store.database import Paging
+    from miner_service.store.people import ANALYST, find_study_plan
+    from miner_service.store.schema import JobRow
+
+    every = Paging(500, None)
+    study = studies.read_study(name, services)
+    now, tokens = services.now(), studies.list_tokens(name, services, every).items
+    with services.database.read() as session:
+        plan = find_study_plan(session, name)
+        privacy = study_privacy(services, session, name, shown_to_owner=None)
+        jobs = Counter(session.scalars(select(JobRow.state).where(JobRow.study == name)))
+        owners = list(_owners(services, session, name))
+    valid = [
+        token.name
+        for token in tokens
+        if token.role == ANALYST
+        and not token.revoked
+        and (token.expires is None or token.expires > now)
+    ]
+    answer = {
+        **study.model_dump(mode="json"),
+        "plan": None if plan is None else plan.digest,
+        "owners": owners,
+        "analysts": list(dict.fromkeys(valid)),
+        "jobs": dict(jobs),
+    }
+    if as_json:
+        print_json({**answer, "privacy": privacy.model_dump(mode="json")})
+    else:
+        _show(answer, privacy)
+
+
+def _owners(services: Services, session: Any, study: str) -> Iterator[dict[str, Any]]:
+    """Yield the owners, and those invited who have not joined."""
+    from miner_service.http.endpoints import studies
+    from miner_service.store.database import Paging
+    from miner_service.store.releases import releases_of
+
+    every, joined = Paging(500, None), set[str]()
+    for owner in studies.list_owners(study, services, every).items:
+        sealed = [r for r in releases_of(session, study, owner.name) if r.state == "sealed"]
+        joined.add(owner.name)
+        yield {
+            "name": owner.name,
+            "state": "joined" if owner.active else "removed",
+            "since": owner.joined.isoformat(),
+            "releases": [{"id": r.id, "kind": r.kind, "records": r.records} for r in sealed],
+        }
+    for one in studies.list_invitations(study, services, every).items:
+        if one.owner not in joined and not one.accepted and one.expires > services.now():
+            joined.add(one.owner)
+            until = one.expires.isoformat()
+            yield {"name": one.owner, "state": "invited", "until": until, "releases": []}
+
+
+def _show(answer: dict[str, Any], privacy: StudyPrivacy) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    from pramana_core.wire.base import holding
+
+    name, digest = answer["name"], answer["plan"]
+    title = f" ({answer['title']})" if answer["title"] else ""
+    say(f"Study {name}{title}: its owners {holding(answer['people'])}.")
+    say("It has no plan of its own." if digest is None else f"Its plan is {digest}.")
+    losses = {owner.owner: owner.determined.to_amplification() for owner in privacy.owners}
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for column in ("owner", "", "releases", "records", "epsilon"):
+        table.add_column(column, justify="left" if column in ("owner", "") else "right")
+    for owner in answer["owners"]:
+        until = f" until {owner['until'][:10]}" if "until" in owner else ""
+        releases = owner["releases"]
+        records = f"{max(r['records'] for r in releases):,}" if releases else ""
+        loss = f"{losses[owner['name']].epsilon:.4g}" if owner["name"] in losses else ""
+        state = owner["state"] + until
+        table.add_row(owner["name"], state, str(len(releases) or ""), records, loss)
+    if answer["owners"]:
+        console().print(table)
+    record = privacy.record.determined.to_amplification()
+    limit = answer["max_epsilon_record"]
+    most = "" if limit is None else f" of at most {limit:g}"
+    which = " by releases with a bound" if privacy.unbounded else ""
+    say(f"The loss of a record is epsilon {record.epsilon:.4g}{most}{which}.")
+    if privacy.unbounded:
+        say("Other releases carry no gamma: nothing bounds their loss of a record.")
+    for warning in privacy.warnings:
+        say(f"warning: {warning}")
+    if answer["analysts"]:
+        say(f"Analysts: {', '.join(answer['analysts'])}.")
+    if answer["jobs"]:
+        say(f"Jobs: {', '.join(f'{count} {state}' for state, count in answer['jobs'].items())}.")
+    if not answer["owners"]:
+        say(f"Next: miner-service study invite {name} OWNER...")
+    if digest is None and answer["people"] == "same":
+        say(f"Next: miner-service study plan set {name} FILE")
+    if not answer["analysts"]:
+        say(f"Next: miner-service study analyst {name} --access-file FILE")
+
+
+@on_store()
+def budget(
+    services: Services,
+    name: StudyName,
+    max_epsilon_record: RecordBudget = None,
+    max_epsilon_column: ColumnBudget = None,
+) -> None:
+    """Give a study another budget; an option left out means no limit. Nothing is called back."""
+    from miner_service.store.people import change_budget
+
+    body = _study_of(
+        name=name, max_epsilon_record=max_epsilon_record, max_epsilon_column=max_epsilon_column
+    )
+    with services.audit.room(), services.database.write() as session:
+        change_budget(session, body)
+        note(services, "change_budget", name, 200)
+    say(f"Study {name} is changed{_budget_words(body) or '; it has no budget'}.")
+
+
+@on_store()
+def people(
+    services: Services,
+    name: StudyName,
+    people: Annotated[str, typer.Argument(help="same, different or overlapping.")],
+) -> None:
+    """Correct whether a study's owners hold the same people; owners see it from then on."""
     from miner_service.store.people import change_people
     from pramana_core.wire.base import holding
 
-    wanted = _wanted(name=name, people=people)
-    with (
-        existing(settings_of(data, database, settings)) as services,
-        services.audit.room(),
-        services.database.write() as session,
-    ):
-        change_people(session, name, wanted.people)
+    body = _study_of(name=name, people=people)
+    with services.audit.room(), services.database.write() as session:
+        change_people(session, name, body.people)
         note(services, "change_people", name, 200)
-    console().print(
-        f"Study {name} is changed; its owners {holding(wanted.people)}.",
-        markup=False,
-        soft_wrap=True,
-    )
+    say(f"Study {name} is changed; its owners {holding(body.people)}.")
 
 
+@on_store(files=True)
 def delete(
-    name: Annotated[str, typer.Argument(help="The study.")],
+    services: Services,
+    name: StudyName,
     yes: Annotated[bool, typer.Option("--yes", help="Yes, for good.")] = False,
-    data: DataDir = DEFAULT_DATA,
-    database: DatabaseAddress = None,
-    settings: SettingsFile = None,
 ) -> None:
     """Delete a study with all its records, models, owners and tokens, for good.
 
-    Its name stays in the audit log, and backups stay as they are.
+    Its name stays in the audit log, and backups are unchanged.
     """
     from miner_service.checking import delete_study
 
     if not yes:
         raise OptionError(
-            f"The study {name} would be deleted for good, with everything of it.",
+            f"The study {name} would be deleted for good, with everything in it.",
             where="yes",
-            remedy="Say --yes if that is wanted.",
+            remedy="Give --yes to delete it.",
         )
-    with (
-        existing(settings_of(data, database, settings), files=True) as services,
-        services.audit.room(),
-    ):
-        deleted = delete_study(services, name)
+    with services.audit.room():
+        releases, erased = delete_study(services, name)
         note(services, "delete_study", name, 204)
-    later = "" if deleted.erased else " Its rows leave the database's log once nobody reads them."
-    if not deleted.removed:
-        later += " The object store did not answer: the next start removes its records there."
-    console().print(
-        f"The study {name} is deleted, with {deleted.releases} releases.{later}",
-        markup=False,
-        soft_wrap=True,
-    )
+    later = "" if erased else " Its rows leave the database's log once nobody reads them."
+    say(f"The study {name} is deleted, with {releases} releases.{later}")
 
 
-def _wanted(**given: Any) -> StudyCreate:
+def _study_of(**given: Any) -> StudyCreate:
+    """Return a study as the options describe it. Raises OptionError."""
     from pydantic import ValidationError
 
     from pramana_core.wire.privacy import StudyCreate
@@ -432,16 +475,15 @@ def _wanted(**given: Any) -> StudyCreate:
     try:
         return StudyCreate.model_validate(given)
     except ValidationError as error:
-        flags = {str(e["loc"][0]) for e in error.errors()}
-        wrong = [f"{_FLAGS[str(e['loc'][0])]} is wrong: {e['msg']}" for e in error.errors()]
+        wrong = {str(e["loc"][0]): e["msg"] for e in error.errors()}
         raise OptionError(
-            "; ".join(wrong) + ".",
-            where=str(error.errors()[0]["loc"][0]),
-            remedy=" ".join(_REMEDIES[flag] for flag in _REMEDIES if flag in flags),
+            "; ".join(f"{_OPTIONS[name][0]} is wrong: {why}" for name, why in wrong.items()) + ".",
+            where=next(iter(wrong)),
+            remedy=" ".join(dict.fromkeys(_OPTIONS[name][1] for name in wrong)),
         ) from None
 
 
-def _budget(study: StudyCreate) -> str:
+def _budget_words(study: StudyCreate) -> str:
     limits = {"record": study.max_epsilon_record, "column": study.max_epsilon_column}
     parts = [f"epsilon {most:g} of a {what}" for what, most in limits.items() if most is not None]
-    return f"; at most {' and '.join(parts)} may be told" if parts else ""
+    return f"; its budget is {' and '.join(parts)}" if parts else ""

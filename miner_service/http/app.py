@@ -29,10 +29,9 @@ from miner_service.http.pages import models as model_pages
 from miner_service.http.pages import studies as study_pages
 from miner_service.http.pages.entering import Visitors
 from miner_service.intake import withdrawing as sweeping
-from miner_service.jobs.runner import CrewMaker, WorkerPool
+from miner_service.jobs.workers import CrewMaker, WorkerPool
 from miner_service.services import Services, open_services
 from miner_service.settings import Clock, Settings, utc_now
-from pramana_core.errors import NotInstalled
 
 DESCRIPTION = """\
 Owners release randomized records together with the transition matrices; the miner aligns them,
@@ -65,7 +64,7 @@ def create_app(settings: Settings, *, clock: Clock = utc_now, crew: CrewMaker) -
     )
     app.state.services = services
     app.state.gate = gate
-    app.state.figures = _figures(services)
+    app.state.figures = Figures(services)
     problems.install(app)
     return app
 
@@ -85,13 +84,6 @@ class _Miner(FastAPI):
         stack = super().build_middleware_stack()
         counted = CountingMiddleware(stack, figures=self.state.figures)
         return SecurityHeaders(Visitors(counted, services=self.state.services))
-
-
-def _figures(services: Services) -> Figures | None:
-    try:
-        return Figures(services)
-    except NotInstalled:
-        return None
 
 
 @cache

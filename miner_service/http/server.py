@@ -21,7 +21,7 @@ from fastapi import FastAPI
 
 from miner_service.http.connection import BoundedConnection
 from miner_service.settings import Settings, WebSettings
-from miner_service.store.segments import storing
+from miner_service.store.durable import storing
 from pramana_core.errors import Conflict, KeyFileError, OptionError
 from pramana_core.opening import require_own_folder, require_tls_files
 

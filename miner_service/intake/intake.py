@@ -33,6 +33,7 @@ from miner_service.intake.unbounded import DrawnBlock, drawn
 from miner_service.intake.withdrawing import closing
 from miner_service.services import Services
 from miner_service.settings import Limits
+from miner_service.store.columns import SealedFile, build_columns
 from miner_service.store.releases import (
     anything_arrived,
     content_of,
@@ -45,7 +46,6 @@ from miner_service.store.releases import (
     releases_of,
 )
 from miner_service.store.schema import PartRow, ReleaseRow
-from miner_service.store.segments import SealedFile, build_columns
 from pramana_core.alike import first_few
 from pramana_core.errors import (
     HistoryLost,

@@ -26,6 +26,7 @@ from miner_service.intake.intake import checked_content, seal
 from miner_service.intake.study_privacy import draws_of_reports, require_plan_within_budget
 from miner_service.services import Services
 from miner_service.store import releases as rows
+from miner_service.store.durable import storing
 from miner_service.store.people import awaited_owners, no_such
 from miner_service.store.releases import (
     CountedCells,
@@ -38,7 +39,6 @@ from miner_service.store.releases import (
     report_plan_of,
 )
 from miner_service.store.schema import PartRow, ReportPlanRow
-from miner_service.store.segments import storing
 from miner_service.store.tokens import deactivate_owner, join
 from pramana_core.channels import Coordinated
 from pramana_core.errors import Conflict, LimitExceeded, PlanConflict, PlanError

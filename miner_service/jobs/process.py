@@ -30,6 +30,9 @@ _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THR
 _SLACK = 256 << 20
 _NICER = 10
 
+_PAUSE_SECONDS = 2.0
+"""The pause before a job is queued again that waits for a store or a cluster."""
+
 _PROGRESS_SECONDS = 0.5
 """Progress is written at most this often."""
 _LINE_SECONDS, _LINE_SHARE = 5.0, 0.05
@@ -59,6 +62,7 @@ def run_job(settings: Settings, lease: Lease, learn: Learn | None = None) -> Non
     try:
         work_once(services, lease, learn or learn_model, _Progress(services, lease))
     except (NotReady, StorageFull) as error:
+        time.sleep(_PAUSE_SECONDS)  # given back at once, it would run again at once
         with services.database.write() as session:
             if (row := leased(session, lease)) is not None:
                 give_back(session, row, error.message, utc_now())

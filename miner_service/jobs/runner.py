@@ -1,12 +1,7 @@
-"""One run of a job, from its row to its model: the same in a process of its own and in a thread.
+"""One run of a job, from its row to its model, in whatever process or thread.
 
-After a crash an unfinished job runs again, on the same releases, and ends with the same model.
-Whatever a run computes that is no longer wanted is thrown away, because only the run that holds the
-job's lease can end it.
-
-Also here:
-
-* What the service asks of those who run its jobs, wherever they do.
+After a crash an unfinished job runs again, on the same releases, and ends with the same model. Only
+the run that holds the job's lease can end it; results of any other run are discarded.
 """
 
 from __future__ import annotations
@@ -15,11 +10,10 @@ import json
 import logging
 import time
 from collections.abc import Callable
-from typing import Protocol
 
 from sqlalchemy.orm import Session
 
-from miner_service.jobs.creating import told_to
+from miner_service.jobs.creating import total_loss
 from miner_service.kinds import kind_of
 from miner_service.kinds.base import JobResult, PreparedJob
 from miner_service.services import Services, held
@@ -27,51 +21,13 @@ from miner_service.settings import MEBIBYTE
 from miner_service.store.queue import FinishedModel, Lease, finish, leased, model_id, succeed
 from miner_service.store.releases import find_release, inconsistent
 from miner_service.store.schema import JobRow
-from pramana_core.errors import (
-    Conflict,
-    JobCancelled,
-    LimitExceeded,
-    NotReady,
-    PramanaError,
-    StorageFull,
-)
+from pramana_core.errors import Conflict, LimitExceeded, NotReady, PramanaError, StorageFull
 from pramana_core.progress import Progress
 from pramana_core.wire.jobs import JobSpec, read_job_spec
 from pramana_core.wire.models import FILLED_IN, ModelHead
 from pramana_core.wire.privacy import AmplificationMessage
 from pramana_core.wire.release_kinds import KINDS
 from pramana_core.wire.services import problem_of, unforeseen
-
-# What the service asks of those who run its jobs, wherever they do.
-
-
-class WorkerPool(Protocol):
-    """Those who run jobs, from the start of a service to its end."""
-
-    @property
-    def alive(self) -> bool:
-        """Whether jobs are being taken up."""
-
-    @property
-    def stopping(self) -> bool:
-        """Whether the service is about to end."""
-
-    def start(self) -> None:
-        """Take jobs up."""
-
-    def wake(self) -> None:
-        """Say that a job was queued or cancelled."""
-
-    def ask_to_stop(self) -> None:
-        """Let the running jobs go; they will run again at the next start."""
-
-    def stop(self) -> None:
-        """Ask to stop, and wait until it is done."""
-
-
-CrewMaker = Callable[[Services], WorkerPool]
-"""Makes the crew of a service."""
-
 
 log = logging.getLogger(__name__)
 
@@ -94,19 +50,14 @@ def work_once(services: Services, lease: Lease, learn: Learn, on_step: Progress)
 
     At most one run of a job ends it: nothing is stored unless the lease still holds.
 
-    Args:
-        services: the store and the files.
-        lease: the run that this is.
-        learn: does the work.
-        on_step: called after each step; what it raises stops the work.
+    `on_step` is called after each step.
 
     Returns:
-        Whether the job was ended by this run; if not, it was no longer wanted.
+        Whether this run ended the job; if not, it was no longer wanted.
 
     Raises:
-        JobCancelled: `on_step` stopped it; the job is as it was.
-        NotReady, StorageFull: so is it where the store is away, or has no room. What was made is
-            kept and tried again for as long as a lease holds before that.
+        NotReady, StorageFull: the store or the cluster is away, or has no room; the job is
+            unchanged. A finished model is stored again and again for the time of a lease before.
     """
     try:
         with services.database.read() as session:
@@ -116,7 +67,7 @@ def work_once(services: Services, lease: Lease, learn: Learn, on_step: Progress)
         spec = read_job_spec(row.spec)
         learned = learn(spec, _prepare_again(services, row, spec), services, on_step)
         made = _made(_model_message(services, row, spec, learned), kind_of(spec).makes)
-    except (JobCancelled, NotReady, StorageFull):
+    except (NotReady, StorageFull):
         raise
     except Exception as error:  # noqa: BLE001 - whatever it is, the job's reader is told
         return _fail(services, lease, error)
@@ -196,7 +147,7 @@ def _prepare_again(services: Services, row: JobRow, spec: JobSpec) -> PreparedJo
 def _model_message(services: Services, row: JobRow, spec: JobSpec, learned: JobResult) -> ModelHead:
     with services.database.read() as session:
         rows = [find_release(session, name) for name in json.loads(row.releases)]
-        disclosure = told_to(session, row.study, rows)
+        loss = total_loss(session, row.study, rows)
     message: ModelHead = kind_of(spec).message(
         id=model_id(row.id),
         study=row.study,
@@ -208,7 +159,7 @@ def _model_message(services: Services, row: JobRow, spec: JobSpec, learned: JobR
         lack_of_fit=list(learned.lack_of_fit),
         filled_in=[list(names) for names in learned.filled_in[:FILLED_IN]],
         created=row.created,
-        told=AmplificationMessage.of(disclosure),
+        told=AmplificationMessage.of(loss),
         **learned.content,
     )
     return message

@@ -6,7 +6,6 @@ the database: a job whose supervisor is silent for the time of a lease is run ag
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import secrets
 import signal
@@ -26,8 +25,8 @@ from miner_service.settings import Settings, utc_now
 from miner_service.store import queue
 from miner_service.store.database import Database
 from miner_service.store.identity import require_one_store
-from miner_service.store.objects import open_segments
 from miner_service.store.queue import Lease, finish, leased
+from miner_service.store.segments import open_segments
 from miner_service.store.sqlite import open_database
 from pramana_core.errors import LimitExceeded, NotReady, StorageFull
 from pramana_core.opening import require_own_folder
@@ -35,7 +34,6 @@ from pramana_core.wire.services import problem_of
 
 if TYPE_CHECKING:
     from miner_service.jobs.runner import Learn
-    from miner_service.services import Services
 
 log = logging.getLogger(__name__)
 
@@ -108,6 +106,12 @@ class Supervisor:
         self._silent_supervisors = Watch[str](settings.jobs.lease_seconds)
         self._wake = threading.Event()
         self._stopping = threading.Event()
+        self._turned = time.monotonic()
+
+    @property
+    def alive(self) -> bool:
+        """Whether a turn ended well within the time of a lease."""
+        return time.monotonic() - self._turned < self._settings.jobs.lease_seconds
 
     @property
     def stopping(self) -> bool:
@@ -129,6 +133,7 @@ class Supervisor:
             while not self.stopping:
                 try:
                     self._turn()
+                    self._turned = time.monotonic()
                 except Exception:  # the loop outlives any one turn
                     log.exception("a turn of the supervisor of jobs failed")
                 self._wake.wait(self._settings.jobs.beat_seconds)
@@ -287,82 +292,3 @@ def supervise(settings: Settings) -> None:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: supervisor.ask_to_stop())
         supervisor.run()
-
-
-class LocalWorkers:
-    """Runs jobs in processes of this machine, which a thread of the service supervises."""
-
-    def __init__(self, services: Services, learn: Learn | None = None) -> None:
-        # One service at a time has a data directory.
-        place = str(services.settings.data_dir.resolve())
-        name = hashlib.sha256(place.encode()).hexdigest()[:8]
-        self.supervisor = Supervisor(services.settings, services.database, name, learn)
-        self._thread = threading.Thread(target=self.supervisor.run, name="jobs", daemon=True)
-        self._stop_seconds = services.settings.stop_seconds
-
-    @property
-    def alive(self) -> bool:
-        """Whether jobs are being taken up."""
-        return self._thread.is_alive()
-
-    @property
-    def stopping(self) -> bool:
-        """Whether the service is about to end."""
-        return self.supervisor.stopping
-
-    def start(self) -> None:
-        """Take jobs up."""
-        self._thread.start()
-
-    def wake(self) -> None:
-        """Say that a job was queued or cancelled."""
-        self.supervisor.wake()
-
-    def ask_to_stop(self) -> None:
-        """Let the running jobs go; they run again at the next start."""
-        self.supervisor.ask_to_stop()
-
-    def stop(self) -> None:
-        """Ask to stop, and wait until it is done."""
-        self.ask_to_stop()
-        self._thread.join(self._stop_seconds)
-
-
-class DistantWorkers:
-    """Runs no jobs: supervisors on other machines do, as long as one gives signs of life."""
-
-    def __init__(self, services: Services) -> None:
-        self._database = services.database
-        self._stopping = threading.Event()
-        self._silent = Watch[str](services.settings.jobs.lease_seconds)
-
-    @property
-    def alive(self) -> bool:
-        """Whether one supervisor at least gave a sign of life lately. Raises NotReady."""
-        with self._database.read() as session:
-            signs = queue.supervisor_signs(session)
-        return bool(set(signs) - self._silent.look(signs, time.monotonic()))
-
-    @property
-    def stopping(self) -> bool:
-        """Whether the service is about to end."""
-        return self._stopping.is_set()
-
-    def start(self) -> None:
-        """Do nothing: they are there already, or come."""
-
-    def wake(self) -> None:
-        """Do nothing: they look by themselves."""
-
-    def ask_to_stop(self) -> None:
-        """Note that the service is about to end; who runs the jobs goes on."""
-        self._stopping.set()
-
-    def stop(self) -> None:
-        """Note the same."""
-        self.ask_to_stop()
-
-
-def workers_of(services: Services) -> LocalWorkers | DistantWorkers:
-    """Return those who run the jobs, as the settings ask for: here, or elsewhere."""
-    return LocalWorkers(services) if services.settings.jobs.workers else DistantWorkers(services)

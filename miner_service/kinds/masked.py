@@ -16,16 +16,17 @@ import numpy as np
 
 from miner_service.alignment.align import Aligner, RecordAccess, require_aligned
 from miner_service.alignment.mixing import MaskedRelease, columns_together, rows_together
-from miner_service.kinds.affordability import read_document, write_document
 from miner_service.kinds.base import (
     Content,
     Held,
     JobKind,
     JobResult,
     PreparedJob,
+    copies_in_words,
+    read_document,
     render,
     require_one_owner,
-    said_of_copies,
+    write_document,
 )
 from miner_service.settings import Limits
 from pramana_core.errors import Conflict, DomainError, LimitExceeded, OptionError, VariablesMissing
@@ -44,8 +45,8 @@ from pramana_core.regression.words import (
     warnings,
     write_regression_csv,
 )
-from pramana_core.wire.jobs import MaskingMessage, RecordsSpec, RegressionSpec
-from pramana_core.wire.models import ModelHead, RegressionMessage
+from pramana_core.wire.jobs import RecordsSpec, RegressionSpec
+from pramana_core.wire.models import MaskingMessage, ModelHead, RegressionMessage
 from pramana_core.wire.release_kinds import MASKED, MaskedTableMessage, TableColumn
 from pramana_core.wire.releases import Alignment
 
@@ -281,7 +282,7 @@ def _require_different_people(
         owners = sorted(r.source.owner for r in needed)
         raise Conflict(
             f"Some records are at several of {owners}; put together they would count twice."
-            f"{said_of_copies(alignment)}",
+            f"{copies_in_words(alignment)}",
             where=", ".join(owners),
             remedy='With `"records": "any"` the owners must know different people.',
         )

@@ -12,6 +12,7 @@ import hashlib
 import hmac
 import re
 import secrets
+from base64 import urlsafe_b64encode
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -141,6 +142,14 @@ def new_credential(prefix: str) -> Credential:
     """Return a fresh credential whose id starts with `prefix`."""
     identifier = new_id(prefix)
     text = f"{identifier}.{secrets.token_urlsafe(SECRET_BYTES)}"
+    return Credential(identifier, text, credential_hash(text))
+
+
+def derived_credential(prefix: str, secret: str, key: str) -> Credential:
+    """Return the credential that follows from a secret of 256 random bits and a key."""
+    material = hmac.digest(secret.encode(), key.encode(), "sha512")
+    identifier = f"{prefix}-{material[SECRET_BYTES:][:ID_BYTES].hex()}"
+    text = f"{identifier}.{urlsafe_b64encode(material[:SECRET_BYTES]).rstrip(b'=').decode()}"
     return Credential(identifier, text, credential_hash(text))
 
 

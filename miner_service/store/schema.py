@@ -316,22 +316,6 @@ class SupervisorRow(Base):
     seen: Mapped[datetime]
 
 
-class AnswerRow(Base):
-    """The answer to a request that carried an `Idempotency-Key`, until it expires.
-
-    `key` is a hash of the token and the key, `request` of what was asked. `answer` is sealed under
-    a key derived from both, which is not stored: an answer may hold a secret.
-    """
-
-    __tablename__ = "answers"
-
-    key: Mapped[str] = mapped_column(primary_key=True)
-    request: Mapped[str]
-    status: Mapped[int]
-    answer: Mapped[bytes]
-    expires: Mapped[datetime]
-
-
 class SessionRow(Base):
     """A browser that is signed in; `key` is a hash of its cookie, `token` the token's id."""
 

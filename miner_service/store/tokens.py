@@ -22,6 +22,7 @@ from miner_service.store.people import (
     OWNER,
     Credential,
     credential_id,
+    derived_credential,
     matches,
     new_credential,
     no_such,
@@ -72,12 +73,14 @@ def issue_token(
     now: datetime,
     days: int | None = None,
     replaces: str | None = None,
+    credential: Credential | None = None,
 ) -> tuple[TokenRow, Credential]:
     """Store a new token's hash and return it with its secret.
 
-    It is good for `days`, or, if that is None, until it is revoked.
+    It is valid for `days`, or, if that is None, until it is revoked. Without a `credential` the
+    secret is random.
     """
-    credential = new_credential("t")
+    credential = credential or new_credential("t")
     row = TokenRow(
         id=credential.id,
         hash=credential.hash,
@@ -118,6 +121,12 @@ def find_token(session: Session, text: str) -> KnownToken | None:
     if row is None or not matches(text, row.hash):
         return None
     return KnownToken(*row[:-1])
+
+
+def find_valid_token(session: Session, identifier: str) -> KnownToken | None:
+    """Return a token by its id, if it is not revoked; it may have expired."""
+    row = session.execute(_KNOWN, {"claimed": identifier}).first()
+    return None if row is None else KnownToken(*row[:-1])
 
 
 def note_use(session: Session, identifier: str, now: datetime, *, overlap: float) -> None:
@@ -281,15 +290,16 @@ def invite(
 
 
 def accept_invitation(
-    session: Session, secret: str, now: datetime, *, days: int
+    session: Session, secret: str, now: datetime, *, days: int, key: str | None = None
 ) -> tuple[TokenRow, Credential]:
     """Make the invited an owner of the study and issue its token.
 
-    It is good for as many days as the invitation says, or for `days` if that says nothing.
+    It is valid for the days in the invitation, or for `days`. The token follows from the secret and
+    the request's `key`: repeated under the same key the same token is returned.
 
     Raises:
         NotFound: unknown or expired; the answer does not say which.
-        Conflict: taken up before, or the owner joined by another invitation.
+        Conflict: accepted before, or the owner joined by another invitation.
     """
     query = select(InvitationRow).where(InvitationRow.id == credential_id(secret))
     row = session.scalar(query)
@@ -299,19 +309,29 @@ def accept_invitation(
             where="secret",
             remedy="Ask the analyst for a new one.",
         )
+    credential = None if key is None else derived_credential("t", secret, key)
     if row.accepted is not None:
+        known = None if credential is None else find_token(session, credential.text)
+        if credential is not None and known is not None:
+            return _find(session, known.id), credential
         raise Conflict(
-            "The invitation was taken up before.",
+            "The invitation was accepted before.",
             where="secret",
-            remedy="Use the token given then. If it was lost, or it was not you who took it up,"
-            " ask the analyst to remove the owner and to invite again.",
+            remedy="Use the token given then. If it was lost, or somebody else accepted it, ask the"
+            " analyst to remove the owner and to invite again.",
         )
     _require_absent(session, row.study, row.owner)
     row.accepted = now
     _end_invitations(session, row.study, row.owner, now)
     join(session, row.study, row.owner, now)
     return issue_token(
-        session, role=OWNER, study=row.study, name=row.owner, now=now, days=row.days or days
+        session,
+        role=OWNER,
+        study=row.study,
+        name=row.owner,
+        now=now,
+        days=row.days or days,
+        credential=credential,
     )
 
 

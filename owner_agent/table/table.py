@@ -58,10 +58,7 @@ def read_table(
 
     Of the `optional` ones those that the table has.
 
-    Raises:
-        TableUnreadable: absent, not the format its name says, ragged, or not UTF-8.
-        MissingColumn: columns that the table does not have, all of them named.
-        EmptyTable: the table has no rows.
+    Raises TableUnreadable, MissingColumn or EmptyTable.
     """
     chunks = list(read_chunks(path, columns, optional))
     try:

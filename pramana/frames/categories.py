@@ -20,8 +20,8 @@ from pramana.frames.tables import Frame, as_frame, names_of, require_columns, sh
 from pramana_core.alike import did_you_mean
 from pramana_core.cells import series_cells, text_of
 from pramana_core.domain import Domain, Variable
+from pramana_core.encoding import interval_cuts
 from pramana_core.errors import DomainError, OptionError, TableError
-from pramana_core.learn.prediction import interval_cuts
 
 if TYPE_CHECKING:
     import numpy as np

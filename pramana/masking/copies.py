@@ -30,26 +30,26 @@ def combine_copies(
     records: int | None = None,
     level: float = LEVEL,
 ) -> pd.DataFrame:
-    """Put together what the same analysis gave on each masked copy.
+    """Combine what the same analysis gave on each masked copy.
 
-    The estimate is the mean over the m copies; its variance is u + b/m, where u is the mean of the
-    variances that each analysis states and b the variance between copies (Reiter 2003, for
-    partially synthetic records). So the error counts what masking added.
+    The estimate is the mean over the m copies. Its variance is u + b/m, where u is the mean of the
+    variances that the analyses state and b the variance between copies (Reiter 2003, for partially
+    synthetic records). So the error counts what masking added.
 
     Args:
         estimates: one entry per copy, all of the same parameters: numbers, lists, dicts or series;
             or fitted models that have `params` and `bse`, such as those of statsmodels.
-        errors: their standard errors in the same form; None where models are passed.
+        errors: their standard errors in the same form; None for models.
         records: the number of records, for intervals by Student's t; None for normal ones.
         level: the confidence of the intervals, above 0 and below 1.
 
     Returns:
         A row per parameter: `estimate`, `standard_error` (against the population), `low`, `high`,
         `p_value` of the test that it is 0, `freedom`, and `added`, the share of the variance that
-        comes of masking.
+        masking added.
 
     Raises:
-        OptionError: entries of different parameters, errors that are negative or not there, no
+        OptionError: entries of different parameters, errors that are negative or missing, no
             copies, or a level out of its range.
 
     Examples:
@@ -90,18 +90,11 @@ def combine_copies(
     with one_sentence():
         combined = combine(values.to_numpy(), spreads.to_numpy() ** 2, records)
         low, high = combined.interval(level)
-    return pd.DataFrame(
-        {
-            "estimate": combined.estimate,
-            "standard_error": combined.standard_error,
-            "low": low,
-            "high": high,
-            "p_value": combined.p_value,
-            "freedom": combined.freedom,
-            "added": combined.added,
-        },
-        index=values.columns,
-    )
+    names = ("estimate", "standard_error", "p_value", "freedom", "added")
+    frame = pd.DataFrame({name: getattr(combined, name) for name in names}, index=values.columns)
+    frame.insert(2, "low", low)
+    frame.insert(3, "high", high)
+    return frame
 
 
 def _table(given: Any, argument: str) -> pd.DataFrame:

@@ -442,6 +442,24 @@ class LimitExceeded(
     """A request or computation is larger than the service allows."""
 
 
+def require_at_most(
+    number: float, most: float, what: str, where: str | None = None, remedy: str | None = None
+) -> None:
+    """Check that there are at most so many of something. Raises LimitExceeded.
+
+    Args:
+        number: how many there are.
+        most: how many are allowed.
+        what: the noun of what is counted.
+        where: the field or option that asks for them.
+        remedy: what to do.
+    """
+    if number > most:
+        raise LimitExceeded(
+            f"There would be {number:,} {what}; {most:,} are allowed.", where=where, remedy=remedy
+        )
+
+
 # The other side did not answer as agreed.
 
 

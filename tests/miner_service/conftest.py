@@ -118,7 +118,7 @@ def manifest(plan: Plan, parts: list[bytes], sizes: list[int], name: str = "r1")
 
 
 def assert_problem(response: Any, status: int, code: str, *words: str) -> ProblemDetail:
-    """Every error has this shape; `words` must be in what it says."""
+    """Check the one shape that every error has, and that it has some words; return it."""
     assert response.status_code == status, response.text
     assert response.headers["content-type"] == PROBLEM_MEDIA_TYPE
     problem = ProblemDetail.model_validate(response.json())
@@ -127,8 +127,7 @@ def assert_problem(response: Any, status: int, code: str, *words: str) -> Proble
     assert problem.type == f"urn:pramana:problem:{code}"
     assert problem.title
     said = f"{problem.detail} {problem.where} {problem.remedy}"
-    for word in words:
-        assert word in said, said
+    assert all(word in said for word in words), said
     if status == 401:
         assert response.headers["www-authenticate"] == "Bearer"
     return problem

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from miner_service.jobs.runner import WorkerPool, learn_model, work_once
+from miner_service.jobs.runner import learn_model, work_once
+from miner_service.jobs.workers import WorkerPool
 from miner_service.services import Services
 from miner_service.store.queue import (
     Lease,
@@ -21,7 +22,7 @@ from miner_service.store.queue import (
     note_progress,
     take_back,
 )
-from pramana_core.errors import JobCancelled, NotReady
+from pramana_core.errors import NotReady
 
 log = logging.getLogger(__name__)
 
@@ -102,12 +103,11 @@ class ThreadCrew:
         step = _Step(self.services, lease, self._stopping, self._wanted_seconds)
         try:
             work_once(self.services, lease, self._learn, step)
-        except (JobCancelled, NotReady) as error:
-            why = error.message if isinstance(error, NotReady) else "the service ends."
+        except NotReady as error:
             with self.services.database.write() as session:
                 row = leased(session, lease)
                 if row is not None:
-                    give_back(session, row, why, self.services.now())
+                    give_back(session, row, error.message, self.services.now())
 
 
 class _Step:
@@ -124,7 +124,7 @@ class _Step:
         now = self._services.now()
         asked = (now - self._asked).total_seconds() < self._seconds
         if self._stopping.is_set() or not (asked or self._wanted(now, done / total)):
-            raise JobCancelled("The job is no longer wanted.", where=self._lease.job)
+            raise NotReady("The job is no longer wanted.", where=self._lease.job)
 
     def _wanted(self, now: datetime, share: float) -> bool:
         self._asked = now

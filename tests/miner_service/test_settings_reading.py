@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from miner_service.cli.operations import settings_of
+from miner_service.cli.opening import settings_of
 from miner_service.settings import SECTIONS, Settings, read_settings
 from pramana_core.errors import ConfigError
 from tests.places import ROOT
@@ -47,37 +47,37 @@ def test_what_a_file_says_holds_and_the_rest_is_as_without_one(written, tmp_path
 
 
 def test_the_command_line_holds_before_the_file(written, tmp_path):
-    file = written("[storage]\ndatabase = 'postgresql://db/miner'\nfiles = 's3://bucket'\n")
+    file = written("[storage]\ndatabase = 'postgresql://db/miner'\nfiles = 'records'\n")
     settings = settings_of(tmp_path, "postgresql://other/miner", file)
     assert settings.storage.database == "postgresql://other/miner"
-    assert settings.storage.files == "s3://bucket"
+    assert settings.storage.files == tmp_path / "records"
     assert "other" not in repr(settings)
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "where"),
     [
-        ("[job]\n", ["'job', which is no section", "Did you mean 'jobs'", "limits, quotas"]),
-        ("[jobs]\nworker = 1\n", ["'worker', which is no setting of [jobs]", "lease_seconds"]),
-        ("jobs = 3\n", ["jobs is not a section"]),
-        ("[jobs]\nworkers = 'two'\n", ["jobs.workers is not a whole number"]),
-        ("[jobs]\nworkers = 2.5\n", ["jobs.workers is not a whole number"]),
-        ("[jobs]\nworkers = true\n", ["jobs.workers is not a whole number"]),
-        ("[web]\ncertificate = 1\n", ["web.certificate is not a path"]),
-        ("[jobs]\nlease_seconds = 0\n", ["lease_seconds is 0.0; it must be"]),
-        ("[storage]\ndatabase = postgresql://u:geheim@h/x\n", ["not TOML (at line 2"]),
+        ("[job]\n", "job"),
+        ("[jobs]\nworker = 1\n", "worker"),
+        ("jobs = 3\n", "jobs"),
+        ("[jobs]\nworkers = 'two'\n", "jobs.workers"),
+        ("[jobs]\nworkers = 2.5\n", "jobs.workers"),
+        ("[jobs]\nworkers = true\n", "jobs.workers"),
+        ("[web]\ncertificate = 1\n", "web.certificate"),
+        ("[jobs]\nlease_seconds = 0\n", "jobs.lease_seconds"),
+        ("[jobs]\nlease_seconds = nan\n", "jobs.lease_seconds"),
+        ("[storage]\ndatabase = postgresql://u:geheim@h/x\n", "miner.toml"),
     ],
 )
-def test_what_a_file_cannot_mean_is_refused_by_name(written, text, words):
+def test_what_a_file_cannot_mean_is_refused_by_name(written, text, where):
     with pytest.raises(ConfigError) as told:
         read_settings(written(text))
-    for word in words:
-        assert word in str(told.value)
+    assert str(told.value.where).endswith(where)
     assert "geheim" not in str(told.value)
 
 
 def test_a_file_that_is_not_there_is_told(tmp_path):
-    with pytest.raises(ConfigError, match="cannot be read: No such file"):
+    with pytest.raises(ConfigError):
         read_settings(tmp_path / "miner.toml")
 
 

@@ -39,6 +39,7 @@ from miner_service.store.people import (
 )
 from miner_service.store.queue import find_job
 from miner_service.store.schema import InvitationRow, JobRow, ModelRow, ReleaseRow, TokenRow
+from miner_service.store.sessions import must_be_noted, note_session, token_of_session
 from miner_service.store.tokens import KnownToken, find_invitation, find_token, note_use
 from pramana_core.errors import Forbidden, NotReady, PramanaError, StorageFull, Unauthenticated
 from pramana_core.wire.jobs import Job
@@ -140,24 +141,24 @@ class Caller:
             )
 
 
-def bearer_of(header: str | None) -> str:
+SESSION = "session"
+"""The scheme under which pages pass on the cookie of a session."""
+
+
+def valid_token(session: Session, header: str | None, now: datetime) -> KnownToken:
     """Return the token in an `Authorization` header. Raises Unauthenticated."""
     scheme, _, text = (header or "").partition(" ")
-    if scheme.lower() != "bearer" or not text.strip():
+    scheme, text = scheme.lower(), text.strip()
+    if scheme not in ("bearer", SESSION) or not text:
         raise Unauthenticated(
             "The request has no bearer token.",
             where="Authorization",
             remedy="Send the header `Authorization: Bearer <token>`.",
         )
-    return text.strip()
-
-
-def valid_token(session: Session, text: str, now: datetime) -> KnownToken:
-    """Return a token that is good now. Raises Unauthenticated."""
-    row = find_token(session, text)
+    row = token_of_session(session, text, now) if scheme == SESSION else find_token(session, text)
     if row is None:
         raise Unauthenticated(
-            "The token is wrong or was revoked.",
+            "The token is wrong or was revoked, or the session has ended.",
             where="Authorization",
             remedy="Ask whoever runs the study for a new invitation or token.",
         )
@@ -177,14 +178,19 @@ def still_good(session: Session, caller: Caller, now: datetime) -> bool:
     return row is not None and not row.revoked and (row.expires is None or row.expires > now)
 
 
-def note_used(services: Services, row: KnownToken, now: datetime) -> None:
-    """Note that a token is used, rarely enough for reads to stay reads."""
+def note_used(services: Services, row: KnownToken, now: datetime, cookie: str | None) -> None:
+    """Note that a token is used, and the session of a cookie; rarely, so that reads stay reads."""
     settings = services.settings.tokens
-    if row.last_used is not None and (now - row.last_used).total_seconds() < settings.noted_seconds:
+    used = row.last_used
+    fresh = used is not None and (now - used).total_seconds() < settings.noted_seconds
+    if fresh and cookie is None:
         return
     try:
         with services.database.write() as session:
-            note_use(session, row.id, now, overlap=settings.overlap_seconds)
+            if not fresh:
+                note_use(session, row.id, now, overlap=settings.overlap_seconds)
+            if cookie is not None:
+                note_session(session, cookie, now)
     except (StorageFull, NotReady) as error:
         # What only reads is answered all the same.
         log.warning("the use of a token could not be noted: %s", error.code)
@@ -416,16 +422,18 @@ def enter(
     Raises:
         Unauthenticated: it is not known who sent it.
     """
-    text, now = bearer_of(header), services.now()
+    now = services.now()
     with services.database.read() as session:
-        token = valid_token(session, text, now)
+        token = valid_token(session, header, now)
+        cookie = (header or "").removeprefix(f"{SESSION} ")
+        old = cookie != header and must_be_noted(session, cookie, now)
         caller = Caller(token.id, token.role, token.study, token.name)
         refused: PramanaError | None = None
         try:
             require_rule(session, caller, rule, parameters)
         except PramanaError as error:
             refused = error
-    note_used(services, token, now)
+    note_used(services, token, now, cookie if old else None)
     return caller, refused
 
 

@@ -10,8 +10,8 @@ import asyncio
 import hashlib
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import ExitStack
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
@@ -75,8 +75,9 @@ class Gate:
                 "Wait for as long as Retry-After says, then send it again.",
             )
 
-    def require_stream(self, token: str) -> None:
-        """Check that the holder of a token may follow one more job. Raises TooManyRequests."""
+    @contextmanager
+    def streaming(self, token: str) -> Iterator[None]:
+        """Count a stream of events while it is open. Raises TooManyRequests."""
         most = self.services.settings.web.streams_per_token
         if self.streams[token] >= most:
             raise TooManyRequests(
@@ -84,6 +85,12 @@ class Gate:
                 where="token",
                 remedy="Close one, or read the jobs every few seconds.",
             )
+        self.streams[token] += 1
+        try:
+            yield
+        finally:
+            self.streams[token] -= 1
+            self.streams += Counter()
 
     async def pass_open(self, request: Request, handler: Handler) -> Response:
         """Answer a request that needs no token, with a small body."""

@@ -14,8 +14,8 @@ from miner_service.http.access.deps import CrewDep, GateDep, ServicesDep
 from miner_service.http.access.figures import MEDIA_TYPE, Figures
 from miner_service.http.access.problems import problem_responses
 from miner_service.http.access.shares import Pool
-from miner_service.jobs.runner import WorkerPool
-from pramana_core.errors import NotInstalled, NotReady, PramanaError
+from miner_service.jobs.workers import WorkerPool
+from pramana_core.errors import NotReady, PramanaError
 from pramana_core.wire.base import Message
 
 router = RuledRouter(tags=["health"])
@@ -96,18 +96,12 @@ async def require_all(
             "description": "One line for each figure.",
             "content": {"text/plain": {"schema": {"type": "string"}}},
         },
-        **problem_responses(401, 403, 422, 500, 501, 503),
+        **problem_responses(401, 403, 422, 500, 503),
     },
 )
 def read_metrics(request: Request) -> Response:
     """Tell how this process of the service fares, as Prometheus reads it; nothing of any study."""
-    figures: Figures | None = request.app.state.figures
-    if figures is None:
-        raise NotInstalled(
-            "Figures for monitoring need prometheus-client.",
-            where="metrics",
-            remedy="Install `pramana[miner]` where the miner runs.",
-        )
+    figures: Figures = request.app.state.figures
     return Response(figures.text(), media_type=MEDIA_TYPE)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from fastapi import Header, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 from sqlalchemy import select
+from starlette.types import Receive, Scope, Send
 
 from miner_service.http.access.access import Caller, RuledRouter, still_good, visible_job
 from miner_service.http.access.deps import (
@@ -28,7 +28,7 @@ from miner_service.http.access.deps import (
 from miner_service.http.access.gate import Gate
 from miner_service.http.access.problems import RETRY_SECONDS, problem_responses
 from miner_service.jobs import creating as jobs
-from miner_service.jobs.runner import WorkerPool
+from miner_service.jobs.workers import WorkerPool
 from miner_service.services import Services
 from miner_service.store.database import page_of
 from miner_service.store.queue import UNFINISHED, job_message, last_lines, line_message, lines_since
@@ -142,13 +142,23 @@ async def stream_job_events(
     first = await run_in_threadpool(_look, services, caller, job, since)
     if first.finished and first.revision == since:
         return Response(status_code=204)
-    gate.require_stream(caller.token)
-    looks = _looks(services, gate, job, caller.token)
-    return StreamingResponse(
-        _events(lambda r: _again(services, caller, job, r), first, since, looks, crew),
-        media_type=EVENT_MEDIA_TYPE,
-        headers={"Cache-Control": "no-store"},
+    events = _events(
+        lambda r: _again(services, caller, job, r), first, since, _looks(services, job), crew
     )
+    return _EventStream(gate, caller.token, events)
+
+
+class _EventStream(StreamingResponse):
+    """A stream of events, counted among those of its token from its first to its last byte."""
+
+    def __init__(self, gate: Gate, token: str, events: AsyncIterator[str]) -> None:
+        super().__init__(events, media_type=EVENT_MEDIA_TYPE, headers={"Cache-Control": "no-store"})
+        self._gate, self._token = gate, token
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the events. Raises TooManyRequests."""
+        with self._gate.streaming(self._token):
+            await super().__call__(scope, receive, send)
 
 
 @dataclass(frozen=True)
@@ -201,9 +211,7 @@ async def _events(
                 return
 
 
-async def _looks(
-    services: Services, gate: Gate, job: str, token: str
-) -> AsyncGenerator[int | None, None]:
+async def _looks(services: Services, job: str) -> AsyncGenerator[int | None, None]:
     """Yield the revision of a job again and again; None where it is not known."""
 
     def revision() -> int | None:
@@ -211,14 +219,9 @@ async def _looks(
             return session.scalar(select(JobRow.revision).where(JobRow.id == job))
         return None
 
-    gate.streams[token] += 1
-    try:
-        while True:
-            await asyncio.sleep(services.settings.event_seconds)
-            yield await run_in_threadpool(revision)
-    finally:
-        gate.streams[token] -= 1
-        gate.streams += Counter()
+    while True:
+        await asyncio.sleep(services.settings.event_seconds)
+        yield await run_in_threadpool(revision)
 
 
 def _look(services: Services, caller: Caller, job: str, since: int | None = None) -> _JobSnapshot:

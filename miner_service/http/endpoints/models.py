@@ -17,7 +17,7 @@ from miner_service.http.access.deps import (
     ServicesDep,
 )
 from miner_service.http.access.problems import problem_responses
-from miner_service.jobs.creating import answer, classified, parquet_pieces, predictions, synthetic
+from miner_service.jobs.asking import answer, classified, parquet_pieces, predictions, synthetic
 from miner_service.kinds import MODEL_KINDS
 from miner_service.kinds.base import media_type_of, stated
 from miner_service.services import Services

@@ -34,10 +34,10 @@ from miner_service.intake import intake, receiving, reports
 from miner_service.intake.withdrawing import withdraw
 from miner_service.services import Services
 from miner_service.store.database import page_of
+from miner_service.store.durable import storing
 from miner_service.store.people import OWNER
 from miner_service.store.releases import find_release, release_message
 from miner_service.store.schema import ReleaseRow
-from miner_service.store.segments import storing
 from pramana_core.errors import PartInvalid
 from pramana_core.wire.base import Page
 from pramana_core.wire.parts import DIGEST_HEADER, PART_JSON_MEDIA_TYPE, PART_MEDIA_TYPE, PartJson

@@ -13,10 +13,9 @@ from typing import Annotated, Any
 
 from fastapi import Header, Request, Response
 from sqlalchemy import select
-from sqlalchemy.orm import Session
 
 from miner_service.http.access.access import Caller, RuledRouter
-from miner_service.http.access.deps import CallerDep, KeyedDep, PagingDep, ServicesDep, StudyPath
+from miner_service.http.access.deps import CallerDep, PagingDep, ServicesDep, StudyPath
 from miner_service.http.access.problems import problem_responses
 from miner_service.intake.agreement import agree, agreed_plan, require_followed, withdraw_agreement
 from miner_service.intake.intake import checked_content
@@ -29,7 +28,6 @@ from miner_service.store.people import OWNER, no_such, owner_message
 from miner_service.store.queue import fail_jobs_on
 from miner_service.store.releases import active_owners, note_linkage, releases_of
 from miner_service.store.schema import InvitationRow, OwnerRow, StudyRow, TokenRow
-from miner_service.store.tokens import issued_message
 from pramana_core.errors import Forbidden, LinkageDiffers, OptionError, StudyPlanNotFollowed
 from pramana_core.wire.base import Page
 from pramana_core.wire.privacy import (
@@ -48,6 +46,7 @@ from pramana_core.wire.privacy import (
 )
 from pramana_core.wire.release_kinds import KINDS, RANDOMIZED
 from pramana_core.wire.releases import LinkageCheck, LinkageQuestion
+from pramana_core.wire.services import IDEMPOTENCY_HEADER, LONGEST_KEY
 from pramana_core.wire.study_plans import StudyPlanMessage, StudyPlanView
 
 router = RuledRouter(tags=["studies"])
@@ -98,18 +97,17 @@ def compare_linkage(
         return check_linkage(session, study, caller.name, body.fingerprint)
 
 
-@router.post(
-    "/studies/{study}/tokens",
-    status_code=201,
-    response_model=TokenIssued,
-    responses=problem_responses(409),
-)
-def issue_token(
-    study: StudyPath, body: TokenCreate, services: ServicesDep, keyed: KeyedDep
-) -> Response:
-    """Issue a token for an analyst or a gateway; it is shown this once."""
+_NO_STORE = {"Cache-Control": "no-store"}
+"""The header of an answer with a secret."""
 
-    def issue(session: Session) -> TokenIssued:
+
+@router.post("/studies/{study}/tokens", status_code=201, responses=problem_responses(409))
+def issue_token(
+    study: StudyPath, body: TokenCreate, services: ServicesDep, response: Response
+) -> TokenIssued:
+    """Issue a token for an analyst or a gateway; it is shown only once."""
+    response.headers.update(_NO_STORE)
+    with services.database.write() as session:
         row, credential = tokens.issue_token(
             session,
             role=body.role,
@@ -118,9 +116,7 @@ def issue_token(
             now=services.now(),
             days=body.valid_days or services.settings.tokens.valid_days,
         )
-        return tokens.issued_message(row, credential)
-
-    return keyed.answer(services, body, issue)
+    return tokens.issued_message(row, credential)
 
 
 @router.get("/studies/{study}/tokens")
@@ -131,27 +127,19 @@ def list_tokens(study: StudyPath, services: ServicesDep, paging: PagingDep) -> P
         return page_of(session, query, TokenRow.seq, paging, tokens.token_message)
 
 
-@router.post(
-    "/tokens/rotate",
-    status_code=201,
-    response_model=TokenIssued,
-    responses=problem_responses(409),
-)
-def rotate_token(services: ServicesDep, caller: CallerDep, keyed: KeyedDep) -> Response:
-    """Issue the token that takes the place of the one this request is sent with.
+@router.post("/tokens/rotate", status_code=201, responses=problem_responses(409))
+def rotate_token(services: ServicesDep, caller: CallerDep, response: Response) -> TokenIssued:
+    """Issue the token that replaces the one of this request.
 
-    The old one stays good until the new one is used for the first time, and a few minutes longer.
-    Rotating again before that ends the new one unused: so it can be done again where the answer
-    was lost.
+    The old one stays valid until the new one is used for the first time, and a few minutes longer.
+    Rotating again before that revokes the unused new one: a lost answer locks nobody out.
     """
-
-    def rotate(session: Session) -> TokenIssued:
+    response.headers.update(_NO_STORE)
+    with services.database.write() as session:
         row, credential = tokens.rotate_token(
             session, caller.token, services.now(), days=services.settings.tokens.valid_days
         )
-        return tokens.issued_message(row, credential)
-
-    return keyed.answer(services, None, rotate)
+    return tokens.issued_message(row, credential)
 
 
 @router.delete("/tokens/{token}", status_code=204, responses=problem_responses(409))
@@ -165,17 +153,14 @@ owner_router = RuledRouter(tags=["owners"])
 
 
 @owner_router.post(
-    "/studies/{study}/invitations",
-    status_code=201,
-    response_model=Invitation,
-    responses=problem_responses(409),
+    "/studies/{study}/invitations", status_code=201, responses=problem_responses(409)
 )
 def create_invitation(
-    study: StudyPath, body: InvitationCreate, services: ServicesDep, keyed: KeyedDep
-) -> Response:
-    """Invite an owner; the secret is shown this once."""
-
-    def invite(session: Session) -> Invitation:
+    study: StudyPath, body: InvitationCreate, services: ServicesDep, response: Response
+) -> Invitation:
+    """Invite an owner; the secret is shown only once."""
+    response.headers.update(_NO_STORE)
+    with services.database.write() as session:
         row, credential = tokens.invite(
             session,
             study=study,
@@ -184,9 +169,7 @@ def create_invitation(
             days=body.valid_days,
             now=services.now(),
         )
-        return tokens.invitation_message(row, credential.text)
-
-    return keyed.answer(services, body, invite)
+    return tokens.invitation_message(row, credential.text)
 
 
 @owner_router.get("/studies/{study}/invitations")
@@ -207,28 +190,30 @@ def revoke_invitation(invitation: str, services: ServicesDep) -> None:
         tokens.revoke_invitation(row, services.now())
 
 
-@owner_router.post(
-    "/invitations/accept",
-    status_code=201,
-    response_model=TokenIssued,
-    responses=problem_responses(409),
-)
+@owner_router.post("/invitations/accept", status_code=201, responses=problem_responses(409))
 def accept_invitation(
-    body: InvitationAccept, services: ServicesDep, request: Request, keyed: KeyedDep
-) -> Response:
-    """Take up an invitation: the owner joins and is given its token."""
-
-    def accept(session: Session) -> TokenIssued:
+    body: InvitationAccept,
+    services: ServicesDep,
+    request: Request,
+    response: Response,
+    key: Annotated[
+        str | None,
+        Header(
+            alias=IDEMPOTENCY_HEADER,
+            pattern=f"^[!-~]{{1,{LONGEST_KEY}}}$",
+            description="Repeated under the same key, the request has the same answer.",
+        ),
+    ] = None,
+) -> TokenIssued:
+    """Accept an invitation: the owner joins and receives its token."""
+    response.headers.update(_NO_STORE)
+    with services.database.write() as session:
         row, credential = tokens.accept_invitation(
-            session, body.secret, services.now(), days=services.settings.tokens.valid_days
+            session, body.secret, services.now(), days=services.settings.tokens.valid_days, key=key
         )
-        return issued_message(row, credential)
-
-    answer = keyed.answer(services, body, accept, secret=body.secret)
-    issued = TokenIssued.model_validate_json(bytes(answer.body))
-    # The audit log reads who it was that the secret made the sender.
-    request.state.caller = Caller(issued.id, issued.role, issued.study, issued.name)
-    return answer
+    # The audit log reads who accepted.
+    request.state.caller = Caller(row.id, row.role, row.study, row.name)
+    return tokens.issued_message(row, credential)
 
 
 @owner_router.get("/studies/{study}/owners")

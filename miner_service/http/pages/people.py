@@ -7,7 +7,6 @@ Also here:
 
 from __future__ import annotations
 
-import secrets
 import shutil
 from typing import Any
 
@@ -18,11 +17,9 @@ from pydantic import BaseModel, ValidationError
 
 from miner_service.http.access.access import Caller, RuledRouter
 from miner_service.http.access.deps import (
-    REPLAY_HEADER,
     CallerDep,
     CrewDep,
     GateDep,
-    KeyedRequest,
     ServicesDep,
     StudyPath,
 )
@@ -84,12 +81,9 @@ def create_invitation(
     few = newest(SHOWN)
     try:
         asked = _read(InvitationCreate, sent, ("owner",), numbers=("valid_hours",))
-        answer = studies.create_invitation(study, asked, services, _keyed(request, sent))
+        made = studies.create_invitation(study, asked, services, Response())
     except PramanaError as error:
         return _shown(request, services, caller, study, few, error=error)
-    made = Invitation.model_validate_json(bytes(answer.body))
-    if REPLAY_HEADER in answer.headers:
-        made = made.model_copy(update={"secret": None})
     return _shown(request, services, caller, study, few, invited=made)
 
 
@@ -101,12 +95,9 @@ def issue_token(
     few = newest(SHOWN)
     try:
         asked = _read(TokenCreate, sent, ("name",), numbers=("valid_days",))
-        answer = studies.issue_token(study, asked, services, _keyed(request, sent))
+        made = studies.issue_token(study, asked, services, Response())
     except PramanaError as error:
         return _shown(request, services, caller, study, few, error=error)
-    if REPLAY_HEADER in answer.headers:
-        return _shown(request, services, caller, study, few)
-    made = TokenIssued.model_validate_json(bytes(answer.body))
     return _shown(request, services, caller, study, few, issued=made)
 
 
@@ -132,13 +123,6 @@ def _back(sent: SentForm) -> Response:
     plain = study.replace("-", "").replace(".", "").replace("_", "")
     there = f"{ROOT}/studies/{study}/people" if plain.isalnum() and plain.isascii() else ROOT
     return RedirectResponse(there, 303)
-
-
-def _keyed(request: Request, sent: SentForm) -> KeyedRequest:
-    """Return what makes a form that is sent twice, or loaded again, be done once."""
-    address = f"{request.method} {request.url.path}"
-    key = sent.text("once")[:64] or None
-    return KeyedRequest(address, request.headers.get("authorization", ""), key)
 
 
 def _read(
@@ -188,7 +172,6 @@ def _shown(
         tokens=tokens,
         invited=invited,
         issued=issued,
-        once=secrets.token_hex(16),
         error=error,
     )
 

@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 from annotated_types import Ge, Le, Len
 
+from pramana_core.domain import CATEGORIES, VARIABLES
 from pramana_core.errors import ChannelError, LimitExceeded, NotStochastic, SingularChannel
 
 # What a channel family declares of its parameters: their ranges, and their names in documents.
@@ -31,12 +32,6 @@ from pramana_core.errors import ChannelError, LimitExceeded, NotStochastic, Sing
 
 RESOLUTION = 1 << 32
 """Probabilities are integers over this denominator."""
-
-CATEGORIES = 1 << 16
-"""A variable has at most this many categories."""
-
-VARIABLES = 1 << 12
-"""A block has at most this many variables."""
 
 Code = Annotated[int, Ge(0)]
 Size = Annotated[int, Ge(2), Le(RESOLUTION)]

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pramana_core.errors import LimitExceeded
-from pramana_core.estimation.supports_by_tables import TabulatedSupports, sides
+from pramana_core.estimation.supports import TabulatedSupports, sides
 from pramana_core.marginals.score_interval import Tilt
 from pramana_core.marginals.support_counts import (
     Flags,

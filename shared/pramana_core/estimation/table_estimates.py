@@ -21,7 +21,7 @@ import numpy as np
 from pramana_core.domain import Domain
 from pramana_core.errors import LimitExceeded
 from pramana_core.estimation.axes import Axis, Moments, along_axes, arrange
-from pramana_core.estimation.curvature import INFORMATION_CELLS, ThirdMoments
+from pramana_core.estimation.information import INFORMATION_CELLS, ThirdMoments
 from pramana_core.marginals.counts import LEVEL, Tensor
 from pramana_core.marginals.score_interval import (
     FEW,

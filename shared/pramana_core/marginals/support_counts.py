@@ -55,32 +55,6 @@ class SupportCounts:
         return self.before or self
 
     @classmethod
-    def from_moments(
-        cls, records: int, counts: Floats, second: Floats, tilt: Tilt
-    ) -> SupportCounts:
-        """Make the variances from the sums over the reports of the squared estimators."""
-        return cls(records, counts, second - counts, second - np.square(counts) / records, tilt)
-
-    @classmethod
-    def pooled(cls, parts: Sequence[SupportCounts], factors: Floats) -> SupportCounts:
-        """Add up estimates from different records of one population.
-
-        Args:
-            parts: those of each source.
-            factors: what each is multiplied by, (sources, n); the records times their factors sum
-                to all records.
-        """
-        records = sum(part.records for part in parts)
-        counts = _sum([a * part.counts for a, part in zip(factors, parts, strict=True)])
-        seconds = [part.variance_records + part.counts for part in parts]
-        second = _sum([a**2 * own for a, own in zip(factors, seconds, strict=True)])
-        excess = excess_of(factors, [part.records for part in parts])
-        second -= excess * np.square(counts) / records
-        tilts = [(part.tilt, part.records / records) for part in parts]
-        tilt = Tilt.pooled(tilts, factors, counts / records)
-        return cls.from_moments(records, counts, second, tilt)
-
-    @classmethod
     def merged(cls, parts: Sequence[SupportCounts], rows: Sequence[Indices]) -> SupportCounts:
         """Put estimates of different itemsets of the same records in their rows."""
         shrunk = any(part.before for part in parts)
@@ -162,27 +136,6 @@ class RuleCounts:
         return self.before or self
 
     @classmethod
-    def from_moments(cls, records: int, counts: Floats, moments: Floats, tilt: Tilt) -> RuleCounts:
-        """Make the covariances from the sums over the reports of products of estimators."""
-        products = counts[:, :, None] * counts[:, None, :]
-        noise = moments - _shared(counts)
-        return cls(records, counts, noise, moments - products / records, tilt)
-
-    @classmethod
-    def pooled(cls, parts: Sequence[RuleCounts], factors: Floats) -> RuleCounts:
-        """Add up estimates from different records of one population; see `SupportCounts`."""
-        records = sum(part.records for part in parts)
-        columns = factors[:, :, None]
-        counts = _sum([a * part.counts for a, part in zip(columns, parts, strict=True)])
-        moments = [part.covariance_records + _shared(part.counts) for part in parts]
-        second = _sum([a[:, None] ** 2 * own for a, own in zip(columns, moments, strict=True)])
-        excess = excess_of(factors, [part.records for part in parts])[:, None, None]
-        second -= excess * counts[:, :, None] * counts[:, None, :] / records
-        tilts = [(part.tilt, part.records / records) for part in parts]
-        tilt = Tilt.pooled(tilts, columns, counts / records)
-        return cls.from_moments(records, counts, second, tilt)
-
-    @classmethod
     def merged(cls, parts: Sequence[RuleCounts], rows: Sequence[Indices]) -> RuleCounts:
         """Put estimates of different rules of the same records in their rows."""
         shrunk = any(part.before for part in parts)
@@ -226,17 +179,6 @@ def excess_of(factors: Floats, records: Sequence[float]) -> Floats:
 def weighted_sum(factors: Floats, parts: Sequence[Floats] | Floats) -> Floats:
     """Return the sum of parts, each times its factor; of two parts in any order the same bits."""
     return _sum([factor * part for factor, part in zip(factors.tolist(), parts, strict=True)])
-
-
-def _shared(counts: Floats) -> Floats:
-    """Return how many records count in two of a rule's whole, antecedent and consequent.
-
-    They have the items of both: of the whole, unless both are the same part.
-    """
-    both = np.broadcast_to(counts[:, :1, None], (len(counts), 3, 3)).copy()
-    for part in (1, 2):
-        both[:, part, part] = counts[:, part]
-    return both
 
 
 def _sum(arrays: Sequence[Floats]) -> Floats:

@@ -26,7 +26,8 @@ from pydantic import (
 
 from pramana_core.alike import first_few
 from pramana_core.errors import ModelError
-from pramana_core.model_sharing.exchange.documents import CategoricalDocument, TreeDocument
+from pramana_core.model_sharing.attributes import CategoricalAttribute
+from pramana_core.model_sharing.exchange.documents import TreeDocument
 from pramana_core.model_sharing.exchange.protection import NO_BOUND, promised
 from pramana_core.model_sharing.private_options import EPSILONS
 from pramana_core.model_sharing.requirements import Requirement
@@ -372,7 +373,7 @@ class SharedTreeMessage(DescribedContent):
         if self.tree is None:
             return 0
         of_attributes = [
-            len(a.categories) for a in self.tree.attributes if isinstance(a, CategoricalDocument)
+            len(a.categories) for a in self.tree.attributes if isinstance(a, CategoricalAttribute)
         ]
         return len(self.tree.target.categories) + sum(of_attributes)
 

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import json
-import threading
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager
 from datetime import timedelta
 from pathlib import Path
 
 from fastapi.routing import iter_route_contexts
 
-from pramana_core.audit import AuditLog
-from pramana_core.errors import StorageFull
 from tests.full_disk import files_no_longer_than
 from tests.miner_service.http.pages.browsers import Browser
 
@@ -27,20 +22,8 @@ def actions(miner) -> list[tuple[str, int]]:
     return [(told["action"], told["outcome"]) for told in map(json.loads, lines)]
 
 
-@contextmanager
-def without_room(miner) -> Iterator[None]:
-    """A disk that was full before this: whatever room there was is promised to others."""
-    promised = 0
-    with files_no_longer_than(log_of(miner).stat().st_size + 10):
-        try:
-            with suppress(StorageFull):
-                while promised < 10_000:
-                    miner.services.audit.promise()
-                    promised += 1
-            yield
-        finally:
-            for _ in range(promised):
-                miner.services.audit.release()
+def without_room(miner) -> AbstractContextManager[None]:
+    return files_no_longer_than(log_of(miner).stat().st_size + 10)
 
 
 def test_strangers_do_not_fill_the_log(miner):
@@ -78,28 +61,10 @@ def test_a_change_that_could_not_be_noted_is_refused_before_it_is_made(
         part = north.put(path, 0, release_a.parts[0])
         study = miner.admin("POST", "/v1/studies", json={"name": "late"})
     for refused in (part, study):
-        problem = assert_problem(refused, 507, "storage-full", "audit log", "nothing was changed")
+        problem = assert_problem(refused, 507, "storage-full")
         assert str(miner.data) not in f"{problem}"
     assert (miner.snapshot(), actions(miner)) == (before, noted)
     assert north.put(path, 0, release_a.parts[0]).status_code == 201
-
-
-def test_who_waits_for_the_log_holds_up_nobody_else(miner, monkeypatch):
-    waits, promise = threading.Event(), AuditLog.promise
-
-    def promise_late(log):
-        waits.set()
-        promise(log)
-
-    monkeypatch.setattr(AuditLog, "promise", promise_late)
-    with ThreadPoolExecutor(1) as pool:
-        with miner.services.audit.appending():
-            created = pool.submit(miner.admin, "POST", "/v1/studies", json={"name": "asia"})
-            waits.wait()
-            assert miner.nobody("GET", "/healthz").status_code == 200
-            assert not created.done()
-        assert created.result().status_code == 201
-    assert actions(miner) == [("create_study", 201)]
 
 
 def test_what_may_only_be_read_with_a_note_is_not_given_without_one(miner, assert_problem):

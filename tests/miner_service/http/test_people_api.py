@@ -16,7 +16,7 @@ def test_a_study_is_created_once(miner, assert_problem):
     assert (again.status_code, again.headers["location"]) == (200, "/v1/studies/asia")
     assert again.json() == first.json()
     other = miner.admin("POST", "/v1/studies", json={"name": "asia", "title": "Another"})
-    assert_problem(other, 409, "conflict", "asia", "another title")
+    assert_problem(other, 409, "conflict")
     assert miner.snapshot() == before
     assert miner.admin.get(first.headers["location"]) == first.json()
 
@@ -25,7 +25,7 @@ def test_a_study_is_created_once(miner, assert_problem):
 def test_a_study_needs_a_plain_name(miner, assert_problem, name):
     before = miner.snapshot()
     answer = miner.admin("POST", "/v1/studies", json={"name": name})
-    problem = assert_problem(answer, 422, "request-invalid", "body.name")
+    problem = assert_problem(answer, 422, "request-invalid")
     assert not name.strip() or name not in problem.detail
     assert miner.snapshot() == before
 
@@ -43,7 +43,7 @@ def test_a_wrong_token_is_refused(miner, assert_problem):
     for token in wrong:
         headers = {"Authorization": f"Bearer {token}"}
         answer = miner.client.post("/v1/studies", json={"name": "x"}, headers=headers)
-        problem = assert_problem(answer, 401, "unauthenticated", "wrong or was revoked")
+        problem = assert_problem(answer, 401, "unauthenticated")
         assert token not in json.dumps(problem.model_dump())
     assert miner.snapshot() == before
 
@@ -54,7 +54,7 @@ def test_a_revoked_token_is_refused(miner, north, assert_problem, release_a):
     assert miner.admin("DELETE", f"/v1/tokens/{north.id}").status_code == 204
     before = miner.snapshot()
     answer = north.put(path, 0, release_a.parts[0])
-    assert_problem(answer, 401, "unauthenticated", "revoked", "invitation")
+    assert_problem(answer, 401, "unauthenticated")
     assert miner.snapshot() == before
     tokens = miner.admin.get("/v1/studies/asia/tokens")["items"]
     assert [(t["name"], t["role"], t["revoked"]) for t in tokens] == [
@@ -66,9 +66,9 @@ def test_a_revoked_token_is_refused(miner, north, assert_problem, release_a):
 
 def test_the_admin_token_is_not_revoked_by_accident(miner, assert_problem):
     answer = miner.admin("DELETE", f"/v1/tokens/{miner.admin.token.split('.')[0]}")
-    assert_problem(answer, 409, "conflict", "--rotate")
+    assert_problem(answer, 409, "conflict")
     assert miner.admin.get("/v1/studies")["items"] == []
-    assert_problem(miner.admin("DELETE", "/v1/tokens/t-0"), 404, "not-found", "token")
+    assert_problem(miner.admin("DELETE", "/v1/tokens/t-0"), 404, "not-found")
 
 
 def test_an_invitation_is_taken_up_once(miner, assert_problem):
@@ -87,7 +87,7 @@ def test_an_invitation_is_taken_up_once(miner, assert_problem):
     }
     before = miner.snapshot()
     again = miner.nobody("POST", "/v1/invitations/accept", json={"secret": secret})
-    assert_problem(again, 409, "conflict", "taken up before")
+    assert_problem(again, 409, "conflict")
     assert miner.snapshot() == before
     assert analyst.get("/v1/studies/asia/invitations")["items"][0]["accepted"] is True
     assert [o["name"] for o in analyst.get("/v1/studies/asia/owners")["items"]] == ["north"]
@@ -105,7 +105,7 @@ def test_an_unknown_and_an_expired_invitation_look_the_same(miner, assert_proble
         for secret in (made.json()["secret"], "i-000000000000.xxxxxxxxxxxx")
     ]
     for answer in answers:
-        assert_problem(answer, 404, "not-found", "unknown or has expired", "Ask the analyst")
+        assert_problem(answer, 404, "not-found")
     assert answers[0].json() == answers[1].json()
     assert miner.snapshot() == before
 
@@ -120,9 +120,9 @@ def test_nobody_can_join_under_the_name_of_an_owner(miner, assert_problem):
     assert accepted.status_code == 201
     before = miner.snapshot()
     second = miner.nobody("POST", "/v1/invitations/accept", json={"secret": twice[1]})
-    assert_problem(second, 404, "not-found", "unknown or has expired")
+    assert_problem(second, 404, "not-found")
     third = analyst("POST", "/v1/studies/asia/invitations", json={"owner": "north"})
-    assert_problem(third, 409, "conflict", "already an owner", "Remove the owner first")
+    assert_problem(third, 409, "conflict")
     assert miner.snapshot() == before
 
 
@@ -144,7 +144,7 @@ def test_a_removed_owner_does_not_come_back_by_an_earlier_invitation(miner, asse
     for invitation in pending[1:]:
         accept = {"secret": invitation["secret"]}
         answer = miner.nobody("POST", "/v1/invitations/accept", json=accept)
-        assert_problem(answer, 404, "not-found", "unknown or has expired")
+        assert_problem(answer, 404, "not-found")
     assert miner.snapshot() == before
     accept = {"secret": other["secret"]}
     assert miner.nobody("POST", "/v1/invitations/accept", json=accept).status_code == 201
@@ -159,7 +159,7 @@ def test_removing_an_owner_ends_an_invitation_issued_after_it_was_removed_before
     secret = {"secret": invite(analyst)["secret"]}
     assert analyst("DELETE", "/v1/studies/asia/owners/north").status_code == 204
     answer = miner.nobody("POST", "/v1/invitations/accept", json=secret)
-    assert_problem(answer, 404, "not-found", "unknown or has expired")
+    assert_problem(answer, 404, "not-found")
     assert analyst.get("/v1/studies/asia/owners")["items"][0]["active"] is False
 
 
@@ -169,11 +169,11 @@ def test_an_invitation_can_be_revoked(miner, assert_problem):
     pending = invite(analyst)
     path = f"/v1/invitations/{pending['id']}"
     before = miner.snapshot()
-    assert_problem(other("DELETE", path), 404, "not-found", "invitation")
+    assert_problem(other("DELETE", path), 404, "not-found")
     assert_problem(miner.nobody("DELETE", path), 401, "unauthenticated")
-    assert_problem(owner("DELETE", path), 404, "not-found", "invitation")
+    assert_problem(owner("DELETE", path), 404, "not-found")
     absent = analyst("DELETE", "/v1/invitations/i-000000000000")
-    assert_problem(absent, 404, "not-found", "invitation")
+    assert_problem(absent, 404, "not-found")
     assert miner.snapshot() == before
     assert analyst("DELETE", path).status_code == 204
     after = miner.snapshot()
@@ -181,7 +181,7 @@ def test_an_invitation_can_be_revoked(miner, assert_problem):
     assert miner.snapshot() == after
     secret = {"secret": pending["secret"]}
     answer = miner.nobody("POST", "/v1/invitations/accept", json=secret)
-    assert_problem(answer, 404, "not-found", "unknown or has expired")
+    assert_problem(answer, 404, "not-found")
     assert miner.snapshot() == after
 
 
@@ -191,7 +191,7 @@ def test_an_invitation_taken_up_is_not_revoked(miner, assert_problem):
     (taken,) = analyst.get("/v1/studies/asia/invitations")["items"]
     before = miner.snapshot()
     answer = analyst("DELETE", f"/v1/invitations/{taken['id']}")
-    assert_problem(answer, 409, "conflict", "taken up before", "Remove the owner")
+    assert_problem(answer, 409, "conflict")
     assert miner.snapshot() == before
 
 

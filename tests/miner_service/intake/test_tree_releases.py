@@ -74,53 +74,47 @@ def test_what_is_interrupted_between_announcing_and_sealing_goes_on(start):
 
 
 BAD = {
-    "negative": (tree(changed(1, hit=-1)), "request-invalid", "hit"),
+    "negative": (tree(changed(1, hit=-1)), "request-invalid"),
     "more misses than the class can have": (
         tree(changed(1, hit=1, miss=79)),
         "model-invalid",
-        "leaf",
     ),
     "counts that disagree": (
         tree(changed(1, distribution=[60, 0, 0])),
         "model-invalid",
-        "leaf",
     ),
-    "overlap": (cut_at(50), "model-invalid", "age"),
-    "a gap": (cut_at(30), "model-invalid", "age"),
+    "overlap": (cut_at(50), "model-invalid"),
+    "a gap": (cut_at(30), "model-invalid"),
     "no attribute": (
         tree(changed(0, parts=[{"attribute": "shoes", "above": None, "up_to": 40}] * 2)),
         "model-invalid",
-        "shoes",
     ),
     "no category": (
         tree(changed(2, parts=[{"attribute": "job", "values": ["pope"]}] * 2)),
         "model-invalid",
-        "job",
     ),
-    "no class": (tree(changed(3, **{"class": "dead"})), "model-invalid", "class"),
-    "no tree": (tree(changed(2, children=[3, 3])), "model-invalid", "tree"),
-    "no nodes": (tree([]), "request-invalid", "nodes"),
+    "no class": (tree(changed(3, **{"class": "dead"})), "model-invalid"),
+    "no tree": (tree(changed(2, children=[3, 3])), "model-invalid"),
+    "no nodes": (tree([]), "request-invalid"),
     "a range of nothing": (
         tree(attributes=[{"name": "age", "type": "numeric", "low": 9, "high": 1}]),
         "domain-invalid",
-        "age",
     ),
     "a name twice": (
         tree(attributes=[{"name": "ill", "type": "numeric", "low": 0, "high": 1}]),
         "domain-invalid",
-        "ill",
     ),
-    "something unknown": (tree(executable="rm -rf"), "request-invalid", "executable"),
+    "something unknown": (tree(executable="rm -rf"), "request-invalid"),
 }
 
 
 @pytest.mark.parametrize("name", BAD)
 def test_a_tree_that_is_none_is_refused_and_nothing_is_stored(asked, name: str):
-    told, code, word = BAD[name]
+    told, code = BAD[name]
     miner, _, north = asked
     before = miner.snapshot()
     sent = raw(model(told, requirement=None))
-    assert_problem(north("POST", RELEASES, json=sent), 422, code, word)
+    assert_problem(north("POST", RELEASES, json=sent), 422, code)
     assert miner.snapshot() == before
 
 
@@ -207,7 +201,7 @@ def test_a_tree_without_epsilon_fits_into_no_budget_and_is_said_to_be_unbounded(
     west = miner.owner("b", "west")
     before = miner.snapshot()
     answer = west("POST", "/v1/studies/b/releases", json=body(model()))
-    assert_problem(answer, 409, "budget-exceeded", "differentially private tree")
+    assert_problem(answer, 409, "budget-exceeded")
     assert miner.snapshot() == before
 
 
@@ -242,7 +236,7 @@ def test_names_that_steer_what_shows_them_are_refused(miner, name: str):
     miner.study("s")
     north = miner.owner("s", "north")
     answer = north("POST", RELEASES, json=raw(model(changed_attributes(debt=name))))
-    assert_problem(answer, 422, "request-invalid", "control characters")
+    assert_problem(answer, 422, "request-invalid")
     assert "at least 1 item" not in answer.text
 
 

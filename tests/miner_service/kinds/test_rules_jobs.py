@@ -127,11 +127,11 @@ def test_what_cannot_be_mined_is_refused_at_once(survey, assert_problem):
 @pytest.mark.slow
 def test_too_many_variables_or_items_are_refused(survey, assert_problem, monkeypatch):
     study = survey(limits=Limits(search_variables=3))
-    assert_problem(study.job(**RULES), 413, "limit-exceeded", "10 items of 4 variables", "items")
+    assert_problem(study.job(**RULES), 413, "limit-exceeded", "variables")
     assert study.learn(**RULES, variables=VARIABLES[:2])["itemsets"]
     monkeypatch.setattr(itemsets, "MOST_ITEMS", 4)
     answer = study.job(**RULES, variables=VARIABLES[:2])
-    assert_problem(answer, 413, "limit-exceeded", "5 items", "4 items of 3 variables are allowed")
+    assert_problem(answer, 413, "limit-exceeded", "items")
 
 
 def test_a_joint_block_without_a_closed_form_counts_whole(start, build, assert_problem):
@@ -147,7 +147,7 @@ def test_a_joint_block_without_a_closed_form_counts_whole(start, build, assert_p
     owner.publish("survey", build(plan, range(20), {name: [0, 1] * 10 for name in "ABCD"}))
     spec = {**RULES, "max_length": 2}
     answer = analyst("POST", "/v1/studies/survey/jobs", json={"spec": spec})
-    assert_problem(answer, 413, "limit-exceeded", "16 cells", "8 are allowed")
+    assert_problem(answer, 413, "limit-exceeded", "max_length")
 
 
 @pytest.mark.slow

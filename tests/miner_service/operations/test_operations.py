@@ -12,20 +12,18 @@ import pytest
 from sqlalchemy import text, update
 from typer.testing import CliRunner
 
-from miner_service.backup import LIST, OF_NO_STUDY, back_up, of_study
+from miner_service.backup import LIST, back_up
 from miner_service.checking import delete_study
 from miner_service.cli.main import app
-from miner_service.services import open_services
-from miner_service.settings import Settings, StorageSettings, utc_now
 from miner_service.store.schema import Base, JobRow, ModelRow, PartRow, ReleaseRow
 from miner_service.store.sqlite import SqliteStore
+from miner_service.store.tables import OF_NO_STUDY, of_study
 from pramana_core.errors import NotReady, PramanaError
 from pramana_core.progress import unwatched
-from tests.miner_service.store.object_store import object_store, one_object_store
 from tests.postgres import postgres
 from tests.small_disk import kinds_of_disks, small_disk
 
-__all__ = ["object_store", "one_object_store", "postgres"]
+__all__ = ["postgres"]
 
 MARKER = "zebrafinch"
 
@@ -348,33 +346,6 @@ def test_a_release_is_called_by_its_own_content_alone(miner, release_a):
 def test_whose_the_rows_of_every_table_are_is_said():
     without = {t.name for t in Base.metadata.sorted_tables if of_study(t, "s") is None}
     assert without == OF_NO_STUDY
-
-
-@pytest.mark.slow
-def test_a_backup_of_a_directory_is_restored_into_an_object_store_and_back(
-    filled, tmp_path, object_store
-):
-    ran("backup", tmp_path / "first", "--data", filled.data)
-    file = tmp_path / "miner.toml"
-    file.write_text(f'[storage]\nfiles = "{object_store.bucket()}"\n')
-    place = ["--data", tmp_path / "elsewhere", "--settings", file]
-    ran("restore", tmp_path / "first", *place)
-    assert ran("check", *place).endswith("no findings.\n")
-    ran("backup", tmp_path / "second", *place)
-
-    def files(name):
-        return {
-            path: digest
-            for path, digest in json.loads((tmp_path / name / LIST).read_text())["files"].items()
-            if path.startswith(("parts/", "columns/"))
-        }
-
-    assert files("first") == files("second")
-    ran("study", "delete", "asia", "--yes", *place)
-    storage = StorageSettings(files=re.search('"(s3.*)"', file.read_text())[1])
-    services = open_services(Settings(tmp_path / "elsewhere", storage=storage), utc_now)
-    assert services.segments.orphans(dict) == []
-    services.database.close()
 
 
 @pytest.mark.slow

@@ -71,7 +71,7 @@ def test_a_cursor_that_is_made_up_shows_no_hidden_row(study):
 def test_what_is_no_cursor_is_refused(asked, assert_problem, cursor):
     _, analyst, _ = asked
     answer = analyst("GET", "/v1/studies/s/jobs", params={"cursor": cursor})
-    assert_problem(answer, 422, "option-invalid", "cursor", "`next`")
+    assert_problem(answer, 422, "option-invalid")
 
 
 LISTS = ("/v1/studies", *(f"/v1/studies/asia/{what}" for what in (

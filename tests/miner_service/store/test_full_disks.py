@@ -33,7 +33,7 @@ def large(build, plan_a):
 
 
 def require_unready(miner, assert_problem):
-    assert_problem(miner.nobody("GET", "/readyz"), 503, "not-ready", "full")
+    assert_problem(miner.nobody("GET", "/readyz"), 503, "not-ready")
     assert miner.nobody("GET", "/healthz").status_code == 200
 
 

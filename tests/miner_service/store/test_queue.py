@@ -116,7 +116,7 @@ def test_a_study_alone_has_all_workers(place, open_at):
 def test_a_study_queues_so_many_jobs_and_no_more(queue):
     queue.put("a", "a0", most=2)
     queue.put("a", "a1", most=2)
-    with pytest.raises(QuotaExceeded, match="2 jobs of study a wait to be run; 2 may"):
+    with pytest.raises(QuotaExceeded):
         queue.put("a", "a2", most=2)
     queue.put("b", "b0", most=2)
     queue.put("a", "a1", most=2)  # it is there: nothing is added

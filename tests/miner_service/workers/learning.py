@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 from miner_service.jobs import process
+from pramana_core.errors import NotReady
 
 
 def loop():
@@ -51,7 +52,13 @@ def die():
     os.abort()
 
 
-WHAT = {f.__name__: f for f in (loop, hold_everything, hog, take_all_at_once, die)}
+def wait_for_cluster():
+    raise NotReady("The scheduler does not answer.")
+
+
+WHAT = {
+    f.__name__: f for f in (loop, hold_everything, hog, take_all_at_once, die, wait_for_cluster)
+}
 
 
 def learn(spec, prepared, services, on_step):

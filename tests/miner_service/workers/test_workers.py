@@ -15,12 +15,14 @@ import threading
 import time
 from contextlib import closing
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from miner_service.jobs.supervisor import LocalWorkers, Run, Supervisor
+from miner_service.jobs.supervisor import Run, Supervisor
+from miner_service.jobs.workers import LocalWorkers
 from miner_service.settings import MEBIBYTE, JobSettings, Limits, Settings
 from miner_service.store.queue import Lease
 from miner_service.store.sqlite import SqliteStore
@@ -344,6 +346,25 @@ def test_a_full_store_is_not_an_absent_one(supervised, monkeypatch):
     supervisor._renewed = time.monotonic() - 100
     supervisor._turn()  # it was late, and this run ends for that
     assert time.monotonic() - supervisor._renewed < 30
+
+
+@pytest.mark.slow
+def test_a_job_whose_cluster_is_away_runs_again_after_a_pause(begin):
+    study = begin("once wait_for_cluster")
+    job = study.create()
+    assert study.analyst.wait(job)["state"] == "succeeded"
+    lines = study.analyst.get(f"{job}/log")["items"]
+    began = [datetime.fromisoformat(one["at"]) for one in lines if "began" in one["line"]]
+    assert len(began) == 2
+    assert (began[1] - began[0]).total_seconds() >= 2
+
+
+def test_a_supervisor_whose_turns_fail_is_not_alive(supervised, monkeypatch):
+    supervisor, _ = supervised
+    assert supervisor.alive
+    now = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: now + 61)
+    assert not supervisor.alive
 
 
 @pytest.mark.end_to_end

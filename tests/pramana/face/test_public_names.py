@@ -59,7 +59,6 @@ NAMES = [
     "join",
     "load",
     "mask",
-    "masking_measures",
     "observed_categories",
     "plan",
     "randomize",

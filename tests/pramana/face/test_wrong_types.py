@@ -82,7 +82,7 @@ def right() -> dict[str, dict[str, Any]]:
         "LinearClassifier": {"target": "survived"},
         "MaskedFrame": {
             "method": "egadp", "tell": ("age",), "confidential": ("debt",),
-            "copies": (masked.frame,),
+            "copies": (masked.frame,), "origin": masked.origin,
         },
         "Mixture": {"size": 2, "keep": 1 << 20},
         "NaiveBayes": {"target": "survived"},
@@ -106,9 +106,6 @@ def right() -> dict[str, dict[str, Any]]:
         "example": {"name": "titanic"},
         "load": {"path": "absent.json"},
         "mask": {"frame": numbers(), "confidential": "debt", "method": "egadp", "rng": 1},
-        "masking_measures": {
-            "original": numbers(), "released": masked.frame, "confidential": "debt",
-        },
         "observed_categories": {"frame": people()},
         "plan": {"domain": domain, "gamma": 19},
         "randomize": {

@@ -81,8 +81,7 @@ def mine_itemsets(
     Raises:
         OptionError: no items.
         UnknownVariable, DomainError: an item that does not exist here.
-        LimitExceeded: more than `MOST_CANDIDATES` itemsets of one length, or too many for their
-            length (`supports_mixed.MOST_ENTRIES`).
+        LimitExceeded: more than `MOST_CANDIDATES` itemsets of one length.
         SingularChannel, EstimationError, LimitExceeded: not even single items can be estimated.
     """
     items = tuple(items)
@@ -192,19 +191,12 @@ def _counted(
         try:
             parts.append(supports.counts(itemsets[some]))
         except _UNTOLD as error:
-            _require_untold(error)
             untold = error
             parts.append(_counted_apart(supports, itemsets[some], variables))
     counts = SupportCounts.merged(parts, rows)
     if untold and itemsets.shape[1] == 1 and np.isnan(counts.counts).all():
         raise untold from None
     return counts
-
-
-def _require_untold(error: Exception) -> None:
-    """Raise an error that is about all the itemsets asked for, not about what is told of one."""
-    if isinstance(error, LimitExceeded) and error.where == "max_length":
-        raise error
 
 
 def _counted_apart(supports: Supports, itemsets: Indices, variables: Indices) -> SupportCounts:

@@ -241,9 +241,8 @@ def derive_rules(
 
     Raises:
         OptionError: the confidence is not a share.
-        LimitExceeded: more than `most` rules, an itemset of too many items, or itemsets too many
-            for their length (`supports_mixed.MOST_ENTRIES`). Where rules are to be `certain`, also
-            more than `MOST_RULES` of which only the estimate suffices.
+        LimitExceeded: more than `most` rules, an itemset of too many items. Where rules are
+            to be `certain`, also more than `MOST_RULES` of which only the estimate suffices.
     """
     require_limit(minimum_confidence, MinimumConfidence, "minimum_confidence")
     report = on_step or unwatched

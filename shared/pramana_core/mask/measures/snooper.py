@@ -1,17 +1,14 @@
-"""What a snooper gains by a masked table.
+"""What a snooper gains by a masked table: how much better S and Y together predict X than S alone.
 
-That is how much better S and Y together predict X than S alone does. The snooper knows S
-and Y of everybody and the true X of all people outside a fold, and predicts X of those in it. He is
-as clever as a snooper who may look at results: whether Y helps is found out among the people whose
-X he knows, and if it does not he goes by S alone. Useless columns therefore cost him next to
-nothing, and a gain near zero means that there is nothing to be gained.
+The snooper knows S and Y of everybody and the true X of all people outside a fold, and predicts X
+in the fold. Among the people whose X he knows he finds out whether Y helps; if it does not, he goes
+by S alone. Useless columns therefore cost him next to nothing, and a gain near zero means that
+there is nothing to gain.
 
-What he sees of Y is how far it lies from E(Y|S). That the released relation E(Y|S) is itself a
-better estimate of E(X|S) than the one he makes of fewer people is no gain here: the relation is
-released on purpose.
-
-A gain is measured against the best that can be done with S alone (Dalenius 1977). So E(X|S) is a
-curve for a linear snooper too; his lines are over what Y adds.
+He looks at how far Y lies from E(Y|S). The relation E(Y|S) is released on purpose: that it may
+estimate E(X|S) better than he can from fewer people is no gain here. A gain is measured against the
+best prediction from S alone (Dalenius 1977), so E(X|S) is a curve for a linear snooper too; his
+lines are over what Y adds.
 """
 
 from __future__ import annotations

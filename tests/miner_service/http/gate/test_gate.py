@@ -130,7 +130,7 @@ def test_too_many_requests_are_told_when_to_come_back(start, assert_problem):
     miner = start(web=WebSettings(requests_per_token=0.1))
     assert miner.admin("GET", "/v1/studies").status_code == 200
     answer = miner.admin("GET", "/v1/studies")
-    assert_problem(answer, 429, "too-many-requests", "token", "Retry-After")
+    assert_problem(answer, 429, "too-many-requests")
     assert 1 <= int(answer.headers["retry-after"]) <= 10
     assert miner.nobody("GET", "/healthz").status_code == 200
 

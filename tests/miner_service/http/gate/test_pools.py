@@ -24,7 +24,7 @@ def test_who_waits_too_long_for_a_thread_is_told_and_what_is_begun_is_done():
         first = asyncio.create_task(pool.run(stand_still))
         while not begun.is_set():
             await asyncio.sleep(0.001)
-        with pytest.raises(NotReady, match="wait for the database"):
+        with pytest.raises(NotReady):
             await pool.run(done.append, "given up")
         go_on.set()
         assert await first == "done"

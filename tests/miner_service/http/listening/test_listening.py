@@ -177,12 +177,12 @@ def test_certificates_that_cannot_be_used_are_refused(authority, tmp_path):
     missing = tmp_path / "missing.pem"
     certificate.chmod(0o600)  # as a key must be, for the pair in which it stands for one
     for pair in ((certificate, other), (missing, key), (key, certificate)):
-        with pytest.raises(OptionError, match="cannot be used") as caught:
+        with pytest.raises(OptionError) as caught:
             require_tls_files(*pair, None)
         assert "PRIVATE" not in str(caught.value)
-    with pytest.raises(OptionError, match="one of them"):
+    with pytest.raises(OptionError):
         WebSettings(certificate=certificate)
-    with pytest.raises(OptionError, match="only asked for over TLS"):
+    with pytest.raises(OptionError):
         WebSettings(client_authority=certificate)
     web = WebSettings(certificate=certificate, private_key=key)
     assert Settings(tmp_path, host="0.0.0.0", web=web).host == "0.0.0.0"

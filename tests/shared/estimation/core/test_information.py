@@ -8,7 +8,7 @@ import pytest
 from pramana_core.channels import Symmetric, Withheld
 from pramana_core.errors import EstimationError
 from pramana_core.estimation.axes import Stratum
-from pramana_core.estimation.curvature import inverse_information
+from pramana_core.estimation.information import inverse_information
 
 
 def test_of_an_invertible_channel_it_is_the_moment_estimates_covariance():

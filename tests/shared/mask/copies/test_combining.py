@@ -8,8 +8,7 @@ from scipy import stats
 
 from pramana_core.errors import MaskingError, OptionError
 from pramana_core.mask import METHODS
-from pramana_core.mask.copies import ONE_COPY, combine_copies
-from pramana_core.mask.few_copies import require_few_copies
+from pramana_core.mask.copies import ONE_COPY, combine_copies, require_few_copies
 
 egadp = METHODS["egadp"]
 

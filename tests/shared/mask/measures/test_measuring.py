@@ -33,8 +33,6 @@ def test_y_equal_to_x_is_perfectly_useful_and_hides_nothing(humped):
         assert values
     for label in ("X1", "X2"):
         assert "gives something away" in found.of("snooper-gain-kernel", label).sentence
-    assert found.of("near-true-values", "X1").value == 120
-    assert "more than coincidence" in found.of("near-true-values", "X1").sentence
 
 
 @pytest.mark.slow
@@ -78,7 +76,7 @@ def test_a_curve_that_s_tells_raises_no_alarm_and_noise_on_x_does(humped, indepe
     assert kept.alarms == ()
     assert abs(kept.of("snooper-gain-linear", "X1").value) < 0.02
     names = {row.name for row in measure_all(*table, noisy(table, 13), rng=rng()).alarms}
-    assert names >= {"snooper-gain-kernel", "snooper-gain-linear", "canonical-correlation"}
+    assert names >= {"snooper-gain-kernel", "snooper-gain-linear"}
 
 
 @pytest.mark.slow
@@ -86,7 +84,7 @@ def test_a_curve_that_s_tells_raises_no_alarm_and_noise_on_x_does(humped, indepe
 def test_skewed_columns_and_outliers_raise_no_false_alarm_and_hide_no_true_one(humped, turned):
     s, x = humped(14, 200)
     other = turned(x[rng().permutation(200)])
-    assert alarms(None, turned(x), other) <= {"near-true-values"}
+    assert not alarms(None, turned(x), other)
     near = turned(x + 0.1 * np.random.default_rng(15).standard_normal(x.shape))
     assert alarms(s, turned(x), near)
 
@@ -125,7 +123,7 @@ OTHER = {
 SHORT = ("nmegadp-shuffle",)
 """In every run one that adds no noise of its own, beside NMEGADP on the store."""
 
-TESTS = 8
+TESTS = 5
 """Rows of a report that can raise an alarm, with two columns of X."""
 
 RECORDS = 300
@@ -164,7 +162,7 @@ def test_methods_raise_no_alarm_on_the_store(method):
 @pytest.mark.parametrize("method", ["sadp", "cadp"])
 def test_additive_noise_raises_alarms(method):
     names = {row.name for row in rows(method, "ME.L", 0) if row.alarm}
-    assert names >= {"snooper-gain-kernel", "snooper-gain-linear", "canonical-correlation"}
+    assert names >= {"snooper-gain-kernel", "snooper-gain-linear"}
 
 
 @pytest.mark.slow

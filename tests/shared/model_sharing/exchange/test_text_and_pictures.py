@@ -14,7 +14,6 @@ from pramana_core.model_sharing.conditions import Condition, Interval, Values
 from pramana_core.model_sharing.exchange.drawing import (
     MOST_DRAWN,
     draw_model,
-    draw_pruning,
     draw_shared_tree,
 )
 from pramana_core.model_sharing.exchange.text import (
@@ -110,25 +109,6 @@ def test_large_trees_are_cut_and_say_so():
     found = texts(draw_shared_tree(deep).svg())
     assert found.count("40 paths left out, 40 records") == 3
     assert "Splits below 1 others are left out, as the rows say." in found
-
-
-def test_before_and_after_pruning():
-    merged = SharedTree(
-        SCHEMA,
-        Split(
-            "colour", ((Values((0, 2)), Leaf.of((3.0, 6.0, 0.1))), (Values((1,)), Leaf(1, 5, 1)))
-        ),
-    )
-    drawn = draw_pruning(BY_COLOUR, merged).svg()
-    found = texts(drawn)
-    assert "Before: 3 paths, 16.1 records; pale: merged" in found
-    assert "After: 2 paths, 15.1 records; framed: made by merging" in found
-    # The split by size and its two leaves are gone, and one leaf was made.
-    assert drawn.count('opacity="0.4"') == 3
-    assert drawn.count('rx="6" stroke') == 1
-    same = draw_pruning(BY_COLOUR, BY_COLOUR).svg()
-    assert 'opacity="0.4"' not in same
-    assert 'rx="6" stroke' not in same
 
 
 def test_names_cannot_leave_the_picture():

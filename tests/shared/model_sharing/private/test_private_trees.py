@@ -9,9 +9,10 @@ import pytest
 from pramana_core.errors import OptionError
 from pramana_core.model_sharing.attributes import NumericAttribute
 from pramana_core.model_sharing.conditions import Interval, Values
-from pramana_core.model_sharing.noise import GeneratorNoise, choice_probabilities
 from pramana_core.model_sharing.private import (
+    GeneratorNoise,
     Questions,
+    choice_probabilities,
     depth_for,
     grow_private_tree,
     thresholds_of,

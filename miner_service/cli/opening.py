@@ -1,0 +1,173 @@
+"""The miner's store as commands open it: their common options, and the notes they leave."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import typer
+
+from pramana_core.errors import NotFound, OptionError
+from pramana_core.terminal import console
+
+if TYPE_CHECKING:
+    from miner_service.services import Services
+    from miner_service.settings import Settings
+
+DataDir = Annotated[
+    Path, typer.Option("--data", help="The data directory; made if it is not there.")
+]
+DEFAULT_DATA = Path("miner-data")
+PASSWORD_FILE = "PRAMANA_DATABASE_PASSWORD_FILE"  # noqa: S105 - a name
+"""The variable that names the file of the database's password."""
+
+DatabaseAddress = Annotated[
+    str | None,
+    typer.Option(
+        "--database",
+        envvar="PRAMANA_DATABASE",
+        help="A PostgreSQL database, as postgresql://USER@HOST/NAME, instead of a file in the data"
+        " directory. Its password is in the file that PRAMANA_DATABASE_PASSWORD_FILE names; others"
+        " can read one that is given here.",
+    ),
+]
+SettingsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--settings",
+        envvar="PRAMANA_MINER_SETTINGS",
+        help="A file of settings; deploy/miner.toml shows all there are.",
+    ),
+]
+
+
+def settings_of(
+    data: Path,
+    database: str | None,
+    file: Path | None,
+    *,
+    given: Mapping[str, Mapping[str, Any]] | None = None,
+    **others: Any,
+) -> Settings:
+    """Return the settings of a command: its options come before the environment and the file.
+
+    `given` has the options for each section; None stands for an option that was left out.
+
+    Raises:
+        ConfigError: the file of settings is wrong.
+        OptionError: an option is wrong.
+    """
+    from miner_service.settings import SECTIONS, Settings, read_settings
+
+    sections = read_settings(file) if file is not None else {}
+    password = os.environ.get(PASSWORD_FILE)
+    storage = {
+        "database": database,
+        "database_password_file": Path(password) if password else None,
+    }
+    for name, options in {"storage": storage, **(given or {})}.items():
+        set_here = {option: value for option, value in options.items() if value is not None}
+        sections[name] = replace(sections.get(name) or SECTIONS[name](), **set_here)
+    return Settings(data, **sections, **others)
+
+
+@contextmanager
+def opened(settings: Settings) -> Iterator[Services]:
+    """Open the services on a miner's data, and close the database after use."""
+    from miner_service.services import open_services
+    from miner_service.settings import utc_now
+
+    services = open_services(settings, utc_now)
+    try:
+        yield services
+    finally:
+        services.database.close()
+
+
+@contextmanager
+def existing(settings: Settings, *, files: bool = False) -> Iterator[Services]:
+    """Open the services on a miner's existing data; `files` checks that both are of one store.
+
+    Raises:
+        OptionError: there is no data.
+        StoreMismatch: the files belong to another store.
+    """
+    from miner_service.store.identity import require_one_store
+    from miner_service.store.sqlite import FILE
+
+    if settings.storage.database is None and not (settings.data_dir / FILE).exists():
+        raise OptionError(
+            f"There is no miner's data in {settings.data_dir}.",
+            where="data",
+            remedy="Check --data and --database.",
+        )
+    with opened(settings) as services:
+        if files:
+            require_one_store(services.database, services.segments)
+        try:
+            yield services
+        except NotFound as error:  # The message for clients speaks of tokens.
+            raise NotFound(
+                f"There is no such {error.where}.",
+                where=error.where,
+                remedy="Check its name, --data and --database.",
+            ) from error
+
+
+_STORE_OPTIONS = [
+    inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+    for name, default, kind in (
+        ("data", DEFAULT_DATA, DataDir),
+        ("database", None, DatabaseAddress),
+        ("settings", None, SettingsFile),
+    )
+]
+
+
+def on_store(*, files: bool = False) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options of the store; its first argument is the open services."""
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        hints = get_type_hints(command, localns={"Services": object}, include_extras=True)
+        (_, *own) = inspect.signature(command).parameters.values()
+        parameters = [
+            *(one.replace(annotation=hints[one.name], kind=one.KEYWORD_ONLY) for one in own),
+            *_STORE_OPTIONS,
+        ]
+
+        @wraps(command)
+        def run(data: Path, database: str | None, settings: Path | None, **options: Any) -> None:
+            with existing(settings_of(data, database, settings), files=files) as services:
+                command(services, **options)
+
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {one.name: one.annotation for one in parameters}
+        return run
+
+    return decorate
+
+
+def note(services: Services, action: str, study: str | None, outcome: int) -> None:
+    """Write what a command did into the audit log."""
+    services.audit.write(
+        {
+            "token": None,
+            "role": "command",
+            "name": None,
+            "study": study,
+            "action": action,
+            "resource": "/v1/studies" if study is None else f"/v1/studies/{study}",
+            "outcome": outcome,
+        }
+    )
+
+
+def say(text: str) -> None:
+    """Print a sentence."""
+    console().print(text, markup=False, soft_wrap=True)

@@ -1,0 +1,106 @@
+"""The workers of a service: processes of its own, or supervisors on other machines."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
+
+from miner_service.jobs.supervisor import Supervisor, Watch
+from miner_service.store import queue
+
+if TYPE_CHECKING:
+    from miner_service.jobs.runner import Learn
+    from miner_service.services import Services
+
+
+class WorkerPool(Protocol):
+    """The workers of a service, from its start to its end."""
+
+    @property
+    def alive(self) -> bool:
+        """Whether jobs are being run. Raises NotReady."""
+
+    @property
+    def stopping(self) -> bool:
+        """Whether the service is about to end."""
+
+    def start(self) -> None:
+        """Start to run jobs."""
+
+    def wake(self) -> None:
+        """Report a queued or cancelled job."""
+
+    def ask_to_stop(self) -> None:
+        """Give running jobs back; they run again at the next start."""
+
+    def stop(self) -> None:
+        """Ask to stop, and wait for the end."""
+
+
+CrewMaker = Callable[["Services"], WorkerPool]
+"""Makes the workers of a service."""
+
+
+class LocalWorkers:
+    """Runs jobs in processes of this machine, which a thread of the service supervises."""
+
+    def __init__(self, services: Services, learn: Learn | None = None) -> None:
+        # One service at a time has a data directory.
+        place = str(services.settings.data_dir.resolve())
+        name = hashlib.sha256(place.encode()).hexdigest()[:8]
+        self.supervisor = Supervisor(services.settings, services.database, name, learn)
+        self._thread = threading.Thread(target=self.supervisor.run, name="jobs", daemon=True)
+        self._stop_seconds = services.settings.stop_seconds
+        self.start, self.wake = self._thread.start, self.supervisor.wake
+        self.ask_to_stop = self.supervisor.ask_to_stop
+
+    @property
+    def alive(self) -> bool:
+        """Whether the supervisor lives and makes its turns."""
+        return self._thread.is_alive() and self.supervisor.alive
+
+    @property
+    def stopping(self) -> bool:
+        """Whether the service is about to end."""
+        return self.supervisor.stopping
+
+    def stop(self) -> None:
+        """Ask to stop, and wait for the end."""
+        self.ask_to_stop()
+        self._thread.join(self._stop_seconds)
+
+
+class DistantWorkers:
+    """Runs no jobs: supervisors on other machines do."""
+
+    def __init__(self, services: Services) -> None:
+        self._database = services.database
+        self._stopping = threading.Event()
+        self._silent = Watch[str](services.settings.jobs.lease_seconds)
+        self.ask_to_stop = self.stop = self._stopping.set
+
+    @property
+    def alive(self) -> bool:
+        """Whether at least one supervisor gave a sign of life lately. Raises NotReady."""
+        with self._database.read() as session:
+            signs = queue.supervisor_signs(session)
+        return bool(set(signs) - self._silent.look(signs, time.monotonic()))
+
+    @property
+    def stopping(self) -> bool:
+        """Whether the service is about to end."""
+        return self._stopping.is_set()
+
+    def start(self) -> None:
+        """Do nothing: they run already, or come later."""
+
+    def wake(self) -> None:
+        """Do nothing: they look for jobs on their own."""
+
+
+def workers_of(services: Services) -> WorkerPool:
+    """Return the workers that the settings ask for."""
+    return LocalWorkers(services) if services.settings.jobs.workers else DistantWorkers(services)

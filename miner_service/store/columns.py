@@ -1,0 +1,171 @@
+"""Columns of sealed releases: one Arrow file each, in one batch, read by memory mapping."""
+
+from __future__ import annotations
+
+import hashlib
+import mmap
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from miner_service.store.durable import file_sha256, storing
+from pramana_core.errors import NotReady, PartInvalid, StoreCorrupt
+from pramana_core.wire.base import KEY_BYTES, KEY_COLUMN
+from pramana_core.wire.parts import Pseudonyms, RecordSchema, Values
+
+KeyText = npt.NDArray[np.bytes_]
+"""Pseudonyms as strings of 16 bytes, which compare as bytes do: all have the same length."""
+
+
+@dataclass(frozen=True)
+class ColumnFiles:
+    """A folder with the columns of sealed releases and nothing else."""
+
+    folder: Path
+
+    def data_path(self, release: str) -> Path:
+        """Return the file of a sealed release's columns."""
+        return self.folder / f"{release}.arrow"
+
+    def verify_data(self, release: str, sha256: str) -> None:
+        """Check the columns of a sealed release. Raises StoreCorrupt."""
+        path = self.data_path(release)
+        if not path.exists() or file_sha256(path) != sha256:
+            raise damaged_columns(release)
+
+
+def damaged_columns(release: str) -> StoreCorrupt:
+    """Return the error for columns that differ from what was sealed."""
+    return StoreCorrupt(
+        f"The columns of release {release} are not as they were sealed.",
+        where=release,
+        remedy="Restore the data directory from a backup. Without one, withdraw the release;"
+        " more or corrected records are another release.",
+    )
+
+
+@dataclass(frozen=True)
+class SealedFile:
+    """The digests of a file of columns: of its pseudonyms, and of all its bytes."""
+
+    keys_digest: str
+    sha256: str
+
+
+def build_columns(
+    columns: RecordSchema,
+    records: int,
+    parts: Iterable[tuple[Pseudonyms, dict[str, Values]]],
+    *,
+    scratch: Path,
+) -> SealedFile:
+    """Join decoded parts into one file of columns, in the memory of one part.
+
+    Args:
+        columns: their types.
+        records: in all parts together.
+        parts: pseudonyms and columns of each part, in order.
+        scratch: a free path for the file. After an error it is not there.
+
+    Raises:
+        PartInvalid: pseudonyms do not ascend from part to part, or the number of records differs.
+        StorageFull: there is no room for the columns, which are written twice.
+        NotReady: the disk does not work.
+    """
+    schema, raw = columns.arrow, scratch.with_suffix(".raw")
+    sizes = [records * int(field.type.bit_width) // 8 for field in schema]
+    places = [sum(sizes[:number]) for number in range(len(sizes))]
+    with storing("The columns of the release", scratch, raw):
+        with raw.open("xb+") as file:
+            digest = _write_parts(file, schema, places, records, parts)
+            file.flush()
+            whole = pa.py_buffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+        arrays = [
+            pa.Array.from_buffers(field.type, records, [None, whole.slice(place, size)])
+            for field, place, size in zip(schema, places, sizes, strict=True)
+        ]
+        with pa.ipc.new_file(str(scratch), schema) as writer:
+            writer.write_batch(pa.record_batch(arrays, schema=schema))
+        raw.unlink()
+        return SealedFile(digest, file_sha256(scratch))
+
+
+def _write_parts(
+    file: BinaryIO,
+    schema: pa.Schema,
+    places: Sequence[int],
+    records: int,
+    parts: Iterable[tuple[Pseudonyms, dict[str, Values]]],
+) -> str:
+    """Write each column in one piece at its place; return the digest of the pseudonyms."""
+    digest, start, last = hashlib.sha256(), 0, b""
+    for number, (keys, columns) in enumerate(parts):
+        if last and not last < keys[:1].tobytes():
+            raise PartInvalid(
+                f"The pseudonyms do not ascend from part {number - 1} to part {number}.",
+                where=str(number),
+                remedy="Sort the records of the whole release by pseudonym and send each once.",
+            )
+        last = keys[-1:].tobytes()
+        digest.update(np.ascontiguousarray(keys).view(np.uint8).data)
+        for field, place in zip(schema, places, strict=True):
+            values = keys if field.name == KEY_COLUMN else columns[field.name]
+            file.seek(place + start * int(field.type.bit_width) // 8)
+            file.write(np.ascontiguousarray(values).view(np.uint8).data)
+        start += len(keys)
+    if start != records:
+        raise PartInvalid(f"The parts hold {start} records; {records} were announced.")
+    return digest.hexdigest()
+
+
+def load_keys(path: Path) -> KeyText:
+    """Return a sealed release's pseudonyms, memory-mapped. Raises NotReady: no such file."""
+    return _mapped(path, {KEY_COLUMN: np.dtype(f"S{KEY_BYTES}")})[KEY_COLUMN]
+
+
+def load_columns(path: Path, names: Sequence[str]) -> dict[str, Values]:
+    """Return some columns of a sealed release, memory-mapped. Raises NotReady: no such file."""
+    return _mapped(path, dict.fromkeys(names))
+
+
+def drop_pages(arrays: Iterable[npt.NDArray[Any]]) -> None:
+    """Let the pages of memory-mapped columns leave this process's memory; they are read again."""
+    for array in arrays:
+        base: Any = array
+        while isinstance(base, np.ndarray | memoryview):
+            base = base.base if isinstance(base, np.ndarray) else base.obj
+        if isinstance(base, _Mapping) and hasattr(mmap, "MADV_DONTNEED"):
+            base.madvise(mmap.MADV_DONTNEED)
+
+
+class _Mapping(mmap.mmap):
+    """The mapping of a sealed file: nobody writes to it, so its pages may go."""
+
+
+def _mapped(path: Path, names: Mapping[str, np.dtype[Any] | None]) -> dict[str, Values]:
+    """Return columns as arrays over one mapping of a file, which they keep alive."""
+    try:
+        with path.open("rb") as file:
+            source = _Mapping(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except FileNotFoundError as error:
+        raise NotReady(
+            f"The columns of release {path.stem} are not there.",
+            where=path.stem,
+            remedy="If it was just withdrawn, ask again.",
+        ) from error
+    whole = pa.py_buffer(source)
+    batch = pa.ipc.open_file(whole).get_batch(0)
+    return {
+        name: np.frombuffer(
+            source,
+            dtype or batch.schema.field(name).type.to_pandas_dtype(),
+            count=batch.num_rows,
+            offset=batch.column(name).buffers()[1].address - whole.address,
+        )
+        for name, dtype in names.items()
+    }

@@ -1,0 +1,71 @@
+"""Writing files durably, and the errors that a disk gives."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from pramana_core.errors import NotReady, PramanaError, StorageFull
+from pramana_core.full_disks import is_full
+
+
+@contextmanager
+def storing(what: str, *scratch: Path) -> Iterator[None]:
+    """Translate errors of the disk; after any error remove the `scratch` files.
+
+    `what` begins the message: "Part 3 of release r-1".
+
+    Raises:
+        StorageFull: the disk has no room, or a quota is exhausted.
+        NotReady: the file cannot be written for another reason.
+    """
+    try:
+        yield
+    except BaseException as error:
+        for path in scratch:
+            with suppress(OSError):
+                path.unlink(missing_ok=True)
+        if not isinstance(error, OSError) or isinstance(error, PramanaError):
+            raise
+        if is_full(error):
+            raise StorageFull(
+                f"{what} could not be stored: the disk has no room. Nothing was changed.",
+                where="data",
+                remedy="Send it again later; the operator should free room on the disk.",
+            ) from error
+        raise NotReady(
+            f"{what} could not be stored; nothing was changed.",
+            where="data",
+            remedy="Send it again later; the operator should check the disk.",
+        ) from error
+
+
+def settle(scratch: Path, path: Path) -> None:
+    """Flush a finished file to the disk and rename it, durably."""
+    flush(scratch)
+    scratch.replace(path)
+    sync_directory(path.parent)
+
+
+def flush(path: Path) -> None:
+    """Flush a file's bytes to the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sync_directory(folder: Path) -> None:
+    """Flush a directory's entries to the disk, where the system can."""
+    with suppress(OSError):
+        flush(folder)
+
+
+def file_sha256(path: Path) -> str:
+    """Return the SHA-256 of a file's bytes, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,113 @@
+"""All rows of a store as data: copied into another database, checked, deleted study by study."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlalchemy import (
+    ColumnElement,
+    Table,
+    delete,
+    func,
+    insert,
+    literal_column,
+    select,
+    text,
+    true,
+)
+from sqlalchemy.orm import Session
+
+from miner_service.store.identity import MARKER
+from miner_service.store.schema import (
+    Base,
+    KeyRow,
+    ReleaseRow,
+    SessionRow,
+    StudyRow,
+    SupervisorRow,
+)
+
+_BATCH = 500
+
+NOT_COPIED = frozenset({SupervisorRow.__tablename__, SessionRow.__tablename__})
+"""Who runs jobs now is no state of the store, and an ended session must not come back."""
+
+OF_NO_STUDY = NOT_COPIED | {KeyRow.__tablename__}
+"""Tables that belong to no study."""
+
+
+def _copied_tables() -> Iterator[Table]:
+    """Yield the tables that are copied, those that others refer to first."""
+    for table in Base.metadata.sorted_tables:
+        if table.name not in NOT_COPIED:
+            yield table
+
+
+def copy_rows(source: Session, target: Session) -> int:
+    """Copy all rows into existing tables; return their number.
+
+    Each store keeps its own identity: a copy is another store.
+    """
+    count = 0
+    for table in _copied_tables():
+        copied = table.c.name != MARKER if table.name == KeyRow.__tablename__ else true()
+        target.execute(delete(table).where(copied))
+        query = select(table).where(copied).order_by(*table.primary_key)
+        for rows in source.execute(query).yield_per(_BATCH).mappings().partitions(_BATCH):
+            target.execute(insert(table), [dict(row) for row in rows])
+            count += len(rows)
+        _continue_numbers(target, table)
+    return count
+
+
+def _continue_numbers(session: Session, table: Table) -> None:
+    """Make PostgreSQL number the next row of a table after those that were copied."""
+    if session.get_bind().dialect.name != "postgresql" or "seq" not in table.c:
+        return
+    last = session.scalar(select(func.max(table.c.seq)))
+    if last is not None:
+        sequence = text("SELECT setval(pg_get_serial_sequence(:name, 'seq'), :last)")
+        session.execute(sequence, {"name": table.name, "last": last})
+
+
+def is_empty(session: Session) -> bool:
+    """Whether a store has no row but its own keys."""
+    return not any(
+        session.execute(select(literal_column("1")).select_from(table).limit(1)).first()
+        for table in _copied_tables()
+        if table.name != KeyRow.__tablename__
+    )
+
+
+def delete_rows(session: Session, study: str) -> list[str]:
+    """Delete all rows of a study; return the ids of its releases."""
+    found = list(session.scalars(select(ReleaseRow.id).where(ReleaseRow.study == study)))
+    for table in reversed(Base.metadata.sorted_tables):
+        condition = of_study(table, study)
+        if condition is not None:
+            session.execute(delete(table).where(condition))
+    return found
+
+
+def of_study(table: Table, study: str) -> ColumnElement[bool] | None:
+    """Return the condition for a study's rows of a table; None for a table of no study."""
+    if table.name == StudyRow.__tablename__:
+        return table.c.name == study
+    if "study" in table.c:
+        return table.c.study == study
+    for column in table.c:
+        for key in column.foreign_keys:
+            if "study" in (above := key.column.table.c):
+                return column.in_(select(key.column).where(above["study"] == study))
+    if table.name in OF_NO_STUDY:
+        return None
+    raise LookupError(f"no column says to which study the rows of the table {table.name} belong")
+
+
+def damaged_database(session: Session) -> list[str]:
+    """Return the damage that SQLite finds in its file; PostgreSQL checks what it reads itself."""
+    if session.get_bind().dialect.name != "sqlite":
+        return []
+    lines = [str(row[0]) for row in session.execute(text("PRAGMA integrity_check(20)"))]
+    broken = [str(tuple(row)[:3]) for row in session.execute(text("PRAGMA foreign_key_check"))]
+    return [line for line in lines if line != "ok"] + broken

@@ -1,0 +1,248 @@
+"""The `study` commands, beside a running service."""
+
+from __future__ import annotations
+
+import json
+import stat
+
+import pytest
+from typer.testing import CliRunner
+
+from miner_service.cli.handing_over import write_address
+from miner_service.cli.main import app
+from miner_service.settings import Settings, WebSettings
+from pramana_core.errors import OptionError, PramanaError
+from tests.miner_service.conftest import Person
+from tests.miner_service.intake.test_study_plans import AGREED, OTHER, lone
+
+
+def run(*arguments):
+    """Run a command; return its output, with single blanks. Raises what it ends with."""
+    result = CliRunner().invoke(app, [str(a) for a in arguments])
+    if isinstance(result.exception, PramanaError):
+        raise result.exception
+    assert result.exit_code == 0, result.output
+    return " ".join(result.output.split())
+
+
+def refused(code, where, *arguments):
+    with pytest.raises(PramanaError) as caught:
+        run(*arguments)
+    assert (caught.value.code, caught.value.where) == (code, where)
+
+
+@pytest.fixture
+def study(miner, tmp_path):
+    """Call `study` commands on the miner's data; invitations go to `study.folder`."""
+
+    def words(command, *words):
+        needs_folder = command in ("create", "invite")
+        folder = ("--folder", call.folder) if needs_folder and "--folder" not in words else ()
+        return ("study", *command.split(), *words, *folder, "--data", miner.data)
+
+    def call(command, *more):
+        return run(*words(command, *more))
+
+    call.words = words
+    call.folder = tmp_path / "invitations"
+    call.folder.mkdir()
+    call.access = call.folder / "analyst.json"
+    write_address(miner.services.settings, "http://127.0.0.1:4711")
+    return call
+
+
+def noted(miner):
+    lines = (miner.data / "audit.jsonl").read_text().splitlines()
+    entries = [json.loads(line) for line in lines]
+    return [(e["action"], e["outcome"]) for e in entries if e["role"] == "command"]
+
+
+@pytest.fixture
+def plan(tmp_path):
+    """The file of a plan of north and south, by which a record loses epsilon 2.197."""
+    path = tmp_path / "plan.json"
+    path.write_bytes(AGREED.canonical_json())
+    return path
+
+
+def test_a_study_is_opened_with_invitations_plan_and_access(miner, study, plan):
+    words = ("--owners", "south,north", "--people", "same", "--plan", plan)
+    said = study("create", "nursery", *words, "--access-file", study.access)
+    for owner in ("south", "north"):
+        file = study.folder / f"nursery-{owner}.invitation"
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+        invitation = json.loads(file.read_text())
+        named = (invitation["miner"], invitation["study"], invitation["owner"])
+        assert named == ("http://127.0.0.1:4711", "nursery", owner)
+        assert invitation["secret"] not in said
+        secret = {"secret": invitation["secret"]}
+        accepted = miner.nobody("POST", "/v1/invitations/accept", json=secret).json()
+        assert (accepted["role"], accepted["name"]) == ("owner", owner)
+    assert stat.S_IMODE(study.access.stat().st_mode) == 0o600
+    token = json.loads(study.access.read_text())["token"]
+    assert token not in said
+    assert Person(miner.client, token).get("/v1/studies/nursery/plan")["digest"] == AGREED.digest
+    assert "Next:" not in study("show", "nursery")
+    assert noted(miner) == [
+        ("create_study", 201),
+        *[("create_invitation", 201)] * 2,
+        ("put_study_plan", 201),
+        ("issue_token", 201),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("listening", "public", "given", "named"),
+    [
+        ("https://[2001:db8::1]:8443", None, None, "https://[2001:db8::1]:8443"),
+        ("http://0.0.0.0:8000", "https://m.org/p", None, "https://m.org/p"),
+        ("http://127.0.0.1:4711", "https://m.org/p", "https://other.org", "https://other.org"),
+        ("http://0.0.0.0:8000", None, "https://other.org", "https://other.org"),
+        ("http://0.0.0.0:8000", None, None, None),
+        ("http://[::]:8000", None, None, None),
+    ],
+)
+def test_files_name_the_address_of_the_service(miner, study, listening, public, given, named):
+    """The one it listens on, or the one that was given; never an invented one."""
+    miner.study("asia")
+    write_address(Settings(miner.data, web=WebSettings(public_url=public)), listening)
+    url = ("--url", given) if given else ()
+    for command, *words in (("invite", "asia", "family"), ("analyst", "asia", "--access-file")):
+        words += [study.access] if command == "analyst" else []
+        if named is None:
+            refused("option-invalid", "url", *study.words(command, *words, *url))
+        else:
+            study(command, *words, *url)
+    made = list(study.folder.iterdir())
+    assert [json.loads(one.read_text())["miner"] for one in made] == [named] * len(made)
+    assert len(made) == (0 if named is None else 2)
+
+
+@pytest.mark.parametrize("url", ["miner", "ftp://m.org", "https://u:p@m.org", "https://m.org?x"])
+def test_a_public_address_that_is_none_is_refused(url):
+    with pytest.raises(OptionError) as caught:
+        WebSettings(public_url=url)
+    assert caught.value.where == "public_url"
+
+
+OWNERS = ("--owners", "north,south")
+
+
+@pytest.mark.parametrize(
+    ("words", "where"),
+    [
+        (("--owners", "a,b c"), "owners"),
+        (("--owners", "a,a"), "owners"),
+        (("--owners", "a", "--url", "miner"), "url"),
+        (("--people", "some"), "people"),
+        (("--max-epsilon-record", "-1"), "max_epsilon_record"),
+        (("--owners", "north,east", "--plan", "PLAN"), "plan"),
+        (("--owners", "north,south,east", "--plan", "PLAN"), "plan"),
+        ((*OWNERS, "--people", "different", "--plan", "PLAN"), "people"),
+        ((*OWNERS, "--max-epsilon-record", "1", "--plan", "PLAN"), "record"),
+        ((*OWNERS, "--plan", "absent.json"), "file"),
+        ((*OWNERS, "--plan", "EMPTY"), "file"),
+    ],
+)
+def test_what_cannot_be_opened_opens_nothing(study, plan, tmp_path, words, where):
+    (tmp_path / "empty.json").write_text("{}")
+    files = {"PLAN": plan, "EMPTY": tmp_path / "empty.json"}
+    words = [files.get(word, word) for word in words]
+    code = "budget-exceeded" if where == "record" else "option-invalid"
+    refused(code, where, *study.words("create", "x", *words, "--access-file", study.access))
+    assert list(study.folder.iterdir()) == []
+    refused("not-found", "study", *study.words("show", "x"))
+
+
+def test_invitations_are_issued_all_or_none(miner, study, plan, build):
+    """What is issued before something is refused would be valid, and its owner never told."""
+    study("create", "nursery", "--people", "same")
+    alone = build(lone("x"), range(20), {"x": [0, 1] * 10})
+    miner.owner("nursery", "east").publish("nursery", alone)
+    with pytest.raises(PramanaError):  # a release does not follow the plan
+        study("create", "nursery", "--people", "same", *OWNERS, "--plan", plan)
+    refused("conflict", "owner", *study.words("invite", "nursery", "means", "east"))
+    refused(
+        "option-invalid", "token-file", *study.words("invite", "nursery", "a", "--folder", "/no")
+    )
+    assert list(study.folder.iterdir()) == []
+    owners = json.loads(study("show", "nursery", "--json"))["owners"]
+    assert [one["name"] for one in owners] == ["east"]
+
+
+@pytest.mark.parametrize(
+    ("command", "file", "where"),
+    [
+        (("create", "other", "--owners", "a,b"), "other-b.invitation", "folder"),
+        (("create", "other", "--access-file", "analyst.json"), "analyst.json", "access-file"),
+        (("analyst", "nursery", "--access-file", "analyst.json"), "analyst.json", "access-file"),
+    ],
+)
+def test_existing_files_are_kept(study, command, file, where):
+    study("create", "nursery")
+    (study.folder / file).write_text("mine")
+    name, *words = [study.folder / w if w == "analyst.json" else w for w in command]
+    refused("option-invalid", where, *study.words(name, *words))
+    assert [path.name for path in study.folder.iterdir()] == [file]
+    assert (study.folder / file).read_text() == "mine"
+    assert json.loads(study("show", "nursery", "--json"))["analysts"] == []
+
+
+def test_tokens_are_shown_once_or_written(miner, study):
+    study("create", "nursery")
+    token = study("analyst", "nursery").partition("only this once: ")[2]
+    assert Person(miner.client, token).get("/v1/studies/nursery")["name"] == "nursery"
+    assert json.loads(study("show", "nursery", "--json"))["analysts"] == ["analyst"]
+    file = study.folder / "gateway.token"
+    study("gateway", "nursery", "--name", "app", "--token-file", file)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    gateway = Person(miner.client, file.read_text().strip())
+    assert gateway("GET", "/v1/studies/nursery").status_code == 403
+    assert gateway("GET", "/v1/studies/nursery/reports/plan").status_code == 404
+    for command, *words in (("analyst",), ("gateway", "--name", "app")):
+        refused("not-found", "study", *study.words(command, "absent", *words))
+        refused("option-invalid", "owners", *study.words(command, "nursery", "--name", "a b"))
+
+
+def test_show_lists_owners_and_the_next_steps(miner, study):
+    study("create", "nursery", "--max-epsilon-record", "3", "--people", "same")
+    shown = study("show", "nursery")
+    steps = ["study invite nursery OWNER...", "study plan set nursery FILE", "study analyst"]
+    assert all(f"Next: miner-service {step}" in shown for step in steps)
+    study("invite", "nursery", "means")
+    miner.owner("nursery", "family")
+    assert "OWNER..." not in study("show", "nursery")
+    told = json.loads(study("show", "nursery", "--json"))
+    states = [(o["name"], o["state"]) for o in told["owners"]]
+    assert states == [("family", "joined"), ("means", "invited")]
+    assert (told["people"], told["plan"], told["jobs"]) == ("same", None, {})
+
+
+def test_a_plan_is_set_shown_and_removed(miner, study, plan, tmp_path):
+    miner.study("s")
+    for owner in ("north", "south"):
+        miner.owner("s", owner)
+    other = tmp_path / "other.json"
+    other.write_bytes(OTHER.canonical_json())
+    said = study("plan set", "s", plan)
+    assert AGREED.digest in said
+    assert "epsilon 2.197 (gamma 9), by one of 3 sets" in said
+    assert "north: at most epsilon 2.197; reports class 75.0%, a 75.0%." in said
+    study("plan set", "s", plan)
+    assert study("plan show", "s") in said
+    assert json.loads(study("plan show", "s", "--json")) == AGREED.as_dict()
+    study("plan set", "s", other)
+    study("plan remove", "s")
+    refused("not-found", "study plan", *study.words("plan show", "s"))
+    assert noted(miner) == [
+        ("put_study_plan", 201),
+        ("put_study_plan", 200),
+        ("put_study_plan", 201),
+        ("delete_study_plan", 204),
+    ]
+    document = AGREED.as_dict()
+    document["sets"][0]["weight"] = 1 << 32
+    other.write_text(json.dumps(document))
+    with pytest.raises(PramanaError):
+        study("plan set", "s", other)
+    refused("not-found", "study", *study.words("plan set", "elsewhere", plan))
