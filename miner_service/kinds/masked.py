@@ -44,7 +44,6 @@ from pramana_core.regression.words import (
     summary,
     warnings,
     write_regression_csv,
-    write_regression_text,
 )
 from pramana_core.wire.jobs import RecordsSpec, RegressionSpec
 from pramana_core.wire.models import MaskingMessage, ModelHead, RegressionMessage
@@ -327,7 +326,6 @@ class RegressionKind(RecordsKind[RegressionSpec, RegressionMessage]):
     views: ClassVar = {
         "page": _page,
         "svg": _draw,
-        "text": lambda message: write_regression_text(_model(message)),
         "csv": lambda message: write_regression_csv(_model(message)),
         "document": write_document,
     }
