@@ -71,7 +71,6 @@ from .frames.categories import observed_categories as observed_categories
 from .frames.domains import Domain as Domain
 from .frames.domains import Variable as Variable
 from .frames.examples import example as example
-from .masking.copies import combine_copies as combine_copies
 from .masking.masked_frame import MaskedFrame as MaskedFrame
 from .masking.masking import mask as mask
 from .masking.masking import recommend_masking as recommend_masking

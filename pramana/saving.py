@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -220,7 +219,7 @@ def _bare_model(document: Mapping[str, Any], place: Path) -> Estimator:
     model = inner if isinstance(inner, Mapping) else document
     records = document.get("records", 0)
     source = LearnedFrom(
-        records if isinstance(records, int) else 0, (), math.inf, math.inf, "an unknown estimator"
+        records=records if isinstance(records, int) else 0, estimated_by="an unknown estimator"
     )
     with one_sentence(f"path {str(place)!r}"):
         try:

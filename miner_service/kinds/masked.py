@@ -31,7 +31,7 @@ from pramana_core.errors import (
     require_at_most,
 )
 from pramana_core.mixed import MixedTable, NumericColumn
-from pramana_core.model_sharing.agreement import units_warning
+from pramana_core.model_sharing.global_models.common_schema import units_warning
 from pramana_core.progress import Progress
 from pramana_core.regression.learning import learn_regression
 from pramana_core.regression.model import DOCUMENT, RegressionModel
@@ -44,7 +44,6 @@ from pramana_core.regression.words import (
     summary,
     warnings,
     write_regression_csv,
-    write_regression_text,
 )
 from pramana_core.wire.jobs import RegressionSpec
 from pramana_core.wire.models import MaskingMessage, RegressionMessage
@@ -101,7 +100,6 @@ class RegressionKind(JobKind[RegressionSpec, TablesJob, RegressionMessage]):
     views: ClassVar = {
         "page": _page,
         "svg": _draw,
-        "text": lambda message: write_regression_text(_model(message)),
         "csv": lambda message: write_regression_csv(_model(message)),
         "document": write_document,
     }

@@ -40,7 +40,7 @@ MOST_PICTURES, PER_ROW = 8, 4
 MOST_MEASURES = 24
 """Longer tables of measures are folded."""
 
-SHOWN = ("snooper-gain-kernel", "told-largest")
+SHOWN = ("snooper-gain", "told-largest")
 """The measures that a terminal shows although nothing is wrong."""
 
 

@@ -73,7 +73,6 @@ def test_the_model_is_the_librarys_and_can_be_read_in_every_form(analyst, sent):
         assert words in page.text
     assert "{{" not in page.text
     assert ET.fromstring(analyst("GET", f"{path}/svg").text).tag.endswith("svg")
-    assert "regression" in analyst("GET", f"{path}/text").text
     rows = analyst("GET", f"{path}/csv")
     assert rows.headers["content-type"].startswith("text/csv")
     assert len(rows.text.splitlines()) > 2

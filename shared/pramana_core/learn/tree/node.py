@@ -91,10 +91,9 @@ class Split:
     expected of it if the attribute told nothing. `excess` is the gain over chance: an estimate of
     what the attribute tells of the class in the population. `low` and `high` are the ends of its
     95 % interval, which begins above 0 if and only if `p_value` is below 0.05. `statistic` is the
-    likelihood ratio statistic by which the split is tested, `limit` what it had to exceed (None
-    where there was no test), `degrees` the degrees of freedom, `tried` the number of attributes it
-    was the best of, and `p_value` the probability that chance alone would show as much for the best
-    of them.
+    likelihood ratio statistic by which the split is tested, `degrees` the degrees of freedom,
+    `tried` the number of attributes it was the best of, and `p_value` the probability that chance
+    alone would show as much for the best of them.
     """
 
     attribute: str
@@ -104,14 +103,13 @@ class Split:
     high: float
     chance: float
     statistic: float
-    limit: float | None
     degrees: int
     tried: int
     p_value: float
 
     def __post_init__(self) -> None:
         interval = (self.low, self.excess, self.high)
-        numbers = (self.gain, *interval, self.chance, self.statistic, self.p_value, self.limit or 0)
+        numbers = (self.gain, *interval, self.chance, self.statistic, self.p_value)
         if not all(math.isfinite(number) and number >= 0 for number in numbers):
             raise DomainError(
                 f"The split by {self.attribute!r} has a number that is negative or not finite.",

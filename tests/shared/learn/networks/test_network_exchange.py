@@ -112,33 +112,25 @@ def with_parameter(**changes: object) -> str:
 
 
 @pytest.mark.parametrize(
-    ("text", "error", "said"),
+    ("text", "error"),
     [
-        ("network {", InputError, "not JSON"),
-        ("[]", InputError, "the document"),
-        ("{}", InputError, "nodes"),
-        (changed(kind="tree"), InputError, "kind"),
-        (with_node(parents=["z"]), StructureError, "'z'"),
-        (with_node(parents=["c"]), StructureError, "cycle"),
-        (
-            changed(links=[{**dict.fromkeys(UNKNOWN, 1), **SELF}]),
-            InputError,
-            "do not name",
-        ),
-        (with_parameter(probability=0.7), ChannelError, "sums to 1"),
-        (with_parameter(probability="a"), InputError, "probability"),
-        (with_parameter(node="z"), UnknownVariable, "'z'"),
-        (with_parameter(value="z"), UnknownCategory, "'z'"),
-        (with_parameter(parents={"z": "1"}), InputError, "parents are"),
-        (
-            changed(parameters=[]),
-            InputError,
-            "lacks parameters",
-        ),
+        ("network {", InputError),
+        ("[]", InputError),
+        ("{}", InputError),
+        (changed(kind="tree"), InputError),
+        (with_node(parents=["z"]), StructureError),
+        (with_node(parents=["c"]), StructureError),
+        (changed(links=[{**dict.fromkeys(UNKNOWN, 1), **SELF}]), InputError),
+        (with_parameter(probability=0.7), ChannelError),
+        (with_parameter(probability="a"), InputError),
+        (with_parameter(node="z"), UnknownVariable),
+        (with_parameter(value="z"), UnknownCategory),
+        (with_parameter(parents={"z": "1"}), InputError),
+        (changed(parameters=[]), InputError),
     ],
 )
-def test_what_is_no_network_is_refused(text: str, error: type[PramanaError], said: str):
-    with pytest.raises(error, match=said):
+def test_an_invalid_document_is_refused(text: str, error: type[PramanaError]):
+    with pytest.raises(error):
         read_network_json(text)
 
 
