@@ -22,7 +22,7 @@ from owner_agent.table.table import read_table
 from pramana_core.alike import did_you_mean
 from pramana_core.csv_text import csv_text
 from pramana_core.domain import Variable
-from pramana_core.encoding import CategoryReader
+from pramana_core.encoding import encode, interval_cuts
 from pramana_core.errors import InputError, MissingColumn, OptionError, UnknownCategory
 from pramana_core.learn.learners import read_predictor
 from pramana_core.learn.prediction import Predictor
@@ -178,16 +178,14 @@ def _codes(
     text: pa.Array, column: str, variable: Variable, empty_category: str | None, *, sums_out: bool
 ) -> Codes:
     """Return codes; an empty cell that is no category has the variable's size as its code."""
-    reader, distinct = CategoryReader(variable), text.dictionary_encode()
-    known = [reader.code(label) for label in distinct.dictionary.to_pylist()]
-    found = np.array([-1 if code is None else code for code in known])[distinct.indices.to_numpy()]
+    found = encode(text, variable.categories)
     empty = pc.equal(text, "").to_numpy(zero_copy_only=False) & (found < 0)
     if empty_category in variable.categories:
         found[empty] = variable.categories.index(str(empty_category))
     elif sums_out:
         found[empty] = variable.size
     if (wrong := found < 0).any():
-        number = ", or a number" if reader.cuts is not None else ""
+        number = ", or a number" if interval_cuts(variable.categories) is not None else ""
         raise UnknownCategory(
             f"Column {column!r} holds values of {variable.name!r} that the model does not know in"
             f" {rows_text(wrong)}.",
