@@ -16,7 +16,7 @@ from pramana_core.learn.common.options import (
     TreeOptions,
 )
 from pramana_core.learn.learners import LEARNERS
-from  import rules_json
+from pramana_core.learn.rules.documents import rules_json
 from pramana_core.learn.rules.itemsets import all_items
 from pramana_core.learn.rules.mining import mine_itemsets
 from pramana_core.learn.rules.rules import derive_rules
