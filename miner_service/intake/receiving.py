@@ -24,7 +24,7 @@ from miner_service.alignment.align import LinkageSecrets
 from miner_service.intake.study_privacy import require_within_budget
 from miner_service.services import Services
 from miner_service.settings import MEBIBYTE, Limits, Quotas
-from miner_service.store.database import ContentCache
+from miner_service.store.database import cached_by_content
 from miner_service.store.people import find_study, no_such, study_message
 from miner_service.store.releases import (
     content_of,
@@ -310,16 +310,16 @@ def decode(
 
 def _schema(services: Services, expected: ExpectedPart) -> RecordSchema:
     """Return the columns of a release's parts. Raises NotFound, ReleaseNotOpen: it is no more."""
-    schema = _SCHEMAS.known(*expected.content)
-    if schema is not None:
-        return schema
+    known: RecordSchema | None = _SCHEMAS.cache.get(expected.content)  # type: ignore[attr-defined]
+    if known is not None:
+        return known
     with services.database.read() as session:
         row = find_release(session, expected.release)
     require_state(row.id, row.state, "open")
-    return _SCHEMAS.of(row)
+    return _SCHEMAS(row)
 
 
-_SCHEMAS = ContentCache(lambda row: kind_of_release(row).schema_of(content_of(row)))
+_SCHEMAS = cached_by_content(lambda row: kind_of_release(row).schema_of(content_of(row)))
 """A plan is long to read, and asked for with each part."""
 
 

@@ -32,8 +32,8 @@ from sqlalchemy.orm import Session
 
 from miner_service.alignment.align import LinkageSecrets
 from miner_service.intake.unbounded import (
-    BOUNDS,
     Unbounded,
+    bound_of,
     changed_reports,
     draws_of,
     require_no_budget,
@@ -43,7 +43,7 @@ from miner_service.intake.unbounded import (
 )
 from miner_service.services import Services, source_of
 from miner_service.store import people
-from miner_service.store.database import ContentCache
+from miner_service.store.database import cached_by_content
 from miner_service.store.people import find_study_plan, study_message
 from miner_service.store.releases import (
     active_owners,
@@ -272,7 +272,7 @@ def told_of(row: ReleaseRow) -> list[BlockDisclosure]:
     A release that is bounded as a whole is one block: a differentially private tree tells its
     epsilon of any record, and again nothing if the same tree is announced again.
     """
-    bound = BOUNDS.of(row)
+    bound = bound_of(row)
     if bound.epsilon is not None:
         names = tuple(bound.columns)
         # Two owners may draw the same small tree, each from its own records.
@@ -283,7 +283,7 @@ def told_of(row: ReleaseRow) -> list[BlockDisclosure]:
             BlockDisclosure(row.owner, (name,), Amplification(math.inf), row.id, randomized=False)
             for name in found.message.told
         ]
-    return _told(row.owner, _STORED.of(row), draws_of(row), anew=row.id)
+    return _told(row.owner, _costs_of(row), draws_of(row), anew=row.id)
 
 
 def _of_single_records(
@@ -414,13 +414,11 @@ class _BlockCost:
     coin: CoinDisclosure | None
 
 
+@cached_by_content
 def _costs_of(row: ReleaseRow) -> tuple[_BlockCost, ...]:
     """Return what the blocks of a release's plan cost."""
     plan = plan_of(row)
     return () if plan is None else _costs(plan)
-
-
-_STORED = ContentCache(_costs_of)
 
 
 def _costs(plan: Plan) -> tuple[_BlockCost, ...]:

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from miner_service.store.database import ContentCache
+from miner_service.store.database import cached_by_content
 from miner_service.store.releases import (
     content_of,
     kind_of_release,
@@ -41,17 +41,16 @@ class Bound:
     statement: str | None
 
 
-def _bound_of(row: ReleaseRow) -> Bound:
+@cached_by_content
+def bound_of(row: ReleaseRow) -> Bound:
+    """Return what bounds a release as a whole."""
     kind, content = kind_of_release(row), content_of(row)
     return Bound(kind.columns(content), kind.epsilon(content), kind.unbounded(content))
 
 
-BOUNDS = ContentCache(_bound_of)
-
-
 def unbounded_of(row: ReleaseRow) -> Unbounded | None:
     """Return what is said of a release that nothing bounds; None for one that something does."""
-    bound = BOUNDS.of(row)
+    bound = bound_of(row)
     if bound.statement is None:
         return None
     message = UnboundedRelease(
@@ -141,7 +140,7 @@ def draws_of(row: ReleaseRow) -> list[str] | None:
     anew = {tuple(one.variables) for one in repeated_of(row) or () if one.anew}
     return [
         f"{draw} {row.id}" if block.names in anew else draw
-        for block, draw in zip(_BLOCKS.of(row), json.loads(row.draws), strict=True)
+        for block, draw in zip(_blocks(row), json.loads(row.draws), strict=True)
     ]
 
 
@@ -242,13 +241,11 @@ class _Block:
     randomized: bool
 
 
+@cached_by_content
 def _blocks(row: ReleaseRow) -> tuple[_Block, ...]:
     plan = plan_of(row)
     blocks = () if plan is None else plan.blocks
     return tuple(_Block(b.names, b.digest, not b.channel.is_identity) for b in blocks)
-
-
-_BLOCKS = ContentCache(_blocks)
 
 
 @dataclass(frozen=True)
@@ -273,7 +270,7 @@ def drawn(row: ReleaseRow) -> list[DrawnBlock]:
 
     Values that are told as they are hide no change.
     """
-    blocks = _BLOCKS.of(row)
+    blocks = _blocks(row)
     said = [json.loads(draws) for draws in (row.draws, row.keyed_draws) if draws is not None]
     if not said:
         return []

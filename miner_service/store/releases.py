@@ -20,7 +20,7 @@ from pydantic import TypeAdapter
 from sqlalchemy import Select, delete, exists, func, insert, select, text, update
 from sqlalchemy.orm import Session
 
-from miner_service.store.database import ContentCache
+from miner_service.store.database import cached_by_content
 from miner_service.store.people import ID_BYTES, new_id, no_such
 from miner_service.store.schema import (
     OwnerRow,
@@ -76,8 +76,10 @@ def _message(row: ReleaseRow, parts: int, received: list[int]) -> Release:
             "name": row.name,
             "state": row.state,
             "kind": row.kind,
-            # Of a model nothing may stay when it is withdrawn: it is read anew each time.
-            kind.field: _CONTENTS.of(row) if kind.has_records else _content_message(row),
+            # Nothing of a model may stay when it is withdrawn: it is read anew each time.
+            kind.field: _short_message(row)
+            if kind.has_records and len(row.content) <= _SHORT
+            else _content_message(row),
             kind.digest_field: row.content_digest,
             "records": row.records,
             "parts": parts,
@@ -96,8 +98,9 @@ def _content_message(row: ReleaseRow) -> Any:
     return kind_of_release(row).message.model_validate_json(row.content)
 
 
-_CONTENTS = ContentCache(_content_message, most=64, longest=1 << 17)
-"""The messages of what releases hold: plans are long to read, and shown again and again."""
+_short_message = cached_by_content(_content_message, most=64)
+_SHORT = 1 << 17
+"""Characters of a content whose message is remembered."""
 
 
 def parts_arrived(session: Session, rows: Sequence[ReleaseRow]) -> dict[str, tuple[int, list[int]]]:

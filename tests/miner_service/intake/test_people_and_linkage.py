@@ -187,15 +187,6 @@ def test_a_person_at_both_is_told_to_the_analyst_and_to_no_owner(miner, release)
     assert gamma(seen(north)) == gamma(seen(south)) == 19
 
 
-def test_of_withdrawn_records_nothing_is_known(miner, release):
-    analyst, north, south = opened(miner, "different")
-    north.publish("s", release("r1", range(10), ONE))
-    path = south.publish("s", release("r1", range(20, 30), ONE))
-    assert seen(analyst)["warnings"] == []
-    assert south("POST", f"{path}/withdraw").status_code == 200
-    assert "records of releases of south" in seen(analyst)["warnings"][0]
-
-
 @pytest.mark.parametrize("people", ["same", "different", "overlapping"])
 def test_an_owners_views_are_the_same_bytes_whether_or_not_pseudonyms_match(
     start, tmp_path, release, people
@@ -353,17 +344,3 @@ def test_owners_who_each_made_a_secret_are_told_before_anything_leaves(clinics):
     assert gamma(asked("GET", "/v1/studies/clinics/privacy")) == 361
     found = asked("GET", "/v1/studies/clinics/alignment")
     assert (found["state"], found["secrets"]) == ("identical", "same")
-
-
-@pytest.mark.slow
-def test_another_secret_is_learned_of_at_join_before_anybody_releases(clinics):
-    asked, north, south = clinics("same", north=range(40), south=range(40))
-    north("join", "--new-linkage", "../shared.key")
-    south("keys", "create", "--linkage")
-    said = south("join")
-    assert "The linkage secret here differs from that of north" in said
-    assert asked("GET", "/v1/studies/clinics/releases")["items"] == []
-    (south.folder / ".pramana" / "keys" / "linkage.key").unlink()
-    south("join", "--linkage", "../shared.key")
-    for clinic in (north, south):
-        clinic("publish", "--yes")

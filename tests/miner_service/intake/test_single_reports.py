@@ -10,14 +10,15 @@ import numpy as np
 import pytest
 from sqlalchemy import select
 
-from miner_service.backup import back_up, delete_rows, restore
+from miner_service.backup import back_up, restore
 from miner_service.checking import check
 from miner_service.intake import reports as intake
 from miner_service.services import open_services
 from miner_service.settings import Limits, Settings
 from miner_service.store.columns import load_keys
 from miner_service.store.schema import ReportBatchRow, ReportCellRow, ReportPlanRow
-from pramana_core.channels import Identity, Symmetric
+from miner_service.store.tables import delete_rows
+from pramana_core.channels import Symmetric
 from pramana_core.domain import Domain, Variable
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.marginals.counts import ReportedCounts
@@ -386,10 +387,3 @@ def test_figures_of_a_lying_client() -> None:
     moved = estimate(forged) - estimate(honest)
     assert moved == pytest.approx(liars * joint[5])
     assert moved.max() == pytest.approx(300)
-
-
-def test_public_columns_are_named(start: Any) -> None:
-    plan = Plan((Block((SMOKES,), Identity(2)), PLAN.blocks[1]))
-    lungs = Setting(start(), plan)
-    assert lungs.put.json()["as_they_are"] == ["smokes"]
-    assert lungs.put.json()["record"]["gamma"] == pytest.approx(3.0)
