@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 
 from fastapi.routing import iter_route_contexts
 
-from pramana_core.audit import AuditLog
 from pramana_core.errors import StorageFull
 from tests.full_disk import files_no_longer_than
 from tests.miner_service.http.pages.browsers import Browser
@@ -54,13 +51,6 @@ def test_strangers_do_not_fill_the_log(miner):
     assert (last["action"], last["outcome"], last["unnoted"]) == ("list_studies", 401, 4)
 
 
-def test_guessed_invitations_do_not_fill_the_log(miner):
-    for number in range(5):
-        guess = {"secret": f"i-00000000000{number}.{'x' * 43}"}
-        assert miner.nobody("POST", "/v1/invitations/accept", json=guess).status_code == 404
-    assert actions(miner) == [("accept_invitation", 404)]
-
-
 def test_a_token_that_is_sent_where_its_id_belongs_is_not_noted(miner):
     token = miner.admin.token
     assert miner.admin("DELETE", f"/v1/tokens/{token}").status_code == 404
@@ -82,24 +72,6 @@ def test_a_change_that_could_not_be_noted_is_refused_before_it_is_made(
         assert str(miner.data) not in f"{problem}"
     assert (miner.snapshot(), actions(miner)) == (before, noted)
     assert north.put(path, 0, release_a.parts[0]).status_code == 201
-
-
-def test_who_waits_for_the_log_holds_up_nobody_else(miner, monkeypatch):
-    waits, promise = threading.Event(), AuditLog.promise
-
-    def promise_late(log):
-        waits.set()
-        promise(log)
-
-    monkeypatch.setattr(AuditLog, "promise", promise_late)
-    with ThreadPoolExecutor(1) as pool:
-        with miner.services.audit.appending():
-            created = pool.submit(miner.admin, "POST", "/v1/studies", json={"name": "asia"})
-            waits.wait()
-            assert miner.nobody("GET", "/healthz").status_code == 200
-            assert not created.done()
-        assert created.result().status_code == 201
-    assert actions(miner) == [("create_study", 201)]
 
 
 def test_what_may_only_be_read_with_a_note_is_not_given_without_one(miner, assert_problem):
