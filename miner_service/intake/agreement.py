@@ -26,12 +26,8 @@ from miner_service.store.people import (
     remove_study_plan,
     store_study_plan,
 )
-from miner_service.store.releases import (
-    announced_releases,
-    content_of,
-    kind_of_release,
-    report_plan_of,
-)
+from miner_service.store.releases import announced_releases, content_of, kind_of_release
+from miner_service.store.report_rows import report_plan_of
 from miner_service.store.schema import ReleaseRow, ReportPlanRow
 from pramana_core.channels import Coordinated
 from pramana_core.errors import BudgetExceeded, Conflict, LimitExceeded, StudyPlanNotFollowed

@@ -3,10 +3,6 @@
 What is stored is how often each row of codes was reported: not who sent it, when, from where or
 beside which others. A batch is counted and its receipt kept in one transaction, so that it counts
 once whatever is interrupted and however often it is sent.
-
-Also here:
-
-* The counts as a release: jobs, privacy and checks see them as they see any owner's records.
 """
 
 from __future__ import annotations
@@ -25,21 +21,19 @@ from miner_service.intake.agreement import require_followed
 from miner_service.intake.intake import checked_content, seal
 from miner_service.intake.study_privacy import draws_of_reports, require_plan_within_budget
 from miner_service.services import Services
-from miner_service.store import releases as rows
+from miner_service.store import report_rows as rows
 from miner_service.store.durable import storing
+from miner_service.store.owners import deactivate_owner, join
 from miner_service.store.people import awaited_owners, no_such
 from miner_service.store.releases import (
-    CountedCells,
     create_release,
     find_release,
-    find_reports,
     release_message,
     releases_in_use,
     releases_of,
-    report_plan_of,
 )
+from miner_service.store.report_rows import CountedCells, find_reports, report_plan_of
 from miner_service.store.schema import PartRow, ReportPlanRow
-from miner_service.store.tokens import deactivate_owner, join
 from pramana_core.channels import Coordinated
 from pramana_core.errors import Conflict, LimitExceeded, PlanConflict, PlanError
 from pramana_core.plan import Plan
@@ -239,14 +233,11 @@ def _taken_no_more(row: ReportPlanRow) -> Conflict:
     )
 
 
-# The counts as a release: jobs, privacy and checks see them as they see any owner's records.
-#
 # A release has a record for each report, under a pseudonym that is its place: rows lie in the order
 # of their codes, so that neither says anything that the counts do not. The same counts make the
 # same bytes, and so an interrupted release is taken up again by making it again. Releases of more
 # and more reports replace each other; places are told apart by how many records a release has, so
 # that nobody takes two reports for two of one person.
-
 _PART = 1 << 17
 """At most so many records in a part."""
 

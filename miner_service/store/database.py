@@ -2,11 +2,6 @@
 
 There is one writer at a time, so that what it read stays true until it commits; readers see one
 state of all tables and never wait for it. A commit is on disk before it is acknowledged.
-
-Also here:
-
-* What is worked out of a release's content, remembered: a tree or a plan is long to read.
-* Lists in pages: a cursor says how many rows its reader has had.
 """
 
 from __future__ import annotations
@@ -106,11 +101,8 @@ def cached_by_content(
     )
 
 
-# Lists in pages: a cursor says how many rows its reader has had.
-#
 # Only rows that the reader may see are counted. It is never the number of a row, from which one
 # could count the rows that are hidden.
-
 _CURSOR = re.compile(r"[1-9][0-9]{0,17}")
 
 Row = TypeVar("Row")

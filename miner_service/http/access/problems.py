@@ -1,10 +1,6 @@
 """Every error of the miner becomes an answer with a problem document here.
 
 What the validator says of a request is told without what was in it.
-
-Also here:
-
-* Which version of the protocol a request may name.
 """
 
 from __future__ import annotations
@@ -18,13 +14,11 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from fastapi.routing import iter_route_contexts
-from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from miner_service.store.people import without_secrets
-from pramana_core.errors import PramanaError, ProtocolUnsupported, TooManyRequests
+from miner_service.store.credentials import without_secrets
+from pramana_core.errors import PramanaError, TooManyRequests
 from pramana_core.wire.services import (
     PROBLEM_MEDIA_TYPE,
     PROTOCOL,
@@ -215,36 +209,3 @@ def _reason(error: Mapping[str, Any]) -> str:
     if error["type"] == "json_invalid":
         return "not a JSON document"
     return str(error["msg"])
-
-
-class ProtocolMiddleware:
-    """Refuses other versions than the one that is served, and names it in each answer."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        asked = Headers(scope=scope).getlist(PROTOCOL_HEADER)
-
-        async def send_named(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                headers = MutableHeaders(raw=message.setdefault("headers", []))
-                headers[PROTOCOL_HEADER] = PROTOCOL
-            await send(message)
-
-        if len(asked) > 1 or any(named.strip() != PROTOCOL for named in asked):
-            error = ProtocolUnsupported(
-                f"This miner does not speak the version of the protocol that the request names; it"
-                f" speaks {PROTOCOL}.",
-                where=PROTOCOL_HEADER,
-                remedy=f"Send the header `{PROTOCOL_HEADER}: {PROTOCOL}`, or bring both sides to"
-                " one version.",
-            )
-            problem = problem_of(error, instance=scope["path"])
-            await problem_response(problem)(scope, receive, send_named)
-            return
-        await self._app(scope, receive, send_named)

@@ -1,9 +1,4 @@
-"""Releases: announced, sent in parts, sealed, withdrawn.
-
-Also here:
-
-* Reports of single records: the plan published to their holders, batches from gateways, counts.
-"""
+"""Routes of releases and of reports of single records."""
 
 from __future__ import annotations
 
@@ -17,7 +12,6 @@ from fastapi import Header, Request, Response
 from sqlalchemy import select
 from starlette.datastructures import Headers
 
-from miner_service.http.access.access import RuledRouter
 from miner_service.http.access.deps import (
     CallerDep,
     GateDep,
@@ -28,8 +22,9 @@ from miner_service.http.access.deps import (
     StudyPath,
 )
 from miner_service.http.access.gate import announced, spool
+from miner_service.http.access.pools import Pools
 from miner_service.http.access.problems import problem_responses
-from miner_service.http.access.shares import Pools
+from miner_service.http.access.routing import RuledRouter
 from miner_service.intake import intake, receiving, reports
 from miner_service.intake.withdrawing import withdraw
 from miner_service.services import Services

@@ -8,13 +8,7 @@ import numpy as np
 import pytest
 
 from miner_service.alignment.coins import require_one_coin
-from pramana_core.channels import (
-    RESOLUTION,
-    Choice,
-    Mixture,
-    Sampled,
-    Symmetric,
-)
+from pramana_core.channels import RESOLUTION, Choice, Mixture, Sampled, Symmetric
 from pramana_core.domain import Variable
 from pramana_core.errors import CoinsDisagree
 from pramana_core.marginals.counts import ReportedCounts

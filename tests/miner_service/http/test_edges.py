@@ -23,7 +23,7 @@ def test_an_unforeseen_error_tells_nothing_of_itself():
 
 
 def test_an_address_that_is_none_is_a_problem(miner, assert_problem):
-    for path in ("/", "/v1", "/v1/nothing", "/v1/studies/"):
+    for path in ("/v1", "/v1/nothing", "/v1/studies/"):
         assert_problem(miner.admin("GET", path), 404, "not-found")
 
 

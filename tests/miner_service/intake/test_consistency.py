@@ -8,13 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from miner_service.intake import intake
+from miner_service.intake import examining, intake
 from pramana_core.channels import Symmetric
 from pramana_core.domain import Variable
 from pramana_core.errors import LimitExceeded
-from pramana_core.estimation.plausibility import (
-    RATE,
-)
+from pramana_core.estimation.plausibility import RATE
 from pramana_core.plan import Block, Plan
 
 SIZES = {"age": 5, "illness": 10, "region": 4, "smoker": 2}
@@ -157,7 +155,7 @@ def test_an_examination_that_fails_does_not_keep_a_release_from_being_sealed(
     def fail(*_):
         raise error
 
-    monkeypatch.setattr(intake, "examine", fail)
+    monkeypatch.setattr(examining, "examine", fail)
     analyst, owner, _ = study
     sealed = analyst.get(owner.publish("s", release(build, 100, KEPT)))
     assert sealed["state"] == "sealed"

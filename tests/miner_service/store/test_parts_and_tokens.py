@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from miner_service.intake.receiving import require_within_quota
+from miner_service.intake.admission import require_within_quota
 from miner_service.settings import Quotas
 from miner_service.store.releases import parts_arrived, releases_of
 from miner_service.store.schema import PartRow, ReleaseRow, StudyRow

@@ -9,7 +9,7 @@ import pytest
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 
-from miner_service.http.access import access, gate
+from miner_service.http.access import gate, routing
 from miner_service.settings import Limits, WebSettings
 from pramana_core.pages.forms import EVERY_ANSWER
 
@@ -254,7 +254,7 @@ def test_every_answer_says_what_a_browser_may_do_with_it(miner, monkeypatch):
     def fails(*_):
         raise ZeroDivisionError
 
-    monkeypatch.setattr(access, "enter", fails)
+    monkeypatch.setattr(routing, "enter", fails)
     expected = {"/healthz": 200, "/x": 404, "/v1/studies": 500}
     for path, status in expected.items():
         answer = miner.nobody("GET", path)
