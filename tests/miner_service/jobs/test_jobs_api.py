@@ -29,23 +29,6 @@ def aligned(miner, release_a, release_c):
     return miner
 
 
-def test_with_no_noise_the_model_is_the_exact_counts(aligned):
-    model = aligned.analyst.learn("asia", SPEC)
-    assert model["records"] == 100
-    found = {
-        (p["node"], p["value"], p["parents"].get("A")): p["estimate"] for p in model["parameters"]
-    }
-    assert found["A", "yes", None] == pytest.approx(0.5, abs=1e-12)
-    # C is yes for every fifth record, ten of which are even: A is no.
-    assert found["C", "yes", "no"] == pytest.approx(10 / 50, abs=1e-12)
-    assert found["C", "yes", "yes"] == pytest.approx(10 / 50, abs=1e-12)
-    assert all(p["se_records"] == pytest.approx(0, abs=1e-9) for p in model["parameters"])
-    digests = {
-        r["id"]: r["digest"] for r in aligned.admin.get("/v1/studies/asia/releases")["items"]
-    }
-    assert model["releases"] == digests
-
-
 def test_the_same_job_on_the_same_data_is_one_job(aligned, release_a, build, plan_a):
     first = aligned.analyst("POST", JOBS, json={"spec": SPEC})
     aligned.analyst.wait(first.headers["location"])
