@@ -33,7 +33,7 @@ from miner_service.store.releases import (
 )
 from miner_service.store.schema import PartRow, ReleaseRow
 from pramana_core.alike import first_few
-from pramana_core.errors import LimitExceeded, NotFound, NotReady, PlanError, ReleaseIncomplete
+from pramana_core.errors import NotFound, NotReady, PlanError, ReleaseIncomplete, require_at_most
 from pramana_core.plan import Plan
 from pramana_core.wire.parts import Pseudonyms, RecordSchema, Values
 from pramana_core.wire.release_kinds import ReleaseKind
@@ -237,21 +237,11 @@ def _require_small(limits: Limits, body: ReleaseCreate) -> None:
 
 def _require_few(counted: Mapping[str, tuple[int, int]]) -> None:
     for what, (found, allowed) in counted.items():
-        if found > allowed:
-            raise LimitExceeded(
-                f"The release has {found} {what}; {allowed} are allowed.",
-                where=what,
-                remedy="Publish less at once.",
-            )
+        require_at_most(found, allowed, f"{what} of the release", what, "Publish less at once.")
 
 
 def _require_small_channels(plan: Plan, allowed: int) -> None:
     """Bound the channels whose matrices have no closed form and must be held whole."""
     for block in plan.blocks:
-        size = block.channel.listed_rows
-        if size > allowed:
-            raise LimitExceeded(
-                f"A matrix of block {block.name!r} has {size} rows; {allowed} are allowed.",
-                where=block.name,
-                remedy="Use a symmetric or sampled channel, or blocks of fewer variables.",
-            )
+        remedy = "Use a symmetric or sampled channel, or blocks of fewer variables."
+        require_at_most(block.channel.listed_rows, allowed, "rows of a matrix", block.name, remedy)

@@ -24,13 +24,13 @@ from miner_service.store.releases import content_of, find_release, kind_of_relea
 from miner_service.store.schema import PartRow, ReleaseRow
 from pramana_core.errors import (
     BudgetExceeded,
-    LimitExceeded,
     LinkageDiffers,
     PartConflict,
     PartDigestMismatch,
     PartInvalid,
     PramanaError,
     ReleaseNotOpen,
+    require_at_most,
 )
 from pramana_core.wire.parts import (
     PART_JSON_MEDIA_TYPE,
@@ -126,11 +126,8 @@ def expect_part(
     if found.state == "withdrawn" or not stored:
         require_state(release, found.state, "open")
     for size in (length or 0, found.bytes):
-        if size > limit:
-            raise LimitExceeded(
-                f"The part is longer than the {limit} bytes allowed.",
-                remedy="Send less at once; a release may have many parts.",
-            )
+        remedy = "Send less at once; a release may have many parts."
+        require_at_most(size, limit, "bytes of a part", remedy=remedy)
     expected = ExpectedPart(
         release,
         number,

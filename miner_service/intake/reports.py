@@ -35,7 +35,7 @@ from miner_service.store.releases import (
 from miner_service.store.report_rows import CountedCells, find_reports, report_plan_of
 from miner_service.store.schema import PartRow, ReportPlanRow
 from pramana_core.channels import Coordinated
-from pramana_core.errors import Conflict, LimitExceeded, PlanConflict, PlanError
+from pramana_core.errors import Conflict, PlanConflict, PlanError, require_at_most
 from pramana_core.plan import Plan
 from pramana_core.privacy import told_by_record
 from pramana_core.wire.base import KEY_BYTES, KEY_COLUMN
@@ -105,12 +105,9 @@ def _checked(services: Services, body: ReportPlanCreate) -> Plan:
         )
     if KEY_COLUMN in plan.domain.names:
         raise PlanError(f"No variable may be called {KEY_COLUMN}.", where="plan")
-    if (width := CellFormat.of(plan).width) > rows.CELL_BYTES:
-        raise LimitExceeded(
-            f"A report by this plan takes {width} bytes; {rows.CELL_BYTES} are allowed.",
-            where="plan",
-            remedy="Publish fewer variables, or a channel with fewer codes.",
-        )
+    remedy = "Publish fewer variables, or a channel with fewer codes."
+    width = CellFormat.of(plan).width
+    require_at_most(width, rows.CELL_BYTES, "bytes of a report", "plan", remedy)
     return plan
 
 
@@ -133,12 +130,8 @@ def count(
         Conflict: the gateway sent other reports under this name; or reports are taken no more.
     """
     most = services.settings.limits.batch_reports
-    if len(body.reports) > most:
-        raise LimitExceeded(
-            f"The batch has {len(body.reports)} reports; {most} are allowed.",
-            where="reports",
-            remedy="Send them in several batches, each with a name of its own.",
-        )
+    remedy = "Send them in several batches, each with a name of its own."
+    require_at_most(len(body.reports), most, "reports in the batch", "reports", remedy)
     with services.database.read() as session:
         plan = report_plan_of(find_reports(session, study))
     if body.plan_digest != plan.digest:

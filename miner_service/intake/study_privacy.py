@@ -27,9 +27,12 @@ from sqlalchemy.orm import Session
 
 from miner_service.intake.declared_people import PeopleDeclaration, declared
 from miner_service.intake.unbounded import (
+    BlockCost,
     Unbounded,
     bound_of,
     changed_reports,
+    costs,
+    costs_of,
     draws_of,
     require_no_budget,
     unbounded_of,
@@ -38,20 +41,18 @@ from miner_service.intake.unbounded import (
 )
 from miner_service.services import Services
 from miner_service.store import people
-from miner_service.store.database import cached_by_content
 from miner_service.store.people import find_study_plan
-from miner_service.store.releases import active_owners, announced_releases, plan_of, removed_owners
+from miner_service.store.releases import active_owners, announced_releases, removed_owners
 from miner_service.store.report_rows import report_plan_of
 from miner_service.store.schema import ReleaseRow, ReportPlanRow, StudyRow
 from pramana_core.alike import first_few
-from pramana_core.errors import BudgetExceeded, LimitExceeded, PramanaError
-from pramana_core.plan import Block, Plan
+from pramana_core.errors import BudgetExceeded, PramanaError
+from pramana_core.plan import Plan
 from pramana_core.privacy import (
     NOTHING,
     PRIOR,
     Amplification,
     BlockDisclosure,
-    CoinDisclosure,
     StudyDisclosure,
     told_by,
 )
@@ -155,7 +156,7 @@ def told_of(row: ReleaseRow) -> list[BlockDisclosure]:
             BlockDisclosure(row.owner, (name,), Amplification(math.inf), row.id, randomized=False)
             for name in found.message.told
         ]
-    return _told(row.owner, _costs_of(row), draws_of(row), anew=row.id)
+    return _told(row.owner, costs_of(row), draws_of(row), anew=row.id)
 
 
 def _of_single_records(
@@ -165,7 +166,7 @@ def _of_single_records(
     row = session.get(ReportPlanRow, study)
     if row is not None and (row.records or row.state == "open"):
         plan = report_plan_of(row)
-        disclosures = _told(row.owner, _costs(plan), draws_of_reports(study, plan), anew=study)
+        disclosures = _told(row.owner, costs(plan), draws_of_reports(study, plan), anew=study)
         yield disclosures, row.records > 0
 
 
@@ -184,7 +185,7 @@ def require_plan_within_budget(session: Session, study: str, owner: str, plan: P
         BudgetExceeded: it would tell more than the study's budget leaves.
     """
     row, found = people.find_study(session, study), announced(session, study)
-    disclosures = _told(owner, _costs(plan), draws_of_reports(study, plan), anew=study)
+    disclosures = _told(owner, costs(plan), draws_of_reports(study, plan), anew=study)
     excess = _excess(row, found.owed, found.with_other(disclosures).owed)
     if excess is not None:
         raise excess
@@ -195,7 +196,7 @@ def told_by_plan(owner: str, plan: Plan, draws: Sequence[str] | None) -> list[Bl
 
     Nothing of the plan is remembered: whoever may ask could else fill the service's memory.
     """
-    return _told(owner, _costs(plan), draws, anew="asked")
+    return _told(owner, costs(plan), draws, anew="asked")
 
 
 def study_privacy(
@@ -258,7 +259,7 @@ def require_within_budget(session: Session, release: ReleaseRow) -> None:
 
 
 def _told(
-    owner: str, costs: Sequence[_BlockCost], draws: Sequence[str] | None, *, anew: str
+    owner: str, costs: Sequence[BlockCost], draws: Sequence[str] | None, *, anew: str
 ) -> list[BlockDisclosure]:
     # A block's digest is part of the identity: whatever an owner says, another channel is another
     # draw.
@@ -273,39 +274,6 @@ def _told(
         )
         for number, block in enumerate(costs)
     ]
-
-
-@dataclass(frozen=True)
-class _BlockCost:
-    """All that sums need of a block: a plan may hold whole matrices, and many are remembered."""
-
-    names: tuple[str, ...]
-    digest: str
-    randomized: bool
-    amplification: Amplification
-    coin: CoinDisclosure | None
-
-
-@cached_by_content
-def _costs_of(row: ReleaseRow) -> tuple[_BlockCost, ...]:
-    """Return what the blocks of a release's plan cost."""
-    plan = plan_of(row)
-    return () if plan is None else _costs(plan)
-
-
-def _costs(plan: Plan) -> tuple[_BlockCost, ...]:
-    return tuple(
-        _BlockCost(block.names, block.digest, not block.channel.is_identity, *_cost(block))
-        for block in plan.blocks
-    )
-
-
-def _cost(block: Block) -> tuple[Amplification, CoinDisclosure | None]:
-    try:
-        return Amplification.of(block.channel), CoinDisclosure.of(block.channel)
-    except LimitExceeded:
-        # A bound that cannot be computed bounds nothing.
-        return Amplification(math.inf), None
 
 
 def _excess(

@@ -7,6 +7,7 @@ differently by the same draws: their values changed, and whoever holds these rel
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -14,7 +15,9 @@ from miner_service.store.database import cached_by_content
 from miner_service.store.releases import content_of, kind_of_release, plan_of, repeated_of
 from miner_service.store.schema import ReleaseRow, StudyRow
 from pramana_core.alike import first_few
-from pramana_core.errors import BudgetExceeded
+from pramana_core.errors import BudgetExceeded, LimitExceeded
+from pramana_core.plan import Block, Plan
+from pramana_core.privacy import Amplification, CoinDisclosure
 from pramana_core.wire.privacy import ChangedReports, UnboundedRelease
 from pramana_core.wire.releases import RepeatedReports
 
@@ -135,7 +138,7 @@ def draws_of(row: ReleaseRow) -> list[str] | None:
     anew = {tuple(one.variables) for one in repeated_of(row) or () if one.anew}
     return [
         f"{draw} {row.id}" if block.names in anew else draw
-        for block, draw in zip(_blocks(row), json.loads(row.draws), strict=True)
+        for block, draw in zip(costs_of(row), json.loads(row.draws), strict=True)
     ]
 
 
@@ -228,19 +231,37 @@ def _entry(row: ReleaseRow, names: tuple[str, ...]) -> RepeatedReports | None:
 
 
 @dataclass(frozen=True)
-class _Block:
-    """All that is needed of a block of a plan."""
+class BlockCost:
+    """All that sums need of a block: a plan may hold whole matrices, and many are remembered."""
 
     names: tuple[str, ...]
     digest: str
     randomized: bool
+    amplification: Amplification
+    coin: CoinDisclosure | None
 
 
 @cached_by_content
-def _blocks(row: ReleaseRow) -> tuple[_Block, ...]:
+def costs_of(row: ReleaseRow) -> tuple[BlockCost, ...]:
+    """Return what the blocks of a release's plan cost."""
     plan = plan_of(row)
-    blocks = () if plan is None else plan.blocks
-    return tuple(_Block(b.names, b.digest, not b.channel.is_identity) for b in blocks)
+    return () if plan is None else costs(plan)
+
+
+def costs(plan: Plan) -> tuple[BlockCost, ...]:
+    """Return what the blocks of a plan cost."""
+    return tuple(
+        BlockCost(block.names, block.digest, not block.channel.is_identity, *_cost(block))
+        for block in plan.blocks
+    )
+
+
+def _cost(block: Block) -> tuple[Amplification, CoinDisclosure | None]:
+    try:
+        return Amplification.of(block.channel), CoinDisclosure.of(block.channel)
+    except LimitExceeded:
+        # A bound that cannot be computed bounds nothing.
+        return Amplification(math.inf), None
 
 
 @dataclass(frozen=True)
@@ -265,7 +286,7 @@ def drawn(row: ReleaseRow) -> list[DrawnBlock]:
 
     Values that are told as they are hide no change.
     """
-    blocks = _blocks(row)
+    blocks = costs_of(row)
     said = [json.loads(draws) for draws in (row.draws, row.keyed_draws) if draws is not None]
     if not said:
         return []

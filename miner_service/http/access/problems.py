@@ -37,16 +37,7 @@ RETRY_SECONDS = 1
 _LOGGED = {500, 503, 507}
 _LATER = {429, 503}
 _LONGEST_NAME = 64
-_KIND = "kind"
-"""The field that tells kinds of jobs apart, which the validator does not name."""
-
 _MOST_FIELDS = 10
-
-_ABSENT = frozenset({"missing", "json_invalid"})
-"""Errors whose place ends in what was not sent."""
-
-_ANYTHING = object()
-"""Stands for what was sent where that is not known."""
 
 _KINDS = (PramanaError, RequestValidationError, HTTPException, ClientDisconnect, Exception)
 
@@ -57,7 +48,7 @@ def problem_of_failure(error: Exception, instance: str | None = None) -> Problem
         case PramanaError():
             return problem_of(error, instance)
         case RequestValidationError():
-            where, detail = _describe_fields(error.errors(), {"body": error.body})
+            where, detail = _describe_fields(error.errors())
             return invalid_request(detail, where=where, instance=instance)
         case HTTPException():
             return problem_of_status(error.status_code, instance)
@@ -137,13 +128,10 @@ async def _handle(request: Request, error: Exception) -> Response:
     return response
 
 
-def _describe_fields(errors: Iterable[Any], sent: Any) -> tuple[str, str]:
+def _describe_fields(errors: Iterable[Any]) -> tuple[str, str]:
     """Name the fields that are wrong and why, never what was in them."""
     every = _without_echoes(list(errors))
-    found = [
-        (".".join(_place(error, sent)), _numbered(error) + _reason(error))
-        for error in every[:_MOST_FIELDS]
-    ]
+    found = [(_place(error), _numbered(error) + _reason(error)) for error in every[:_MOST_FIELDS]]
     shown = "; ".join(f"{place}: {reason}" for place, reason in found)
     more = len(every) - _MOST_FIELDS
     return found[0][0] if found else "body", shown + (f"; and {more} more" if more > 0 else "")
@@ -155,40 +143,12 @@ def _without_echoes(errors: Sequence[Any]) -> Sequence[Any]:
     return [e for e in errors if e["type"] != "too_short" or tuple(e["loc"]) not in wrong]
 
 
-def _place(error: Mapping[str, Any], sent: Any) -> list[str]:
-    """Return where an error is, in the words of what was sent."""
-    steps = _without_tags(error, sent)
+def _place(error: Mapping[str, Any]) -> str:
+    """Return where an error is: fields, and the kinds of message among them."""
+    steps = [str(step).encode("utf-8", "replace").decode()[:_LONGEST_NAME] for step in error["loc"]]
     if error["type"].startswith("union_tag"):
-        named = error["ctx"]["discriminator"].strip("'")
-        steps.append(named if named.isidentifier() else _KIND)
-    return [str(step).encode("utf-8", "replace").decode()[:_LONGEST_NAME] for step in steps] or [
-        "body"
-    ]
-
-
-def _without_tags(error: Mapping[str, Any], sent: Any) -> list[str | int]:
-    """Leave out the steps that name a kind of message or of value: the sender wrote none."""
-    location: Sequence[str | int] = error["loc"]
-    absent = error["type"] in _ABSENT
-    steps: list[str | int] = []
-    for number, step in enumerate(location):
-        inner = _inside(sent, step)
-        if inner is None and number and not (absent and number == len(location) - 1):
-            continue
-        steps.append(step)
-        sent = _ANYTHING if inner is None else inner[0]
-    return steps
-
-
-def _inside(sent: Any, step: str | int) -> tuple[Any] | None:
-    """Return what was sent under a step, in a tuple; None if the step leads nowhere."""
-    if sent is _ANYTHING:
-        return (sent,)
-    if isinstance(sent, dict):
-        return (sent[step],) if step in sent else None
-    if isinstance(sent, list) and isinstance(step, int) and step < len(sent):
-        return (sent[step],)
-    return None
+        steps.append(error["ctx"]["discriminator"].strip("'"))
+    return ".".join(steps) or "body"
 
 
 def _numbered(error: Mapping[str, Any]) -> str:
