@@ -103,6 +103,11 @@ def problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     }
 
 
+def there(model: type, told: str = "It was there.") -> dict[int | str, dict[str, Any]]:
+    """Return the OpenAPI description of a route that makes something, or finds it made before."""
+    return {200: {"model": model, "description": told}, **problem_responses(409)}
+
+
 def _titles(status: int) -> str:
     titles = sorted({title for own, title in known_problems().values() if own == status})
     return "Problem. One of: " + "; ".join(titles) + "."

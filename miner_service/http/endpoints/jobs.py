@@ -26,7 +26,7 @@ from miner_service.http.access.deps import (
     StudyPath,
 )
 from miner_service.http.access.gate import Gate
-from miner_service.http.access.problems import RETRY_SECONDS, problem_responses
+from miner_service.http.access.problems import RETRY_SECONDS, there
 from miner_service.http.access.routing import RuledRouter
 from miner_service.jobs import creating as jobs
 from miner_service.jobs.workers import WorkerPool
@@ -49,11 +49,7 @@ _EVENT = {
 }
 
 
-@router.post(
-    "/studies/{study}/jobs",
-    status_code=202,
-    responses={200: {"model": Job, "description": "It was there."}, **problem_responses(409)},
-)
+@router.post("/studies/{study}/jobs", status_code=202, responses=there(Job))
 def create_job(
     study: StudyPath,
     body: JobCreate,

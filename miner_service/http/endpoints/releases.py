@@ -23,7 +23,7 @@ from miner_service.http.access.deps import (
 )
 from miner_service.http.access.gate import announced, spool
 from miner_service.http.access.pools import Pools
-from miner_service.http.access.problems import problem_responses
+from miner_service.http.access.problems import problem_responses, there
 from miner_service.http.access.routing import RuledRouter
 from miner_service.intake import intake, receiving, reports
 from miner_service.intake.withdrawing import withdraw
@@ -59,11 +59,7 @@ _PART_BODY: dict[str, Any] = {
 }
 
 
-@router.post(
-    "/studies/{study}/releases",
-    status_code=201,
-    responses={200: {"model": Release, "description": "It was there."}, **problem_responses(409)},
-)
+@router.post("/studies/{study}/releases", status_code=201, responses=there(Release))
 def create_release(
     study: StudyPath,
     body: ReleaseCreate,
@@ -107,10 +103,7 @@ def read_release(release: ReleasePath, services: ServicesDep, caller: CallerDep)
     "/releases/{release}/parts/{number}",
     status_code=201,
     openapi_extra=_PART_BODY,
-    responses={
-        200: {"model": PartReceipt, "description": "The same bytes were there."},
-        **problem_responses(409),
-    },
+    responses=there(PartReceipt, "The same bytes were there."),
 )
 async def put_part(
     release: ReleasePath,
@@ -197,14 +190,7 @@ def _part_media(headers: Headers) -> str:
 report_router = RuledRouter(tags=["single records"])
 
 
-@report_router.put(
-    "/studies/{study}/reports/plan",
-    status_code=201,
-    responses={
-        200: {"model": PublishedPlan, "description": "It was there."},
-        **problem_responses(409),
-    },
-)
+@report_router.put("/studies/{study}/reports/plan", status_code=201, responses=there(PublishedPlan))
 def put_report_plan(
     study: StudyPath, body: ReportPlanCreate, services: ServicesDep, response: Response
 ) -> PublishedPlan:
@@ -224,10 +210,7 @@ def read_report_plan(study: StudyPath, services: ServicesDep) -> PublishedPlan:
 @report_router.post(
     "/studies/{study}/reports",
     status_code=201,
-    responses={
-        200: {"model": BatchReceipt, "description": "It was counted before."},
-        **problem_responses(409),
-    },
+    responses=there(BatchReceipt, "It was counted before."),
 )
 def send_reports(
     study: StudyPath,
@@ -252,10 +235,7 @@ def read_reports(study: StudyPath, services: ServicesDep) -> ReportCounts:
 @report_router.post(
     "/studies/{study}/reports/release",
     status_code=201,
-    responses={
-        200: {"model": Release, "description": "The same reports were in use."},
-        **problem_responses(409),
-    },
+    responses=there(Release, "The same reports were in use."),
 )
 async def release_reports(
     study: StudyPath, services: ServicesDep, gate: GateDep, response: Response

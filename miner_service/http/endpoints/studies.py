@@ -9,7 +9,7 @@ from sqlalchemy import select
 
 from miner_service.http.access.access import Caller
 from miner_service.http.access.deps import CallerDep, PagingDep, ServicesDep, StudyPath
-from miner_service.http.access.problems import problem_responses
+from miner_service.http.access.problems import problem_responses, there
 from miner_service.http.access.routing import RuledRouter
 from miner_service.intake.admission import check_linkage, require_one_secret
 from miner_service.intake.agreement import agree, agreed_plan, require_followed, withdraw_agreement
@@ -46,11 +46,7 @@ from pramana_core.wire.study_plans import StudyPlanMessage, StudyPlanView
 router = RuledRouter(tags=["studies"])
 
 
-@router.post(
-    "/studies",
-    status_code=201,
-    responses={200: {"model": Study, "description": "It was there."}, **problem_responses(409)},
-)
+@router.post("/studies", status_code=201, responses=there(Study))
 def create_study(body: StudyCreate, services: ServicesDep, response: Response) -> Study:
     """Create a study."""
     with services.database.write() as session:
@@ -238,14 +234,7 @@ plan_router = RuledRouter(tags=["study plans"])
 _UNCHANGED: dict[int | str, dict[str, Any]] = {304: {"description": "It is the one you have."}}
 
 
-@plan_router.put(
-    "/studies/{study}/plan",
-    status_code=201,
-    responses={
-        200: {"model": StudyPlanView, "description": "It was there."},
-        **problem_responses(409),
-    },
-)
+@plan_router.put("/studies/{study}/plan", status_code=201, responses=there(StudyPlanView))
 def put_study_plan(
     study: StudyPath,
     body: StudyPlanMessage,
