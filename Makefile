@@ -110,11 +110,11 @@ load: $(STAMP) ## owners who upload at once, beside a plain server; memory while
 	$(BIN)/python -m benchmarks.load
 
 .PHONY: rooms
-rooms: $(STAMP) ## draw the rooms again from the imports (docs/architecture.md)
+rooms: $(STAMP) ## draw the rooms again from the imports (docs/rooms.md)
 	$(BIN)/python -m docs.rooms
 
 .PHONY: docs
-docs: $(STAMP) ## the site with tutorial, guides and reference, in site/ (read it with any browser)
+docs: $(STAMP) ## the site with guides and reference, in site/ (read it with any browser)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
 .PHONY: notebooks

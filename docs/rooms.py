@@ -1,7 +1,7 @@
-"""Draws the rooms of the house from the code's own imports, and lists them in architecture.md.
+"""Draws the rooms of the house from the code's own imports, and lists them in rooms.md.
 
-`make rooms` writes `docs/images/rooms-*.svg` and the part of `docs/architecture.md`
-between its two marks. A room is a folder of modules, or a module that stands alone in a package.
+`make rooms` writes `docs/images/rooms-*.svg` and the parts of `docs/rooms.md`
+between their marks. A room is a folder of modules, or a module that stands alone in a package.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs" / "architecture.md"
+PAGE = ROOT / "docs" / "rooms.md"
 IMAGES = ROOT / "docs" / "images"
 
 PLACES = {
@@ -36,14 +36,15 @@ _LAYERS = """
 benchmarks.bench_peers benchmarks.plain_server
 core.alike core.csv_text
 core.errors core.pictures core.progress core.spellings core.text_files core.ties
-pramana.checkout pramana.errors core.channels core.domain
-core.cells core.full_disks core.kernels core.opening
+pramana.checkout pramana.errors core.domain
+core.channels
+core.cells core.encoding core.full_disks core.kernels core.opening
 core.mixed
-core.discretize core.marginals core.mask.core core.plan core.terminal
+core.discretize core.marginals core.plan core.terminal
 core.audit core.determined core.learn.common
 core.kernel_regression core.privacy
-owner_agent.state core.estimation core.learn.rules
-core.mask.measures core.mask.methods core.model_sharing core.pages
+owner_agent.state core.estimation core.learn.rules core.mask.core
+core.mask.measures core.mask.methods core.model_sharing core.pages core.report
 core.learn.networks core.study_plan
 core.design core.mask
 core.regression
@@ -53,7 +54,7 @@ core.learn.linear
 core.learn.tree
 core.learn core.model_sharing.exchange
 core.wire
-owner_agent.site miner_service.settings owner_agent.randomize
+owner_agent.site miner_service.settings owner_agent.randomize owner_agent.http
 miner_service.store owner_agent.table
 pramana.setups
 miner_service.alignment
@@ -62,7 +63,7 @@ owner_agent.peer.protocol owner_agent.release
 pramana.demo
 miner_service.services
 owner_agent.report pramana.simulate
-miner_service.intake owner_agent.design owner_agent.http
+miner_service.intake owner_agent.design
 owner_agent.peer.exchange pramana.frames pramana.simulate.commands
 miner_service.jobs miner_service.backup owner_agent.peer
 pramana.exchange pramana.showing
@@ -256,7 +257,7 @@ def totals() -> str:
 
 
 def page(text: str, files: Mapping[str, Path]) -> str:
-    """Return architecture.md with the table of rooms as they are now."""
+    """Return rooms.md with the table of rooms as they are now."""
     return _between(MARKS, listing(files), text)
 
 

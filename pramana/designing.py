@@ -6,27 +6,21 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from owner_agent.design.compared import ComparedDesigns
 from owner_agent.design.design_file import DesignFile
-from owner_agent.design.designing import design as find_design
 from owner_agent.design.designing import problem_of
 from pramana.frames.sentences import one_sentence, options_told, quoted
 from pramana.frames.tables import names_of, shown
-from pramana.reporting.sources import choose
 from pramana.showing import DIGITS, card, families_chart, plotted
 from pramana_core.alike import did_you_mean
-from pramana_core.design import (
-    Learn,
-    Option,
-    useful,
-)
+from pramana_core.design import Design as CoreDesign
+from pramana_core.design import Learn, Option, find_design
 from pramana_core.domain import Domain
 from pramana_core.errors import DomainError, OptionError, PlanError, UnknownVariable
-from pramana_core.estimation.estimated import Estimator
+from pramana_core.estimation.estimated import Estimator, choose_estimator
 from pramana_core.plan import Plan
 from pramana_core.study_plan import StudyPlan
 from pramana_core.terminal import progress_bar
@@ -41,7 +35,7 @@ class Design:
     """What the designer found for a need (see `pm.design`).
 
     Args:
-        compared: every family, and the one that was chosen.
+        found: every family, and the one that was chosen.
 
     Examples:
         >>> import pramana as pm
@@ -59,29 +53,27 @@ class Design:
         Not possible: random-gamma-diagonal, cut-and-paste-1, sampled-1.
     """
 
-    compared: ComparedDesigns
+    found: CoreDesign
 
     @property
     def plan(self) -> Plan:
         """The chosen plan; with several owners that of all their reports together."""
-        if self.study_plan is not None:
-            return self.study_plan.together
-        return cast(Plan, self.compared.chosen.plan)
+        return self.found.plan
 
     @property
     def family(self) -> str:
         """The chosen family."""
-        return self.compared.chosen.family
+        return self.found.chosen.family
 
     @property
     def estimator(self) -> Estimator:
         """The estimator that `pm.estimate` takes for reports under the plan."""
-        return choose([self.plan])
+        return choose_estimator([self.plan])
 
     @property
     def gamma(self) -> float:
         """The amplification of the whole record under the plan, over all owners."""
-        return self.compared.chosen.gamma
+        return self.found.chosen.gamma
 
     @property
     def epsilon(self) -> float:
@@ -91,27 +83,27 @@ class Design:
     @property
     def records(self) -> int:
         """For how many records it was made."""
-        return self.compared.problem.records
+        return self.found.problem.records
 
     @property
     def options(self) -> tuple[Option, ...]:
         """Every family with its plan and predicted errors, the most accurate first."""
-        return self.compared.comparison.options
+        return self.found.options
 
     @property
     def useful(self) -> bool:
         """Whether a moderate association (Cohen's w of 0.3) can be seen in the tables wanted."""
-        return useful(self.compared.chosen)
+        return self.found.useful
 
     @property
     def warning(self) -> str:
         """What to know before using it: that it is too noisy, or for which variable; else empty."""
-        return self.compared.advice
+        return self.found.advice
 
     @property
     def study_plan(self) -> StudyPlan | None:
         """The study plan that several owners agree on; None where there is one owner."""
-        return self.compared.study_plan
+        return self.found.study_plan
 
     def plan_of(self, owner: str) -> Plan:
         """Return an owner's own part of the study's plan, by which it randomizes its columns.
@@ -151,10 +143,10 @@ class Design:
         return pd.DataFrame([self._row(made) for made in self.options])
 
     def _row(self, made: Option) -> dict[str, object]:
-        able = math.isfinite(made.prediction.score)
+        able = made.able
         return {
             "family": made.family,
-            "chosen": made is self.compared.chosen,
+            "chosen": made is self.found.chosen,
             "loss": made.prediction.loss if able else math.nan,
             "error": made.prediction.score if able else math.nan,
             "kept": made.prediction.kept if able else math.nan,

@@ -28,8 +28,7 @@ from pramana_core.channels import (
     Transition,
     Withheld,
 )
-from pramana_core.design import gamma_of_epsilon, gamma_of_p
-from pramana_core.design.families import require_gamma
+from pramana_core.design import gamma_of_epsilon, gamma_of_p, require_gamma
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import ChannelError, PlanError, UnprotectedVariable
 from pramana_core.plan import Block, Plan

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,14 +14,12 @@ from pramana.estimators.saved import FORMAT as MODEL
 from pramana.estimators.saved import LearnedFrom
 from pramana.frames.sentences import one_sentence, options_told, quoted
 from pramana.frames.tables import shown
-from pramana.masking.files import is_masked
-from pramana.masking.masked_frame import MaskedFrame
 from pramana.model_sharing.messages import KIND as SHARED
 from pramana.model_sharing.sharing import SharedModel
 from pramana.reporting.files import require_path, require_version, write_whole
 from pramana.reporting.reports import Reports
 from pramana_core.domain import Domain
-from pramana_core.errors import InputError, StoreCorrupt, TableUnreadable
+from pramana_core.errors import InputError, StoreCorrupt, TableError
 from pramana_core.learn.common.documents import faults, parse_json, variable_json, write_json
 from pramana_core.plan import Plan
 from pramana_core.study_plan import StudyPlan
@@ -33,9 +30,7 @@ from pramana_core.wire.study_plans import StudyPlanMessage
 FORMAT = "pramana"
 VERSION = 1
 
-_WANTED = (
-    "a plan, a study plan, a domain, reports, masked records, a shared tree or a fitted estimator"
-)
+_WANTED = "a plan, a study plan, a domain, reports, a shared tree or a fitted estimator"
 _PARQUET, _PICKLE, _ZIP = b"PAR1", b"\x80", b"PK"
 
 
@@ -45,12 +40,12 @@ class _DomainMessage(Message):
 
 @options_told
 def save(
-    thing: Plan | StudyPlan | Domain | Reports | MaskedFrame | SharedModel | Estimator,
+    thing: Plan | StudyPlan | Domain | Reports | SharedModel | Estimator,
     path: str | Path,
 ) -> None:
-    """Write a plan, a study plan, a domain, reports, masked records, a shared tree or an estimator.
+    """Write a plan, a study plan, a domain, reports, a shared tree or an estimator.
 
-    Reports and masked records become a Parquet file, everything else JSON, with the version of its
+    Reports become a Parquet file, everything else JSON, with the version of its
     form and, of plans, their digest. Keys are not saved: they live in the folder of
     `pm.Keys.create`.
 
@@ -72,7 +67,7 @@ def save(
         True
     """
     require_path(path)
-    if isinstance(thing, Reports | MaskedFrame | SharedModel | Estimator):
+    if isinstance(thing, Reports | SharedModel | Estimator):
         thing.save(path)
         return
     if isinstance(thing, Plan):
@@ -99,11 +94,10 @@ def load(path: str | Path) -> Any:
         path: the file.
 
     Returns:
-        a `Plan`, a `StudyPlan`, a `Domain`, `Reports`, a `MaskedFrame`, a `SharedModel`, or a
-        fitted estimator.
+        a `Plan`, a `StudyPlan`, a `Domain`, `Reports`, a `SharedModel`, or a fitted estimator.
 
     Raises:
-        TableUnreadable: there is no such file, it is not one of these, or it is of a later version.
+        TableError: there is no such file, it is not one of these, or it is of a later version.
         StoreCorrupt: it is not what was saved.
         InputError: a plan or a model with a part that cannot be.
 
@@ -120,10 +114,10 @@ def load(path: str | Path) -> Any:
     """
     place = require_path(path)
     if not place.is_file():
-        raise TableUnreadable(f"path {str(place)!r} must be a file that exists.", where="path")
+        raise TableError(f"path {str(place)!r} must be a file that exists.", where="path")
     content = place.read_bytes()
     if content.startswith(_PARQUET):
-        return MaskedFrame.load(place) if is_masked(place) else Reports.load(place)
+        return Reports.load(place)
     document = _parsed(content, place)
     if document.get("format") == MODEL:
         require_version(document.get("version"), VERSION, place)
@@ -209,9 +203,7 @@ def _checked(form: type[Any], content: object, place: Path) -> Any:
     try:
         return form.model_validate(content)
     except ValidationError as error:
-        raise TableUnreadable(
-            f"it holds no such thing: {faults(error)}.", where=str(place)
-        ) from None
+        raise TableError(f"it holds no such thing: {faults(error)}.", where=str(place)) from None
 
 
 def _bare_model(document: Mapping[str, Any], place: Path) -> Estimator:
@@ -227,7 +219,7 @@ def _bare_model(document: Mapping[str, Any], place: Path) -> Estimator:
     model = inner if isinstance(inner, Mapping) else document
     records = document.get("records", 0)
     source = LearnedFrom(
-        records if isinstance(records, int) else 0, (), math.inf, math.inf, "an unknown estimator"
+        records=records if isinstance(records, int) else 0, estimated_by="an unknown estimator"
     )
     with one_sentence(f"path {str(place)!r}"):
         try:
@@ -248,7 +240,7 @@ def _options(found: type[Estimator], model: Mapping[str, Any]) -> dict[str, Any]
     return {name: value for name, value in given.items() if name in known}
 
 
-def _none_of_these(place: Path, why: str) -> TableUnreadable:
-    return TableUnreadable(
+def _none_of_these(place: Path, why: str) -> TableError:
+    return TableError(
         f"path {str(place)!r} must be a file that pm.save wrote; {why}.", where="path"
     )

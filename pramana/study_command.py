@@ -103,7 +103,7 @@ def way(
 def show(context: typer.Context, json: JsonOption = False) -> None:
     """Say who takes part, what was released, whose records align, and what of a record is told."""
     with _study(context) as study:
-        owners, releases, disclosure = study.owners(), study.releases(), study.told()
+        owners, releases, disclosure = study.owners(), study.releases(), study.disclosure()
         aligned = study.alignment()
         if json:
             print_json(
@@ -121,7 +121,7 @@ def show(context: typer.Context, json: JsonOption = False) -> None:
                         "secrets": aligned.secrets,
                     },
                     "told": _rows(disclosure.to_frame()),
-                    "left": disclosure.left,
+                    "left": disclosure.budget.left_for_record,
                     "warnings": list(disclosure.warnings),
                 }
             )
@@ -131,7 +131,7 @@ def show(context: typer.Context, json: JsonOption = False) -> None:
         for release in releases.to_dict("records"):
             if release["in_use"] and release["variables"]:
                 _say(f"{release['owner']} reports {', '.join(release['variables'])}.")
-        _say(f"Alignment: {aligned.told()}.")
+        _say(f"Alignment: {aligned.describe()}.")
         _say(f"{disclosure}.")
         for warning in disclosure.warnings:
             _say(f"warning: {warning}")
@@ -310,19 +310,13 @@ def predict(
     table: Annotated[Path, typer.Argument(help="The records: .csv, .csv.gz or .parquet.")],
     record_id: Annotated[str | None, typer.Option(help="The column of record ids.")] = None,
     out: Annotated[Path | None, typer.Option(help="A new file for the predictions.")] = None,
-    probabilities: Annotated[
-        bool, typer.Option("--probabilities", help="Write those of all classes too.")
-    ] = False,
-    all_columns: Annotated[
-        bool, typer.Option("--all-columns", help="Refuse a table without a column that it uses.")
-    ] = False,
     json: JsonOption = False,
 ) -> None:
     """Predict a class for records that are here: the model comes, and no record is sent."""
     from tempfile import TemporaryDirectory
 
-    from owner_agent.cli.reading import PredictionOptions, predict_by
-    from owner_agent.table.predicting import InputSource, read_model
+    from owner_agent.cli.reading import predict_by
+    from owner_agent.table.predicting import RecordSource, read_model
 
     file = Path(model)
     with TemporaryDirectory() as folder:
@@ -332,8 +326,7 @@ def predict(
             file = Path(folder) / "model.json"
             file.write_bytes(content)
         read = read_model(file)
-    wanted = PredictionOptions(Path(model).stem, out, probabilities, all_columns, json)
-    predict_by(read, InputSource(table, record_id), wanted)
+    predict_by(read, Path(model).stem, RecordSource(table, record_id), out, json=json)
 
 
 @contextmanager

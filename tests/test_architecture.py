@@ -42,6 +42,7 @@ LEARNERS = tuple(
         "alike",
         "csv_text",
         "domain",
+        "encoding",
         "errors",
         "learn",
         "marginals",
@@ -61,25 +62,22 @@ LAZY = {"matplotlib", "numba", "sklearn", "dask"}
 
 SAMPLERS = {
     "pramana_core.estimation.evidence",
-    "pramana_core.estimation.pooled_counts",
     "pramana_core.estimation.pooled_tables",
     "pramana_core.estimation.table_estimates",
     "pramana_core.learn.common.documents",
-    "pramana_core.learn.bayes_classifier.learning",
+    "pramana_core.learn.bayes_classifier.information",
+    "pramana_core.learn.bayes_classifier.replicates",
     "pramana_core.learn.linear.errors",
     "pramana_core.learn.linear.pocket",
     "pramana_core.learn.networks.network",
-    "pramana_core.learn.networks.pairs",
+    "pramana_core.learn.networks.dependence",
     "pramana_core.learn.networks.scores",
     "pramana_core.learn.networks.structure_learning",
     "pramana_core.marginals.counts",
     "pramana_core.mask.catalogue",
     "pramana_core.model_sharing.global_models.combining",
-    "pramana_core.model_sharing.global_models.pseudo_data",
     "pramana_core.model_sharing.generating",
-    "pramana_core.model_sharing.drawn_sizes",
-    "pramana_core.model_sharing.drawn_values",
-    "pramana_core.model_sharing.noise",
+    "pramana_core.model_sharing.private",
 }
 """What samples networks or resamples reports, all by a generator it is given (made of a seed in
 `pramana_core.learn.common.documents` alone)."""

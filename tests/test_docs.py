@@ -18,11 +18,22 @@ from tests.places import ROOT
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("deploy/*.md")])
 
 
+def anchors(page: Path) -> set[str]:
+    """Return the names of a page's headings, as links write them."""
+    heads = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_links_lead_somewhere(page: Path):
-    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
-        if "://" not in target:
-            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+    for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
+        target, _, anchor = link.partition("#")
+        if "://" in link:
+            continue
+        there = page.parent / target if target else page
+        assert there.exists(), f"{page.name} links to {target}"
+        if anchor and there.suffix == ".md":
+            assert anchor in anchors(there), f"{page.name} links to {link}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
@@ -33,14 +44,17 @@ def test_make_targets_exist(page: Path):
     assert commands <= targets
 
 
-def test_the_readme_example_runs(capsys: pytest.CaptureFixture[str]):
+def test_the_first_result_of_the_readme_is_what_its_example_prints(
+    capsys: pytest.CaptureFixture[str],
+):
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     (example,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    assert example in (ROOT / "examples" / "first.py").read_text(encoding="utf-8")
     exec(compile(example, "README.md", "exec"), {})
-    said = capsys.readouterr().out
-    assert "se_population" in said
-    assert "survived" in said
-    assert "DecisionTree(" in said
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    shown = [line.split() for line in text.splitlines() if line.startswith("    ")]
+    assert len(rows) == 5
+    assert [row for row in rows if row not in shown] == []
 
 
 def test_the_names_of_the_glossary_are_in_the_code():

@@ -10,9 +10,9 @@ import pytest
 
 from miner_service.store.credentials import new_credential
 from owner_agent.release.populations import SKETCH_RECORDS, TOLERATED_SHARE
-from owner_agent.report.thresholds import ALARMING
+from owner_agent.report.measures import ALARMING
 from owner_agent.site.channels import BinarySpec, TernarySpec
-from owner_agent.site.site import PeerSection
+from owner_agent.site.sections import PeerSection
 from owner_agent.state.keys import KEY_LENGTH
 from owner_agent.state.private_files import FILE_MODE
 from owner_agent.table.discretizing import FEWEST_RECORDS
@@ -31,7 +31,7 @@ HARMLESS = re.compile(r"HMAC-SHA-256|\(\[[^]]*\]\([^)]*\)\)|gamma of 1\b")
 
 def paragraphs() -> list[str]:
     """Return every paragraph and every item of a list, each with its lines joined."""
-    parts = re.split(r"\n\s*\n|\n(?=\* )", PAGE)
+    parts = re.split(r"\n\s*\n|\n(?=\* |\| )", PAGE)
     return [" ".join(part.split()) for part in parts]
 
 

@@ -14,9 +14,9 @@ from benchmarks.bench.measuring import Bench, Comparison
 from pramana_core.channels import Symmetric
 from pramana_core.domain import Domain
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.learn.common.options import RuleOptions, TreeOptions
+from pramana_core.learn.common.options import RuleOptions, Search, TreeOptions
 from pramana_core.learn.networks.network import BayesNet
-from pramana_core.learn.networks.structure import Search, Structure
+from pramana_core.learn.networks.structure import Structure
 from pramana_core.learn.networks.structure_learning import learn_structure
 from pramana_core.learn.rules.itemsets import all_items
 from pramana_core.learn.rules.mining import mine_itemsets

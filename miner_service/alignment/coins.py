@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pramana_core.channels import RESOLUTION, Coordinated, pieces
-from pramana_core.errors import CoinsDisagree
+from pramana_core.errors import RecordsDoNotAlign
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.marginals.passes import CountedRecords
 from pramana_core.plan import Block
@@ -38,7 +38,7 @@ def require_one_coin(
         tick: called again and again; an error from it stops the check.
 
     Raises:
-        CoinsDisagree: some records report what no value of a coin gives together.
+        RecordsDoNotAlign: some records report what no value of a coin gives together.
     """
     by_coin: dict[str, list[tuple[str, Block]]] = {}
     for owner, block in blocks:
@@ -55,7 +55,7 @@ def _require_together(
     wrong = reports.counted(CoinPass(tuple(block for _, block in parts)), tick)
     if wrong:
         owners = [owner for owner, _ in parts]
-        raise CoinsDisagree(
+        raise RecordsDoNotAlign(
             f"Of {reports.records} records that {owners} report by the study plan {coin[:12]}...,"
             f" {wrong} report sets that no value of its coin gives together.",
             where=", ".join(owners),

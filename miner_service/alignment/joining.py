@@ -58,7 +58,7 @@ def marginals_of(
     An error from `tick` stops the estimate.
 
     Raises:
-        CoinsDisagree: owners that follow one study plan report different sets of a record.
+        RecordsDoNotAlign: owners that follow one study plan report different sets of a record.
         DomainError: with records `any`, two owners give a variable different categories.
     """
     strata = [
@@ -66,7 +66,7 @@ def marginals_of(
         for sources, present, records in _chosen(spec, releases, needed, access.aligner)
     ]
     return EstimatedMarginals.of(
-        strata, estimator=spec.estimator, order=spec.order, variables=variables, tick=tick
+        strata, estimator=spec.estimator or "moment", order=spec.order, variables=variables, tick=tick
     )
 
 

@@ -10,7 +10,7 @@ from miner_service.settings import MEBIBYTE, Quotas
 from miner_service.store.people import find_study, study_message
 from miner_service.store.releases import linkages_now, linkages_of_joined
 from miner_service.store.schema import PartRow, ReleaseRow
-from pramana_core.errors import QuotaExceeded
+from pramana_core.errors import LimitExceeded
 from pramana_core.wire.releases import LinkageCheck
 
 
@@ -58,7 +58,7 @@ def require_within_quota(session: Session, quotas: Quotas, study: str, owner: st
     """Check what an owner has in a study, with what the session is about to add.
 
     Raises:
-        QuotaExceeded: it is more than one may keep here; it says how much there is, how much may
+        LimitExceeded: it is more than one may keep here; it says how much there is, how much may
             be, and what makes room.
     """
     announced = session.scalar(select(func.count()).select_from(_of(study, owner, "open"))) or 0
@@ -71,7 +71,7 @@ def require_within_quota(session: Session, quotas: Quotas, study: str, owner: st
         ("bytes of releases that are not withdrawn", stored, quotas.stored_bytes, _STORED),
     ):
         if found > allowed:
-            raise QuotaExceeded(
+            raise LimitExceeded(
                 f"With this release {owner} would have {_told(found, what)} in study {study};"
                 f" {_told(allowed, 'bytes' if 'bytes' in what else '')} are allowed.",
                 where=what,

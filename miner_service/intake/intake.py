@@ -33,7 +33,7 @@ from miner_service.store.releases import (
 )
 from miner_service.store.schema import PartRow, ReleaseRow
 from pramana_core.alike import first_few
-from pramana_core.errors import NotFound, NotReady, PlanError, ReleaseIncomplete, require_at_most
+from pramana_core.errors import Conflict, NotFound, NotReady, PlanError, require_at_most
 from pramana_core.plan import Plan
 from pramana_core.wire.parts import Pseudonyms, RecordSchema, Values
 from pramana_core.wire.release_kinds import ReleaseKind
@@ -59,7 +59,7 @@ def announce(
         HistoryLost: it does not build on all that its owner announced; nothing is stored.
         LinkageDiffers: its linkage secret is not that of the other owners; nothing is stored.
         BudgetExceeded: it would tell more than the study's budget leaves; nothing is stored.
-        QuotaExceeded: the owner would have more here than one may keep; nothing is stored.
+        LimitExceeded: the owner would have more here than one may keep; nothing is stored.
     """
     limits = services.settings.limits
     _require_small(limits, body)
@@ -94,8 +94,8 @@ def seal(services: Services, release: str) -> Release:
     """Close a release, join its parts into columns and examine them; again is harmless.
 
     Raises:
-        ReleaseIncomplete: parts are missing.
-        ReleaseNotOpen: withdrawn.
+        Conflict: parts are missing.
+        Conflict: withdrawn.
         StoreCorrupt: a part is not as it was acknowledged.
         PartInvalid: pseudonyms do not ascend from part to part.
     """
@@ -188,7 +188,7 @@ def _decoded(
 
 def _require_complete(release: str, missing: list[int]) -> None:
     if missing:
-        raise ReleaseIncomplete(
+        raise Conflict(
             f"Parts {first_few(missing, _NAMED)} of the release are not there.",
             where=release,
             remedy="Send them, then seal again.",

@@ -24,12 +24,10 @@ from miner_service.store.releases import content_of, find_release, kind_of_relea
 from miner_service.store.schema import PartRow, ReleaseRow
 from pramana_core.errors import (
     BudgetExceeded,
+    Conflict,
     LinkageDiffers,
-    PartConflict,
-    PartDigestMismatch,
     PartInvalid,
     PramanaError,
-    ReleaseNotOpen,
     require_at_most,
 )
 from pramana_core.wire.parts import (
@@ -114,9 +112,9 @@ def expect_part(
     Raises:
         NotFound: the release has no such part.
         LimitExceeded: it is longer than any part may be.
-        PartDigestMismatch: it is not as long as the manifest announced.
-        PartConflict: stored with other bytes; those stay.
-        ReleaseNotOpen: sealed or withdrawn.
+        PartInvalid: it is not as long as the manifest announced.
+        Conflict: stored with other bytes; those stay.
+        Conflict: sealed or withdrawn.
     """
     limit = limits.json_bytes if media == PART_JSON_MEDIA_TYPE else limits.part_bytes
     found = session.execute(_PART, {"release": release, "number": number}).first()
@@ -149,11 +147,11 @@ def take_part(
     """Check what came, store it durably and acknowledge it; say whether it is new.
 
     Raises:
-        PartDigestMismatch: not the bytes that the header or the manifest announced.
-        PartConflict: stored with other bytes; those stay.
+        PartInvalid: not the bytes that the header or the manifest announced.
+        Conflict: stored with other bytes; those stay.
         PartInvalid: not what the release announces.
         StorageFull, NotReady: it could not be stored; nothing was changed.
-        ReleaseNotOpen: withdrawn, or sealed without this part.
+        Conflict: withdrawn, or sealed without this part.
         BudgetExceeded: it is the first part, and there is no room left.
         NotFound: its study was deleted.
     """
@@ -183,7 +181,7 @@ def _require_bytes(
 ) -> None:
     found = digest.hex()
     if digest_header is not None and digest_header.strip() != _digest_text(digest):
-        raise PartDigestMismatch(
+        raise PartInvalid(
             f"Part {expected.number} was damaged on its way: it does not have the digest in its"
             " header.",
             where=str(expected.number),
@@ -230,9 +228,9 @@ _ARRIVED = (
 
 
 def require_state(release: str, state: str, wanted: str) -> None:
-    """Check the state of a release. Raises ReleaseNotOpen."""
+    """Check the state of a release. Raises Conflict."""
     if state != wanted:
-        raise ReleaseNotOpen(
+        raise Conflict(
             f"The release is {state}.",
             where=release,
             remedy=_NOT_OPEN_REMEDY[state],
@@ -240,7 +238,7 @@ def require_state(release: str, state: str, wanted: str) -> None:
 
 
 def _no_part(row: ReleaseRow) -> PramanaError:
-    """Return the error for a part that a release does not have. Raises ReleaseNotOpen."""
+    """Return the error for a part that a release does not have. Raises Conflict."""
     if row.state == "withdrawn":
         require_state(row.id, row.state, "open")
     return no_such("part")
@@ -256,7 +254,7 @@ def decode(
 
 
 def _schema(services: Services, expected: ExpectedPart) -> RecordSchema:
-    """Return the columns of a release's parts. Raises NotFound, ReleaseNotOpen: it is no more."""
+    """Return the columns of a release's parts. Raises NotFound, Conflict: it is no more."""
     known: RecordSchema | None = _SCHEMAS.cache.get(expected.content)  # type: ignore[attr-defined]
     if known is not None:
         return known
@@ -280,17 +278,17 @@ def _require_valid(schema: RecordSchema, expected: ExpectedPart, body: pa.Buffer
         )
 
 
-def _conflict(part: ExpectedPart) -> PartConflict:
-    return PartConflict(
+def _conflict(part: ExpectedPart) -> Conflict:
+    return Conflict(
         f"Part {part.number} is stored with other bytes; those are unchanged.",
         where=str(part.number),
         remedy="Send the bytes announced; other content is another release.",
     )
 
 
-def _other_length(part: ExpectedPart, found: str) -> PartDigestMismatch:
+def _other_length(part: ExpectedPart, found: str) -> PartInvalid:
     has = found if "bytes" in found else f"{found} bytes"
-    return PartDigestMismatch(
+    return PartInvalid(
         f"Part {part.number} has {has}; announced were {part.bytes} bytes with {part.sha256}."
         " Nothing was stored.",
         where=str(part.number),

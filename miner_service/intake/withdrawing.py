@@ -60,7 +60,7 @@ def recover(services: Services) -> None:
     """Make the directories, and remove files left by an interruption that no release needs.
 
     Raises:
-        StoreMismatch: the files are not this database's; nothing was removed.
+        StoreCorrupt: the files are not this database's; nothing was removed.
         NotReady: database or files do not answer.
     """
     services.segments.prepare()

@@ -12,9 +12,11 @@ import pyarrow.parquet as pq
 
 from miner_service.settings import Limits
 from pramana_core.domain import Domain, Variable
+from pramana_core.encoding import Value
 from pramana_core.errors import InputError, UnknownVariable, require_at_most
-from pramana_core.learn.networks.network import BayesNet, posterior, sample_csv
-from pramana_core.learn.prediction import Predictor, Value, encode_records
+from pramana_core.learn.networks.inference import posterior
+from pramana_core.learn.networks.network import BayesNet, sample_csv
+from pramana_core.learn.prediction import Predictor, encode_records
 from pramana_core.marginals.counts import Tensor
 from pramana_core.mixed import LARGEST, CategoricalColumn, Column, MixedTable, NumericColumn
 from pramana_core.model_sharing.attributes import CategoricalAttribute, TreeSchema

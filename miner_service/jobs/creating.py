@@ -37,7 +37,7 @@ def create(services: Services, study: str, body: JobCreate) -> tuple[Job, bool]:
     Raises:
         StructureError, RecordsDoNotAlign, VariablesMissing, Conflict, LimitExceeded: it cannot
             run, or its key belongs to another job.
-        QuotaExceeded: too many jobs of the study wait.
+        LimitExceeded: too many jobs of the study wait.
     """
     with services.database.read() as session:
         find_study(session, study)
@@ -86,7 +86,7 @@ def _default_key(spec: JobSpec, alignment: Alignment) -> str:
 
 def _same(known: JobSpec, asked: JobSpec) -> bool:
     """Whether a job is the one asked for; what it left open was settled as in that."""
-    left = [name for name in ("order", "records") if getattr(asked, name, 0) is None]
+    left = [name for name in ("estimator", "order", "records") if getattr(asked, name, 0) is None]
     return known == asked.model_copy(update={name: getattr(known, name, None) for name in left})
 
 

@@ -3,15 +3,11 @@
 A kind is a class. Those that learn from counts extend `CountsKind`, those that learn from masked
 records `RecordsKind`. `prepare` decides from the metadata alone whether a job can run; it is asked
 when the job is created and again when it runs. `learned` does the work.
-
-Also here:
-
-* A model on one page with nothing loaded: its picture, its parts and their errors.
-* What a model's releases tell of one person, said wherever the model is shown.
 """
 
 from __future__ import annotations
 
+import json
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -24,6 +20,7 @@ from miner_service.alignment.align import AlignedSource, Aligner
 from miner_service.alignment.joining import RecordAccess
 from miner_service.settings import Limits
 from pramana_core.errors import Conflict
+from pramana_core.learn.common.documents import write_json
 from pramana_core.pictures.svg import captioned
 from pramana_core.progress import Progress
 from pramana_core.wire.base import Message
@@ -164,7 +161,7 @@ class JobKind(ABC, Generic[SpecT, PreparedT, MessageT]):
 
 
 def require_one_owner(variables: Iterable[tuple[str, str]], alignment: Alignment) -> None:
-    """Check that each variable comes from one owner, given each variable with an owner of it.
+    """Check that each variable of a record comes from one owner, given variables with owners.
 
     Raises:
         Conflict: two owners have a variable.
@@ -174,23 +171,29 @@ def require_one_owner(variables: Iterable[tuple[str, str]], alignment: Alignment
         owners.setdefault(name, []).append(owner)
     twice = {name: found for name, found in sorted(owners.items()) if len(found) > 1}
     if twice:
+        listed = "; ".join(f"{name} ({', '.join(found)})" for name, found in twice.items())
         raise Conflict(
-            "More than one owner reports "
-            + "; ".join(f"{name} ({', '.join(found)})" for name, found in twice.items())
-            + "."
-            + said_of_copies(alignment),
+            f"More than one owner reports {listed} of the same records."
+            + copies_in_words(alignment),
             where=", ".join(twice),
-            remedy="Each variable of a job must come from one owner; rename one of them, or ask"
+            remedy="Each variable of a record must come from one owner; rename one of them, or ask"
             ' for `"records": "any"` if the owners know different people.',
         )
 
 
-def said_of_copies(alignment: Alignment) -> str:
-    """Return what else is said where owners have a variable of one record: of releases alike."""
+def copies_in_words(alignment: Alignment) -> str:
+    """Return a sentence for each two releases that are the same."""
     return "".join(f" {one.told}" for one in alignment.same)
 
 
-# A model on one page with nothing loaded: its picture, its parts and their errors.
+def read_document(message: Any) -> str:
+    """Return the JSON of a model's document, from which it is read."""
+    return json.dumps(message.document, ensure_ascii=False, allow_nan=False)
+
+
+def write_document(message: Any) -> str:
+    """Return a model's document in lines, for a file."""
+    return write_json(message.document)
 
 
 def render(template: str, model: ModelHead, **shown: Any) -> str:
@@ -210,11 +213,8 @@ def render(template: str, model: ModelHead, **shown: Any) -> str:
     )
 
 
-# What a model's releases tell of one person, said wherever the model is shown.
-
-
 def in_words(model: ModelHead) -> str:
-    """Return it in a sentence."""
+    """Return in a sentence what a model's releases tell of one person."""
     amplification = model.told.to_amplification()
     learned = f"Learned from {model.records:,} records"
     if math.isinf(amplification.epsilon):

@@ -10,19 +10,20 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, TypeVar
 
-from miner_service.kinds.affordability import (
-    read_document,
+from miner_service.kinds.base import Content, read_document, render, write_document
+from miner_service.kinds.bounds import (
+    FEWER,
+    Extent,
+    can_estimate,
     require_network,
     require_table,
-    write_document,
+    weighs_reports,
 )
-from miner_service.kinds.base import Content, render
-from miner_service.kinds.counting import Extent, estimated, largest_family
 from miner_service.kinds.counts import CountsKind
 from miner_service.settings import Limits
 from pramana_core.domain import Domain, Variable
-from pramana_core.errors import LimitExceeded, OptionError
-from pramana_core.estimation.curvature import INFORMATION_CELLS
+from pramana_core.errors import OptionError, require_at_most
+from pramana_core.estimation.information import INFORMATION_CELLS
 from pramana_core.learn.bayes_classifier.exchange import NAMES
 from pramana_core.learn.common.options import LinearOptions
 from pramana_core.learn.learners import BAYES, DOCUMENT, LINEAR, TREE, ClassLearner
@@ -30,7 +31,7 @@ from pramana_core.learn.linear.columns import columns_of
 from pramana_core.learn.linear.fitting import CELLS
 from pramana_core.learn.networks.documents import NetworkDocument
 from pramana_core.learn.networks.drawing import draw_structure
-from pramana_core.learn.tree.drawing import said_of_model
+from pramana_core.learn.tree.words import model_note
 from pramana_core.marginals.counts import CUBE_CELLS, Marginals
 from pramana_core.plan import Plan
 from pramana_core.progress import Progress
@@ -46,19 +47,19 @@ from pramana_core.wire.models import (
 )
 
 MOST_NODES = 20_000
-"""Nobody reads a larger tree."""
+"""The most nodes of a tree in a model."""
 
 MOST_COLUMNS = 2_048
-"""A linear classifier with more columns is not fitted: products of all pairs of them are needed."""
+"""The most columns of a linear classifier: products of all pairs of them are needed."""
 
 MOST_CLASSES = 256
-"""Among more classes none is told: each is a plane that is fitted by itself."""
+"""The most classes of a linear classifier, each of which has a plane of its own."""
 
 MOST_WEIGHTS = 1 << 14
-"""The columns of all classes' planes together."""
+"""The most columns of all classes' planes together."""
 
 MOST_DRAWN = 1 << 24
-"""The records drawn from a network, times the classes."""
+"""The most records drawn from a network, times the classes."""
 
 _FORMS = ("svg", "text", "bif")
 """The forms of a model, besides its page and its document, that can be asked for."""
@@ -129,15 +130,13 @@ class _ClassifierKind(CountsKind[SpecT, MessageT]):
 
     def require_affordable(self, spec: SpecT, extent: Extent, limits: Limits) -> None:  # noqa: ARG002
         """Bound the variables; each kind bounds what it counts besides."""
-        variables = extent.variables
-        if len(variables) > limits.search_variables:
-            where = self.learner.features
-            raise LimitExceeded(
-                f"The {self.called} has {len(variables)} variables; {limits.search_variables} are"
-                " allowed.",
-                where=where,
-                remedy=f"Name those that matter in `{where}`.",
-            )
+        require_at_most(
+            len(extent.variables),
+            limits.search_variables,
+            f"variables of the {self.called}",
+            self.learner.features,
+            FEWER,
+        )
 
     def learn(self, spec: SpecT, marginals: Marginals, on_step: Progress) -> Content:
         features = [name for name in marginals.domain.names if name != spec.target]
@@ -166,7 +165,7 @@ class DecisionTreeKind(_ClassifierKind[DecisionTreeSpec, DecisionTreeMessage]):
 
     @classmethod
     def shown(cls, model: Any) -> Mapping[str, Any]:
-        return {"through": said_of_model(model)}
+        return {"through": model_note(model)}
 
     def require_affordable(self, spec: DecisionTreeSpec, extent: Extent, limits: Limits) -> None:
         """Bound the variables, the table of each split, and what its counts come from.
@@ -176,35 +175,32 @@ class DecisionTreeKind(_ClassifierKind[DecisionTreeSpec, DecisionTreeMessage]):
         variables, layout, _records = extent
         super().require_affordable(spec, extent, limits)
         attributes = layout.domain.project(variables[:-1])
-        largest = max(attributes.shape) * layout.domain[spec.target].size
-        if largest > INFORMATION_CELLS:
-            raise LimitExceeded(
-                f"The split of a node would have a table of {largest} cells; {INFORMATION_CELLS}"
-                " are allowed.",
-                where="attributes",
-                remedy="Leave out the attributes of many categories.",
-            )
-        if not estimated(spec).told(variables, layout):
+        require_at_most(
+            max(attributes.shape) * layout.domain[spec.target].size,
+            INFORMATION_CELLS,
+            "cells of the table of a split",
+            "attributes",
+            FEWER,
+        )
+        if not can_estimate(spec, variables, layout):
             # Through a model that is learned of the class with one or two attributes.
             require_network(spec, spec.target, attributes.names, 1, layout, limits)
             return
-        if estimated(spec).by_reports and all(_counted_once(plan) for plan in layout.plans):
+        if weighs_reports(spec) and all(_counted_once(plan) for plan in layout.plans):
             return
         depth = spec.options().max_depth
-        _, family = largest_family(
-            layout, variables, len(variables) if depth is None else min(depth + 1, len(variables))
-        )
-        require_table(spec, family, layout, limits, where="max_depth")
+        most = len(variables) if depth is None else min(depth + 1, len(variables))
+        require_table(spec, layout.largest(variables, most), layout, limits, where="max_depth")
 
     def require_readable(self, model: Any) -> None:
         """Bound the nodes. Raises LimitExceeded."""
-        nodes = sum(1 for _ in model.root)
-        if nodes > MOST_NODES:
-            raise LimitExceeded(
-                f"The tree has {nodes} nodes; {MOST_NODES} are allowed in a model.",
-                where="max_depth",
-                remedy="Allow less depth, or ask for a smaller significance.",
-            )
+        require_at_most(
+            sum(1 for _ in model.root),
+            MOST_NODES,
+            "nodes of the tree",
+            "max_depth",
+            "Allow less depth, or ask for a smaller significance.",
+        )
 
 
 def _require_few_classes(
@@ -218,13 +214,9 @@ def _require_few_classes(
         (classes * columns, MOST_WEIGHTS, f"weights of {classes} classes", "features"),
         (drawn, MOST_DRAWN, f"scores of {sample} drawn records", "sample"),
     )
+    remedy = "Choose a class of fewer categories, fewer features or a smaller sample."
     for number, most, what, where in bounds:
-        if number > most:
-            raise LimitExceeded(
-                f"The classifier would have {number} {what}; {most} are allowed.",
-                where=where,
-                remedy="Choose a class of fewer categories, fewer features or a smaller sample.",
-            )
+        require_at_most(number, most, what, where, remedy)
 
 
 def _columns(options: LinearOptions, features: Domain) -> int:
@@ -255,14 +247,10 @@ class LinearClassifierKind(_ClassifierKind[LinearClassifierSpec, LinearClassifie
         features = domain.project(variables[:-1])
         options = spec.options()
         columns = _columns(options, features)
-        if len(variables) > limits.search_variables or columns > MOST_COLUMNS:
-            raise LimitExceeded(
-                f"The classifier would have {columns} columns of {len(variables) - 1} features;"
-                f" {MOST_COLUMNS} columns of {limits.search_variables - 1} features are allowed.",
-                where="features",
-                remedy='Choose fewer features, or the encoding "ordinal".',
-            )
-        together = domain.size <= CELLS and estimated(spec).told(variables, layout)
+        super().require_affordable(spec, extent, limits)
+        remedy = 'Choose fewer features, or the encoding "ordinal".'
+        require_at_most(columns, MOST_COLUMNS, "columns of the classifier", "features", remedy)
+        together = domain.size <= CELLS and can_estimate(spec, variables, layout)
         tabulated = together if options.basis is None else options.basis == "cells"
         _require_few_classes(spec, domain, columns, tabulated=tabulated)
         columns_of(features, options)

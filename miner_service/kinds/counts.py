@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import ClassVar, TypeVar
@@ -17,13 +17,13 @@ from miner_service.kinds.base import (
     JobResult,
     PreparedJob,
     require_one_owner,
-    said_of_copies,
 )
-from miner_service.kinds.counting import Extent, RecordLayout, estimated
+from miner_service.kinds.bounds import Extent, RecordLayout, weighs_reports
 from miner_service.settings import Limits
 from pramana_core.alike import did_you_mean
 from pramana_core.domain import Domain, Variable
-from pramana_core.errors import Conflict, LimitExceeded, OptionError, VariablesMissing
+from pramana_core.errors import LimitExceeded, OptionError, VariablesMissing
+from pramana_core.estimation.estimated import choose_estimator
 from pramana_core.estimation.pooled_laws import LEAST_ORDER, default_order
 from pramana_core.marginals.counts import Marginals
 from pramana_core.marginals.score_interval import LackOfFit, warnings_of
@@ -37,43 +37,18 @@ from pramana_core.wire.releases import Alignment
 SpecT = TypeVar("SpecT", bound=CountsSpec)
 MessageT = TypeVar("MessageT", bound=ModelHead)
 
+NeededBlocks = tuple[tuple[PlannedRelease, tuple[Block, ...]], ...]
+"""Releases with the blocks of their plans that a job needs."""
+
 
 @dataclass(frozen=True)
 class CountsJob(PreparedJob):
-    """A job that can run: what it counts, the blocks it needs of the releases, and its order."""
+    """A job that can run: what it counts, the blocks it needs, and how counts are estimated."""
 
     extent: Extent
     planned: tuple[PlannedRelease, ...]
-    blocks: tuple[tuple[PlannedRelease, tuple[Block, ...]], ...]
-    order: int | None
-
-
-@dataclass(frozen=True)
-class Group:
-    """Records that the same releases have: how many, and the blocks they are reported by."""
-
-    records: int
-    blocks: tuple[tuple[PlannedRelease, tuple[Block, ...]], ...]
-
-    def owners(self, name: str) -> list[str]:
-        """Return the owners whose releases have a variable."""
-        return [r.source.owner for r, blocks in self.blocks if any(name in b.names for b in blocks)]
-
-    @property
-    def names(self) -> list[str]:
-        """The variables of the blocks, each as often as an owner has it."""
-        return [name for _, blocks in self.blocks for block in blocks for name in block.names]
-
-    @property
-    def plan(self) -> Plan:
-        """The plan of the records' reports. Raises PlanError if a variable is there twice."""
-        return _together(self.blocks)
-
-    @property
-    def silent(self) -> set[str]:
-        """The variables that are withheld from every report."""
-        held = [block for _, blocks in self.blocks for block in blocks]
-        return {n for b in held if b.channel.withheld for n in b.names}
+    blocks: NeededBlocks
+    settled: CountsSpec
 
 
 class CountsKind(JobKind[SpecT, CountsJob, MessageT]):
@@ -109,7 +84,7 @@ class CountsKind(JobKind[SpecT, CountsJob, MessageT]):
         """Check that a job can run on releases that hold plans."""
         self.check(spec)
         require_aligned(alignment, spec.records)
-        releases = [PlannedRelease(source, plan) for source, plan in held]
+        releases = tuple(PlannedRelease(source, plan) for source, plan in held)
         reported = _reported(releases)
         variables = self.variables(spec, reported)
         _require_reported(variables, reported)
@@ -119,36 +94,46 @@ class CountsKind(JobKind[SpecT, CountsJob, MessageT]):
             if (needed := tuple(b for b in release.plan.blocks if set(variables) & set(b.names)))
         )
         if spec.records == "any":
-            groups = _groups(blocks, aligner)
-            records = sum(group.records for group in groups)
-            _require_combinable(spec, variables, groups, alignment)
-            layout = RecordLayout(tuple(group.plan for group in groups))
+            together = aligner.together([release.source for release, _ in blocks])
+            groups = [
+                (records, tuple(pair for pair in blocks if pair[0].source.release in present))
+                for present, records in together.items()
+            ]
         else:
-            _require_one_source(blocks, alignment)
-            records = alignment.in_all or 0
-            layout = RecordLayout((_together(blocks),))
-        extent = Extent(variables, layout, records)
-        order = self._affordable_order(spec, extent, limits)
+            groups = [(alignment.in_all or 0, blocks)]
+        for _, own in groups:
+            require_one_owner(
+                ((name, r.source.owner) for r, needed in own for b in needed for name in b.names),
+                alignment,
+            )
+        plans = tuple(Plan.combine(Plan(needed) for _, needed in own) for _, own in groups if own)
+        if spec.estimator is None:
+            spec = spec.model_copy(update={"estimator": choose_estimator(plans)})
+        if weighs_reports(spec):
+            _require_all_reported(variables, plans)
+        extent = Extent(variables, RecordLayout(plans), sum(records for records, _ in groups))
+        settled = self._affordable(spec, extent, limits)
         sources = tuple(release.source for release in releases)
-        return CountsJob(sources, alignment, extent, tuple(releases), blocks, order)
+        return CountsJob(sources, alignment, extent, releases, blocks, settled)
 
     def settled(self, spec: SpecT, prepared: CountsJob) -> SpecT:
-        """Return a specification that can run, with the order that it is learned with."""
-        return spec.model_copy(update={"order": prepared.order})
+        """Return a specification that can run, with its estimator and order."""
+        chosen = prepared.settled
+        return spec.model_copy(update={"estimator": chosen.estimator, "order": chosen.order})
 
-    def _affordable_order(self, spec: SpecT, extent: Extent, limits: Limits) -> int | None:
-        """Return the order given, or the highest default one that can be afforded."""
-        order = spec.order if spec.models else spec.interacting
-        if order is None and estimated(spec).settles_order and self.settles_order:
+    def _affordable(self, spec: SpecT, extent: Extent, limits: Limits) -> SpecT:
+        """Return a job with the order given, or the highest default one that can be afforded."""
+        if not spec.models:
+            spec = spec.model_copy(update={"order": spec.order or LEAST_ORDER})
+        elif spec.order is None and self.settles_order:
             for order in range(default_order(extent.layout.plans), LEAST_ORDER, -1):
                 higher = spec.model_copy(update={"order": order})
                 with suppress(LimitExceeded):
                     self.require_affordable(higher, extent, limits)
-                    return order
-            order = LEAST_ORDER
-        spec = spec.model_copy(update={"order": order})
+                    return higher
+            spec = spec.model_copy(update={"order": LEAST_ORDER})
         self.require_affordable(spec, extent, limits)
-        return order
+        return spec
 
     def learned(
         self,
@@ -159,9 +144,10 @@ class CountsKind(JobKind[SpecT, CountsJob, MessageT]):
     ) -> JobResult:
         """Estimate the counts that a job needs and learn its model from them.
 
-        Work amid a step repeats what `on_step` was told last, so that it can be stopped there too.
+        Between two steps the last one is reported again, so that the work can be stopped there.
         """
         steps = Repeating(on_step)
+        spec = self.settled(spec, prepared)
         marginals = marginals_of(
             spec,
             prepared.planned,
@@ -175,11 +161,6 @@ class CountsKind(JobKind[SpecT, CountsJob, MessageT]):
         return JobResult(marginals.records, content, fitting, marginals.filled_in)
 
 
-def _together(blocks: Sequence[tuple[PlannedRelease, tuple[Block, ...]]]) -> Plan:
-    """Return the plan of records that some releases report, one coin's parts joined."""
-    return Plan.combine(Plan(needed) for _, needed in blocks)
-
-
 def _fitting(tests: Collection[LackOfFit]) -> tuple[LackOfFitMessage, ...]:
     """Return how the reports fit the models that counts were taken from."""
     warnings = [next(iter(warnings_of([test], of=len(tests))), "") for test in tests]
@@ -189,18 +170,18 @@ def _fitting(tests: Collection[LackOfFit]) -> tuple[LackOfFitMessage, ...]:
     )
 
 
-def _reported(releases: Sequence[PlannedRelease]) -> Domain:
+def _reported(releases: Iterable[PlannedRelease]) -> Domain:
     """Return the variables that are not withheld everywhere."""
     blocks = [block for release in releases for block in release.plan.blocks]
     found: dict[str, Variable] = {}
     for variable in (v for b in blocks if not b.channel.withheld for v in b.variables):
-        # Named by two owners it stays here once; whether it may be is asked later.
+        # A variable of two owners is listed once; whether there may be two is checked later.
         found.setdefault(variable.name, variable)
     return Domain(tuple(found.values()))
 
 
 def _require_reported(variables: Collection[str], domain: Domain) -> None:
-    """Check that each variable is reported: of one withheld everywhere nothing can be told."""
+    """Check that each variable is reported by some record."""
     missing = sorted(set(variables) - set(domain.names))
     if missing:
         reported = sorted(domain.names)
@@ -211,62 +192,13 @@ def _require_reported(variables: Collection[str], domain: Domain) -> None:
         )
 
 
-def _groups(
-    blocks: Sequence[tuple[PlannedRelease, tuple[Block, ...]]], aligner: Aligner
-) -> list[Group]:
-    """Return the sets of records that the same ones of the needed releases have."""
-    together = aligner.together([release.source for release, _ in blocks])
-    return [
-        Group(records, tuple(pair for pair in blocks if pair[0].source.release in present))
-        for present, records in together.items()
-    ]
-
-
-def _require_combinable(
-    spec: CountsSpec, variables: Sequence[str], groups: Sequence[Group], alignment: Alignment
-) -> None:
-    """Check that records reported differently can be explained together."""
-    for group in groups:
-        _require_each_once(group, alignment)
-    if estimated(spec).needs_all:
-        _require_all_reported(variables, groups)
-
-
-def _require_each_once(group: Group, alignment: Alignment) -> None:
-    twice = {name: owners for name in group.names if len(owners := group.owners(name)) > 1}
-    if twice:
-        raise Conflict(
-            f"{group.records} records have a variable from more than one owner: "
-            + "; ".join(f"{name} ({', '.join(found)})" for name, found in sorted(twice.items()))
-            + "."
-            + said_of_copies(alignment),
-            where=", ".join(sorted(twice)),
-            remedy="Of one record each variable must come from one owner; rename one of them.",
-        )
-
-
-def _require_all_reported(variables: Sequence[str], groups: Sequence[Group]) -> None:
-    for group in groups:
-        absent = sorted(set(variables) - (set(group.names) - group.silent))
-        if absent:
+def _require_all_reported(variables: Sequence[str], plans: Sequence[Plan]) -> None:
+    """Check that each record reports every variable: moments estimate nothing that is missing."""
+    for plan in plans:
+        reported = {n for b in plan.blocks if not b.channel.withheld for n in b.names}
+        if absent := sorted(set(variables) - reported):
             raise OptionError(
-                f"{group.records} records are reported without {absent}; their moments say nothing"
-                " of what is missing.",
+                f"Some records are reported without {absent}, which moments cannot estimate.",
                 where="estimator",
                 remedy='Use the estimator "ml" with records "any".',
             )
-
-
-def _require_one_source(
-    blocks: Sequence[tuple[PlannedRelease, tuple[Block, ...]]], alignment: Alignment
-) -> None:
-    """Check that each variable of the blocks needed is reported by one owner."""
-    require_one_owner(
-        (
-            (name, release.source.owner)
-            for release, needed in blocks
-            for block in needed
-            for name in block.names
-        ),
-        alignment,
-    )

@@ -7,22 +7,22 @@ from dataclasses import fields, replace
 from functools import partial
 from typing import Any, ClassVar
 
-from miner_service.kinds.affordability import require_pairs, require_table
 from miner_service.kinds.base import Content, render
-from miner_service.kinds.counting import Extent, estimated, largest_family
+from miner_service.kinds.bounds import (
+    FEWER,
+    Extent,
+    require_pairs,
+    require_table,
+    weighs_reports,
+)
 from miner_service.kinds.counts import CountsKind
 from miner_service.settings import Limits
 from pramana_core.domain import Domain
-from pramana_core.errors import LimitExceeded, OptionError
-from pramana_core.estimation.supports_mixed import serves
-from pramana_core.learn.rules.exchange import listed_itemsets_csv, listed_rules_csv, rules_json
-from pramana_core.learn.rules.itemsets import (
-    NOT_FREQUENT,
-    FoundItemsets,
-    Level,
-    items_wanted,
-    present_items,
-)
+from pramana_core.errors import OptionError, require_at_most
+from pramana_core.estimation.estimated import COUNT_ESTIMATORS
+from pramana_core.learn.rules.decisions import NOT_FREQUENT
+from pramana_core.learn.rules.documents import itemsets_csv, rules_csv, write_findings
+from pramana_core.learn.rules.itemsets import FoundItemsets, Level, items_wanted, present_items
 from pramana_core.learn.rules.mining import mine_itemsets
 from pramana_core.learn.rules.rules import derive_rules
 from pramana_core.marginals.counts import Marginals
@@ -33,10 +33,10 @@ from pramana_core.wire.jobs import AssociationRulesSpec
 from pramana_core.wire.models import AssociationRulesMessage
 
 MOST_ITEMS = 4_096
-"""Among more items none are mined."""
+"""The most items of a job."""
 
 MOST_LISTED = 100_000
-"""A model lists at most so many itemsets, and so many rules."""
+"""The most itemsets, and the most rules, of a model."""
 
 SHOWN = 500
 """Longer lists are left to the CSV."""
@@ -64,15 +64,6 @@ def _listed(level: Level) -> Flags:
     return listed
 
 
-def _require_few(number: int) -> None:
-    if number > MOST_LISTED:
-        raise LimitExceeded(
-            f"There are {number} itemsets; {MOST_LISTED} are allowed in a model.",
-            where="minimum_support",
-            remedy="Raise the minimum support, or ask for fewer items.",
-        )
-
-
 def _word(model: AssociationRulesMessage, place: int) -> str:
     item = model.items[place]
     return f"{item.variable}={item.category}"
@@ -84,11 +75,11 @@ def _words(model: AssociationRulesMessage, items: Iterable[int]) -> str:
 
 
 def _itemsets_csv(model: AssociationRulesMessage) -> str:
-    return listed_itemsets_csv(model.itemsets, partial(_word, model))
+    return itemsets_csv(model.itemsets, partial(_word, model))
 
 
 def _rules_csv(model: AssociationRulesMessage) -> str:
-    return listed_rules_csv(model.rules, partial(_word, model))
+    return rules_csv(model.rules, partial(_word, model))
 
 
 def _page(model: AssociationRulesMessage) -> str:
@@ -144,19 +135,16 @@ class AssociationRulesKind(CountsKind[AssociationRulesSpec, AssociationRulesMess
         """Bound the variables, the items and, where tables tell itemsets, the largest of these."""
         variables, layout, _records = extent
         items = items_wanted(layout.domain.project(variables), spec.present, spec.items)
-        if len(variables) > limits.search_variables or len(items) > MOST_ITEMS:
-            raise LimitExceeded(
-                f"The job has {len(items)} items of {len(variables)} variables; {MOST_ITEMS} items"
-                f" of {limits.search_variables} variables are allowed.",
-                where="items",
-                remedy="Name those that matter in `items` or `variables`.",
-            )
-        if estimated(spec).by_reports and all(serves(plan, items) for plan in layout.plans):
+        require_at_most(
+            len(variables), limits.search_variables, "variables of the job", "variables", FEWER
+        )
+        require_at_most(len(items), MOST_ITEMS, "items of the job", "items", FEWER)
+        if COUNT_ESTIMATORS[spec.estimator or "moment"].makes_of_pairs(spec.order):
+            require_pairs(variables, layout, where="variables")
             return
-        if estimated(spec).by_pairs:
-            require_pairs(spec, variables, layout, where="variables")
-            return
-        _, family = largest_family(layout, variables, spec.max_length)
+        # By reports, longer itemsets whose table is too large are left undecided.
+        longest = min(spec.max_length, 2) if weighs_reports(spec) else spec.max_length
+        family = layout.largest(variables, longest)
         require_table(spec, family, layout, limits, where="max_length")
 
     def learn(self, spec: AssociationRulesSpec, marginals: Marginals, on_step: Progress) -> Content:
@@ -166,7 +154,13 @@ class AssociationRulesKind(CountsKind[AssociationRulesSpec, AssociationRulesMess
             spec.options(),
             part_of(on_step, 0, _MINING_STEPS),
         )
-        _require_few(sum(int(_listed(level).sum()) for level in found.levels))
+        require_at_most(
+            sum(int(_listed(level).sum()) for level in found.levels),
+            MOST_LISTED,
+            "itemsets of the model",
+            "minimum_support",
+            "Raise the minimum support, or ask for fewer items.",
+        )
         rules = derive_rules(
             found,
             marginals,
@@ -175,7 +169,7 @@ class AssociationRulesKind(CountsKind[AssociationRulesSpec, AssociationRulesMess
             most=MOST_LISTED,
             on_step=part_of(on_step, _MINING_STEPS, _RULE_STEPS),
         )
-        document = rules_json(_shortened(found), rules, examined=True)
+        document = write_findings(_shortened(found), rules)
         return {
             "items": document["items"],
             "examined": sum(map(len, found.levels)),

@@ -17,40 +17,37 @@ import numpy as np
 from miner_service.alignment.align import Aligner, require_aligned
 from miner_service.alignment.joining import RecordAccess
 from miner_service.alignment.mixing import MaskedRelease, columns_together, rows_together
-from miner_service.kinds.affordability import read_document, write_document
 from miner_service.kinds.base import (
     Content,
     Held,
     JobKind,
     JobResult,
     PreparedJob,
+    copies_in_words,
+    read_document,
     render,
     require_one_owner,
-    said_of_copies,
+    write_document,
 )
 from miner_service.settings import Limits
 from pramana_core.errors import Conflict, DomainError, LimitExceeded, OptionError, VariablesMissing
 from pramana_core.mixed import MixedTable, NumericColumn
-from pramana_core.model_sharing.agreement import units_warning
+from pramana_core.model_sharing.global_models.common_schema import units_warning
 from pramana_core.progress import Progress
-from pramana_core.regression.documents import read_regression_json, regression_json
 from pramana_core.regression.learning import learn_regression
-from pramana_core.regression.model import RegressionModel, TreeForm
-from pramana_core.regression.pictures import effects_chart
+from pramana_core.regression.model import DOCUMENT, RegressionModel
+from pramana_core.regression.pictures import coefficients_chart
 from pramana_core.regression.records import Feature, require_features
 from pramana_core.regression.terms import MOST_NUMBERS, MOST_TERMS, count_terms
-from pramana_core.regression.trees import require_installed
 from pramana_core.regression.words import (
-    chance,
     number,
-    said_of_model,
-    tree_lines,
+    p_value,
+    summary,
     warnings,
     write_regression_csv,
-    write_regression_text,
 )
-from pramana_core.wire.jobs import MaskingMessage, RecordsSpec, RegressionSpec
-from pramana_core.wire.models import ModelHead, RegressionMessage
+from pramana_core.wire.jobs import RecordsSpec, RegressionSpec
+from pramana_core.wire.models import MaskingMessage, ModelHead, RegressionMessage
 from pramana_core.wire.release_kinds import MASKED, MaskedTableMessage, TableColumn
 from pramana_core.wire.releases import Alignment
 
@@ -286,14 +283,10 @@ def _require_different_people(
         owners = sorted(r.source.owner for r in needed)
         raise Conflict(
             f"Some records are at several of {owners}; put together they would count twice."
-            f"{said_of_copies(alignment)}",
+            f"{copies_in_words(alignment)}",
             where=", ".join(owners),
             remedy='With `"records": "any"` the owners must know different people.',
         )
-
-
-KERNELS, DEPTH = 300, 64
-"""What a kernel regression and a tree count as columns for the work."""
 
 
 def _features(spec: RegressionSpec, extent: TableExtent) -> list[Feature]:
@@ -306,11 +299,11 @@ def _features(spec: RegressionSpec, extent: TableExtent) -> list[Feature]:
 
 
 def _model(message: RegressionMessage) -> RegressionModel:
-    return read_regression_json(read_document(message))
+    return DOCUMENT.read(read_document(message))
 
 
 def _draw(message: RegressionMessage) -> str:
-    return effects_chart(_model(message)).svg()
+    return coefficients_chart(_model(message)).svg()
 
 
 def _page(message: RegressionMessage) -> str:
@@ -319,12 +312,11 @@ def _page(message: RegressionMessage) -> str:
         "regression.html.j2",
         message,
         regression=model,
-        said=said_of_model(model),
-        effects=effects_chart(model).svg(),
+        said=summary(model),
+        effects=coefficients_chart(model).svg(),
         warnings=warnings(model),
-        tree="\n".join(tree_lines(model.form)) if isinstance(model.form, TreeForm) else None,
         number=number,
-        chance=chance,
+        p_value=p_value,
     )
 
 
@@ -335,14 +327,11 @@ class RegressionKind(RecordsKind[RegressionSpec, RegressionMessage]):
     views: ClassVar = {
         "page": _page,
         "svg": _draw,
-        "text": lambda message: write_regression_text(_model(message)),
         "csv": lambda message: write_regression_csv(_model(message)),
         "document": write_document,
     }
 
     def check(self, spec: RegressionSpec) -> None:
-        if spec.options().model == "tree":
-            require_installed()
         if spec.features is not None:
             require_features(spec.features, spec.target)
 
@@ -365,9 +354,7 @@ class RegressionKind(RecordsKind[RegressionSpec, RegressionMessage]):
         Raises:
             LimitExceeded: they are too many.
         """
-        options = spec.options()
-        features = _features(spec, extent)
-        degree = options.degree if options.model == "polynomial" else 1
+        features, degree = _features(spec, extent), spec.options().degree
         terms = count_terms(features, degree)
         if len(features) >= limits.search_variables or terms > MOST_TERMS:
             raise LimitExceeded(
@@ -376,14 +363,13 @@ class RegressionKind(RecordsKind[RegressionSpec, RegressionMessage]):
                 where="degree" if degree > 1 else "features",
                 remedy="Choose fewer features, those of fewer categories, or a lower degree.",
             )
-        columns = {"kernel": KERNELS, "tree": max(terms, DEPTH)}.get(options.model, 1 + terms)
-        rows = extent.records * extent.copies
-        if rows * columns > MOST_NUMBERS:
+        numbers = extent.records * extent.copies * (1 + terms)
+        if numbers > MOST_NUMBERS:
             raise LimitExceeded(
-                f"A {options.model} regression on {extent.records:,} records of {extent.copies}"
-                f" copies would hold {rows * columns:,} numbers; {MOST_NUMBERS:,} are allowed.",
-                where="model",
-                remedy="Choose a linear model, or fewer features.",
+                f"A regression on {extent.records:,} records of {extent.copies} copies would hold"
+                f" {numbers:,} numbers; {MOST_NUMBERS:,} are allowed.",
+                where="features",
+                remedy="Choose fewer features.",
             )
 
     def learn(self, spec: RegressionSpec, tables: MaskedTables, on_step: Progress) -> Content:
@@ -401,4 +387,4 @@ class RegressionKind(RecordsKind[RegressionSpec, RegressionMessage]):
             for source in tables.sources
         ]
         model = replace(model, notes=(*model.notes, *tables.notes))
-        return {"masking": masking, "document": regression_json(model)}
+        return {"masking": masking, "document": DOCUMENT.write(model)}

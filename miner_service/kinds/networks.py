@@ -6,12 +6,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import ClassVar, TypeVar
 
-from miner_service.kinds.affordability import (
-    require_affordable_search,
-    require_small,
-)
 from miner_service.kinds.base import Content, render
-from miner_service.kinds.counting import Extent
+from miner_service.kinds.bounds import Extent, require_families, require_search
 from miner_service.kinds.counts import CountsKind
 from miner_service.settings import Limits
 from pramana_core.domain import Domain
@@ -143,6 +139,7 @@ class ParametersKind(_NetworkKind[BayesNetParametersSpec]):
     spec = BayesNetParametersSpec
 
     def check(self, spec: BayesNetParametersSpec) -> None:
+        spec.parameters()
         Structure.of(spec.structure)
 
     def variables(self, spec: BayesNetParametersSpec, _reported: Domain) -> tuple[str, ...]:
@@ -151,7 +148,7 @@ class ParametersKind(_NetworkKind[BayesNetParametersSpec]):
     def require_affordable(
         self, spec: BayesNetParametersSpec, extent: Extent, limits: Limits
     ) -> None:
-        require_small(spec, extent.layout, limits)
+        require_families(spec, extent.layout, limits)
 
     def learn(
         self, spec: BayesNetParametersSpec, marginals: Marginals, on_step: Progress
@@ -166,11 +163,13 @@ class StructureKind(_NetworkKind[BayesNetStructureSpec]):
 
     def check(self, spec: BayesNetStructureSpec) -> None:
         spec.search.options()
+        spec.score.options()
+        spec.parameters()
 
     def require_affordable(
         self, spec: BayesNetStructureSpec, extent: Extent, limits: Limits
     ) -> None:
-        require_affordable_search(spec, extent.variables, extent.layout, limits)
+        require_search(spec, extent.variables, extent.layout, limits)
 
     def variables(self, spec: BayesNetStructureSpec, reported: Domain) -> tuple[str, ...]:
         """Return the nodes of a search: by default, all that is reported."""
@@ -192,7 +191,7 @@ class StructureKind(_NetworkKind[BayesNetStructureSpec]):
     ) -> Content:
         found = learn_structure(
             marginals,
-            spec.scoring(),
+            spec.score.options(),
             spec.search.options(),
             draws=spec.draws,
             seed=spec.seed,

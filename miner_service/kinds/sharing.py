@@ -3,65 +3,71 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from miner_service.alignment.align import Aligner
 from miner_service.alignment.joining import RecordAccess
-from miner_service.kinds.affordability import read_document, write_document
 from miner_service.kinds.base import (
-    Content,
     Held,
     JobKind,
     JobResult,
     PreparedJob,
+    read_document,
     render,
+    write_document,
 )
 from miner_service.settings import Limits
 from pramana_core.alike import did_you_mean
 from pramana_core.errors import (
     Conflict,
     DomainError,
-    LimitExceeded,
     ModelError,
     NotFound,
     VariablesMissing,
+    require_at_most,
 )
 from pramana_core.learn.common.documents import stream
 from pramana_core.mixed import MixedTable
 from pramana_core.model_sharing.attributes import CategoricalAttribute, TreeSchema
-from pramana_core.model_sharing.drawn_sizes import GenerationOptions
-from pramana_core.model_sharing.exchange.documents import LONGEST_TEXT, model_json, read_model_json
+from pramana_core.model_sharing.combine_options import CombineOptions
+from pramana_core.model_sharing.exchange.documents import (
+    LONGEST_TEXT,
+    TreeDocument,
+    model_json,
+    read_model_json,
+)
 from pramana_core.model_sharing.exchange.drawing import draw_model
 from pramana_core.model_sharing.exchange.text import write_model_text
-from pramana_core.model_sharing.generating import generate
-from pramana_core.model_sharing.global_models.combining import combine, pseudo_chunks
+from pramana_core.model_sharing.generating import GenerationOptions, generate
+from pramana_core.model_sharing.global_models.combining import combine, pseudo_chunks, together
 from pramana_core.model_sharing.global_models.common_schema import common_schema, in_schema
 from pramana_core.model_sharing.global_models.measures import class_match, path_match
-from pramana_core.model_sharing.global_models.model import GlobalModel, TreeModel
-from pramana_core.model_sharing.global_models.pseudo_data import together
+from pramana_core.model_sharing.global_models.model import GlobalModel
 from pramana_core.model_sharing.global_models.votes import VotesModel
 from pramana_core.model_sharing.growing import require_installed
 from pramana_core.model_sharing.tree import Leaf, SharedTree
 from pramana_core.progress import Progress
-from pramana_core.wire.jobs import ModelSharingSpec, UsedTreeMessage
-from pramana_core.wire.models import ModelSharingMessage
+from pramana_core.wire.jobs import ModelSharingSpec
+from pramana_core.wire.models import ModelSharingMessage, UsedTreeMessage
 from pramana_core.wire.release_kinds import SHARED_TREE, SharedTreeMessage
 from pramana_core.wire.releases import Alignment
 
 MOST_NUMBERS = 100_000_000
-"""Of pseudo-data: records times columns, a category being a column of its own."""
+"""The most numbers of pseudo-data: records times columns, a category being a column of its own."""
 
 MOST_CELLS = 20_000_000
-"""Of the tables that tell all classes of each path, each category or each record compared."""
+"""The most cells of a table of all classes by paths, columns or records compared."""
 
 MOST_DRAWN = 200_000
-"""Leaves times classes of a picture."""
+"""The most leaves times classes of a picture."""
 
 COMPARED = 20_000
-"""Of so many records at most it is counted how often a model and a tree agree."""
+"""The most records on which a model and a tree are compared."""
+
+FEWER = "Name fewer owners, or let them prune their trees further."
 
 
 @dataclass(frozen=True)
@@ -72,13 +78,12 @@ class TreeSource:
     release: str
     model: SharedTreeMessage
 
-
-@dataclass(frozen=True)
-class SharedTrees:
-    """The trees of a job on shared trees, and the releases they are from, in one order."""
-
-    trees: Sequence[SharedTree]
-    sources: Sequence[TreeSource]
+    @property
+    def tree(self) -> TreeDocument:
+        """The tree. Raises Conflict: its release was withdrawn."""
+        if self.model.tree is None:
+            raise Conflict(f"The tree of {self.owner} was withdrawn.", where=self.release)
+        return self.model.tree
 
 
 @dataclass(frozen=True)
@@ -88,35 +93,16 @@ class ModelsJob(PreparedJob):
     used: tuple[TreeSource, ...]
 
 
-def _pseudo_records(spec: ModelSharingSpec, used: Sequence[TreeSource]) -> float:
-    documents = [source.model.tree for source in used if source.model.tree is not None]
-    counted = sum(path.hit + path.miss for document in documents for path in document.leaves)
-    options = spec.options()
-    return options.pseudo_records or counted * options.scale
-
-
 def _columns(schema: TreeSchema) -> int:
     return sum(
         len(a.categories) if isinstance(a, CategoricalAttribute) else 1 for a in schema.attributes
     )
 
 
-def _require_readable(document: Mapping[str, Any]) -> None:
-    """Check that a model is not longer than what is read again. Raises LimitExceeded."""
-    length = len(json.dumps(document, ensure_ascii=False).encode())
-    if length > LONGEST_TEXT:
-        raise LimitExceeded(
-            f"The model has {length:,} bytes of JSON; {LONGEST_TEXT:,} are allowed.",
-            where="document",
-            remedy="Name fewer owners, or ask for a smaller tree.",
-        )
-
-
-def _compared(
-    spec: ModelSharingSpec, trees: Sequence[SharedTree], schema: TreeSchema
+def _records_to_compare(
+    options: CombineOptions, trees: Sequence[SharedTree], schema: TreeSchema
 ) -> MixedTable:
-    """Return the records by which a model and the trees are compared: no true ones are here."""
-    options = spec.options()
+    """Return drawn records by which a model and the trees are compared."""
     width = len(schema.names) + schema.classes
     records = max(1, min(COMPARED, MOST_CELLS // width))
     if options.draws:
@@ -128,23 +114,22 @@ def _compared(
     return generate(SharedTree(schema, Leaf(0, 0, 0)), stream(options.seed), evenly)
 
 
-def _used(
-    source: TreeSource, tree: SharedTree, model: GlobalModel, compared: MixedTable
+def _compared(
+    source: TreeSource, tree: SharedTree, model: GlobalModel, records: MixedTable
 ) -> UsedTreeMessage:
-    told = source.model
-    known = in_schema(tree, model.schema)
-    alike = class_match(model, TreeModel(known), compared)
+    """Return how often a model and a tree agree."""
+    alike = class_match(model, in_schema(tree, model.schema), records)
     return UsedTreeMessage(
         release=source.release,
         owner=source.owner,
         paths=len(tree.leaves),
         counted=tree.records,
-        requirement=told.requirement,
-        counts=told.counts,
-        epsilon=told.epsilon,
+        requirement=source.model.requirement,
+        counts=source.model.counts,
+        epsilon=source.model.epsilon,
         class_match=alike.value,
         class_match_se=alike.standard_error,
-        path_match=path_match(tree, model.tree) if isinstance(model, TreeModel) else None,
+        path_match=path_match(tree, model) if isinstance(model, SharedTree) else None,
     )
 
 
@@ -178,15 +163,9 @@ def _draw(message: ModelSharingMessage) -> str:
 
 def _drawable(model: GlobalModel) -> bool:
     """Whether a model is made of trees that are small enough for a picture."""
-    return 0 < _leaves(model) * model.schema.classes <= MOST_DRAWN
-
-
-def _leaves(model: GlobalModel) -> int:
-    """Return how many leaves the trees of a model have; 0 of one that is not made of trees."""
-    if isinstance(model, TreeModel):
-        return len(model.tree.leaves)
-    trees = model.trees if isinstance(model, VotesModel) else ()
-    return sum(len(tree.leaves) for tree in trees)
+    trees = [model] if isinstance(model, SharedTree) else []
+    trees += model.trees if isinstance(model, VotesModel) else ()
+    return 0 < sum(len(tree.leaves) for tree in trees) * model.schema.classes <= MOST_DRAWN
 
 
 def _page(message: ModelSharingMessage) -> str:
@@ -215,13 +194,7 @@ def _promised(used: UsedTreeMessage) -> str:
 
 
 def _chosen(spec: ModelSharingSpec, held: Sequence[Held], study: str) -> list[Held]:
-    """Return the trees in use of the owners and of the class that are asked for."""
-    if not held:
-        raise VariablesMissing(
-            f"No shared tree is in use in study {study}; this job learns from such releases alone.",
-            where="kind",
-            remedy="Let an owner publish one with `owner-agent share-model`.",
-        )
+    """Return the trees in use of the owners and of the class that are named."""
     there = {source.owner for source, _ in held}
     if absent := sorted(set(spec.owners or ()) - there):
         raise VariablesMissing(
@@ -230,51 +203,25 @@ def _chosen(spec: ModelSharingSpec, held: Sequence[Held], study: str) -> list[He
             where="owners",
             remedy=f"Owners of trees in use are {sorted(there)}.",
         )
-    asked = [one for one in held if spec.owners is None or one[0].owner in spec.owners]
-    targets = {source.owner: _target(model) for source, model in asked}
+    named = [one for one in held if spec.owners is None or one[0].owner in spec.owners]
+    targets = {source.owner: str(model.tree.target.name) for source, model in named}
+    classes = sorted(set(targets.values()))
     if spec.target is None:
-        if len(set(targets.values())) > 1:
-            words = ", ".join(f"{owner} {target!r}" for owner, target in targets.items())
+        if len(classes) > 1:
             raise Conflict(
-                f"The trees tell different classes ({words}).",
+                f"The trees predict different classes: {classes}.",
                 where="target",
-                remedy="Say in `target` which of them is asked for.",
+                remedy="Name one of them in `target`.",
             )
-        return asked
-    found = [one for one in asked if targets[one[0].owner] == spec.target]
-    without = sorted(o for o, target in targets.items() if target != spec.target)
-    if not found or (spec.owners is not None and without):
+        return named
+    found = [one for one in named if targets[one[0].owner] == spec.target]
+    if not found or (spec.owners is not None and len(found) < len(named)):
         raise VariablesMissing(
-            f"No tree of {', '.join(without)} tells {spec.target!r}.",
+            f"{'Not every' if found else 'No'} tree predicts {spec.target!r}.",
             where="target",
-            remedy=f"The classes that trees in use tell are {sorted(set(targets.values()))}.",
+            remedy=f"The classes that trees in use predict are {classes}.",
         )
     return found
-
-
-def _target(model: Any) -> str:
-    return str(model.tree.target.name)
-
-
-def _require_combinable(used: Sequence[TreeSource]) -> None:
-    """Check that trees can be combined. Raises Conflict."""
-    try:
-        common_schema([_bare(source) for source in used], [source.owner for source in used])
-    except (DomainError, ModelError) as error:
-        raise Conflict(
-            f"The trees cannot be combined: {error.message}",
-            where=error.where,
-            remedy="Let all owners release trees of the same class, attributes and categories, or"
-            " name in `owners` those whose trees go together.",
-        ) from error
-
-
-def _bare(source: TreeSource) -> SharedTree:
-    """Return a tree of the same schema that asks for nothing: it costs nothing to make."""
-    document = source.model.tree
-    if document is None:
-        raise Conflict(f"The tree of {source.owner} was withdrawn.", where=source.release)
-    return SharedTree(document.tree_schema(), Leaf(0, 0, 0))
 
 
 class ModelSharingKind(JobKind[ModelSharingSpec, ModelsJob, ModelSharingMessage]):
@@ -316,10 +263,27 @@ class ModelSharingKind(JobKind[ModelSharingSpec, ModelsJob, ModelSharingMessage]
                 remedy="Wait for them, name in `owners` whose trees are used, or remove the owners"
                 " that will not take part.",
             )
+        if not held:
+            raise VariablesMissing(
+                f"No shared tree is in use in study {alignment.study}.",
+                where="kind",
+                remedy="Let an owner publish one with `owner-agent share-model`.",
+            )
         chosen = _chosen(spec, held, alignment.study)
         used = tuple(TreeSource(source.owner, source.release, model) for source, model in chosen)
-        _require_combinable(used)
-        self.require_affordable(spec, used, limits)
+        schemas = [source.tree.tree_schema() for source in used]
+        try:
+            # Trees of one leaf have the schemas and cost nothing.
+            bare = [SharedTree(schema, Leaf(0, 0, 0)) for schema in schemas]
+            common_schema(bare, [source.owner for source in used])
+        except (DomainError, ModelError) as error:
+            raise Conflict(
+                f"The trees cannot be combined: {error.message}",
+                where=error.where,
+                remedy="Let all owners release trees of the same class, attributes and categories,"
+                " or name in `owners` those whose trees go together.",
+            ) from error
+        self.require_affordable(spec.options(), used, schemas, limits)
         return ModelsJob(tuple(source for source, _ in chosen), alignment, used)
 
     def learned(
@@ -334,12 +298,30 @@ class ModelSharingKind(JobKind[ModelSharingSpec, ModelsJob, ModelSharingMessage]
         Raises:
             ModelError, LimitExceeded: they cannot be combined so.
         """
-        trees = []
+        options, trees = spec.options(), []
         for source in prepared.used:
             on_step(0, 1)
             trees.append(source.model.to_tree())
-        records, content = self.learn(spec, SharedTrees(trees, prepared.used), on_step)
-        return JobResult(records, content)
+        owners = [source.owner for source in prepared.used]
+        made = combine(trees, options, stream(options.seed), on_step, owners=owners)
+        records = _records_to_compare(options, trees, made.model.schema)
+        compared = [
+            _compared(source, tree, made.model, records)
+            for source, tree in zip(prepared.used, trees, strict=True)
+        ]
+        on_step(1, 1)
+        document = model_json(made.model)
+        length = len(json.dumps(document, ensure_ascii=False).encode())
+        remedy = "Name fewer owners, or ask for a smaller tree."
+        require_at_most(length, LONGEST_TEXT, "bytes of the model's JSON", "document", remedy)
+        content = {
+            "trees": compared,
+            "pseudo_records": made.pseudo_records,
+            "notes": list(made.notes),
+            "holds_releases": not options.draws,
+            "document": document,
+        }
+        return JobResult(round(made.records), content)
 
     def check(self, spec: ModelSharingSpec) -> None:
         options = spec.options()
@@ -347,57 +329,23 @@ class ModelSharingKind(JobKind[ModelSharingSpec, ModelsJob, ModelSharingMessage]
             require_installed()
 
     def require_affordable(
-        self, spec: ModelSharingSpec, used: Sequence[TreeSource], limits: Limits
+        self,
+        options: CombineOptions,
+        used: Sequence[TreeSource],
+        schemas: Sequence[TreeSchema],
+        limits: Limits,
     ) -> None:
-        """Bound the numbers of the pseudo-data, and what a model may be. Raises LimitExceeded."""
-        options = spec.options()
-        documents = [source.model.tree for source in used if source.model.tree is not None]
-        paths = sum(len(document.leaves) for document in documents)
-        if paths > limits.model_parameters:
-            raise LimitExceeded(
-                f"The trees have {paths:,} paths; {limits.model_parameters:,} are allowed.",
-                where="owners",
-                remedy="Name fewer owners, or let them prune their trees further.",
-            )
-        schemas = [document.tree_schema() for document in documents]
+        """Bound the numbers of the pseudo-data, and the model. Raises LimitExceeded."""
+        paths = [path for source in used for path in source.tree.leaves]
+        require_at_most(len(paths), limits.model_parameters, "paths of trees", "owners", FEWER)
         columns = max(map(_columns, schemas))
         classes = len({label for schema in schemas for label in schema.target.categories})
-        if classes * (paths + columns) > MOST_CELLS:
-            raise LimitExceeded(
-                f"The {classes:,} classes of {paths:,} paths and {columns:,} columns, each category"
-                f" one, are {classes * (paths + columns):,} numbers; {MOST_CELLS:,} are allowed.",
-                where="owners",
-                remedy="Name fewer owners, or let them share trees of fewer classes or paths.",
+        numbers = classes * (len(paths) + columns)
+        require_at_most(numbers, MOST_CELLS, "cells of classes by paths", "owners", FEWER)
+        if options.draws:
+            counted = sum(path.hit + path.miss for path in paths)
+            records = round(options.pseudo_records or counted * options.scale)
+            remedy = f"Ask for at most {MOST_NUMBERS // columns:,} pseudo-records."
+            require_at_most(
+                records * columns, MOST_NUMBERS, "pseudo-data", "pseudo_records", remedy
             )
-        if not options.draws:
-            return
-        records = _pseudo_records(spec, used)
-        if records * columns > MOST_NUMBERS:
-            raise LimitExceeded(
-                f"{records:,.0f} pseudo-records of {columns:,} columns, each category one, are"
-                f" {records * columns:,.0f} numbers; {MOST_NUMBERS:,} are allowed.",
-                where="pseudo_records",
-                remedy=f"Ask for at most {MOST_NUMBERS // columns:,} pseudo-records.",
-            )
-
-    def learn(
-        self, spec: ModelSharingSpec, shared: SharedTrees, on_step: Progress
-    ) -> tuple[int, Content]:
-        options = spec.options()
-        owners = [source.owner for source in shared.sources]
-        made = combine(shared.trees, options, stream(options.seed), on_step, owners=owners)
-        compared = _compared(spec, shared.trees, made.model.schema)
-        used = [
-            _used(source, tree, made.model, compared)
-            for source, tree in zip(shared.sources, shared.trees, strict=True)
-        ]
-        on_step(1, 1)
-        document = model_json(made.model)
-        _require_readable(document)
-        return round(made.records), {
-            "trees": used,
-            "pseudo_records": made.pseudo_records,
-            "notes": list(made.notes),
-            "holds_releases": not options.draws,
-            "document": document,
-        }

@@ -6,14 +6,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from miner_service.kinds.affordability import require_table
 from miner_service.kinds.base import Content, render
-from miner_service.kinds.counting import Extent
+from miner_service.kinds.bounds import FEWER, Extent, require_table
 from miner_service.kinds.counts import CountsKind
 from miner_service.settings import MEBIBYTE, Limits
 from pramana_core.csv_text import csv_text
 from pramana_core.domain import Domain, Variable
-from pramana_core.errors import LimitExceeded, OptionError
+from pramana_core.errors import OptionError, require_at_most
 from pramana_core.estimation.table_estimates import column_of
 from pramana_core.learn.common.documents import project_to_simplex
 from pramana_core.marginals.counts import Marginals
@@ -91,22 +90,10 @@ class ContingencyTableKind(CountsKind[ContingencyTableSpec, ContingencyTableMess
     ) -> None:
         variables, layout, _records = extent
         domain = layout.domain.project(variables)
-        cells = domain.size
-        if cells > limits.model_parameters:
-            raise LimitExceeded(
-                f"The table over {list(variables)} has {cells} cells; {limits.model_parameters} are"
-                " allowed in a model.",
-                where="variables",
-                remedy="Ask for fewer variables at once.",
-            )
-        size = _bytes(domain)
-        if size > MOST_BYTES:
-            raise LimitExceeded(
-                f"With its labels the table of {cells} cells would take about {size} bytes;"
-                f" {MOST_BYTES} are allowed in a model.",
-                where="variables",
-                remedy="Ask for fewer variables at once.",
-            )
+        require_at_most(
+            domain.size, limits.model_parameters, "cells of the table", "variables", FEWER
+        )
+        require_at_most(_bytes(domain), MOST_BYTES, "bytes of the table", "variables", FEWER)
         require_table(spec, variables, layout, limits, where="variables")
 
     def learn(self, spec: ContingencyTableSpec, marginals: Marginals, on_step: Progress) -> Content:

@@ -13,7 +13,7 @@ from miner_service.store.credentials import new_id
 from miner_service.store.people import no_such
 from miner_service.store.releases import inconsistent
 from miner_service.store.schema import JobLogRow, JobRow, ModelRow, ReleaseRow
-from pramana_core.errors import Conflict, QuotaExceeded
+from pramana_core.errors import Conflict, LimitExceeded
 from pramana_core.wire.jobs import LOG_LINES, Job, JobLine, JobSpec, read_job_spec
 from pramana_core.wire.services import ProblemDetail
 
@@ -152,7 +152,7 @@ def create_job(
 
     Raises:
         Conflict: the key belongs to a job with another specification.
-        QuotaExceeded: as many jobs of the study wait as may.
+        LimitExceeded: as many jobs of the study wait as may.
     """
     row = job_by_key(session, study, key)
     if row is not None and read_job_spec(row.spec) != spec:
@@ -192,11 +192,11 @@ def create_job(
 
 
 def _require_room(session: Session, study: str, most: int) -> None:
-    """Check that a study may queue another job. Raises QuotaExceeded."""
+    """Check that a study may queue another job. Raises LimitExceeded."""
     waiting = select(func.count()).select_from(JobRow)
     queued = session.scalar(waiting.where(JobRow.study == study, JobRow.state == "queued")) or 0
     if queued >= most:
-        raise QuotaExceeded(
+        raise LimitExceeded(
             f"{queued} jobs of study {study} wait to be run; {most} may.",
             where="queued_jobs",
             remedy="Wait until some have ended, or cancel some.",

@@ -20,8 +20,8 @@ from owner_agent.cli.options import (
 from pramana_core.terminal import console, print_json, progress_bar
 
 if TYPE_CHECKING:
-    from owner_agent.design.compared import ComparedDesigns
     from owner_agent.design.designing import DesignArguments
+    from pramana_core.design import Design
 
 
 @dataclass(frozen=True)
@@ -69,9 +69,6 @@ def design(
     minimum_support: Annotated[
         float | None, typer.Option(help="Cells of a smaller expected share do not count.")
     ] = None,
-    interactions: Annotated[
-        int | None, typer.Option(help="The most variables that interact.")
-    ] = None,
     records: RecordsOption = None,
     target: Annotated[
         str | None, typer.Option(help="The variable that a classifier or tree predicts.")
@@ -104,7 +101,7 @@ def design(
             remedy="A design file names the variables itself, each with its owner.",
         )
     kind = None if learn is None else learn.value
-    asked = (gamma, epsilon, breach, kind, length, minimum_support, interactions, records)
+    asked = (gamma, epsilon, breach, kind, length, minimum_support, records)
     wishes = DesignArguments(*asked, target=target)
     sources = Sources(tuple(parts or ()), spec, site)
     _compare(sources, wishes, family, (write, write_study_plan), json=json)
@@ -118,23 +115,15 @@ def _compare(
     *,
     json: bool,
 ) -> None:
-    """Compare the designs for a need and say which is best.
-
-    What `wishes` ask for goes before the design file. `files` are those to write: what goes into
-    the site file, and the study plan. Raises InputError.
-    """
+    """Compare the designs for a need and say which is best."""
     from owner_agent.cli.designs_shown import design_steps, show_design, show_design_written
-    from owner_agent.design.compared import design_of_parts
-    from owner_agent.design.design_file import (
-        entries_of_file,
-        entries_of_site,
-        load_design,
-        of_site,
-        site_variables,
-    )
-    from owner_agent.design.designing import design, problem_of
+    from owner_agent.design.design_file import load_design, of_site, site_variables
+    from owner_agent.design.designing import problem_of
+    from owner_agent.design.parts import design_of_parts
+    from owner_agent.design.site_text import entries_of_file, entries_of_site
     from owner_agent.site.site import load_site
     from owner_agent.table.table import read_table
+    from pramana_core.design import find_design
 
     if sources.parts:
         file = design_of_parts(sources.parts)
@@ -150,7 +139,7 @@ def _compare(
         known, entries = {}, entries_of_file(file)
     problem = problem_of(wishes.over(file), known)
     with progress_bar() as bar:
-        made = design(problem, family, design_steps(bar))
+        made = find_design(problem, family, design_steps(bar))
     _write(made, files, entries)
     if json:
         print_json(made.as_dict())
@@ -160,15 +149,17 @@ def _compare(
 
 
 def _write(
-    made: ComparedDesigns,
+    made: Design,
     files: tuple[Path | None, Path | None],
     entries: Mapping[str, Mapping[str, Any]],
 ) -> None:
     """Write what goes into a site file, and the study plan, where they are asked for."""
-    from owner_agent.design.design_file import save, snippet, study_plan_text
+    from owner_agent.design.site_text import site_text, study_plan_text
+    from owner_agent.state.private_files import COMMON_MODE, save
 
     write, write_study_plan = files
     if write is not None:
-        save(write, snippet(made.chosen, made.problem.needs, entries))
+        save(write, site_text(made, entries).encode(), "write", COMMON_MODE)
     if write_study_plan is not None:
-        save(write_study_plan, study_plan_text(made.study_plan))
+        text = study_plan_text(made)
+        save(write_study_plan, text.encode(), "write-study-plan", COMMON_MODE)

@@ -9,8 +9,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from owner_agent.design.compared import NOTE, ComparedDesigns
-from pramana_core.design import Option
+from pramana_core.design import NOTE, Design, Option
 from pramana_core.progress import StagedProgress
 from pramana_core.study_plan import StudyPlan
 from pramana_core.terminal import Bar
@@ -22,7 +21,7 @@ _HOPELESS = 10.0
 """A relative error above this is shown as such: the estimate says nothing."""
 
 
-def show_design(console: Console, made: ComparedDesigns) -> None:
+def show_design(console: Console, made: Design) -> None:
     """Print every family beside the others, the chosen one marked, and what to do next."""
     goal = made.problem.goal
     lengths = list(goal.by_length())
@@ -86,7 +85,7 @@ def _show_study_plan(console: Console, plan: StudyPlan) -> None:
     )
 
 
-def _design_row(option: Option, made: ComparedDesigns, lengths: Sequence[int]) -> tuple[str, ...]:
+def _design_row(option: Option, made: Design, lengths: Sequence[int]) -> tuple[str, ...]:
     errors = option.prediction.by_length
     return (
         ("* " if option is made.chosen else "  ") + option.family,
@@ -109,8 +108,6 @@ def _described(option: Option) -> str:
             f"each record reports one of {option.sets:,} sets of {spread} variables, drawn by lot,"
             " and no more."
         )
-    if option.family == "sampled-sets":
-        return "each record reports one of the tables wanted, drawn at random, and no more."
     if family == "sampled":
         return f"each record reports {number} of the variables, drawn at random, and no more."
     return next(b.channel.told for b in blocks if not b.channel.is_identity)

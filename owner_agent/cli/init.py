@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,10 +21,18 @@ from pramana_core.terminal import at_terminal, console, print_json, progress_bar
 
 if TYPE_CHECKING:
     from owner_agent.table.proposing import ProposedSite, ProposedVariable
-    from pramana_core.wire.base import People
+
+
+class PeopleChoice(StrEnum):
+    """Whose records they are, beside the other owners'."""
+
+    same = "same"
+    different = "different"
+    overlapping = "overlapping"
+
 
 PeopleOption = Annotated[
-    str | None,
+    PeopleChoice | None,
     typer.Option(
         help="Say in the public part whose records they are: of the `same` people as the other"
         " owners', of `different` ones, or `overlapping`."
@@ -44,36 +53,18 @@ def public_part(
     It has your name in the study, your sensitive variables and their categories, and nothing else.
     The table is not read. `init` writes it too.
     """
-    from owner_agent.site.public_part import PublicPart, place_of_part, write_part
+    from owner_agent.site.public_part import PublicPart, place_of_part
     from owner_agent.site.site import load_site
+    from owner_agent.state.private_files import COMMON_MODE, save
 
     opened = load_site(site)
-    part = PublicPart.of(opened, known_people(people))
+    part = PublicPart.of(opened, None if people is None else people.value)
     path = out or place_of_part(site, opened.owner)
-    write_part(part, path)
+    save(path, part.text.encode(), "out", COMMON_MODE)
     if json:
         print_json({"file": str(path), **part.model_dump(mode="json")})
         return
     say_written(path)
-
-
-def known_people(people: str | None) -> People | None:
-    """Return what `--people` says. Raises OptionError."""
-    from typing import get_args
-
-    from pramana_core.wire.base import People
-
-    words: tuple[People, ...] = get_args(People)
-    for word in words:
-        if people == word:
-            return word
-    if people is None:
-        return None
-    raise OptionError(
-        f"--people {people} says nothing of whose records they are.",
-        where="people",
-        remedy=f"Give one of {', '.join(words)}.",
-    )
 
 
 def say_written(path: Path) -> None:
@@ -103,8 +94,6 @@ def init(
     invitation: Annotated[
         Path | None, typer.Option(help="The invitation's file: owner, miner and study.")
     ] = None,
-    miner: Annotated[str | None, typer.Option(help="The miner's address, with --study.")] = None,
-    study: Annotated[str | None, typer.Option(help="The study's name, with --miner.")] = None,
     record_id: Annotated[
         str | None, typer.Option(help="The column that identifies records.")
     ] = None,
@@ -127,7 +116,7 @@ def init(
         list[Path] | None,
         typer.Option(
             metavar="FILE",
-            help="A TOML or JSON file of public lists, NAME = [...] or NAME = {cuts = [...]}, which"
+            help="A TOML file of public lists, NAME = [...] or NAME = {cuts = [...]}, which"
             " owners may share.",
         ),
     ] = None,
@@ -156,13 +145,13 @@ def init(
     replaced, at a terminal one by one, in scripts by the options. A list with categories that fewer
     than 5 records have is never taken by --yes: its names would tell of them.
     """
-    from owner_agent.site.public_part import PublicPart, place_of_part, require_no_part, write_part
+    from owner_agent.site.public_part import PublicPart, place_of_part
     from owner_agent.site.site import load_site
+    from owner_agent.state.private_files import COMMON_MODE, require_absent, save
     from owner_agent.table.proposing import propose_site, require_columns
-    from owner_agent.table.site_text import require_new, site_text, write_site
+    from owner_agent.table.site_text import site_text, write_site
 
-    require_new(site)
-    told_people = known_people(people)
+    require_absent(site, "site")
     asking = at_terminal() and not (yes or json)
     with progress_bar("reading the table"):
         proposed = propose_site(table, record_id, header=header)
@@ -171,7 +160,7 @@ def init(
     require_columns(choices, proposed.columns)
     lists = {**_filed_lists(public or [], proposed), **typed}
     _require_no_record_id(choices, proposed.record_id)
-    named, where = _study_of(owner, invitation, miner, study, asking=asking)
+    named, where = _study_of(owner, invitation, asking=asking)
     proposed = _with_lists(_without(proposed, leave_out or []), lists)
     if asking:
         proposed = _asked(proposed, not_sensitive or [])
@@ -186,10 +175,11 @@ def init(
     )
     part = place_of_part(site, named) if any(v.sensitive for v in proposed.variables) else None
     if part is not None:
-        require_no_part(part)
+        require_absent(part, "out")
     write_site(site_text(proposed, site.resolve().parent, named, where), site)
     if part is not None:
-        write_part(PublicPart.of(load_site(site), told_people), part)
+        public = PublicPart.of(load_site(site), None if people is None else people.value)
+        save(part, public.text.encode(), "out", COMMON_MODE)
     if json:
         files = {"site": str(site), "public_part": None if part is None else str(part)}
         print_json({**files, "owner": named, **_told(proposed)})
@@ -207,9 +197,11 @@ def init(
 
 def _filed_lists(files: Sequence[Path], proposed: ProposedSite) -> Lists:
     """Return the lists in files of the columns that are variables here: owners may share a file."""
+    from owner_agent.site.site import read_toml
+
     found: dict[str, tuple[str, Sequence[str | float]]] = {}
     for file in files:
-        for name, given in _read(file).items():
+        for name, given in read_toml(file, "public", "Name a TOML file.").items():
             keys = given if isinstance(given, dict) else {"categories": given}
             kind = "cuts" if "cuts" in keys else "categories"
             if not isinstance(keys.get(kind), list):
@@ -239,21 +231,6 @@ def _typed_lists(categories: Sequence[str], cuts: Sequence[str]) -> Lists:
     return found
 
 
-def _read(file: Path) -> dict[str, Any]:
-    import json
-
-    from owner_agent.site.site import read_toml
-    from pramana_core.text_files import read_text
-
-    if file.suffix != ".json":
-        return read_toml(file, "public", "Name a TOML or JSON file with --public.")
-    try:
-        read = json.loads(read_text(file))
-    except (OSError, ValueError):
-        raise OptionError(f"{file} cannot be read as JSON.", where="public") from None
-    return read if isinstance(read, dict) else {}
-
-
 def _require_no_record_id(names: Sequence[str], record_id: str) -> None:
     if record_id in names:
         raise OptionError(
@@ -264,24 +241,14 @@ def _require_no_record_id(names: Sequence[str], record_id: str) -> None:
 
 
 def _study_of(
-    owner: str | None,
-    invitation: Path | None,
-    miner: str | None,
-    study: str | None,
-    *,
-    asking: bool,
+    owner: str | None, invitation: Path | None, *, asking: bool
 ) -> tuple[str, dict[str, str] | None]:
     """Return the owner's name, and the section of the miner if it is known. Raises OptionError."""
     if invitation is not None:
         from owner_agent.release.joining import read_invitation
 
         invited = read_invitation(invitation)
-        return owner or invited.owner, {
-            "url": miner or invited.miner,
-            "study": study or invited.study,
-        }
-    if (miner is None) != (study is None):
-        raise OptionError("Give --miner and --study together.", where="miner")
+        return owner or invited.owner, {"url": invited.miner, "study": invited.study}
     if owner is None and asking:
         owner = typer.prompt(f"Your name in the study ({_NAMES})")
     if owner is None:
@@ -290,7 +257,7 @@ def _study_of(
             where="owner",
             remedy="Give --owner NAME, or the study's --invitation FILE.",
         )
-    return owner, None if miner is None or study is None else {"url": miner, "study": study}
+    return owner, None
 
 
 def _without(proposed: ProposedSite, names: Sequence[str]) -> ProposedSite:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from owner_agent.cli.options import SITE, JsonOption, SiteOption, environment_of
-from pramana_core.errors import KeyFileError, OptionError
+from pramana_core.errors import OptionError
 from pramana_core.terminal import console, print_json
 
 if TYPE_CHECKING:
@@ -101,10 +101,11 @@ def identity(
     """Make this owner's identity among its peers, or show it; the key never leaves."""
     from owner_agent.peer.protocol.identity import make_identity
     from owner_agent.site.site import load_site
+    from owner_agent.state.private_files import save
 
     made = make_identity(load_site(site), environment_of(context).now()).public
     if certificate is not None:
-        _export(made.pem, certificate)
+        save(certificate, made.pem, "certificate")
     if json:
         print_json({"owner": made.name, "fingerprint": made.fingerprint})
         return
@@ -118,17 +119,3 @@ def _store(site: Path) -> KeyStore:
     from owner_agent.state.keys import KeyStore
 
     return KeyStore(load_site(site).state)
-
-
-def _export(pem: bytes, path: Path) -> None:
-    from owner_agent.state.private_files import write_new
-
-    try:
-        write_new(path, pem)
-    except FileExistsError:
-        if path.read_bytes() != pem:
-            raise KeyFileError(
-                f"{path} exists and is another file; it was not changed.",
-                where=str(path),
-                remedy="Name a new file.",
-            ) from None

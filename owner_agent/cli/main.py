@@ -16,7 +16,7 @@ COMMANDS = (
     init.init,
     reading.check,
     init.public_part,
-    reading.plan,
+    releasing.plan,
     reading.discretize,
     design.design,
     reading.ledger,
@@ -57,7 +57,6 @@ EXAMPLES = {
     "keys export": "keys export linkage linkage.key",
     "keys show": "keys show",
     "keys identity": "keys identity --certificate north.pem",
-    "study-plan show": "study-plan show --miner",
 }
 """What `--help` shows of each command; that of the program shows the first."""
 
@@ -77,5 +76,4 @@ def build(environment: Environment) -> typer.Typer:
     for command in COMMANDS:
         app.command()(command)
     app.add_typer(keys.app, name="keys")
-    app.add_typer(study.app, name="study-plan")
     return with_examples(app, "owner-agent", EXAMPLES)

@@ -45,10 +45,10 @@ def peer(
     corrections: CorrectionsOption = None,
 ) -> None:
     """Take part in sessions that the known peers begin, until stopped."""
-    from owner_agent.peer.app import PeerServer
     from owner_agent.peer.exchange.outgoing import Consent
-    from owner_agent.peer.protocol.messages import load_session_file
-    from owner_agent.peer.remote import opened
+    from owner_agent.peer.opening import opened
+    from owner_agent.peer.protocol.session_file import load_session_file
+    from owner_agent.peer.server import PeerServer
 
     agreed = None if only is None else load_session_file(only)
     consent = Consent(accept_added_loss, corrections)
@@ -80,11 +80,11 @@ def learn(
 def _session(path: Path, environment: Environment, peers: Path, consent: Consent) -> JointOutcome:
     """Run one session; SIGTERM ends it as Ctrl-C does. Raises PramanaError."""
     from owner_agent.cli.sessions_shown import STEPS
-    from owner_agent.peer.app import PeerServer
     from owner_agent.peer.joint import run_session
-    from owner_agent.peer.protocol.messages import load_session_file, proposal_of
-    from owner_agent.peer.protocol.steps import stopped_like_interrupted
-    from owner_agent.peer.remote import opened
+    from owner_agent.peer.opening import opened
+    from owner_agent.peer.protocol.session_file import load_session_file, proposal_of
+    from owner_agent.peer.protocol.threads import stopped_like_interrupted
+    from owner_agent.peer.server import PeerServer
     from owner_agent.site.site import load_site
 
     site, file = load_site(path), load_session_file(peers)
@@ -93,7 +93,7 @@ def _session(path: Path, environment: Environment, peers: Path, consent: Consent
         stopped_like_interrupted(),
         opened(path, file.patient(environment), _silent, consent) as participant,
         participant.leading(proposal),
-        PeerServer(participant).beside(),
+        PeerServer(participant).in_background(),
         progress_bar(patience=0) as bar,
     ):
         try:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,49 +12,36 @@ import typer
 from owner_agent.cli.options import (
     SITE,
     JsonOption,
-    RecordsOption,
     SiteOption,
     environment_of,
-    require_countable,
 )
 from pramana_core.errors import OptionError, PramanaError, StoreCorrupt
 from pramana_core.terminal import console, print_json, progress_bar, report_error
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
-    from owner_agent.report.report import PlanReport
+    from owner_agent.release.masked import MaskTable
+    from owner_agent.release.tree import TreeColumns
     from owner_agent.site.planning import PlannedSite
     from owner_agent.site.site import Site
-    from owner_agent.state.environment import Environment
     from owner_agent.table.encode import Inspection
-    from owner_agent.table.predicting import InputSource, Predictions, ReadModel
+    from owner_agent.table.predicting import RecordSource
+    from pramana_core.learn.prediction import Predictor
 
 
 def check(context: typer.Context, site: SiteOption = SITE, json: JsonOption = False) -> None:
     """Validate the table against the site file, and ask the miner of the study; no data is sent."""
-    from owner_agent.report.page import show_warnings
-    from owner_agent.report.whole_study import people_told
+    from owner_agent.report.study import people_of
     from owner_agent.site.planning import raise_together
     from owner_agent.site.site import load_site
+    from pramana_core.report.terminal import print_warnings
 
     opened = load_site(site)
     answer, lines, problems = _checked_plan(opened) if opened.file.variables else ({}, [], [])
-    if opened.file.mask is not None:
-        from owner_agent.release.masked_table import check_masking
-
-        masked = check_masking(opened)
-        answer["masking"] = masked.facts
-        lines.append(masked.sentence)
-        _add_new(problems, masked.problem)
-    if opened.file.share_model is not None:
-        from owner_agent.release.tree_plan import check_sharing
-
-        shared = check_sharing(opened)
-        answer["model_sharing"] = shared.facts
-        lines.append(shared.sentence)
-        _add_new(problems, shared.problem)
-    study = people_told(opened, environment_of(context))
+    for name, facts, line, problem in _checked_sections(opened):
+        answer[name] = facts
+        lines.append(line)
+        _add_new(problems, problem)
+    study = people_of(opened, environment_of(context))
     if isinstance(study, str):
         lines.append(f"The miner was not asked: {study}")
     elif study is not None:
@@ -70,13 +57,40 @@ def check(context: typer.Context, site: SiteOption = SITE, json: JsonOption = Fa
     else:
         for line in lines:
             console().print(line, markup=False, soft_wrap=True)
-        show_warnings(console(), answer.get("warnings", []))
+        print_warnings(console(), answer.get("warnings", []))
     if json or len(problems) < 2:
         raise_together(problems)
         return
     for problem in problems:
         report_error(problem)
     raise typer.Exit(max(problem.exit_code for problem in problems))
+
+
+def _checked_sections(
+    site: Site,
+) -> Iterator[tuple[str, dict[str, int], str, PramanaError | None]]:
+    """Yield what is found in the table of the columns to be masked, and of those of a tree."""
+    if site.file.mask is not None:
+        from owner_agent.release.masked import read_columns
+
+        yield _checked("masking", "mask", partial(read_columns, site))
+    if site.file.share_model is not None:
+        from owner_agent.release.tree import read_tree_columns
+
+        yield _checked("model_sharing", "share-model", partial(read_tree_columns, site))
+
+
+def _checked(
+    name: str, command: str, read: Callable[[], MaskTable | TreeColumns]
+) -> tuple[str, dict[str, int], str, PramanaError | None]:
+    try:
+        found = read()
+    except PramanaError as error:
+        return name, {"records": 0, "dropped": 0}, f"`owner-agent {command}` would fail.", error
+    facts = {"records": len(found.record_ids), "dropped": found.dropped}
+    left_out = f" ({found.dropped:,} with empty cells left out)" if found.dropped else ""
+    line = f"{facts['records']:,} records{left_out} can be released by `owner-agent {command}`."
+    return name, facts, line, None
 
 
 def _add_new(problems: list[PramanaError], found: PramanaError | None) -> None:
@@ -88,7 +102,7 @@ def _add_new(problems: list[PramanaError], found: PramanaError | None) -> None:
 
 def _checked_plan(site: Site) -> tuple[dict[str, Any], list[str], list[PramanaError]]:
     """Return what is shown of the variables of a site, and what is wrong with the table."""
-    from owner_agent.report.report import secrets_said, warnings
+    from owner_agent.report.plan import secrets_said, warnings
     from owner_agent.site.planning import awaiting_plan, planned, without_protection
     from owner_agent.table.encode import inspect
 
@@ -136,85 +150,6 @@ def _counted(found: Inspection, plan: PlannedSite, sensitive: int) -> str:
     )
 
 
-def plan(
-    context: typer.Context,
-    site: SiteOption = SITE,
-    records: RecordsOption = None,
-    report: Annotated[
-        Path | None, typer.Option(help="An .html file or a folder for the report.")
-    ] = None,
-    no_report: Annotated[
-        bool, typer.Option("--no-report", help="Write no file, print only.")
-    ] = False,
-    json: JsonOption = False,
-) -> None:
-    """Report what publishing would reveal, and how accurate the results would be."""
-    from owner_agent.site.site import load_site
-
-    require_countable(records)
-    if report is not None and no_report:
-        raise OptionError("Give --report or --no-report, not both.", where="report")
-    opened = load_site(site)
-    made = measured(opened, environment_of(context), records)
-    # Scripts that ask for JSON get it on standard output and no file they did not ask for.
-    unasked = no_report or (json and report is None)
-    page = report_page(made, opened, report, no_report=unasked)
-    if json:
-        print_json(made.as_dict())
-    else:
-        show_report(made, opened, page)
-
-
-def report_page(
-    made: PlanReport,
-    opened: Site,
-    wanted: Path | None,
-    *,
-    no_report: bool,
-) -> Path | None:
-    """Write the page of a report where it is wanted, and return where; None without a page.
-
-    Raises OptionError.
-    """
-    from owner_agent.report.plan_shown import PLAN
-
-    if no_report:
-        return None
-    page = PLAN.place(opened.state, wanted)
-    with progress_bar("drawing the report") as tick:
-        PLAN.write(made, opened.owner, page, tick)
-    return page
-
-
-def show_report(made: PlanReport, opened: Site, page: Path | None) -> None:
-    """Print the essentials of a report, and where its page is."""
-    from owner_agent.cli.releases_shown import show_lines, show_written
-    from owner_agent.report.plan_shown import PLAN
-    from owner_agent.report.report import others_apart
-
-    PLAN.printed(console(), console(stderr=True), made)
-    show_lines(console(), others_apart(opened))
-    if page is not None:
-        show_written(console(), page)
-
-
-def measured(
-    site: Site,
-    environment: Environment,
-    records: int | None = None,
-) -> PlanReport:
-    """Return what publishing would reveal, and show how far that is; see `site_report`."""
-    from owner_agent.report.report import STAGES, site_report
-
-    with progress_bar() as bar:
-        return site_report(
-            site,
-            environment,
-            records,
-            lambda stage, done, total: bar.stage(STAGES[stage], done, total),
-        )
-
-
 def discretize(
     column: Annotated[str, typer.Option(help="The numeric column of the table.")],
     minimum_count: Annotated[int, typer.Option(help="The fewest records in a group.")],
@@ -239,7 +174,6 @@ def discretize(
 
 def ledger(site: SiteOption = SITE, json: JsonOption = False) -> None:
     """List everything that ever left this site, and the privacy spent."""
-    from owner_agent.cli.releases_shown import show_ledger
     from owner_agent.cli.sessions_shown import (
         shared_json,
         show_lost,
@@ -248,10 +182,11 @@ def ledger(site: SiteOption = SITE, json: JsonOption = False) -> None:
         told_json,
     )
     from owner_agent.peer.exact import disclosures as all_disclosures
-    from owner_agent.peer.session import all_kept
+    from owner_agent.peer.session_results import all_kept
     from owner_agent.release.ledger import Ledger
-    from owner_agent.report.releases import ledger_json
+    from owner_agent.report.releases import LedgerSummary, ledger_json
     from owner_agent.site.site import load_site
+    from pramana_core.report.terminal import print_sections
 
     opened = load_site(site)
     entries, kept = Ledger(opened.state).entries(), all_kept(opened.state)
@@ -265,7 +200,10 @@ def ledger(site: SiteOption = SITE, json: JsonOption = False) -> None:
         shared = {"parameters_shared": shared_json(kept), **told_json(disclosures, lost)}
         print_json({**ledger_json(entries), **shared})
         return
-    show_ledger(console(), entries)
+    if entries:
+        print_sections(LedgerSummary.of(entries).sections(), console(), console(stderr=True))
+    else:
+        console().print("Nothing has left this site.")
     show_peer_lines(console(), entries, kept)
     peer = opened.file.peer
     show_told(console(), disclosures, None if peer is None else peer.groupings)
@@ -274,7 +212,7 @@ def ledger(site: SiteOption = SITE, json: JsonOption = False) -> None:
 
 
 PREDICTIONS = "predictions"
-"""The folder of predictions in a site's state directory."""
+"""What the name of a file of predictions ends in, before `.csv`."""
 
 
 def predict(
@@ -289,133 +227,65 @@ def predict(
         str | None, typer.Option(help="The column of record ids, instead of the site file's.")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="A new file for the predictions.")] = None,
-    probabilities: Annotated[
-        bool, typer.Option("--probabilities", help="Write those of all classes too.")
-    ] = False,
-    all_columns: Annotated[
-        bool, typer.Option("--all-columns", help="Refuse a table without a column that it uses.")
-    ] = False,
     json: JsonOption = False,
 ) -> None:
     """Predict a class for your own records; nothing is sent."""
     from owner_agent.site.site import load_site
-    from owner_agent.table.predicting import read_model
-
-    opened = None if site is None else load_site(site)
-    source = _source(opened, table, record_id)
-    wanted = PredictionOptions(model.stem, out, probabilities, all_columns, json)
-    predict_by(read_model(model), source, wanted, opened)
-
-
-@dataclass(frozen=True)
-class PredictionOptions:
-    """What is asked of a prediction: by a model of which name, where to, and what of it."""
-
-    name: str
-    out: Path | None
-    probabilities: bool
-    all_columns: bool
-    json: bool
-
-
-def predict_by(
-    model: ReadModel, source: InputSource, wanted: PredictionOptions, site: Site | None = None
-) -> None:
-    """Predict the class of records, write it, and say how many have which.
-
-    Raises OptionError, TableError, UnknownCategory.
-    """
-    from owner_agent.table.predicting import predict as predict_classes
-
-    if wanted.out is not None and wanted.out.exists():
-        raise _exists(wanted.out)
-    with progress_bar("predicting") as tick:
-        found = predict_classes(
-            model,
-            source,
-            tick,
-            probabilities=wanted.probabilities,
-            all_columns=wanted.all_columns,
-        )
-    written = _write(found, site, source, wanted)
-    summary = _summary(model, found, written)
-    print_json(summary) if wanted.json else _show(console(), summary, found.hint)
-
-
-def _source(site: Site | None, table: Path | None, record_id: str | None) -> InputSource:
-    from owner_agent.table.predicting import InputSource
+    from owner_agent.table.predicting import RecordSource, read_model
 
     if site is not None:
-        return InputSource.of_site(site, table, record_id)
-    if table is None:
+        source = RecordSource.of_site(load_site(site), table, record_id)
+    elif table is not None:
+        source = RecordSource(table, record_id)
+    else:
         raise OptionError(
-            "No records are named.",
+            "No table of records is named.",
             where="table",
             remedy="Name a table after the model, or a site file with --site.",
         )
-    return InputSource(table, record_id)
+    predict_by(read_model(model), model.stem, source, out, json=json)
 
 
-def _write(
-    found: Predictions, site: Site | None, source: InputSource, wanted: PredictionOptions
-) -> Path:
-    """Write the predictions for this owner alone; return where.
+def predict_by(
+    model: Predictor, name: str, source: RecordSource, out: Path | None, *, json: bool
+) -> None:
+    """Predict the class of records, write it for this owner alone, and print the counts.
 
-    Without `out` that is in the site's state directory or else beside the table, in the place of
-    earlier predictions by a model of this name.
+    Without `out` the file is beside the table, and replaces earlier predictions by a model of this
+    name. Raises OptionError, TableError, UnknownCategory.
     """
-    from owner_agent.state.private_files import private_directory, write_new, write_replacing
+    from owner_agent.state.private_files import require_absent, save, write_replacing
+    from owner_agent.table.predicting import predict as predict_classes
 
-    content, out = found.csv(), wanted.out
-    try:
-        if out is not None:
-            write_new(out, content)
-            return out
-        if site is not None:
-            place = private_directory(site.state / PREDICTIONS) / f"{wanted.name}.csv"
-        else:
-            place = source.table.with_name(f"{source.table.name}.{wanted.name}.{PREDICTIONS}.csv")
-        write_replacing(place, content)
-    except FileExistsError:
-        raise _exists(out or source.table) from None
-    except OSError as error:
-        raise OptionError(
-            f"The predictions cannot be written: {error.strerror}.",
-            where="out",
-            remedy="Name another place with --out.",
-        ) from None
-    return place
-
-
-def _exists(out: Path) -> OptionError:
-    return OptionError(
-        f"{out} exists; it was not changed.", where="out", remedy="Name a new file with --out."
+    if out is not None:
+        require_absent(out, "out")
+    with progress_bar("predicting") as tick:
+        found = predict_classes(model, source, tick)
+    place = out or source.table.with_name(f"{source.table.name}.{name}.{PREDICTIONS}.csv")
+    if out is None:
+        write_replacing(place, found.csv())
+    else:
+        save(place, found.csv(), "out")
+    if json:
+        print_json(
+            {
+                "target": found.target.name,
+                "records": len(found.codes),
+                "predicted": found.counts,
+                "lacking": list(found.lacking),
+                "file": str(place),
+            }
+        )
+        return
+    shares = ", ".join(f"{label}: {count:,}" for label, count in found.counts.items())
+    console().print(
+        f"{found.target.name!r} of {len(found.codes):,} records: {shares}.", markup=False
     )
-
-
-def _summary(model: ReadModel, found: Predictions, written: Path) -> dict[str, Any]:
-    return {
-        "kind": model.kind,
-        "target": found.target.name,
-        "records": len(found.codes),
-        "predicted": found.counts,
-        "lacking": list(found.lacking),
-        "file": str(written),
-    }
-
-
-def _show(console: Console, summary: dict[str, Any], hint: str) -> None:
-    shares = ", ".join(f"{label}: {count:,}" for label, count in summary["predicted"].items())
-    console.print(
-        f"{summary['target']!r} of {summary['records']:,} records by the"
-        f" {summary['kind']}: {shares}.",
-        markup=False,
-    )
-    if summary["lacking"]:
-        console.print(
-            f"The table has no column {', '.join(map(repr, summary['lacking']))}{hint}, which the"
-            " model uses: what is missing was summed out; --all-columns refuses such a table.",
+    if found.lacking:
+        console().print(
+            f"The table has no column {', '.join(map(repr, found.lacking))}{found.hint}, which the"
+            " model uses; the prediction averages over its values.",
             style="yellow",
             markup=False,
         )
-    console.print(f"The predictions are in {summary['file']}.", markup=False, soft_wrap=True)
+    console().print(f"The predictions are in {place}.", markup=False, soft_wrap=True)

@@ -11,13 +11,13 @@ from rich.markup import escape
 from rich.table import Table
 
 from owner_agent.peer.exact import Disclosure
-from owner_agent.peer.exchange.outgoing import session_json, session_lines
+from owner_agent.peer.exchange.session_loss import session_json, session_lines
 from owner_agent.release.ledger import PEER
 from pramana_core.errors import PramanaError
 
 if TYPE_CHECKING:
     from owner_agent.peer.joint import JointOutcome
-    from owner_agent.peer.session import SessionResult
+    from owner_agent.peer.session_results import SessionResult
     from owner_agent.release.ledger import Entry
 
 STEPS = {
@@ -39,7 +39,7 @@ def outcome_json(outcome: JointOutcome) -> dict[str, Any]:
         "folder": str(outcome.folder),
         "files": sorted(path.name for path in outcome.folder.iterdir()),
         "unconfirmed": list(outcome.unconfirmed),
-        "privacy": session_json(outcome.told),
+        "privacy": session_json(outcome.loss),
     }
 
 
@@ -48,7 +48,7 @@ def show_outcome(console: Console, outcome: JointOutcome) -> None:
     console.print(f"The result is in {outcome.folder}:", markup=False, soft_wrap=True)
     for path in sorted(outcome.folder.iterdir()):
         console.print(f"  {path.name}", markup=False)
-    for line in session_lines(outcome.told):
+    for line in session_lines(outcome.loss):
         console.print(line, markup=False, soft_wrap=True)
     for name in outcome.unconfirmed:
         console.print(

@@ -1,41 +1,26 @@
 """`design.toml`: what protection is demanded and what will be learned, validated whole.
 
 Unknown keys are refused by name, and all mistakes are reported at once, as in `site.toml`.
-
-Also here:
-
-* The chosen plan in the words of a site file, so that reading it back makes the same plan.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from owner_agent.site.mistakes import all_mistakes, toml
+from owner_agent.site.mistakes import all_mistakes
 from owner_agent.site.planning import planned, without_protection
-from owner_agent.site.protection import Number
+from owner_agent.site.sections import Finite
 from owner_agent.site.site import Site, read_toml
-from owner_agent.state.private_files import COMMON_MODE, write_durably
-from pramana_core.alike import did_you_mean
-from pramana_core.channels import RESOLUTION
 from pramana_core.design import (
     Learn,
-    Option,
-    Requirements,
     gamma_of_breach,
     gamma_of_epsilon,
-    gamma_of_minimum_k,
     gamma_of_p,
 )
-from pramana_core.design.goal import TARGETED
 from pramana_core.domain import Variable
-from pramana_core.errors import OptionError
-from pramana_core.plan import Block
-from pramana_core.study_plan import StudyPlan
 from pramana_core.wire.base import MAX_CATEGORIES, MAX_RECORDS, Label, Name
 
 
@@ -46,14 +31,14 @@ class _Section(BaseModel):
 class Demand(_Section):
     """The most that may be learned about a whole record: at most one key of them is given."""
 
-    gamma: Number | None = None
-    epsilon: Number | None = None
-    rho: tuple[Number, Number] | None = None
+    gamma: Finite | None = None
+    epsilon: Finite | None = None
+    rho: tuple[Finite, Finite] | None = None
 
     @property
     def given(self) -> tuple[str, ...]:
         """The requirements that are given."""
-        names = ("gamma", "epsilon", "rho", "p", "minimum_k")
+        names = ("gamma", "epsilon", "rho", "p")
         return tuple(name for name in names if getattr(self, name, None) is not None)
 
     @model_validator(mode="after")
@@ -77,9 +62,7 @@ class VariableDemand(Demand):
     owner: Name | None = None
     categories: Annotated[int, Field(ge=2, le=MAX_CATEGORIES)] | tuple[Label, ...]
     sensitive: bool = True
-    p: Number | None = None
-    minimum_k: int | None = None
-    probabilities: tuple[Number, ...] | None = None
+    p: Finite | None = None
 
     @model_validator(mode="after")
     def _public_without_demand(self) -> Self:
@@ -102,12 +85,7 @@ class VariableDemand(Demand):
     @property
     def allowed(self) -> float | None:
         """The largest amplification allowed; None where nothing is demanded. OptionError."""
-        size = len(self.labels)
-        if self.p is not None:
-            return gamma_of_p(size, self.p)
-        if self.minimum_k is not None:
-            return gamma_of_minimum_k(size, self.minimum_k)
-        return super().allowed
+        return super().allowed if self.p is None else gamma_of_p(len(self.labels), self.p)
 
 
 class DesignFile(_Section):
@@ -115,11 +93,10 @@ class DesignFile(_Section):
 
     variables: Annotated[tuple[VariableDemand, ...], Field(min_length=1)]
     records: Annotated[int, Field(ge=1, le=MAX_RECORDS)] | None = None
-    learn: Learn | dict[Learn, Annotated[Number, Field(gt=0)]] = "pairs"
+    learn: Learn | dict[Learn, Annotated[Finite, Field(gt=0)]] = "pairs"
     target: Label | None = None
     length: Annotated[int, Field(ge=1)] | None = None
     minimum_support: Annotated[float, Field(ge=0, lt=1)] = 0.0
-    interactions: Annotated[int, Field(ge=1)] | None = None
     whole_record: Demand = Demand()
     structure: dict[Label, tuple[Label, ...]] | None = None
 
@@ -127,21 +104,6 @@ class DesignFile(_Section):
     def _consistent(self) -> Self:
         names = [v.name for v in self.variables]
         mistakes = [f"two variables are called {n!r}" for n in sorted(_repeated(names))]
-        if not self.kinds:
-            mistakes.append("learn names nothing")
-        if self.structure is not None and "structure" not in self.kinds:
-            mistakes.append('structure is used with learn = "structure" only')
-        if self.length is not None and "itemsets" not in self.kinds:
-            mistakes.append('length is used with learn = "itemsets" only')
-        targeted = [kind for kind in self.kinds if kind in TARGETED]
-        if self.target is None and targeted:
-            mistakes.append(f'learn = "{targeted[0]}" needs a target, the variable to predict')
-        if self.target is not None and not targeted:
-            mistakes.append('target is used with learn = "classifier" or "tree" only')
-        if self.target is not None and self.target not in names:
-            mistakes.append(
-                f"the target {self.target!r} is no variable{did_you_mean([self.target], names)}"
-            )
         without = [v.name for v in self.variables if v.owner is None]
         if 0 < len(without) < len(names):
             mistakes.append(f"{without} have no owner, and other variables have")
@@ -207,102 +169,3 @@ def of_site(site: Site) -> DesignFile:
 
 def _repeated(names: list[str]) -> set[str]:
     return {name for name in names if names.count(name) > 1}
-
-
-# The chosen plan in the words of a site file, so that reading it back makes the same plan.
-
-
-def snippet(made: Option, needs: Requirements, entries: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return `[[variables]]` and `[[blocks]]` for a site file that make an option's plan.
-
-    Requirements are written, not the channels' own amplifications, which rounding has lowered; and
-    weights as the exact multiples of 2^-32 they are. Raises OptionError.
-    """
-    if needs.owners:
-        raise OptionError(
-            "A plan of several owners is not written for one site file.",
-            where="write",
-            remedy="Write the study plan with --write-study-plan; `owner-agent join` names it in"
-            " each owner's site file.",
-        )
-    if made.plan is None:
-        raise OptionError(
-            f"{made.family} has no plan to write. {made.reason}",
-            where="write",
-            remedy="Choose another family.",
-        )
-    alone = {b.names[0]: b for b in made.plan.blocks if len(b.names) == 1}
-    content: dict[str, list[dict[str, Any]]] = {"variables": []}
-    for variable in needs.domain:
-        name, sensitive = variable.name, variable.name in needs.variables
-        keys = {"name": name, **entries[name], "sensitive": sensitive}
-        if sensitive and name in alone:
-            keys["channel"] = _channel(alone[name], needs)
-        content["variables"].append(keys)
-    blocks = [
-        {"variables": list(block.names), "channel": _channel(block, needs)}
-        for block in made.plan.blocks
-        if len(block.names) > 1
-    ]
-    if blocks:
-        content["blocks"] = blocks
-    return toml(
-        content,
-        f"{made.family}: gamma {made.gamma:.6g} about the whole record.",
-        "Put these in place of the variables and blocks of the site file.",
-    )
-
-
-def study_plan_text(plan: StudyPlan | None) -> str:
-    """Return the canonical JSON of a study plan. Raises OptionError without one."""
-    if plan is None:
-        raise OptionError(
-            "The design is of one owner, who needs no study plan.",
-            where="write-study-plan",
-            remedy="Name all owners' public parts (owner-agent design PART...), or give each"
-            ' variable of the design file its owner = "name".',
-        )
-    return plan.canonical_json().decode()
-
-
-def save(path: Path, text: str) -> None:
-    """Write a new file, whole or not at all. Raises OptionError, StorageFull."""
-    try:
-        write_durably(path, text.encode(), COMMON_MODE)
-    except OSError as error:
-        raise OptionError(
-            f"{path} cannot be written: {error.strerror}.",
-            where="write",
-            remedy="Name a new file; nothing is written over.",
-        ) from None
-
-
-def entries_of_site(site: Site) -> dict[str, dict[str, Any]]:
-    """Return the keys that a site file has for its variables, but for their protection."""
-    gone = {"name", "sensitive", "channel"}
-    return {v.name: v.model_dump(exclude=gone, exclude_none=True) for v in site.file.variables}
-
-
-def entries_of_file(file: DesignFile) -> dict[str, dict[str, Any]]:
-    """Return the categories of a design file's variables; numbers where it names none."""
-    return {v.name: {"categories": v.labels} for v in file.variables}
-
-
-def _channel(block: Block, needs: Requirements) -> dict[str, Any]:
-    """Return the keys of a designed block's channel."""
-    if block.channel.choices:
-        return _sampled(block, needs)
-    share = needs.split()[block.names[0]]
-    return block.channel.site_keys(needs.of_block(block.names), share)
-
-
-def _sampled(block: Block, needs: Requirements) -> dict[str, Any]:
-    choices = block.channel.choices
-    subsets = [[block.names[a] for a in choice.axes] for choice in choices]
-    gammas = [needs.of_block(names) for names in subsets]
-    return {
-        "kind": "sampled",
-        **({"gamma": gammas[0]} if len(set(gammas)) == 1 else {"gammas": gammas}),
-        "subsets": subsets,
-        "weights": [choice.weight / RESOLUTION for choice in choices],
-    }

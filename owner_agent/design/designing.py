@@ -1,4 +1,4 @@
-"""From a stated need to a plan: the problem, every family's prediction, and the best of them."""
+"""From a design file, changed by options, to the problem that it states."""
 
 from __future__ import annotations
 
@@ -8,32 +8,17 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from owner_agent.design.compared import ComparedDesigns
 from owner_agent.design.design_file import DesignFile
 from owner_agent.site.planning import raise_together
-from pramana_core.design import (
-    Comparison,
-    Option,
-    Problem,
-    Requirements,
-    compare,
-    goal,
-    reference,
-)
-from pramana_core.design.choose import unwatched
-from pramana_core.design.families import require_gamma
-from pramana_core.design.goal import TARGETED
+from pramana_core.design import Problem, Requirements, goal, require_gamma
+from pramana_core.design.goal import USERS
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import OptionError, PramanaError
-from pramana_core.progress import StagedProgress
-
-LENGTH = 3
-"""The longest itemset, where nothing else is said."""
 
 
 @dataclass(frozen=True)
 class DesignArguments:
-    """What a command line says; it goes before what the design file says."""
+    """The options of a command line; they go before the design file."""
 
     gamma: float | None = None
     epsilon: float | None = None
@@ -41,37 +26,22 @@ class DesignArguments:
     learn: str | None = None
     length: int | None = None
     minimum_support: float | None = None
-    interactions: int | None = None
     records: int | None = None
     target: str | None = None
 
     def over(self, file: DesignFile) -> DesignFile:
-        """Return a design file as the command line changes it. Raises OptionError."""
+        """Return a design file as the options change it. Raises OptionError."""
         demands = {"gamma": self.gamma, "epsilon": self.epsilon, "rho": self.breach}
         given = {name: value for name, value in demands.items() if value is not None}
         if len(given) > 1:
             raise OptionError("Give one of --gamma, --epsilon and --breach.", where="gamma")
-        names = ("learn", "target", "length", "minimum_support", "interactions", "records")
+        names = ("learn", "target", "length", "minimum_support", "records")
         said = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
-        learn = set(file.kinds) if self.learn is None else {self.learn}
-        named = " and ".join(sorted(learn))
-        if self.length is not None and "itemsets" not in learn:
-            raise OptionError(
-                f"Learning {named} has no --length.",
-                where="length",
-                remedy="Add --learn itemsets.",
-            )
-        aimed = bool(learn & set(TARGETED))
-        if self.target is not None and not aimed:
-            raise OptionError(
-                f"Learning {named} has no --target {self.target}.",
-                where="target",
-                remedy="Add --learn classifier or --learn tree.",
-            )
-        # What the file says for its own kind of learning is nothing to another kind.
-        unused = {"length"} if "itemsets" not in learn else set[str]()
-        unused |= {"structure"} if "structure" not in learn else set()
-        unused |= set() if aimed else {"target"}
+        # Another kind of learning has no use for what the file says for its own.
+        unused = {
+            name for name, kinds in USERS.items() if self.learn is not None
+            and self.learn not in kinds
+        }  # fmt: skip
         whole = {"whole_record": given} if given else {}
         try:
             return DesignFile.model_validate(
@@ -82,15 +52,11 @@ class DesignArguments:
 
 
 def _bad_options(error: ValidationError) -> OptionError:
-    """Say of a design file changed by options which options are wrong."""
+    """Say which options are wrong."""
     wrong = {}
     for found in error.errors():
-        if not found["loc"]:
-            # What belongs together does not: `--learn` decides what else there must be.
-            wrong["learn"] = found["msg"].removeprefix("Value error, ")
-            continue
-        place = found["loc"][1 if found["loc"][0] == "whole_record" else 0]
-        name = {"rho": "breach"}.get(str(place), str(place))
+        place = str(found["loc"][1 if found["loc"][0] == "whole_record" else 0])
+        name = "breach" if place == "rho" else place
         message = found["msg"].replace("Input should be", "it should be")
         finite = found["type"] == "finite_number"
         flag = f"--{name.replace('_', '-')}"
@@ -103,9 +69,16 @@ def _bad_options(error: ValidationError) -> OptionError:
 
 
 def problem_of(file: DesignFile, known: Mapping[str, Variable] | None = None) -> Problem:
-    """Return the problem a design file states.
+    """Return the problem that a design file states.
 
-    Raises OptionError, DomainError, UnknownVariable, StructureError, LimitExceeded.
+    Args:
+        file: the design file.
+        known: variables to take in place of those of the file, by name.
+
+    Raises:
+        OptionError: a demand or a goal that cannot be, or no number of records.
+        DomainError, UnknownVariable, StructureError: variables or a structure that cannot be.
+        LimitExceeded: a table that is too large to be predicted.
     """
     if file.records is None:
         raise OptionError(
@@ -113,30 +86,24 @@ def problem_of(file: DesignFile, known: Mapping[str, Variable] | None = None) ->
             where="records",
             remedy="Say it with --records, or records = ... in the design file.",
         )
-    made = [(known or {}).get(v.name, v) for v in file.domain_variables()]
-    domain = Domain(tuple(made))
-    longest = min(LENGTH, len(domain)) if file.length is None else file.length
+    domain = Domain(tuple((known or {}).get(v.name, v) for v in file.domain_variables()))
     return Problem(
-        requirements_of(file, domain),
+        _requirements(file, domain),
         goal(
             domain,
             file.kinds,
-            length=longest,
-            order=file.interactions,
+            length=file.length,
             minimum_support=file.minimum_support,
             structure=file.structure,
             target=file.target,
-        ),
-        reference(
-            domain, {v.name: v.probabilities for v in file.variables if v.probabilities is not None}
         ),
         file.records,
     )
 
 
-def requirements_of(file: DesignFile, domain: Domain) -> Requirements:
-    """Return the amplifications a design file allows. Raises OptionError, see `problem_of`."""
-    whole, limits = _limits(file, domain)
+def _requirements(file: DesignFile, domain: Domain) -> Requirements:
+    """Return the amplifications that a design file allows."""
+    whole, limits = _limits(file)
     open_ended = [name for name, limit in limits.items() if limit is None]
     if open_ended:
         raise OptionError(
@@ -145,17 +112,12 @@ def requirements_of(file: DesignFile, domain: Domain) -> Requirements:
             remedy="Give --gamma, --epsilon or --breach for the whole record, or a requirement for"
             " each sensitive variable in a design file.",
         )
-    plausible = {v.name: v.minimum_k for v in file.variables if v.sensitive and v.minimum_k}
-    return Requirements(
-        domain, {n: g for n, g in limits.items() if g is not None}, whole, plausible, file.owners
-    )
+    gammas = {n: g for n, g in limits.items() if g is not None}
+    return Requirements(domain, gammas, whole, file.owners)
 
 
-def _limits(file: DesignFile, domain: Domain) -> tuple[float | None, dict[str, float | None]]:
-    """Return the gamma allowed for the whole record and for each sensitive variable.
-
-    Raises OptionError.
-    """
+def _limits(file: DesignFile) -> tuple[float | None, dict[str, float | None]]:
+    """Return the gamma allowed for the whole record and for each sensitive variable."""
     demands = {"the whole record": file.whole_record}
     demands |= {f"variable {v.name!r}": v for v in file.variables if v.sensitive}
     limits, problems = list[float | None](), list[PramanaError]()
@@ -166,40 +128,7 @@ def _limits(file: DesignFile, domain: Domain) -> tuple[float | None, dict[str, f
         except OptionError as error:
             message = f"For {of}: {error.message}"
             problems.append(OptionError(message, where=error.where, remedy=error.remedy))
-    for v in file.variables:
-        if v.probabilities is not None:
-            try:
-                reference(Domain((domain[v.name],)), {v.name: v.probabilities})
-            except OptionError as error:
-                problems.append(error)
     raise_together(problems)
     whole, *each = limits
     sensitive = [v.name for v in file.variables if v.sensitive]
     return whole, {n: whole if g is None else g for n, g in zip(sensitive, each, strict=True)}
-
-
-def design(
-    problem: Problem, family: str | None = None, progress: StagedProgress = unwatched
-) -> ComparedDesigns:
-    """Compare all families; choose the best, or `family`. Raises OptionError."""
-    comparison = compare(problem, progress)
-    chosen = comparison.best if family is None else _named(comparison, family)
-    return ComparedDesigns(comparison.problem, comparison, chosen)
-
-
-def _named(comparison: Comparison, family: str) -> Option:
-    """Return the best option of a family, of any size. Raises OptionError."""
-    for made in comparison.options:
-        if made.family == family or made.family.startswith(f"{family}-"):
-            if math.isinf(made.prediction.score):
-                raise OptionError(
-                    f"{family} cannot do this: {made.reason}",
-                    where="family",
-                    remedy="Choose another family, or leave it out to get the best.",
-                )
-            return made
-    raise OptionError(
-        f"There is no family {family!r} here.",
-        where="family",
-        remedy=f"The families are {sorted(o.family for o in comparison.options)}.",
-    )

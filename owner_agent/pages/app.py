@@ -1,4 +1,4 @@
-"""The application of the pages, beside the agent's, and who gets to it: her own browser.
+"""The application of the pages, and who gets to it: the owner's own browser.
 
 A link that works once is printed where `owner-agent serve` was started, and is for whoever reads
 that terminal. It becomes a cookie that scripts and other sites cannot use. A request that names
@@ -11,6 +11,7 @@ from __future__ import annotations
 import hmac
 import secrets
 import threading
+from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 from fastapi import APIRouter, FastAPI, Request, Response
@@ -20,10 +21,12 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from owner_agent.http import Agent, tell_failure
+from owner_agent.http import tell_failure
 from owner_agent.pages import publishing, revealing
-from owner_agent.pages.rendering import PAGES, problem_page, rendered
+from owner_agent.pages.publications import Publications
+from owner_agent.pages.rendering import PAGES, Agent, problem_page, rendered
 from owner_agent.site.site import load_site
+from owner_agent.state.environment import Environment
 from pramana_core.errors import (
     Forbidden,
     InputError,
@@ -36,6 +39,9 @@ from pramana_core.pages.forms import EVERY_ANSWER, ROOT, cookie_header, cookies_
 
 ENTER = f"{ROOT}/enter"
 _STATIC = f"{ROOT}/static/"
+_OPEN = ("/", "/healthz")
+"""What anybody on this machine may ask for."""
+
 _SECRET_BYTES = 32
 _FORM_BYTES = 1 << 16
 
@@ -96,6 +102,8 @@ class Door:
     def _answer(self, scope: Scope) -> Response | None:
         """Return what is said at the door; None where the request may pass."""
         headers, path = Headers(scope=scope), scope["path"]
+        if path in _OPEN:
+            return None
         if headers.get("host", "") not in self._hosts:
             raise Forbidden(
                 "These pages are served to this machine alone, under the address that"
@@ -157,25 +165,19 @@ def _closed() -> Unauthenticated:
 _files = APIRouter()
 
 
-def add_pages(app: FastAPI, url: str) -> str:
-    """Serve the pages; return the link that opens them, once. Raises ConfigError."""
-    agent: Agent = app.state.agent
+def create_app(site: Path, environment: Environment, url: str) -> Door:
+    """Return the pages of a site file, served at an address. Raises ConfigError."""
     pages = FastAPI(title="Pramana owner's pages", openapi_url=None, docs_url=None, redoc_url=None)
-    pages.state.agent = agent
-    pages.state.owner = load_site(agent.site).owner
+    pages.state.agent = Agent(site, Publications(site, environment), environment)
+    pages.state.owner = load_site(site).owner
     # Without Exception the framework would answer what was unforeseen, and not with our page.
     for kind in (PramanaError, RequestValidationError, HTTPException, Exception):
         pages.add_exception_handler(kind, _handle)
     for router in (_files, revealing.router, publishing.router):
-        pages.include_router(router)
-    door = Door(pages, url)
-    app.mount(ROOT, door)
-    app.add_api_route("/", _start, include_in_schema=False)
-    return door.link
-
-
-def _start() -> Response:
-    return RedirectResponse(f"{ROOT}/", 303)
+        pages.include_router(router, prefix=ROOT)
+    pages.add_api_route("/", lambda: RedirectResponse(f"{ROOT}/", 303))
+    pages.add_api_route("/healthz", lambda: {"status": "ok"})
+    return Door(pages, url)
 
 
 @_files.get("/static/{name}")

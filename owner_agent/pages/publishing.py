@@ -1,24 +1,24 @@
-"""Publishing by her yes, its progress, and the choice where records were corrected."""
+"""Publishing after a yes, and its progress."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse, RedirectResponse
 
-from owner_agent.http import Agent, Publication
-from owner_agent.pages.rendering import AgentDep, SentDep, SiteDep, page
+from owner_agent.pages.publications import Publication
+from owner_agent.pages.rendering import Agent, AgentDep, SentDep, SiteDep, page
 from owner_agent.release.approval import Approval
 from owner_agent.release.options import STAGES, PublishOptions
 from owner_agent.report.corrected import corrected_of
 from owner_agent.report.losses import losses_of
-from owner_agent.report.report import warnings
+from owner_agent.report.plan import warnings
 from owner_agent.site.corrections import CorrectionChoice
 from owner_agent.site.planning import planned
 from owner_agent.site.site import Site
 from pramana_core.errors import OptionError, PramanaError
-from pramana_core.pages.forms import ROOT, SentForm
+from pramana_core.pages.forms import ROOT
 from pramana_core.pages.rendering import plan_words
 from pramana_core.progress import unwatched
 
@@ -26,29 +26,24 @@ router = APIRouter()
 
 
 @router.get("/publish")
-def show_form(
-    request: Request,
-    agent: AgentDep,
-    site: SiteDep,
-    corrections: Annotated[CorrectionChoice | None, Query()] = None,
-) -> Response:
+def show_form(request: Request, agent: AgentDep, site: SiteDep) -> Response:
     """Show what would leave, and ask."""
-    return _form(request, agent, site, corrections)
+    return _form(request, agent, site)
 
 
 @router.post("/publish")
 def publish(request: Request, agent: AgentDep, site: SiteDep, sent: SentDep) -> Response:
     """Publish after a yes, as `owner-agent publish` does."""
-    chosen = _choice(sent)
+    chosen: CorrectionChoice | None = "keep" if sent.text("corrections") == "keep" else None
     try:
         if sent.text("yes") != "on":
-            raise OptionError("Nothing left, for nobody said yes.", where="yes")
+            raise OptionError("Nothing was sent: publication was not confirmed.", where="yes")
         shown, plan = Approval(sent.text("shown")), planned(site)
         shown.require(site)
         found = corrected_of(site, plan, unwatched)
         if chosen is None and found is not None and found.waits:
             raise OptionError(
-                "Nothing left: records have other values now than when they were reported.",
+                "Nothing was sent: records have other values now than when they were reported.",
                 where="corrections",
                 remedy="Choose below what happens to them.",
             )
@@ -92,26 +87,11 @@ def read_publication(agent: AgentDep, identity: str) -> Response:
     return JSONResponse(answer)
 
 
-@router.get("/corrections")
-def show_corrections(request: Request, site: SiteDep) -> Response:
-    """Show which records have other values than when they were reported, and the two choices."""
-    found = corrected_of(site, planned(site), unwatched)
-    return page(
-        request,
-        "corrections.html.j2",
-        title="Corrections",
-        here="corrections",
-        found=found,
-        lines=() if found is None else found.lines(),
-        waits=found is not None and found.waits,
-    )
-
-
 def _form(
     request: Request,
     agent: Agent,
     site: Site,
-    chosen: CorrectionChoice | None,
+    chosen: CorrectionChoice | None = None,
     error: PramanaError | None = None,
 ) -> Response:
     approval = Approval.of(site)
@@ -137,10 +117,6 @@ def _form(
         last=last,
         error=error,
     )
-
-
-def _choice(sent: SentForm) -> CorrectionChoice | None:
-    return "keep" if sent.text("corrections") == "keep" else None
 
 
 def _doing(publication: Publication) -> str:

@@ -5,18 +5,31 @@ A route takes the agent, the site as it is now, and a form. Where something fail
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import Depends, Request, Response
 
-from owner_agent.http import Agent
+from owner_agent.pages.publications import Publications
 from owner_agent.site.site import Site, load_site
+from owner_agent.state.environment import Environment
 from pramana_core.errors import PramanaError
 from pramana_core.pages.forms import HEADERS, SentForm, require_word
 from pramana_core.pages.rendering import Pages
 from pramana_core.wire.services import problem_of, unforeseen
 
 PAGES = Pages("owner_agent.pages")
+
+
+@dataclass(frozen=True)
+class Agent:
+    """What the pages need: the site file (read anew each time) and the publications."""
+
+    site: Path
+    publications: Publications
+    environment: Environment
+
 
 _UNFORESEEN = "The page failed with an unforeseen error; its kind stands at the terminal."
 

@@ -1,28 +1,18 @@
-"""What an owner checks before it goes on: its custodian's consent, and that all tell the same."""
+"""What an owner checks before it goes on: its custodian's consent, and that all state the same."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from owner_agent.peer.exchange.catalogue import (
-    entitled,
-    require_aligned,
-    task_of,
-    variables_of,
-)
+from owner_agent.peer.exchange.catalogue import entitled, task_of, variables_of
+from owner_agent.peer.exchange.entitlement import owner_of, require_held
 from owner_agent.peer.exchange.incoming import check_package
-from owner_agent.peer.exchange.outgoing import require_stated
+from owner_agent.peer.exchange.local_records import require_aligned
+from owner_agent.peer.exchange.session_loss import require_stated
 from owner_agent.peer.protocol.identity import PublicIdentity, pinned, statement_of
-from owner_agent.peer.protocol.messages import (
-    Offer,
-    Proposal,
-    ResultAgreement,
-    SessionFile,
-    Stated,
-    Statements,
-)
-from owner_agent.peer.protocol.steps import owner_of, require_held
+from owner_agent.peer.protocol.messages import Offer, Proposal, ResultAgreement, Stated, Statements
+from owner_agent.peer.protocol.session_file import SessionFile
 from owner_agent.peer.session import Session
 from owner_agent.site.site import Site, load_site
 from pramana_core.errors import ConfigError, Forbidden, PeerDeviated
@@ -99,7 +89,7 @@ def stated(
 
 
 def agree_on_offers(mine: Session) -> None:
-    """Check that the owners were asked the same, fit together, and have all that is needed.
+    """Check that the owners received the same proposal, fit together, and have all that is needed.
 
     Raises PeerDeviated, RecordsDoNotAlign, StructureError, VariablesMissing, InputError.
     """
@@ -107,16 +97,16 @@ def agree_on_offers(mine: Session) -> None:
     for owner, offer in mine.offers.items():
         if offer.proposal != proposal.digest:
             raise PeerDeviated(f"{owner} answers to another proposal.", where=owner)
-        _require_asked(owner, offer, variables_of(proposal))
+        _require_wanted(owner, offer, variables_of(proposal))
     require_held(variables_of(proposal), mine.holdings)
     owner_of(mine.holdings)
     require_aligned(mine.offers, proposal.study)
     task_of(proposal).require_fit(mine.domain)
 
 
-def _require_asked(owner: str, offer: Offer, asked: Sequence[str]) -> None:
+def _require_wanted(owner: str, offer: Offer, wanted: Sequence[str]) -> None:
     names = [offered.variable.name for offered in offer.variables]
-    wrong = sorted({n for n in names if n not in asked or names.count(n) > 1})
+    wrong = sorted({n for n in names if n not in wanted or names.count(n) > 1})
     if wrong:
         raise PeerDeviated(
             f"{owner} offers {wrong}, which the session does not ask for, or twice.", where=owner

@@ -1,49 +1,16 @@
-"""One owner's own work in a session: fetch what it is entitled to, and learn its part.
-
-Also here:
-
-* The ledger's lines about sessions: written before anything of a session leaves this owner.
-"""
+"""One owner's own work in a session: fetch the columns it may have, and learn its part."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from collections.abc import Callable
 from datetime import datetime
-from pathlib import Path
 
-from owner_agent.peer.exact import (
-    CountedColumns,
-    Disclosure,
-    counted_from,
-    exact_tables,
-    remember,
-)
-from owner_agent.peer.exchange.catalogue import (
-    Findings,
-    LocalRecords,
-    entitled,
-    task_of,
-)
-from owner_agent.peer.exchange.incoming import (
-    ReceivedColumns,
-    receive,
-    session_entry,
-    session_name,
-)
-from owner_agent.peer.exchange.outgoing import Consent
-from owner_agent.peer.protocol.messages import Package, Proposal
+from owner_agent.peer.exact import CountedColumns, Disclosure, counted_from, exact_tables
+from owner_agent.peer.exchange.catalogue import Findings, entitled, task_of
+from owner_agent.peer.exchange.incoming import ReceivedColumns, receive
+from owner_agent.peer.protocol.messages import Package
 from owner_agent.peer.protocol.steps import Peer
-from owner_agent.peer.session import Session, SessionResult, StagedFiles, keep, kept_of
-from owner_agent.release.composition import refuse_conflicts
-from owner_agent.release.history import known_entries
-from owner_agent.release.ledger import Draw, Entry, EntryState, Ledger
-from owner_agent.release.outbox import StoredRelease
-from owner_agent.release.populations import population_of
-from owner_agent.state.environment import Environment
-from owner_agent.state.lock import publishing_alone
-from pramana_core.errors import Conflict
+from owner_agent.peer.session import Session
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.progress import Progress
 
@@ -53,7 +20,7 @@ def learn(
 ) -> tuple[Findings, list[Disclosure]]:
     """Fetch, check and count the peers' columns, and run the task's learner.
 
-    Return with it what sharing the families would tell of true records.
+    Return with it the tables of true records that sharing the families would reveal.
     Raises PeerUnreachable, PeerDeviated, SmallCounts, OtherGroupings, PramanaError.
     """
     proposal, holding = mine.proposal, mine.holding
@@ -91,114 +58,3 @@ def _fetched(mine: Session, peer: Peer, sender: str, package: Package) -> Receiv
         return peer.package_part(session, number, package.parts[number].bytes)
 
     return receive(sender, package, fetch, mine.holding)
-
-
-# The ledger's lines about sessions: written before anything of a session leaves this owner.
-
-_PAUSE = 0.25
-
-
-def enter_session(holding: LocalRecords, proposal: Proposal, now: datetime) -> None:
-    """Write down that this owner takes part: its offer, and later its parameters, go to all.
-
-    Raises Conflict.
-    """
-    ledger, entries = Ledger(holding.site.state), known_entries(holding.site.state)
-    if any(entry.release_id == proposal.session for entry in entries):
-        raise Conflict("There was a session with this number before.", where=proposal.session)
-    ledger.add(session_entry(holding, proposal, proposal.others(holding.site.owner), now))
-
-
-def mark_session(session: Session, state: EntryState, now: datetime) -> None:
-    """Change the state of the session's line."""
-    ledger = Ledger(session.holding.site.state)
-    for entry in _lines(session, ledger):
-        if entry.name == session_name(session.proposal.session):
-            ledger.mark(entry, state, now)
-
-
-def enter_package(session: Session, peer: str, environment: Environment, consent: Consent) -> None:
-    """Write down that a peer gets its columns, unless this session did so already.
-
-    Something else may have left since they were announced, so the ledger is looked at again, with
-    nobody else publishing meanwhile. Raises PlanConflict, Conflict.
-    """
-    made = session.outgoing[peer]
-    entry = made.entry
-    ledger = Ledger(session.holding.site.state)
-    if any((e.miner, e.name) == (entry.miner, entry.name) for e in _lines(session, ledger)):
-        return
-    with _publishing(session.holding.site.state, environment):
-        entries = ledger.entries()
-        draws = tuple(_drawn_now(draw, session.holding, entries) for draw in entry.draws)
-        if not consent.added_loss:
-            # What other peers got in this session was looked at when all of it was announced.
-            earlier = [e for e in entries if e.release_id != session.proposal.session]
-            refuse_conflicts(draws, earlier)
-        _enter(ledger, replace(entry, draws=draws), environment.now())
-        if isinstance(made.bodies, StoredRelease):
-            made.bodies.mark_leaving()
-
-
-def enter_told(session: Session, tables: list[Disclosure], environment: Environment) -> None:
-    """Write down what this owner's families tell, with nobody else publishing meanwhile.
-
-    Raises OtherGroupings, Conflict.
-    """
-    with _publishing(session.holding.site.state, environment):
-        remember(session.holding, tables)
-
-
-def _enter(ledger: Ledger, entry: Entry, now: datetime) -> None:
-    """Write down what leaves before a byte does: a new entry, or the one of the same bytes."""
-    found = ledger.find(entry.miner, entry.study, entry.name)
-    if found is None:
-        ledger.add(replace(entry, prepared=now, changed=now))
-        return
-    if not found.left:
-        found = ledger.renew(found, entry.draws, now, entry.beginning)
-    ledger.mark(found, "sending", now, entry.release_id)
-
-
-def _drawn_now(draw: Draw, holding: LocalRecords, entries: tuple[Entry, ...]) -> Draw:
-    if not draw.randomized:
-        return draw
-    return replace(draw, population=population_of(holding.keys, draw.draw_id, entries))
-
-
-@contextmanager
-def _publishing(state: Path, environment: Environment) -> Iterator[None]:
-    """Hold the state directory's lock, after a short wait if somebody else does."""
-    with ExitStack() as stack:
-        for left in reversed(range(max(1, environment.lock_attempts))):
-            try:
-                stack.enter_context(publishing_alone(state))
-                break
-            except Conflict:
-                if not left:
-                    raise
-                environment.sleep(_PAUSE)
-        yield
-
-
-def close_lines(session: Session, now: datetime) -> None:
-    """Mark all lines of a session that ended well as arrived."""
-    ledger = Ledger(session.holding.site.state)
-    for entry in _lines(session, ledger):
-        ledger.mark(entry, "sealed", now)
-
-
-def _lines(session: Session, ledger: Ledger) -> list[Entry]:
-    return [e for e in ledger.entries() if e.release_id == session.proposal.session]
-
-
-def write_agreed(session: Session, staged: StagedFiles) -> Path:
-    """Write a result that all agreed to, and first, durably, the proof of that; return its folder.
-
-    Raises OSError.
-    """
-    state, proposal = session.holding.site.state, session.proposal
-    kept = kept_of(state, proposal.session) or SessionResult(proposal=proposal)
-    done = {"digest": session.digest, "agreed": session.agreed}
-    keep(state, kept.model_copy(update=done))
-    return staged.publish()

@@ -1,46 +1,21 @@
-"""Another owner over the network; every foreign error becomes one of ours that names the owner.
-
-Also here:
-
-* An owner made ready for sessions: its identity, its known peers, and connections to them.
-"""
+"""Another owner over the network; every foreign error becomes one of ours that names the owner."""
 
 from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
 from typing import Self
 
 import httpx
 
-from owner_agent.peer.exchange.outgoing import Consent
-from owner_agent.peer.member import Tell
-from owner_agent.peer.participant import Participant
-from owner_agent.peer.protocol.identity import (
-    PeerIdentity,
-    PublicIdentity,
-    client_context,
-    load_identity,
-    pinned,
-)
+from owner_agent.peer.protocol.identity import PeerIdentity, PublicIdentity, client_context
 from owner_agent.peer.protocol.messages import read
-from owner_agent.peer.protocol.steps import (
-    MESSAGE_BYTES,
-    PACKAGE_PART,
-    Answer,
-    Peer,
-    Request,
-    Step,
-    started,
-)
-from owner_agent.peer.session import all_kept, error_of, staged_in
-from owner_agent.site.planning import planned
-from owner_agent.site.site import KnownPeer, Site, load_site
+from owner_agent.peer.protocol.steps import MESSAGE_BYTES, PACKAGE_PART, Answer, Request, Step
+from owner_agent.peer.protocol.threads import started
+from owner_agent.peer.session import error_of
+from owner_agent.site.sections import KnownPeer
 from owner_agent.state.environment import Environment
-from pramana_core.errors import ConfigError, PeerDeviated, PeerUnreachable
+from pramana_core.errors import PeerDeviated, PeerUnreachable
 from pramana_core.wire.services import PROBLEM_MEDIA_TYPE, read_problem
 
 _PAUSE = 0.3
@@ -191,53 +166,3 @@ class RemotePartner:
             remedy=f"Ask {self.name} whether its agent runs (`owner-agent peer`), and compare the"
             " certificates' fingerprints.",
         )
-
-
-# An owner made ready for sessions: its identity, its known peers, and connections to them.
-
-
-@contextmanager
-def opened(
-    path: Path,
-    environment: Environment,
-    tell: Tell,
-    accepts: Consent = Consent(),  # noqa: B008 - frozen
-) -> Iterator[Participant]:
-    """Open this owner for sessions; its connections are closed in the end.
-
-    Raises ConfigError, KeyFileError.
-    """
-    site = load_site(path)
-    if site.file.study_plan is not None:
-        raise ConfigError(
-            "Sessions of peers follow no study plan: no sum of theirs counts its coin.",
-            where="study_plan",
-            remedy="Learn by the miner of the study, or use a site file without [study_plan].",
-        )
-    planned(site)
-    _finish_written(site)
-    identity, known = load_identity(site), pinned(site)
-    with ExitStack() as stack:
-        partners: dict[str, Peer] = {
-            peer.name: stack.enter_context(
-                RemotePartner(peer, known[peer.name], identity, environment)
-            )
-            for peer in site.peer.known
-        }
-        yield Participant(
-            site,
-            path,
-            identity,
-            known,
-            environment,
-            partners.__getitem__,
-            tell,
-            accepts=accepts,
-        )
-
-
-def _finish_written(site: Site) -> None:
-    """Give results their name that all had agreed to when the process was stopped."""
-    for kept in all_kept(site.state):
-        if kept.agreed is not None:
-            staged_in(site.folder / site.peer.results, kept.proposal.session).publish()

@@ -1,4 +1,4 @@
-"""The randomness of private trees that leave: exact, and from the operating system's generator.
+"""The randomness of private trees: exact draws from a generator of bits.
 
 Every probability is that of its law exactly, by whole numbers alone (Canonne, Kamath and Steinke,
 The Discrete Gaussian for Differential Privacy, 2020, algorithms 1 and 2). The epsilon is accounted

@@ -1,10 +1,11 @@
-"""Noise of masks, drawn from keyed bytes."""
+"""Noise of masks and private trees, drawn from keyed bytes."""
 
 from __future__ import annotations
 
 import hmac
 import math
-from typing import Any
+import random
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from scipy import special
 
+from owner_agent.randomize.exact_noise import ExactNoise
 from owner_agent.state.keys import Secrets
 
 _PURPOSE = b"pramana/mask/1"
@@ -80,6 +82,27 @@ def masking_randomness(secrets: Secrets, study: str, identity: str, copy: int) -
     return KeyedRandomness(
         _key(secrets.draw, b"draw", study.encode(), identity.encode(), b"%d" % copy)
     )
+
+
+class KeyedBits(random.Random):
+    """The random bits of a private tree, from a key alone: AES-256 in counter mode."""
+
+    def __new__(cls, _key: bytes) -> Self:
+        return super().__new__(cls)
+
+    def __init__(self, key: bytes):
+        """Take a key of 32 bytes that nothing else is drawn from."""
+        self._stream = Cipher(algorithms.AES256(key), modes.CTR(bytes(16))).encryptor()
+
+    def getrandbits(self, k: int, /) -> int:
+        """Return an integer of `k` random bits, from which `randrange` draws."""
+        size = -(-k // 8)
+        return int.from_bytes(self._stream.update(bytes(size)), "big") >> (8 * size - k)
+
+
+def tree_noise(draw_key: bytes, identity: str) -> ExactNoise:
+    """Return the noise of the private tree of an identity (see `keyed_digest`)."""
+    return ExactNoise(KeyedBits(_key(draw_key, b"tree", identity.encode())))
 
 
 def keyed_digest(draw_key: bytes, *parts: bytes) -> str:

@@ -11,41 +11,14 @@ from owner_agent.state.environment import Environment
 from owner_agent.state.keys import KeyStore
 from owner_agent.state.tokens import TokenStore
 from pramana_core.errors import (
-    NotFound,
     StudyPlanNotFollowed,
 )
-from pramana_core.study_plan import StudyPlan
-
-
-def agreed_plan(site: Site, environment: Environment) -> StudyPlan:
-    """Return the plan that a site's study has at its miner.
-
-    Raises:
-        NotFound: the study has no plan.
-        Unauthenticated: the site has not joined the study.
-        Refused, Unreachable: the miner said no, or nothing.
-    """
-    token = TokenStore(site.state).load(site.miner.study)
-    with Miner.of(site, token, environment) as miner:
-        plan = miner.study_plan(site.miner.study)
-    if plan is None:
-        raise NotFound(
-            f"Study {site.miner.study!r} has no study plan at {site.miner.url}.",
-            where=site.miner.study,
-            remedy="Whoever runs the study gives it one; `owner-agent design --write-study-plan"
-            " FILE` makes it.",
-        )
-    return plan
 
 
 def require_agreed_by(site: Site, adopted: AdoptedPlan | None, environment: Environment) -> None:
     """Ask a site's miner, and check that `require_agreed` and `require_one_secret` hold.
 
-    Raises:
-        StudyPlanNotFollowed: the miner holds the study's owners to another plan.
-        LinkageDiffers: other owners have another linkage secret.
-        Unauthenticated: the site has not joined the study.
-        Refused, Unreachable: the miner said no, or nothing.
+    Raises StudyPlanNotFollowed, LinkageDiffers, Unauthenticated, Refused or Unreachable.
     """
     token = TokenStore(site.state).load(site.miner.study)
     with Miner.of(site, token, environment) as miner:
@@ -57,9 +30,7 @@ def require_agreed_by(site: Site, adopted: AdoptedPlan | None, environment: Envi
 def require_one_secret(linkage: str | None, miner: Miner, study: str) -> None:
     """Check that a release under a linkage secret, by its fingerprint, fits the other owners'.
 
-    Raises:
-        LinkageDiffers: the study's owners may hold the same people, and another has another secret.
-        Refused, Unreachable: the miner said no, or nothing.
+    Raises LinkageDiffers, Refused or Unreachable.
     """
     if linkage is not None:
         miner.linkage(study, linkage).require_accepted()
@@ -68,9 +39,7 @@ def require_one_secret(linkage: str | None, miner: Miner, study: str) -> None:
 def require_agreed(adopted: AdoptedPlan | None, miner: Miner, study: str) -> None:
     """Check that the miner has the study plan that this owner follows, or none if it follows none.
 
-    Raises:
-        StudyPlanNotFollowed: it holds them to another.
-        Refused, Unreachable: the miner said no, or nothing.
+    Raises StudyPlanNotFollowed, Refused or Unreachable.
     """
     plan = miner.study_plan(study)
     if adopted is None and plan is not None:
@@ -88,7 +57,7 @@ def require_agreed(adopted: AdoptedPlan | None, miner: Miner, study: str) -> Non
         f"Study {study!r} {said} at the miner, and {here}; nothing was sent.",
         where="study_plan",
         remedy="Ask whoever runs the study which plan its owners agreed on."
-        " `owner-agent study-plan show --miner` shows the miner's.",
+        " `owner-agent join` shows the miner's.",
     )
 
 
@@ -97,9 +66,7 @@ def require_beside(columns: Collection[str], miner: Miner, study: str, section: 
 
     Such a release is no part of the plan and may stand beside it, as at the miner.
 
-    Raises:
-        StudyPlanNotFollowed: the plan randomizes one of the columns.
-        Refused, Unreachable: the miner said no, or nothing.
+    Raises StudyPlanNotFollowed, Refused or Unreachable.
     """
     plan = miner.study_plan(study)
     if plan is None:

@@ -126,10 +126,7 @@ class Calls:
     def read(self, kind: type[Answer], method: str, path: str, response: httpx.Response) -> Answer:
         """Return an answer as a message.
 
-        Raises:
-            PramanaError: the miner refused, as `RetryPolicy.refusal` says it.
-            ProtocolUnsupported: it does not speak this side's version of the protocol.
-            Unreachable: what answered does not speak the contract.
+        Raises PramanaError, ProtocolUnsupported or Unreachable.
         """
         if response.is_success:
             try:
@@ -152,12 +149,9 @@ class Calls:
         """Send a request until it is answered by anything but "later"; return the answer.
 
         Args:
-            method: of HTTP.
-            path: under the address.
             options: as `httpx.Client.request` takes them.
 
-        Raises:
-            Unreachable: no answer came.
+        Raises Unreachable: no answer came.
         """
         attempts = self._manner.attempts
         delay = FIRST_DELAY

@@ -190,15 +190,7 @@ def secret_of_column(draws: Iterable[Draw]) -> dict[str, frozenset[str]]:
 
 
 def refuse_conflicts(draws: Sequence[Draw], entries: Iterable[Entry]) -> None:
-    """Check that no column would leave a second time in a different way.
-
-    Args:
-        draws: what is about to leave.
-        entries: the ledger's.
-
-    Raises:
-        PlanConflict: one would; the message holds the loss before and after, where it has a number.
-    """
+    """Check that no column would leave a second time in a different way. Raises PlanConflict."""
     entries = tuple(entries)
     conflicts = conflicting(draws, entries)
     if not conflicts:

@@ -203,11 +203,8 @@ class CorrectedRelease:
 
         Args:
             past: what left before, read under the lock that is still held.
-            content: that of the release.
 
-        Raises:
-            Conflict: records were reported differently by the same draws meanwhile.
-            StateError: it cannot be written.
+        Raises Conflict or StateError.
         """
         if content in past.memory.releases:
             return
@@ -225,8 +222,7 @@ def overlay_reported(
         identities: the identity of each block's draws, by the block's name.
         past: what left before.
 
-    Raises:
-        StoreCorrupt: it is not remembered what earlier releases by these draws reported.
+    Raises StoreCorrupt: it is not remembered what earlier releases by these draws reported.
     """
     drawn = {block.name: block.names for block in made.plan.blocks if is_drawn(block)}
     past.require_remembered({name: identities[name] for name in drawn})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from datetime import datetime
 
 from owner_agent.release.agreement import require_agreed, require_beside, require_one_secret
@@ -11,13 +11,12 @@ from owner_agent.release.client import Miner
 from owner_agent.release.history import require_known
 from owner_agent.release.ledger import Entry, EntryState, Ledger
 from owner_agent.release.outbox import StoredRelease
-from owner_agent.release.overlap import ahead
 from owner_agent.site.adopting import AdoptedPlan
 from owner_agent.state.ledger_file import WAYS_OUT
 from pramana_core.errors import (
+    Conflict,
     HistoryLost,
     Refused,
-    ReleaseNotOpen,
     TransportError,
     Unreachable,
 )
@@ -54,8 +53,7 @@ class Delivery:
     def require_known(self) -> None:
         """Check that the ledger has all that the miner has of this owner in the study.
 
-        Raises:
-            HistoryLost: it does not.
+        Raises HistoryLost: it does not.
         """
         with self._resumable():
             found = self._miner.releases(self._entry.study)
@@ -67,9 +65,7 @@ class Delivery:
         And that no other owner has another linkage secret. Unless it has heard of the release: then
         it was so.
 
-        Raises:
-            StudyPlanNotFollowed: it holds the study's owners to another plan.
-            LinkageDiffers: they may hold the same people, and another has another secret.
+        Raises StudyPlanNotFollowed or LinkageDiffers.
         """
         with self._resumable():
             if self._entry.state == "prepared":
@@ -81,9 +77,7 @@ class Delivery:
 
         Unless it has heard of the release: then it did not. `section` of the site file names them.
 
-        Raises:
-            StudyPlanNotFollowed: the plan randomizes one.
-            LinkageDiffers: as `require_agreed`.
+        Raises StudyPlanNotFollowed or LinkageDiffers.
         """
         with self._resumable():
             if self._entry.state == "prepared":
@@ -93,10 +87,7 @@ class Delivery:
     def announce(self) -> Release:
         """Return what the miner has of the release, which it has heard of from here on.
 
-        Raises:
-            ReleaseNotOpen: it was withdrawn.
-            HistoryLost: meanwhile another copy of this state directory announced a release, or it
-                did under another owner's name.
+        Raises Conflict or HistoryLost.
         """
         with self._resumable():
             if self._entry.state in {"prepared", "sending"}:
@@ -121,11 +112,9 @@ class Delivery:
             if release.state == "open":
                 total = len(self._prepared.manifest.parts)
                 absent = sorted(set(range(total)) - set(release.parts_received))
-                # The next part is read and checked while the miner takes this one.
-                with closing(ahead((n, self._prepared.part(n)) for n in absent)) as parts:
-                    for sent, (number, body) in enumerate(parts, len(release.parts_received) + 1):
-                        self._miner.put_part(release.id, number, body)
-                        self._tell(sent, progress)
+                for sent, number in enumerate(absent, len(release.parts_received) + 1):
+                    self._miner.put_part(release.id, number, self._prepared.part(number))
+                    self._tell(sent, progress)
                 release = self._miner.seal(release.id)
         self._require_same(release)
         if release.state != "sealed":
@@ -185,7 +174,7 @@ class Delivery:
             )
 
 
-def withdrawn(entry: Entry, where: str) -> ReleaseNotOpen:
+def withdrawn(entry: Entry, where: str) -> Conflict:
     """Return the error of publishing what was withdrawn `where`."""
     remedy = (
         "A table with more or fewer records makes a new release, in which the others are reported"
@@ -197,7 +186,7 @@ def withdrawn(entry: Entry, where: str) -> ReleaseNotOpen:
             " compared with this one: it needs --accept-added-loss."
         )
     held = "this tree" if entry.kind == SHARED_TREE else "these records"
-    return ReleaseNotOpen(
+    return Conflict(
         f"Release {entry.name}, which holds exactly {held}, was withdrawn {where}; the same"
         " content cannot be published again under that name.",
         where=entry.name,

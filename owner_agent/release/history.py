@@ -30,11 +30,7 @@ _NAMED = 10
 def known_entries(state: Path) -> tuple[Entry, ...]:
     """Return the ledger's entries, oldest first, before something leaves.
 
-    Raises:
-        HistoryLost: the ledger is gone, the outbox or the memory of reports knows of more that
-            left, or the draw key came here past the ledger.
-        KeyFileError: the draw key is unsafe.
-        StoreCorrupt: the ledger cannot be read.
+    Raises HistoryLost, KeyFileError or StoreCorrupt.
     """
     entries = Ledger(state).entries()
     if unsaid := unknown_in_outbox(state, entries):
@@ -68,11 +64,8 @@ def unknown_in_outbox(state: Path, entries: Iterable[Entry]) -> tuple[str, ...]:
 
 
 def _require_reported(study: str, reported: frozenset[str], entries: Sequence[Entry]) -> None:
-    """Check that the ledger knows the releases whose reports are remembered. Raises HistoryLost.
-
-    What was made for a peer is remembered before the ledger has it: with peers in the study, only
-    that the ledger has anything of it is checked.
-    """
+    """Check that the ledger knows the releases whose reports are remembered. Raises HistoryLost."""
+    # What was made for a peer is remembered before the ledger has it.
     mine = [entry for entry in entries if entry.study == study]
     lost = reported - {entry.content for entry in mine}
     if not lost or any(entry.miner.startswith(PEER) for entry in mine):
@@ -123,8 +116,7 @@ def not_known_by_miner(
 
     Where the site has no miner, or has not joined its study, there is nobody to ask.
 
-    Raises:
-        HistoryLost: the miner has more.
+    Raises HistoryLost: the miner has more.
     """
     if site.file.miner is None:
         return None

@@ -20,31 +20,25 @@ from pramana_core.wire.privacy import InvitationAccept, InvitationFile, TokenIss
 
 
 def read_invitation(path: Path) -> InvitationFile:
-    """Read the file of an invitation. Raises OptionError, without a word of what is in it."""
+    """Read the file of an invitation. Raises OptionError, which quotes neither name nor content."""
     try:
         return InvitationFile.model_validate_json(path.read_bytes())
-    except OSError as error:
+    except (OSError, ValidationError):
+        # What was given may be the secret itself: it is not repeated.
         raise OptionError(
-            f"The invitation {path} cannot be read: {error.strerror}.", where="invitation"
-        ) from None
-    except ValidationError:
-        raise OptionError(
-            f"{path} is no invitation.",
+            "There is no invitation in a file of that name. The secret itself is not taken as an"
+            " argument: the list of processes and the shell's history would have it.",
             where="invitation",
-            remedy="It is the file that `miner-service study create --owners` or `study invite`"
-            " wrote; a bare secret is taken by `owner-agent join --secret-file FILE`.",
+            remedy="Name the file that the study gave you; a bare secret goes into a file"
+            " (--secret-file FILE).",
         ) from None
 
 
 def join(site: Site, secret: str, environment: Environment) -> TokenIssued:
     """Accept an invitation at the site's miner and store the token.
 
-    Raises:
-        OptionError: the text is not an invitation secret.
-        ConfigError: the invitation was for another owner or study than the site file says; its
-            token is stored all the same, as it is given only once.
-        Refused: the miner knows no such invitation, or it is used up or expired.
-        Unreachable: the miner did not answer.
+    Raises OptionError for what is no secret, Refused or Unreachable as the miner answers, and
+    ConfigError where the invitation was for another owner or study: its token is stored then.
     """
     try:
         InvitationAccept(secret=secret)
@@ -58,7 +52,9 @@ def join(site: Site, secret: str, environment: Environment) -> TokenIssued:
     with noted(site.state, environment.now(), "join", miner=site.miner.url, study=site.miner.study):
         with Miner.of(site, None, environment) as miner:
             issued = miner.accept(secret)
-        TokenStore(site.state).save(_study_of(issued), issued.token)
+        if issued.study is None:
+            raise TransportError("The miner issued a token of no study to an owner.")
+        TokenStore(site.state).save(issued.study, issued.token)
     if (issued.study, issued.name) != (site.miner.study, site.owner):
         raise ConfigError(
             f"The invitation was for owner {issued.name!r} in study {issued.study!r}; the site"
@@ -67,10 +63,3 @@ def join(site: Site, secret: str, environment: Environment) -> TokenIssued:
             remedy="Correct the site file.",
         )
     return issued
-
-
-def _study_of(issued: TokenIssued) -> str:
-    """Return the study of an owner's token, which has one. Raises TransportError."""
-    if issued.study is None:
-        raise TransportError("The miner issued a token of no study to an owner.")
-    return issued.study

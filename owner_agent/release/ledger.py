@@ -184,7 +184,6 @@ class Ledger:
         Args:
             epoch: a random number: nobody has drawn in it.
             left: entries that the ledger does not have, or not as left.
-            now: the time.
         """
         begin_ledger(self.state)
         with (

@@ -1,15 +1,16 @@
-"""From a table to masked records: the method chosen, the noise keyed, the columns as they leave.
+"""Masked records: the columns as they are read, the method, the noise, and what leaves.
 
 Records are sorted by pseudonym before anything is drawn, so the order of the table's rows changes
-nothing. What is masked and how has an identity that follows from the secrets and all values: the
-same table masked again is the same release, and what the outbox holds of it is sent again.
+nothing. The identity of a release follows from the secrets, all values and all options: the same
+table masked again is the same release. No message quotes a cell.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, is_dataclass, replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -20,28 +21,148 @@ from owner_agent.randomize.draws import pseudonyms
 from owner_agent.randomize.noise import keyed_digest, masking_randomness
 from owner_agent.release.history import known_entries
 from owner_agent.release.ledger import Draw, Form
-from owner_agent.release.masked_table import MaskTable, protection, read_columns
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.outbox import Outgoing
-from owner_agent.release.prepared import PreparedRelease, secrets_for
-from owner_agent.site.mask_section import AUTO
+from owner_agent.release.prepared import PreparedRelease
+from owner_agent.site.mask_section import AUTO, TellSection
 from owner_agent.site.site import Site
 from owner_agent.state.environment import Environment
-from owner_agent.state.keys import Secrets, linkage_fingerprint
+from owner_agent.state.keys import KeyStore, Secrets, linkage_fingerprint
 from owner_agent.table.mixed import (
     content_of,
+    ranked,
+    read_records,
 )
-from pramana_core.errors import ConfigError
+from pramana_core.alike import first_few
+from pramana_core.determined import PairCounts
+from pramana_core.errors import ConfigError, UnprotectedVariable
 from pramana_core.mask import METHODS, Masked
-from pramana_core.mask.core.bounds import Bounds, bounded, cut_cautions
+from pramana_core.mask.copies import require_few_copies
+from pramana_core.mask.core.bounds import Bounds, bounded, cut_cautions, require_within
 from pramana_core.mask.core.cautions import gravest_first
 from pramana_core.mask.core.masked import Method
-from pramana_core.mask.few_copies import require_few_copies
 from pramana_core.mask.recommending import Recommendation, recommend
-from pramana_core.mixed import CategoricalColumn, Column
+from pramana_core.mixed import CategoricalColumn, Column, MixedTable
 from pramana_core.progress import StagedProgress
 from pramana_core.wire.parts import Pseudonyms, key_order
 from pramana_core.wire.release_kinds import MASKED, MaskedTableMessage, TableColumn
+
+LETTERS = (
+    "S is what is told as it is, X what is confidential and stays here, Y what is released in X's"
+    " place."
+)
+"""What the letters mean in sentences of measures."""
+
+NO_BOUND = (
+    "Masked records carry no gamma and no epsilon: there is no bound on what they tell of one"
+    " record."
+)
+
+
+LISTED = 160
+"""A list of columns that is longer is only counted: the miner takes sentences of 400 characters."""
+
+
+def listed(names: Collection[str]) -> str:
+    """Return names for a sentence of protection, or how many there are."""
+    text = first_few(names)
+    return text if len(text) <= LISTED else f"{len(names):,} columns"
+
+
+def protection(
+    method: Method, told: Sequence[str], copies: int, bounds: Collection[str] = ()
+) -> tuple[str, ...]:
+    """Return what a method keeps and gives away: facts of the method, not of the table.
+
+    `told` are the columns told as they are, `bounds` those whose masked values are cut.
+    """
+    beside = listed(told) if told else "nothing"
+    said = [NO_BOUND, method.protects]
+    if method.independent:
+        said.append(
+            f"Whoever knows {beside} of a person learns from the masked values what all records"
+            " together tell of such people, her own value among them; how much that is, is stated"
+            " for each record. How the confidential columns depend on the others is released on"
+            " purpose."
+        )
+        said.append(
+            "A record that stands alone in the columns told, by a rare category or an outlying"
+            " number, decides its own prediction; its masked value can then be close to the true"
+            " one. max_leverage limits that, and the page names such records."
+        )
+    if told:
+        said.append(
+            f"What is told ({beside}) leaves as it is: it must not be sensitive, and together it"
+            " may identify people."
+        )
+    if method.released_values:
+        said.append(
+            "The released values are the true ones, reordered: the largest and the smallest are in"
+            " the release, at other records."
+        )
+    if method.exact_moments or method.released_values:
+        said.append(
+            "A second release of nearly the same records would give away the values of those that"
+            " differ, by subtraction; the ledger refuses it."
+        )
+    if not method.independent and copies > 1:
+        said.append(f"Here {copies} copies leave at once, and their noise averages out.")
+    if bounds and not method.released_values:
+        said.append(
+            f"Masked values beyond the bounds of {listed(bounds)} are cut to them: the mean and"
+            " the covariances of a column with such values are not exactly kept."
+        )
+    return tuple(said)
+
+
+@dataclass(frozen=True, eq=False)
+class MaskTable:
+    """S and X of the same n records, with their ids; `dropped` records had empty cells."""
+
+    record_ids: list[str]
+    told: MixedTable
+    confidential: MixedTable
+    dropped: int
+
+    def in_order(self, order: npt.NDArray[np.intp]) -> MaskTable:
+        """Return the records in another order."""
+        ids = [self.record_ids[place] for place in order]
+        return MaskTable(ids, self.told.rows(order), self.confidential.rows(order), self.dropped)
+
+
+def read_columns(site: Site) -> MaskTable:
+    """Read what a site masks and tells. Raises InputError for the site file and the table."""
+    section = site.mask
+    columns = [*section.tell, *(TellSection(column=name) for name in section.confidential)]
+    count = len(section.tell)
+    read = read_records(site, columns, drop=section.missing == "drop", section="mask")
+    records = len(read.record_ids)
+    told, masked = (
+        MixedTable(part, records) for part in (read.columns[:count], read.columns[count:])
+    )
+    require_within(section.limits, masked.names, masked.matrix(), "mask.bounds")
+    _require_hidden(section.tell, told, masked)
+    return MaskTable(read.record_ids, told, masked, read.dropped)
+
+
+def _require_hidden(tell: Sequence[TellSection], told: MixedTable, masked: MixedTable) -> None:
+    """Check that from no column told the groups of ranks of a confidential one are guessed."""
+    codes = {column.name: ranked(column) for column in told.beside(masked).columns}
+    sizes = {name: int(found.max(initial=0)) + 1 for name, found in codes.items()}
+    pairs = PairCounts(sizes, told.names, masked.names)
+    pairs.add(codes)
+    allowed = {one.column: one.reveals for one in tell}
+    for one in pairs.giveaways():
+        if one.of not in allowed[one.column]:
+            raise UnprotectedVariable(
+                f"Column {one.column!r} is told as it is and gives the confidential {one.of!r}"
+                f" away: from it the eighth that a value of {one.of!r} is in is guessed right for"
+                f" {one.share:.1%} of the records.",
+                where=one.column,
+                remedy="Mask it too or leave it out. Where everybody may know, say so with"
+                f' reveals = ["{one.of}"] in its entry of tell.',
+            )
+
 
 FORM = "2"
 """Changed with every change that gives the same table other masked values."""
@@ -58,15 +179,15 @@ class MethodChoice:
 
 @dataclass(frozen=True, eq=False)
 class MaskPlan:
-    """A table with what is to be done to it, before it is masked.
+    """A table, and how it is masked.
 
     Attributes:
-        table: the records, sorted by pseudonym.
-        keys: their pseudonyms.
+        table: n records, sorted by pseudonym.
+        keys: their pseudonyms, (n,).
         choice: the method.
         copies: how many masked copies leave.
         bounds: to which masked values are cut, by column.
-        identity: what is masked and how, 64 digits; equal exactly if the masked values are.
+        identity: of table and options, 64 digits; equal exactly if the masked values are.
         secrets: the owner's.
         study: the study.
     """
@@ -80,8 +201,44 @@ class MaskPlan:
     secrets: Secrets
     study: str
 
+    @classmethod
+    def of(cls, site: Site, secrets: Secrets, watch: StagedProgress) -> Self:
+        """Read a site's table and choose the method.
+
+        Raises InputError for the table, ConfigError for column names that cannot be sent.
+        """
+        section = site.mask
+        study = site.file.miner.study if site.file.miner is not None else ""
+        table = read_columns(site)
+        keys = pseudonyms(secrets, study, table.record_ids, partial(watch, "pseudonyms"))
+        order = key_order(keys)
+        table, keys = table.in_order(order), keys[order]
+        content = keyed_digest(secrets.draw, *_content(table, keys, study))
+        advice = None
+        if section.method == AUTO:
+            rng = masking_randomness(secrets, study, content, 0)
+            looking = partial(watch, "relationships")
+            advice = recommend(table.told, table.confidential, rng, on_step=looking)
+        method = METHODS[section.method if advice is None else advice.method]
+        options = section.options_of(method.name)
+        how = [FORM, content, method.name, _written(options), str(section.copies)]
+        if section.limits:
+            how.append(_written(section.limits))
+        identity = keyed_digest(secrets.draw, *(part.encode() for part in how))
+        choice = MethodChoice(method, options, advice)
+        made = cls(table, keys, choice, section.copies, section.limits, identity, secrets, study)
+        try:
+            _ = made.message
+        except ValidationError as error:
+            raise ConfigError(
+                f"These columns cannot be sent: {error.errors()[0]['msg']}.",
+                where="mask",
+                remedy="Rename them in the table and in [mask].",
+            ) from None
+        return made
+
     def randomness(self, copy: int) -> Any:
-        """Return the noise of a copy, from 1; 0 is for measures, which nothing leaves of."""
+        """Return the noise of a copy, from 1; 0 is for measures, which never leave."""
         return masking_randomness(self.secrets, self.study, self.identity, copy)
 
     @property
@@ -99,7 +256,7 @@ class MaskPlan:
 
     @property
     def draws(self) -> tuple[Draw, ...]:
-        """What the ledger writes of each column."""
+        """The ledger's draw of each column."""
         told = tuple(
             Draw(name, name, f"told {name}", float("inf"), Form.OPEN)
             for name in self.table.told.names
@@ -109,98 +266,26 @@ class MaskPlan:
             for name in self.table.confidential.names
         )
 
+    def masked(self, watch: StagedProgress) -> tuple[Masked, ...]:
+        """Mask the table, each copy by noise of its own. Raises TableError, MaskingError."""
+        table, choice = self.table.confidential, self.choice
+        require_few_copies(choice.method, self.copies, table.records, len(table.columns))
+        made = []
+        for copy in range(1, self.copies + 1):
+            watch("masking", copy - 1, self.copies)
+            rng = self.randomness(copy)
+            masked = choice.method(self.table.told, table, rng, **choice.options)
+            made.append(self._cut(masked, first=copy == 1) if self.bounds else masked)
+        watch("masking", self.copies, self.copies)
+        return tuple(made)
 
-def choose(site: Site, secrets: Secrets, watch: StagedProgress) -> MaskPlan:
-    """Read a site's table and settle how it is masked.
-
-    Raises:
-        ConfigError: the site masks nothing, or its columns have names that cannot be sent.
-        InputError: the table is wrong, or cannot be masked so.
-    """
-    section = site.mask
-    study = site.file.miner.study if site.file.miner is not None else ""
-    table = read_columns(site)
-
-    def reading(done: int, total: int, /) -> None:
-        watch("pseudonyms", done, total)
-
-    keys = pseudonyms(secrets, study, table.record_ids, reading)
-    order = key_order(keys)
-    table, keys = table.in_order(order), keys[order]
-    content = keyed_digest(secrets.draw, *_content(table, keys, study))
-    advice = None
-    if section.method == AUTO:
-        rng = masking_randomness(secrets, study, content, 0)
-
-        def looking(done: int, total: int, /) -> None:
-            watch("relationships", done, total)
-
-        advice = recommend(table.told, table.confidential, rng, on_step=looking)
-    method = METHODS[section.method if advice is None else advice.method]
-    options = section.options_of(method.name)
-    how = [FORM, content, method.name, _written(options), str(section.copies)]
-    if section.limits:
-        how.append(_written(section.limits))
-    identity = keyed_digest(secrets.draw, *(part.encode() for part in how))
-    choice = MethodChoice(method, options, advice)
-    chosen = MaskPlan(table, keys, choice, section.copies, section.limits, identity, secrets, study)
-    try:
-        _ = chosen.message
-    except ValidationError as error:
-        raise ConfigError(
-            f"These columns cannot be sent: {error.errors()[0]['msg']}.",
-            where="mask",
-            remedy="Rename them in the table and in [mask].",
-        ) from None
-    return chosen
-
-
-def masked_copies(chosen: MaskPlan, watch: StagedProgress) -> tuple[Masked, ...]:
-    """Mask a table, each copy by noise of its own.
-
-    Raises:
-        TableError, MaskingError: the table cannot be masked so, or not so many times.
-    """
-    made = []
-    table = chosen.table.confidential
-    require_few_copies(chosen.choice.method, chosen.copies, table.records, len(table.columns))
-    for copy in range(1, chosen.copies + 1):
-        watch("masking", copy - 1, chosen.copies)
-        rng, given = chosen.randomness(copy), chosen.table
-        choice = chosen.choice
-        masked = choice.method(given.told, given.confidential, rng, **choice.options)
-        made.append(_cut(chosen, masked, first=copy == 1))
-    watch("masking", chosen.copies, chosen.copies)
-    return tuple(made)
-
-
-def _cut(chosen: MaskPlan, masked: Masked, *, first: bool) -> Masked:
-    """Return a copy cut to the bounds; the first has what that costs among its warnings."""
-    if not chosen.bounds:
-        return masked
-    table = chosen.table.confidential
-    costs = cut_cautions(table.names, chosen.bounds, table.matrix(), masked.matrix)
-    matrix = bounded(table.names, chosen.bounds, masked.matrix)
-    return replace(
-        masked,
-        matrix=matrix,
-        warnings=gravest_first((*masked.warnings, *(costs if first else ()))),
-    )
-
-
-def outgoing(chosen: MaskPlan, copies: Iterable[Masked]) -> Outgoing:
-    """Return masked records as they leave."""
-    message = chosen.message
-    columns: dict[str, npt.NDArray[Any]] = {
-        column.name: column.codes if isinstance(column, CategoricalColumn) else column.values
-        for column in chosen.table.told.columns
-    }
-    for copy, masked in enumerate(copies, 1):
-        names = message.copy_names(copy)
-        for place, name in enumerate(chosen.table.confidential.names):
-            columns[names[name]] = masked.matrix[:, place]
-    linkage = linkage_fingerprint(chosen.secrets.linkage, chosen.study)
-    return Outgoing(MASKED, message, chosen.keys, columns, linkage)
+    def _cut(self, masked: Masked, *, first: bool) -> Masked:
+        """Return a copy cut to the bounds; the first warns of what that costs."""
+        table = self.table.confidential
+        costs = cut_cautions(table.names, self.bounds, table.matrix(), masked.matrix)
+        found = gravest_first((*masked.warnings, *(costs if first else ())))
+        matrix = bounded(table.names, self.bounds, masked.matrix)
+        return replace(masked, matrix=matrix, warnings=found)
 
 
 def _told(column: Column) -> TableColumn:
@@ -228,7 +313,7 @@ def _written(options: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class PreparedMask(PreparedRelease):
-    """A table masked: `chosen` is the table and how it is masked, `copies` are the masked ones."""
+    """A masked table: `chosen` is the table and how it is masked, `copies` are the masked ones."""
 
     kind = MASKED
     command = "owner-agent mask --publish"
@@ -247,9 +332,12 @@ class PreparedMask(PreparedRelease):
         /,
     ) -> Self:
         """Mask a site's table, in the one way that the site file says."""
-        entries = known_entries(site.state)
-        secrets = secrets_for(site, entries, options, environment)
-        chosen = choose(site, secrets, watch)
+        entries, store = known_entries(site.state), KeyStore(site.state)
+        if options.preview and not entries:
+            secrets = store.load_or_passing(environment.random_bytes)
+        else:
+            secrets = store.load()
+        chosen = MaskPlan.of(site, secrets, watch)
         return cls(
             identity=chosen.identity,
             draws=chosen.draws,
@@ -259,9 +347,19 @@ class PreparedMask(PreparedRelease):
             method=chosen.choice.method.name,
             dropped=chosen.table.dropped,
             chosen=chosen,
-            copies=masked_copies(chosen, watch),
+            copies=chosen.masked(watch),
         )
 
     def outgoing(self) -> Outgoing:
         """Return the masked records."""
-        return outgoing(self.chosen, self.copies)
+        chosen, message = self.chosen, self.chosen.message
+        columns: dict[str, npt.NDArray[Any]] = {
+            column.name: column.codes if isinstance(column, CategoricalColumn) else column.values
+            for column in chosen.table.told.columns
+        }
+        for copy, masked in enumerate(self.copies, 1):
+            names = message.copy_names(copy)
+            for place, name in enumerate(chosen.table.confidential.names):
+                columns[names[name]] = masked.matrix[:, place]
+        linkage = linkage_fingerprint(chosen.secrets.linkage, chosen.study)
+        return Outgoing(MASKED, message, chosen.keys, columns, linkage)

@@ -83,8 +83,7 @@ class MemoryRange:
             reports: by column, N codes.
             schema: of what is returned.
 
-        Raises:
-            Conflict: a record was reported differently by the same draw.
+        Raises Conflict: a record was reported differently by the same draw.
         """
         held = self.keys
         _, there = locate(keys, held)
@@ -130,11 +129,7 @@ class Memory:
     """
 
     def __init__(self, file: IO[bytes] | None = None, where: str = FOLDER):
-        """Open what `write` wrote.
-
-        Raises:
-            StoreCorrupt: it is another file than was written; `where` names it.
-        """
+        """Open what `write` wrote. Raises StoreCorrupt."""
         self._where = where
         self._batches: pa.ipc.RecordBatchFileReader | None = None
         self._fields = [pa.field(KEY_COLUMN, pa.binary(KEY_BYTES))]
@@ -198,13 +193,10 @@ class Memory:
         """Write the memory with the reports of one more release.
 
         Args:
-            to: the file.
             keys: N pseudonyms, ascending.
             reports: by the identity of a draw, N codes of each variable of its block.
-            release: the release's content.
 
-        Raises:
-            Conflict: a record was reported differently by the same draw.
+        Raises Conflict: a record was reported differently by the same draw.
         """
         new = {_column(d, n): c for d, columns in reports.items() for n, c in columns.items()}
         known = {one.name for one in self._fields}
@@ -248,8 +240,7 @@ def load_memory(state: Path, study: str) -> Memory:
 
     It stays what it is now, whatever is written in its place.
 
-    Raises:
-        StoreCorrupt: the file is not what was written.
+    Raises StoreCorrupt: the file is not what was written.
     """
     path = _path(state, study)
     return Memory(path.open("rb", buffering=0), str(path)) if path.exists() else Memory()
@@ -265,9 +256,7 @@ def save_memory(
 ) -> None:
     """Write what is remembered of a study and one more release, in place of what was there.
 
-    Raises:
-        Conflict: a record was reported differently by the same draw.
-        StateError: it cannot be written; what was there stays.
+    Raises Conflict or StateError.
     """
     path = _path(state, study)
     try:

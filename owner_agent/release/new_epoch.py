@@ -59,15 +59,9 @@ def begin_new_epoch(site: Site, environment: Environment, *, anyway: bool = Fals
     """Count what the miner has as left, and have everything from here on drawn anew.
 
     Args:
-        site: the site.
-        environment: the time, and how the miner is reached.
         anyway: whether it is wanted although nothing is missing.
 
-    Raises:
-        OptionError: nothing is missing, and it is not wanted all the same.
-        Conflict: a publication of this site is running.
-        StoreCorrupt: there is a ledger that cannot be read.
-        Refused, Unreachable: the miner said no, or nothing; nothing was changed.
+    Raises OptionError, Conflict, StoreCorrupt, Refused or Unreachable.
     """
     state, now = site.state, environment.now()
     with publishing_alone(state):
@@ -134,10 +128,8 @@ def _counted(
     known: Sequence[Entry],
     now: datetime,
 ) -> tuple[Entry, ...]:
-    """Return what the ledger is to say of releases that it does not know as left.
-
-    Each counts as a draw of its own, also where two of them repeat the same draws: an upper bound.
-    """
+    """Return what the ledger is to say of releases that it does not know as left."""
+    # Each counts as a draw of its own, also where two repeat the same draws: an upper bound.
     columns: Mapping[str, str] = {}
     with suppress(InputError):  # A site file without variables still has releases.
         columns = planned(site).columns

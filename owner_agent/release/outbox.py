@@ -6,7 +6,6 @@ import hashlib
 import secrets
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from owner_agent.randomize.reports import SortedReports
-from owner_agent.release.overlap import ahead
 from owner_agent.state.private_files import private_directory, sync_directory, write_durably
 from pramana_core.errors import LimitExceeded, OptionError, PramanaError, StoreCorrupt
 from pramana_core.full_disks import storing
@@ -46,11 +44,7 @@ class StoredRelease:
         sync_directory(self.folder)
 
     def part(self, number: int) -> bytes:
-        """Return one part's bytes.
-
-        Raises:
-            StoreCorrupt: the file is absent or not what was written.
-        """
+        """Return one part's bytes. Raises StoreCorrupt."""
         path = self.folder / _part_name(number)
         expected = self.manifest.parts[number].sha256
         body = path.read_bytes() if path.exists() else b""
@@ -106,15 +100,9 @@ def prepare(outbox: Path, records: Outgoing, per_part: int) -> StoredRelease:
     The name is derived from the content, so the same content is always the same folder.
 
     Args:
-        outbox: the folder of all releases.
-        records: the records as they leave.
         per_part: the most records in a part.
 
-    Raises:
-        OptionError: `per_part` is not positive.
-        LimitExceeded: there would be too many parts.
-        StorageFull: the disk has no room; nothing of the release stays there.
-        StoreCorrupt: the folder is there with other content.
+    Raises OptionError, LimitExceeded, StorageFull or StoreCorrupt.
     """
     _require_part_count(len(records.keys), per_part)
     private_directory(outbox)
@@ -133,11 +121,9 @@ def _prepared(outbox: Path, temporary: Path, records: Outgoing, per_part: int) -
     """Write a release to a folder, and give it its name, unless that folder is there."""
     content = records.content
     parts = []
-    # A part is made while the one before it is written, which waits for the disk.
-    with closing(ahead(_bodies(records, content, per_part))) as bodies:
-        for part, body in bodies:
-            write_durably(temporary / _part_name(part.number), body)
-            parts.append(part)
+    for part, body in _bodies(records, content, per_part):
+        write_durably(temporary / _part_name(part.number), body)
+        parts.append(part)
     manifest = _manifest(records, content.digest, parts)
     folder = outbox / manifest.name
     if folder.exists():
@@ -155,8 +141,7 @@ def _prepared(outbox: Path, temporary: Path, records: Outgoing, per_part: int) -
 def reopen(outbox: Path, name: str) -> StoredRelease | None:
     """Return a release that was prepared before, or None if it is not there.
 
-    Raises:
-        StoreCorrupt: its manifest is not what was written.
+    Raises StoreCorrupt: its manifest is not what was written.
     """
     folder = outbox / name
     if not folder.exists():
@@ -232,11 +217,8 @@ def _bodies(records: Outgoing, content: Any, per_part: int) -> Iterator[tuple[Pa
 
 
 def _found(folder: Path, manifest: ReleaseCreate) -> StoredRelease:
-    """Return what was prepared before: the same release, and it stays as it was written.
-
-    A session with peers prepares the same bytes, and names neither draws nor linkage. Raises
-    StoreCorrupt for other content, or other draws or another linkage than were written.
-    """
+    """Return what was prepared before: the same release, and it stays as it was written."""
+    # A session with peers prepares the same bytes, and names neither draws nor linkage.
     found = reopen(folder.parent, manifest.name)
     if found is None or not _alike(found.manifest, manifest):
         raise _corrupt(folder / MANIFEST, folder)

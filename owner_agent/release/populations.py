@@ -68,7 +68,6 @@ def population_of(keys: Column, draw_id: str, entries: Iterable[Entry]) -> str:
     Args:
         keys: the records' pseudonyms, ascending.
         draw_id: the draw; only releases that left under it count.
-        entries: the ledger's, oldest first.
     """
     populations: dict[str, bool] = {}
     for entry in entries:

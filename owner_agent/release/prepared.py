@@ -7,12 +7,12 @@ miner is asked before it goes on its way. `publish` sends them all by the same s
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 from owner_agent.release.composition import refuse_conflicts
+from owner_agent.release.corrections import Exchange
 from owner_agent.release.delivery import Delivery
 from owner_agent.release.ledger import Draw, Entry
 from owner_agent.release.options import PublishOptions
@@ -20,61 +20,10 @@ from owner_agent.release.outbox import Outgoing
 from owner_agent.release.populations import sketch_of
 from owner_agent.site.site import Site
 from owner_agent.state.environment import Environment
-from owner_agent.state.keys import KeyStore, Secrets
-from pramana_core.errors import PramanaError
 from pramana_core.progress import StagedProgress
 from pramana_core.wire.parts import Column
 from pramana_core.wire.release_kinds import ReleaseKindName
 from pramana_core.wire.releases import ReleaseCreate
-
-
-def secrets_for(
-    site: Site, entries: Sequence[Entry], options: PublishOptions, environment: Environment
-) -> Secrets:
-    """Return a site's secrets; for a preview at a site that never published, passing ones do.
-
-    Raises:
-        KeyFileError: a secret is absent where it is needed, or unsafe.
-    """
-    store = KeyStore(site.state)
-    if options.preview and not entries:
-        return store.load_or_passing(environment.random_bytes)
-    return store.load()
-
-
-@dataclass(frozen=True)
-class TableCheck:
-    """Whether a table can be released as its site file says, before anything is made of it.
-
-    Attributes:
-        facts: what would be released, as JSON.
-        sentence: the same in words.
-        problem: what is wrong with the table, if anything.
-    """
-
-    facts: dict[str, Any]
-    sentence: str
-    problem: PramanaError | None
-
-    @classmethod
-    def of(
-        cls, read: Callable[[], tuple[int, int]], facts: dict[str, Any], ready: str, wrong: str
-    ) -> Self:
-        """Read a table.
-
-        Args:
-            read: returns how many records there are, and how many with empty cells were left out.
-            facts: what would be released.
-            ready: what would be done, after the number of records.
-            wrong: what cannot be done where something is wrong.
-        """
-        try:
-            records, dropped = read()
-        except PramanaError as error:
-            return cls({"records": 0, "dropped": 0, **facts}, wrong, error)
-        left_out = f" ({dropped:,} with empty cells left out)" if dropped else ""
-        sentence = f"{records:,} records{left_out}: {ready}"
-        return cls({"records": records, "dropped": dropped, **facts}, sentence, None)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -83,16 +32,15 @@ class PreparedRelease(ABC):
 
     Attributes:
         identity: of its content: the same content leaves once.
-        draws: its columns as the ledger writes them, with those that have the same values.
+        draws: its columns as the ledger writes them.
         entries: the ledger's.
         records: how many records it is made of.
-        keys: their pseudonyms, ascending, where they leave with any.
-        method: how columns are masked, or what a tree is bound to.
+        keys: their pseudonyms, ascending, where it has any.
+        method: how columns are masked, or what bounds a tree.
         dropped: how many records with empty cells were left out.
-        leaves: how many paths a tree has.
+        leaves: how many leaves a tree has.
         beginning: the epoch in which everything is drawn.
-        stale: how many records of a block, at most, keep a report of a value that was corrected
-            since.
+        stale: how many records of a block, at most, keep a report of a corrected value.
     """
 
     kind: ClassVar[ReleaseKindName]
@@ -122,12 +70,9 @@ class PreparedRelease(ABC):
         environment: Environment = Environment(),  # noqa: B008 - frozen
         /,
     ) -> Self:
-        """Make what a site would release, for the owner's own eyes.
+        """Make what a site would release.
 
-        Raises:
-            InputError: the site file or the table is wrong, or does not allow such a release.
-            KeyFileError: a secret is absent or unsafe.
-            StoreCorrupt: the ledger, or what was kept of earlier releases, cannot be read.
+        Raises InputError, KeyFileError, and StoreCorrupt or HistoryLost for what left before.
         """
 
     @abstractmethod
@@ -139,14 +84,13 @@ class PreparedRelease(ABC):
         if not options.accept_added_loss:
             refuse_conflicts(self.draws, self.entries)
 
-    def require_same_people(self, options: PublishOptions) -> None:  # noqa: B027 - most have none
-        """Check that no people are taken for others. Raises RecordsExchanged."""
+    @property
+    def large_exchange(self) -> Exchange | None:
+        """How records differ from those of the last release, where that needs a yes of its own."""
+        return None
 
     def before_announcing(self, delivery: Delivery) -> None:
-        """Check that it leaves true what the study's plan states; write down what must be known.
-
-        Raises what `Delivery` does.
-        """
+        """Check the release against the study's plan. Raises what `Delivery` does."""
         delivery.require_beside_plan([draw.column for draw in self.draws], self.section)
 
     def entry(self, site: Site, manifest: ReleaseCreate, now: datetime) -> Entry:

@@ -14,15 +14,14 @@ what was shown is what is sent.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from owner_agent.randomize.draws import pseudonyms
@@ -42,7 +41,6 @@ from owner_agent.release.history import known_entries
 from owner_agent.release.ledger import Draw, Entry, Ledger
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.outbox import OUTBOX, DrawIdentities, Outgoing, discard, prepare, reopen
-from owner_agent.release.overlap import ahead
 from owner_agent.release.populations import population_of
 from owner_agent.release.prepared import PreparedRelease
 from owner_agent.release.sorting import SortedRuns
@@ -59,7 +57,7 @@ from owner_agent.table.encode import (
     needed_columns,
     table_changed,
 )
-from owner_agent.table.table import CHUNK_ROWS, TextTable, read_chunks
+from owner_agent.table.table import CHUNK_ROWS, read_chunks
 from pramana_core.errors import DuplicateRecordId, PramanaError
 from pramana_core.marginals.counts import Codes
 from pramana_core.plan import Plan
@@ -70,19 +68,6 @@ from pramana_core.wire.release_kinds import RANDOMIZED
 from pramana_core.wire.releases import Consistency, Release, RepeatedReports
 
 Made = TypeVar("Made", bound=PreparedRelease)
-
-
-@dataclass(frozen=True, eq=False)
-class _Chunk:
-    """Some records of the table, in its order.
-
-    `wrong` says whether anything was wrong with the table so far; their codes may be anything then.
-    """
-
-    ids: pa.Array
-    columns: dict[str, Codes]
-    wrong: bool
-    read: tuple[int, int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,87 +92,45 @@ def draw_table(
 ) -> DrawnTable:
     """Do the first five steps: read a site's table once, and return its reports, drawn and sorted.
 
-    Reading, pseudonyms and draws of three chunks go on at once. What is wrong with the table is
-    told once, when all of it was read; nothing leaves then.
+    Problems of the table are raised together, once all of it was read; nothing leaves then.
 
     Args:
-        site: the site.
         study: the study that the pseudonyms are for.
-        plan: the site's plan.
-        secrets: the owner's secrets.
         epoch: the epoch in which everything is drawn.
-        watch: told of the progress.
-        rows: so many are read at a time.
+        rows: how many rows are in memory at a time.
 
-    Raises:
-        TableError: the table cannot be read, record ids are missing or repeated, cells are
-            wrong, or it changes meanwhile.
-        UnknownCategory: a cell holds no category of its variable.
-        UnprotectedVariable: a column would leave as it is and gives another away.
-        StorageFull: there is no room for the reports.
+    Raises TableError, UnknownCategory, UnprotectedVariable or StorageFull.
     """
-    encoder, missing = TableEncoder(site, plan), FoundRows()
-    chunks = read_chunks(site.table, needed_columns(site), rows=rows)
-    encoded = ahead(_encoded(chunks, site.file.record_id, encoder, missing))
-    named = ahead(_named(encoded, secrets, study))
-    runs = SortedRuns(site.state, plan.plan)
-    wrong = _draw(named, Randomizer(plan.plan, secrets, study, epoch), runs, watch)
-    if not wrong:
-        raise_together(encoder.given_away())
-        with suppress(DuplicateRecordId):  # Which they are is told with all else that is wrong.
-            reports = runs.merged(rows, partial(watch, "sorting"))
-            return DrawnTable(reports, encoder.one_secret())
-    repeated = partial(pseudonyms, secrets, study)
-    raise_together(_id_problems(site, repeated, runs, missing, rows) + encoder.problems())
-    raise table_changed()
-
-
-def _encoded(
-    chunks: Iterator[TextTable], id_column: str, encoder: TableEncoder, missing: FoundRows
-) -> Iterator[_Chunk]:
-    """Encode the table, and note what is wrong with it."""
-    start = 0
-    for text in chunks:
-        ids = normalized_ids(text.columns[id_column])
+    encoder, missing, runs = (
+        TableEncoder(site, plan),
+        FoundRows(),
+        SortedRuns(site.state, plan.plan),
+    )
+    randomizer = Randomizer(plan.plan, secrets, study, epoch)
+    start, repeated = 0, False
+    for text in read_chunks(site.table, needed_columns(site), rows=rows):
+        ids = normalized_ids(text.columns[site.file.record_id])
         missing.add(pc.equal(ids, "").to_numpy(zero_copy_only=False), start)
         start += text.rows
-        codes = encoder.add(text)
-        yield _Chunk(ids, codes, bool(missing) or not encoder.well, text.read)
-
-
-def _named(
-    chunks: Generator[_Chunk], secrets: Secrets, study: str
-) -> Iterator[tuple[_Chunk, Pseudonyms]]:
-    """Give the records their pseudonyms."""
-    with closing(chunks):
-        for chunk in chunks:
-            ids: list[str] = chunk.ids.to_pylist()
-            yield chunk, pseudonyms(secrets, study, ids)
-
-
-def _draw(
-    named: Generator[tuple[_Chunk, Pseudonyms]],
-    randomizer: Randomizer,
-    runs: SortedRuns,
-    watch: StagedProgress,
-) -> bool:
-    """Draw the reports, chunk by chunk; return whether anything is wrong with the table."""
-    wrong = False
-    with closing(named):
-        for chunk, keys in named:
-            made: Mapping[str, Codes] = {}
-            ordered = keys
-            if not (wrong := wrong or chunk.wrong):
-                try:
-                    reports = randomizer.randomized(keys, chunk.columns)
-                    ordered, made = reports.keys, reports.columns
-                except DuplicateRecordId:
-                    wrong = True
-            if wrong:
-                ordered = np.sort(keys.view(f"S{KEY_BYTES}")).view(f"V{KEY_BYTES}")
-            runs.add(ordered, made)
-            watch("randomizing", *chunk.read)
-    return wrong
+        codes, keys = encoder.add(text), pseudonyms(secrets, study, ids.to_pylist())
+        reports: Mapping[str, Codes] = {}
+        if encoder.well and not (missing or repeated):
+            try:
+                drawn = randomizer.randomized(keys, codes)
+                keys, reports = drawn.keys, drawn.columns
+            except DuplicateRecordId:
+                repeated = True
+        if not reports:
+            keys = np.sort(keys.view(f"S{KEY_BYTES}")).view(f"V{KEY_BYTES}")
+        runs.add(keys, reports)
+        watch("randomizing", *text.read)
+    if encoder.well and not (missing or repeated):
+        raise_together(encoder.given_away())
+        with suppress(DuplicateRecordId):  # Which they are is told with all else that is wrong.
+            return DrawnTable(runs.merged(rows, partial(watch, "sorting")), encoder.one_secret())
+    named = partial(pseudonyms, secrets, study)
+    raise_together(_id_problems(site, named, runs, missing, rows) + encoder.problems())
+    raise table_changed()
 
 
 def _id_problems(
@@ -234,8 +177,7 @@ class PreparedRecords(PreparedRelease):
     ) -> Self:
         """Randomize a site's table; what was reported before is reported again.
 
-        Raises:
-            HistoryLost: what left before is not remembered.
+        Raises HistoryLost: what left before is not remembered.
         """
         plan, study = planned(site), site.miner.study
         secrets = KeyStore(site.state).load()
@@ -271,9 +213,7 @@ class PreparedRecords(PreparedRelease):
     def require_allowed(self, options: PublishOptions) -> None:
         """Check as for all, and that it is chosen what happens to corrected records.
 
-        Raises:
-            PlanConflict: as for all.
-            RecordsCorrected: records would be reported differently and nothing is chosen.
+        Raises PlanConflict or RecordsCorrected.
         """
         self.corrected.require_chosen(options.corrections)
         super().require_allowed(options)
@@ -285,11 +225,6 @@ class PreparedRecords(PreparedRelease):
         repeated = any(draw.randomized and draw.identity in counted_once for draw in self.draws)
         exchange = self.corrected.exchange
         return exchange if exchange is not None and exchange.is_large and repeated else None
-
-    def require_same_people(self, options: PublishOptions) -> None:
-        """Check that no people are taken for others, whose losses do not count."""
-        if self.large_exchange is not None and not options.accept_new_people:
-            self.large_exchange.require_small("--accept-new-people")
 
     def before_announcing(self, delivery: Delivery) -> None:
         """Check that the miner has the plan that this owner adopted, and remember the reports."""
@@ -370,30 +305,14 @@ def publish(
 
     Args:
         kind: what is made of the site's table.
-        site: the site.
-        environment: how the miner is reached.
         options: the size of parts, and what is chosen where privacy would be lost.
-        watch: told of the progress.
         show: shows what is about to leave, before it is in the outbox or sent; it returns the
             options that were chosen by it, if any.
         approval: what somebody said yes to; None where nobody was shown anything before.
 
-    Raises:
-        InputError: the site file or the table is wrong; PlanConflict if a column left before in
-            another form, or other records under the same draws; RecordsCorrected if records would
-            be reported differently and nothing is chosen.
-        ChangedSinceShown: the site file, the table or a file that they need changed since.
-        BudgetExceeded: columns would have lost more than the site file allows.
-        StoreCorrupt: what left before is not remembered; HistoryLost if that is so of releases.
-        KeyFileError: a secret is absent or unsafe.
-        Unauthenticated: the site has not joined the study.
-        Conflict: another publication of this site is running.
-        StudyPlanNotFollowed: the miner holds the study's owners to another plan, or to one that
-            randomizes a column of a release beside it.
-        LinkageDiffers: other owners have another linkage secret; nothing was sent.
-        ReleaseNotOpen: this release was withdrawn.
-        Refused: the miner said no.
-        Unreachable: the miner did not answer; the release is safe in the outbox.
+    Raises InputError, ChangedSinceShown, BudgetExceeded, StoreCorrupt, KeyFileError,
+    Unauthenticated, Conflict, StudyPlanNotFollowed, LinkageDiffers, Conflict, Refused or
+    Unreachable.
     """
     options = replace(options, corrections=options.corrections or site.file.corrections)
     with publishing_alone(site.state):
@@ -406,7 +325,8 @@ def publish(
         now.require_allowed(options)
         # 8: show; 9: approve.
         options = show(now) or options
-        now.require_same_people(options)
+        if now.large_exchange is not None and not options.accept_new_people:
+            now.large_exchange.require_small("--accept-new-people")
         ledger, outbox = Ledger(site.state), site.state / OUTBOX
         entry = ledger.find_content(site.miner.url, site.miner.study, now.identity)
         if entry is not None and entry.state == "withdrawn":

@@ -38,13 +38,11 @@ def draw_reports(
         plan: what each of them does alone.
         study: the study the reports are for.
         columns: N true codes by variable.
-        random_bytes: draws so many.
 
     Returns:
         N reported codes by variable, in an order that says nothing of whose they are.
 
-    Raises:
-        PlanError: the plan is a part of a study plan, whose coin nobody here has.
+    Raises PlanError: the plan is a part of a study plan, whose coin nobody here has.
     """
     if any(isinstance(block.channel, Coordinated) for block in plan.blocks):
         raise PlanError(
@@ -69,17 +67,10 @@ def permanent_report(
 
     Args:
         plan: the plan that the study published.
-        study: the study's name.
         record: one true code by variable; it counts only if there is no report yet.
         file: hers alone (mode 600); made if it is not there. Its folder must be.
-        random_bytes: draws so many.
 
-    Raises:
-        PlanConflict: the file has a report for another study, or by another plan.
-        KeyFileError: others may read the file.
-        StoreCorrupt: the file holds no report.
-        PlanError, TableError: as `draw_reports`.
-        StorageFull: there is no room for the file; nothing was drawn that anybody saw.
+    Raises PlanConflict, KeyFileError, StoreCorrupt, PlanError, TableError or StorageFull.
     """
     if not file.exists():
         reported = draw_reports(plan, study, record, random_bytes)
@@ -97,8 +88,7 @@ def permanent_report(
 def kept_report(plan: Plan, study: str, file: Path) -> SingleReport | None:
     """Return the report in the file, or None if there is no file.
 
-    Raises:
-        PlanConflict, KeyFileError, StoreCorrupt: as `permanent_report`.
+    Raises PlanConflict, KeyFileError, StoreCorrupt: as `permanent_report`.
     """
     return _kept(file, study, plan) if file.exists() else None
 

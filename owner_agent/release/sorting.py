@@ -88,9 +88,7 @@ class SortedRuns:
             rows: about so many are in memory.
             progress: told how many records are merged.
 
-        Raises:
-            DuplicateRecordId: a pseudonym is there more than once; `repeated` has which.
-            StorageFull: there is no room.
+        Raises DuplicateRecordId or StorageFull.
         """
         whole = ScratchReports(ScratchFile(self._folder), self._plan, len(self))
         for places in self._ranges(rows):

@@ -1,142 +1,195 @@
-"""A shared tree as a release: grown or drawn, cut back to what is required, and what leaves."""
+"""Shared trees: what one is learned from, how it is grown, and the tree as it leaves.
+
+The identity of a tree follows from the draw key, all values and all options, and the noise of a
+private tree from the draw key and the identity: the same table shared again is the same tree. No
+message quotes a cell.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Self
 
+import numpy as np
+import numpy.typing as npt
 from pydantic import ValidationError
 
+from owner_agent.randomize.noise import keyed_digest, tree_noise
 from owner_agent.release.composition import left_draws, losses
 from owner_agent.release.history import known_entries
+from owner_agent.release.ledger import Draw, Form
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.outbox import Outgoing
-from owner_agent.release.prepared import PreparedRelease, secrets_for
-from owner_agent.release.tree_plan import SECTION, TreePlan, choose
+from owner_agent.release.prepared import PreparedRelease
 from owner_agent.site.site import Site
+from owner_agent.site.tree_section import (
+    AttributeSection,
+    PrivateSection,
+    ShareModelSection,
+    TargetSection,
+)
 from owner_agent.state.environment import Environment
 from owner_agent.state.keys import KeyStore
-from owner_agent.state.ledger_file import state_directory
-from owner_agent.state.private_files import private_directory, write_new
-from pramana_core.errors import (
-    BudgetExceeded,
-    ConfigError,
-    InputError,
-    LimitExceeded,
-    RequirementUnmet,
-    StoreCorrupt,
+from owner_agent.table.mixed import (
+    content_of,
+    read_records,
 )
-from pramana_core.model_sharing.exchange.documents import read_tree_json, write_tree_json
+from pramana_core.errors import BudgetExceeded, ConfigError, RequirementUnmet
+from pramana_core.mixed import MixedTable
+from pramana_core.model_sharing.attributes import TreeSchema
 from pramana_core.model_sharing.exchange.protection import protection_words, read_words
 from pramana_core.model_sharing.growing import GrowthOptions, grow_tree
-from pramana_core.model_sharing.pruning import Pruned, PruningOptions, prune
 from pramana_core.model_sharing.requirements import released_form
+from pramana_core.model_sharing.table_schema import schema_of
 from pramana_core.model_sharing.tree import SharedTree
 from pramana_core.progress import StagedProgress
 from pramana_core.wire.release_kinds import KINDS, SHARED_TREE, SharedTreeMessage
 
-FOLDER = "private-trees"
-"""In the state directory."""
+SECTION = "share_model"
+
+FORM = "tree/2"
+"""Changed with every change that gives the same table another tree."""
+
+_CRUMB = 1e-9
+"""Sums of epsilons are rounded."""
 
 
-@dataclass(frozen=True)
-class SavedDraw:
-    """A private tree, and how many others were drawn of some of its columns."""
+@dataclass(frozen=True, eq=False)
+class TreeColumns:
+    """The attributes and, last, the class of n records, sorted by their ids.
 
-    tree: SharedTree
-    others: int
-
-
-def private_tree(chosen: TreePlan, state: Path, watch: StagedProgress) -> SavedDraw:
-    """Return the private tree of a table: the one that was drawn before, or a new one, kept.
-
-    Raises:
-        StoreCorrupt: what was kept cannot be read.
+    `dropped` records had empty cells.
     """
-    folder = private_directory(state_directory(state) / FOLDER)
-    path = folder / f"{chosen.identity}.json"
-    if not path.exists():
-        watch("growing", 0, 1)
-        # If another command has drawn it meanwhile, that one counts.
-        with suppress(FileExistsError):
-            write_new(path, write_tree_json(_draw(chosen)).encode())
-        watch("growing", 1, 1)
-    tree = _read(path)
-    if tree.schema != chosen.schema:
-        raise _corrupt(path)
-    names = set(chosen.columns.table.names)
-    others = [_columns(other) for other in folder.glob("*.json") if other != path]
-    return SavedDraw(tree, sum(bool(names & found) for found in others))
+
+    record_ids: list[str]
+    table: MixedTable
+    dropped: int
+
+    @property
+    def rows(self) -> int:
+        """How many records the table has, with those that had empty cells."""
+        return self.table.records + self.dropped
 
 
-def _draw(chosen: TreePlan) -> SharedTree:
-    from owner_agent.randomize.exact_noise import ExactNoise
-    from pramana_core.model_sharing.private import depth_for, grow_private_tree
-    from pramana_core.model_sharing.private_options import PrivateOptions
-
-    asked = chosen.section.private
-    assert asked is not None  # noqa: S101 - only private trees are drawn
-    noise = ExactNoise()
-    usual = PrivateOptions()
-    # How many records have no empty cell is no public figure; how many there are is.
-    for_counts = asked.epsilon * (1 - usual.splits)
-    depth = asked.depth or depth_for(chosen.columns.rows, chosen.schema.classes, for_counts)
-    options = replace(usual, depth=depth)
-    return grow_private_tree(
-        chosen.schema, chosen.attributes, chosen.classes, asked.epsilon, noise, options
-    ).tree
+def read_tree_columns(site: Site) -> TreeColumns:
+    """Read what a tree is learned from. Raises InputError for the site file and the table."""
+    section = site.share_model
+    columns: list[AttributeSection | TargetSection] = [*section.attributes, section.target]
+    read = read_records(site, columns, drop=section.missing == "drop", section=SECTION)
+    ids = read.record_ids
+    order = np.array(sorted(range(len(ids)), key=ids.__getitem__), dtype=np.intp)
+    table = MixedTable(read.columns, len(ids)).rows(order)
+    return TreeColumns([ids[place] for place in order], table, read.dropped)
 
 
-def _read(path: Path) -> SharedTree:
-    try:
-        return read_tree_json(path.read_bytes(), noised=True)
-    except (OSError, InputError, LimitExceeded):
-        raise _corrupt(path) from None
+@dataclass(frozen=True, eq=False)
+class TreePlan:
+    """A table, and how its tree is grown.
 
+    Attributes:
+        columns: the records, sorted by their ids.
+        schema: the class and the attributes.
+        attributes: those of the records; a number beyond its range is the nearest end of it.
+        classes: the class codes, (n,).
+        section: how the tree is made.
+        public: the columns that other releases hold as they are.
+        identity: of table and options, 64 digits.
+    """
 
-def _columns(path: Path) -> set[str]:
-    """Return the names of the columns of a tree that was drawn."""
-    try:
-        columns = json.loads(path.read_bytes())
-        return {columns["target"]["name"], *(a["name"] for a in columns["attributes"])}
-    except (OSError, ValueError, KeyError, TypeError):
-        raise _corrupt(path) from None
+    columns: TreeColumns
+    schema: TreeSchema
+    attributes: MixedTable
+    classes: npt.NDArray[np.intp]
+    section: ShareModelSection
+    public: frozenset[str]
+    identity: str
 
+    @classmethod
+    def of(cls, site: Site, draw_key: bytes) -> Self:
+        """Read a site's table. Raises as `read_tree_columns`, and InputError for its ranges."""
+        section, columns = site.share_model, read_tree_columns(site)
+        schema, attributes, classes = schema_of(
+            columns.table,
+            section.target.column,
+            ranges={
+                a.column: (a.low, a.high)
+                for a in section.attributes
+                if a.low is not None and a.high is not None
+            },
+            whole=[a.column for a in section.attributes if a.whole],
+        )
+        how = section.model_dump_json(exclude={"missing": True, "private": {"max_epsilon"}})
+        content = [json.dumps(columns.record_ids).encode(), *content_of(columns.table.columns)]
+        identity = keyed_digest(draw_key, FORM.encode(), how.encode(), *content)
+        variables = (v.source for v in site.file.variables if not v.sensitive)
+        beside = () if site.file.mask is None else site.file.mask.told
+        public = frozenset((*variables, *beside))
+        return cls(columns, schema, attributes, classes, section, public, identity)
 
-def _corrupt(path: Path) -> StoreCorrupt:
-    return StoreCorrupt(
-        f"The private tree {path.name[:12]} is not what was written there.",
-        where=str(path),
-        remedy="Restore it from your backup: a tree that is drawn anew costs its epsilon anew.",
-    )
+    @property
+    def records(self) -> int:
+        """How many records the tree is learned from."""
+        return self.columns.table.records
+
+    @property
+    def private(self) -> PrivateSection | None:
+        """How a private tree is made, if it is one."""
+        return self.section.private
+
+    @property
+    def draws(self) -> tuple[Draw, ...]:
+        """The ledger's draw of each column, also of those that the tree does not ask for.
+
+        That no split asks for a column discloses something of it, too.
+        """
+        epsilon = float("inf") if self.private is None else self.private.epsilon
+        forms = Form.TREE, Form.OPEN_TREE
+        return tuple(
+            Draw(name, name, self.identity, epsilon, forms[name in self.public])
+            for name in self.columns.table.names
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class GrownTree:
-    """A tree as it would leave, and how it came about.
+    """A tree as it would leave, and what it was learned from.
 
-    Attributes:
-        chosen: what it was learned from, and how.
-        tree: the tree, whose leaves say what may leave.
-        grown: the tree with nothing required of it; None of a private tree.
-        pruned: what was given up, if that tree was cut back.
-        others: how many other private trees were drawn here of some of its columns.
+    `grown` is the tree with nothing required of it; None of a private tree.
     """
 
     chosen: TreePlan
     tree: SharedTree
     grown: SharedTree | None = None
-    pruned: Pruned | None = None
-    others: int = 0
+
+    @classmethod
+    def of(cls, chosen: TreePlan, draw_key: bytes, watch: StagedProgress) -> Self:
+        """Grow the tree of a table. Raises RequirementUnmet where none meets the requirement."""
+        section = chosen.section
+        if section.private is not None:
+            return cls(chosen, _private_tree(chosen, section.private, draw_key))
+        growth = GrowthOptions(section.growth.max_depth, section.growth.min_leaf)
+        learned = chosen.schema, chosen.attributes, chosen.classes, growth
+        watch("growing", 0, 2)
+        grown = tree = grow_tree(*learned)
+        watch("growing", 1, 2)
+        if section.required is not None:
+            try:
+                tree = grow_tree(*learned, requirement=section.required.required)
+            except RequirementUnmet as error:
+                raise RequirementUnmet(
+                    error.message,
+                    where="share_model.requirement",
+                    remedy="Require less (a smaller k or l, a larger c), or learn from more"
+                    " records.",
+                ) from None
+        watch("growing", 2, 2)
+        return cls(chosen, released_form(tree, section.tell), grown)
 
     @property
     def method(self) -> str:
-        """What the tree is bound to, as the ledger has it."""
+        """What bounds the tree, as the ledger has it."""
         if self.chosen.private is not None:
             return f"private, epsilon {self.chosen.private.epsilon:g}"
         required = self.chosen.section.required
@@ -146,85 +199,43 @@ class GrownTree:
     def message(self) -> SharedTreeMessage:
         """What leaves. Raises ConfigError: names or sizes cannot be sent."""
         section, private = self.chosen.section, self.chosen.private
-        asked = None if section.required is None else section.required.required
+        required = None if section.required is None else section.required.required
         epsilon = None if private is None else private.epsilon
         classes = self.chosen.schema.classes
-        words = protection_words(asked, classes, epsilon, section.tell)
+        words = protection_words(required, classes, epsilon, section.tell)
         looked_up = [a.column for a in section.attributes if not a.declared]
         try:
             return SharedTreeMessage.of(
                 self.tree,
-                asked,
+                required,
                 (*words, *read_words(looked_up)),
-                counts="noised" if private is not None else section.pruning.counts,
+                counts="exact" if private is None else "noised",
                 epsilon=epsilon,
-                records=None if private is not None else self.chosen.records,
+                records=self.chosen.records if private is None else None,
             )
         except ValidationError as error:
             raise ConfigError(
                 f"This tree cannot be sent: {error.errors()[0]['msg']}.",
-                where="share_model",
+                where=SECTION,
                 remedy="Rename the columns and categories in the table and in [share_model].",
             ) from None
 
 
-def make(chosen: TreePlan, state: Path, watch: StagedProgress) -> GrownTree:
-    """Return the tree of a table as it would leave.
+def _private_tree(chosen: TreePlan, section: PrivateSection, draw_key: bytes) -> SharedTree:
+    from pramana_core.model_sharing.private import depth_for, grow_private_tree
+    from pramana_core.model_sharing.private_options import PrivateOptions
 
-    Raises:
-        RequirementUnmet: no tree of this table meets what is required.
-        StoreCorrupt: a private tree that was drawn before cannot be read.
-    """
-    section = chosen.section
-    if section.private is not None:
-        drawn = private_tree(chosen, state, watch)
-        return GrownTree(chosen, drawn.tree, others=drawn.others)
-    growth = GrowthOptions(
-        max_depth=section.growth.max_depth,
-        min_leaf=section.growth.min_leaf,
-    )
-    learned = chosen.schema, chosen.attributes, chosen.classes, growth
-    watch("growing", 0, 2)
-    grown = grow_tree(*learned)
-    watch("growing", 1, 2)
-    required, pruned = section.required, None
-    if required is None:
-        tree = grown
-    elif required.by == "growing":
-        with _told_in_words_of_the_file():
-            tree = grow_tree(*learned, requirement=required.required)
-    else:
-        how = section.pruning
-        options = PruningOptions(how.merge, how.counts)
-        with _told_in_words_of_the_file():
-            pruned = prune(grown, required.required, options)
-        tree = pruned.tree
-    watch("growing", 2, 2)
-    return GrownTree(chosen, released_form(tree, section.tell), grown, pruned)
-
-
-@contextmanager
-def _told_in_words_of_the_file() -> Iterator[None]:
-    """Say with keys of the site file what can be done where no tree meets what is required."""
-    try:
-        yield
-    except RequirementUnmet as error:
-        raise RequirementUnmet(
-            error.message,
-            where="share_model.requirement",
-            remedy='Try requirement.by = "growing", by which only splits are made whose parts all'
-            ' meet it, or pruning.merge = "fewest"; ask for less (a smaller k or l, a larger c); or'
-            " learn from more records.",
-        ) from None
-
-
-_CRUMB = 1e-9
-"""Sums of epsilons are rounded."""
+    usual, noise = PrivateOptions(), tree_noise(draw_key, chosen.identity)
+    # How many records have no empty cell is no public figure; how many there are is.
+    for_counts = section.epsilon * (1 - usual.splits)
+    depth = section.depth or depth_for(chosen.columns.rows, chosen.schema.classes, for_counts)
+    learned = chosen.schema, chosen.attributes, chosen.classes, section.epsilon, noise
+    return grow_private_tree(*learned, replace(usual, depth=depth)).tree
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class PreparedTree(PreparedRelease):
-    """A tree as it would leave: `made` is the tree, and how it came about."""
+    """A tree as it would leave."""
 
     kind = SHARED_TREE
     command = "owner-agent share-model --publish"
@@ -241,32 +252,17 @@ class PreparedTree(PreparedRelease):
         environment: Environment = Environment(),  # noqa: B008 - frozen
         /,
     ) -> Self:
-        """Learn the tree that a site would share.
-
-        Raises:
-            RequirementUnmet: no tree meets what is required.
-        """
-        entries = known_entries(site.state)
-        store = KeyStore(site.state)
-        # A private tree that is shown is the one that leaves: it is drawn by the site's own key.
-        keyless = site.share_model.private is None and not store.path("draw").exists()
-        if keyless and options.preview:
-            draw_key = secrets_for(site, entries, options, environment).draw
+        """Learn the tree that a site would share. Raises RequirementUnmet."""
+        entries, store = known_entries(site.state), KeyStore(site.state)
+        if options.preview and not entries:
+            draw_key = store.load_or_passing(environment.random_bytes).draw
         else:
             draw_key = store.load_draw()
-        chosen = choose(site, draw_key)
-        draws = chosen.draws
-        made = make(chosen, site.state, watch)
-        digest = made.message.digest
-        if any(
-            entry.left and entry.content == chosen.identity and entry.plan_digest != digest
-            for entry in entries
-        ):
-            # What left was lost here, and its tree is drawn once more: that costs once more.
-            draws = tuple(replace(draw, draw_id=f"{draw.draw_id} {digest}") for draw in draws)
+        chosen = TreePlan.of(site, draw_key)
+        made = GrownTree.of(chosen, draw_key, watch)
         return cls(
             identity=chosen.identity,
-            draws=draws,
+            draws=chosen.draws,
             entries=entries,
             records=chosen.records,
             method=made.method,
@@ -277,41 +273,35 @@ class PreparedTree(PreparedRelease):
 
     def outgoing(self) -> Outgoing:
         """Return the tree, checked as its receiver will."""
-        message = self.made.message
-        KINDS[SHARED_TREE].require(message)
-        return Outgoing(SHARED_TREE, message)
+        KINDS[SHARED_TREE].require(self.made.message)
+        return Outgoing(SHARED_TREE, self.made.message)
 
     @property
     def over(self) -> tuple[str, ...]:
-        """The columns that would have lost more than the site file allows them in all."""
+        """The columns that would have lost more than `max_epsilon` allows."""
         private = self.made.chosen.private
         if private is None or private.max_epsilon is None:
             return ()
         left = left_draws(self.entries)
         known = {draw.identity for draw in left}
-        after = losses([*left, *self.draws])
-        most = private.max_epsilon * (1 + _CRUMB)
+        after, most = losses([*left, *self.draws]), private.max_epsilon * (1 + _CRUMB)
         new = [draw.column for draw in self.draws if draw.randomized and draw.identity not in known]
         return tuple(column for column in new if after[column] > most)
 
     def require_allowed(self, options: PublishOptions) -> None:
         """Check that the tree may leave after what has left.
 
-        Raises:
-            BudgetExceeded: columns would have lost more than `max_epsilon`.
-            PlanConflict: columns left before in another form, no `max_epsilon` allows for it, and
-                the added loss is not accepted.
+        Raises BudgetExceeded or PlanConflict.
         """
         private = self.made.chosen.private
-        most = None if private is None else private.max_epsilon
-        if most is not None and (over := self.over):
+        if private is None or private.max_epsilon is None:
+            super().require_allowed(options)
+        elif over := self.over:
             after = losses([*left_draws(self.entries), *self.draws])
             listed = "; ".join(f"column {c!r}: epsilon {after[c]:.4g}" for c in over)
             raise BudgetExceeded(
                 "With this tree these columns would have lost more than the"
-                f" {most:g} that the site file allows them in all ({listed}).",
+                f" {private.max_epsilon:g} that the site file allows them in all ({listed}).",
                 where="share_model.private.max_epsilon",
                 remedy="Publish what left before again, ask for a smaller epsilon, or allow more.",
             )
-        if most is None:
-            super().require_allowed(options)

@@ -15,11 +15,7 @@ from pramana_core.errors import NotFound, NotReady
 def withdraw(site: Site, name: str, environment: Environment) -> Entry:
     """Ask the miner to use a release no more; what left stays in the ledger.
 
-    Raises:
-        NotFound: the ledger has no such release in the site's study.
-        NotReady: the release never left.
-        Refused: the miner said no.
-        Unreachable: the miner did not answer.
+    Raises NotFound, NotReady, Refused or Unreachable.
     """
     with publishing_alone(site.state):
         ledger = Ledger(site.state)

@@ -1,44 +1,23 @@
-"""From the file of a study's plan to this owner's part of it, or why the part does not fit.
-
-Also here:
-
-* What a site file says of the study's plan.
-* What a study's plan says of an owner: what it discloses of a record, and how often.
-"""
+"""From the file of a study's plan to this owner's part of it, or why the part does not fit."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
+from pydantic import ValidationError
 
-from owner_agent.state.private_files import COMMON_MODE, write_durably
+from owner_agent.site.sections import StudyPlanSection
 from pramana_core.alike import first_few
 from pramana_core.domain import Variable
-from pramana_core.errors import ConfigError, OptionError, PramanaError
+from pramana_core.errors import ConfigError, PramanaError
 from pramana_core.plan import Block, Plan
 from pramana_core.privacy import PRIOR
 from pramana_core.study_plan import StudyPlan
 from pramana_core.wire.privacy import AmplificationMessage
 from pramana_core.wire.study_plans import StudyPlanMessage
-
-# What a site file says of the study's plan.
-
-
-class StudyPlanSection(BaseModel):
-    """The file of the study's plan, and the digest that the custodian approved.
-
-    Without `digest` the file is the approved plan, whatever is in it.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-    file: Annotated[str, StringConstraints(min_length=1)]
-    digest: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")] | None = None
-
 
 FETCH = "`owner-agent join` fetches the study's plan."
 _LISTED = 4
@@ -48,8 +27,7 @@ _LISTED = 4
 class AdoptedPlan:
     """A study's plan and the owner who adopted it.
 
-    Raises:
-        ConfigError: the owner reports nothing in it.
+    Raises ConfigError: the owner reports nothing in it.
     """
 
     plan: StudyPlan
@@ -114,8 +92,8 @@ def adopted(section: StudyPlanSection, folder: Path, owner: str) -> AdoptedPlan:
             f"The study plan in {section.file} is {short(plan.digest)}, and {short(section.digest)}"
             " is approved in the site file.",
             where="study_plan.digest",
-            remedy="Read it with `owner-agent study-plan show`; if you approve it, write its digest"
-            " into the site file. Another plan draws anew, and its loss adds to what left.",
+            remedy="Ask whoever runs the study. If you approve this plan, write its digest into the"
+            " site file. Another plan draws anew, and its loss adds to what left.",
         )
     return AdoptedPlan(plan, owner)
 
@@ -144,26 +122,6 @@ def read_study_plan(path: Path) -> StudyPlan:
         raise _no_plan(path, f". {error.message.rstrip('.')}") from None
 
 
-def write_study_plan(plan: StudyPlan, path: Path) -> None:
-    """Write a study's plan into a file that is new, or has the very same plan; whole or not at all.
-
-    Raises OptionError, StorageFull.
-    """
-    content = plan.canonical_json() + b"\n"
-    try:
-        write_durably(path, content, COMMON_MODE)
-    except FileExistsError:
-        if path.is_file() and path.read_bytes() == content:
-            return
-        raise OptionError(
-            f"{path} exists and is another file; it was not changed.",
-            where="file",
-            remedy="Name a new file.",
-        ) from None
-    except OSError as error:
-        raise OptionError(f"{path} cannot be written: {error.strerror}.", where="file") from None
-
-
 def short(digest: str) -> str:
     """Write a digest as people compare it."""
     return f"{digest[:12]}..."
@@ -188,8 +146,6 @@ def _difference(planned: Variable, own: Variable) -> str:
     ]
     return " and ".join(said) or f"has its categories in another order than {planned.categories}"
 
-
-# What a study's plan says of an owner: what it discloses of a record, and how often.
 
 _NAMED = 12
 

@@ -2,36 +2,27 @@
 
 This is the one door to a `Plan` on the owner's side, so a sensitive variable without a channel
 cannot reach the check, the report or the outbox.
-
-Also here:
-
-* Sections added to the end of a site file, which stays as it was written otherwise.
 """
 
 from __future__ import annotations
 
-import tomllib
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
 
 from owner_agent.site.adopting import AdoptedPlan, adopted
 from owner_agent.site.channels import AnyChannel
-from owner_agent.site.mistakes import toml
 from owner_agent.site.protection import require_estimable, require_protected
-from owner_agent.site.site import Site, VariableSection, site_from
-from owner_agent.state.private_files import sync_directory, write_durably
+from owner_agent.site.site import Site, VariableSection
 from pramana_core.alike import first_few
 from pramana_core.channels import Identity
 from pramana_core.discretize import interval_labels
 from pramana_core.domain import Variable
 from pramana_core.errors import (
     ConfigError,
-    OptionError,
     PlanError,
     PramanaError,
     UnprotectedVariable,
@@ -48,8 +39,7 @@ _NAMED = 5
 class PlannedSite:
     """A site's variables and its plan, which protects every sensitive one.
 
-    Raises:
-        UnprotectedVariable: a sensitive variable would leave as it is, or could be read off.
+    Raises UnprotectedVariable: a sensitive variable would leave as it is, or could be read off.
     """
 
     variables: dict[str, Variable]
@@ -204,10 +194,7 @@ def _public_list(section: VariableSection, folder: Path) -> tuple[str, ...]:
 def _groupings(
     site: Site, agreed: tuple[str, ...]
 ) -> Iterator[tuple[tuple[str, ...], AnyChannel | None]]:
-    """Yield each block's names and channel, where its first variable stands in the file.
-
-    Those `agreed` are the part of the study's plan, whose channel the file does not say.
-    """
+    """Yield each block's names and channel, where its first variable stands in the file."""
     place = {section.name: index for index, section in enumerate(site.file.variables)}
     if agreed:
         first = min(agreed, key=place.__getitem__)
@@ -301,39 +288,3 @@ def _sendable(plan: Plan) -> Plan:
             remedy="Use shorter names, or fewer categories or variables.",
         ) from None
     return plan
-
-
-# Sections added to the end of a site file, which stays as it was written otherwise.
-
-
-@dataclass(frozen=True)
-class ExtendedSite:
-    """A site file with further sections, which is valid and not written yet."""
-
-    path: Path
-    text: str
-    site: Site
-
-    @classmethod
-    def of(cls, path: Path, sections: Mapping[str, Mapping[str, Any]]) -> ExtendedSite:
-        """Add sections that a site file does not have. Raises ConfigError if they do not fit it."""
-        before = read_text(path)
-        text = f"{before.rstrip()}\n\n{toml(sections)}" if sections else before
-        site = site_from(tomllib.loads(text), path.resolve().parent, str(path))
-        return cls(path, text, site)
-
-    def write(self) -> None:
-        """Put it in the place of the file, with the rights that that had, whole or not at all."""
-        mode = self.path.stat().st_mode & 0o777
-        target = self.path.resolve()
-        new = target.with_name(f".{target.name}.new")
-        try:
-            new.unlink(missing_ok=True)
-            write_durably(new, self.text.encode())
-            new.chmod(mode)
-            new.replace(target)
-        except OSError as error:
-            raise OptionError(
-                f"{self.path} cannot be written: {error.strerror}.", where="site"
-            ) from None
-        sync_directory(target.parent)

@@ -13,31 +13,28 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
-from owner_agent.site.mistakes import all_mistakes, toml
+from owner_agent.site.mistakes import all_mistakes
 from owner_agent.site.planning import planned, without_protection
+from owner_agent.site.sections import Section
 from owner_agent.site.site import Site, read_toml
-from owner_agent.state.private_files import COMMON_MODE, write_durably
+from owner_agent.site.writing import toml
 from pramana_core.domain import Variable
-from pramana_core.errors import ConfigError, OptionError
+from pramana_core.errors import ConfigError
 from pramana_core.wire.base import Label, Name, People, Sha256
 
 _AGAIN = "Ask {} to write it again with `owner-agent public-part`, and take that file as it is."
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-
-class PublicVariable(_Section):
+class PublicVariable(Section):
     """A variable that the study's plan may randomize."""
 
     name: Label
     categories: Annotated[tuple[Label, ...], Field(min_length=2)]
 
 
-class PublicPart(_Section):
+class PublicPart(Section):
     """What one owner tells those who plan a study with her.
 
     `people` is what she says of her records: the same people as the others', different ones, or
@@ -92,37 +89,6 @@ class PublicPart(_Section):
 def place_of_part(site: Path, owner: str) -> Path:
     """Return where the public part of a site file is written, if nobody names another place."""
     return site.parent / f"{owner}.public.toml"
-
-
-def write_part(part: PublicPart, path: Path) -> None:
-    """Write a public part into a file that is new, or has the very same; whole or not at all.
-
-    Raises OptionError, StorageFull.
-    """
-    content = part.text.encode()
-    try:
-        write_durably(path, content, COMMON_MODE)
-    except FileExistsError:
-        if path.is_file() and path.read_bytes() == content:
-            return
-        raise _other_there(path) from None
-    except OSError as error:
-        raise OptionError(f"{path} cannot be written: {error.strerror}.", where="out") from error
-
-
-def require_no_part(path: Path) -> None:
-    """Refuse to write over a public part. Raises OptionError."""
-    if path.exists():
-        raise _other_there(path)
-
-
-def _other_there(path: Path) -> OptionError:
-    return OptionError(
-        f"{path} exists and is another file; it was not changed.",
-        where="out",
-        remedy="Remove it if it is an earlier public part of yours; `owner-agent public-part --out"
-        " FILE` writes another.",
-    )
 
 
 def read_part(path: Path) -> PublicPart:

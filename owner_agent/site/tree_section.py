@@ -7,10 +7,12 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from owner_agent.site.mask_section import (
+from owner_agent.site.sections import (
     ColumnName,
     ColumnSection,
+    Finite,
     Section,
+    repeated_in,
     require_listed_once,
 )
 from pramana_core.errors import PramanaError
@@ -18,7 +20,6 @@ from pramana_core.model_sharing.attributes import CategoricalAttribute, NumericA
 from pramana_core.model_sharing.requirements import Requirement
 from pramana_core.wire.base import Label
 
-Finite = Annotated[float, Field(allow_inf_nan=False)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Categories = Annotated[tuple[Label, ...], Field(min_length=2)]
 
@@ -86,18 +87,14 @@ class RequirementSection(Section):
     """What every path must meet: `k` records; or classes as diverse as `c` and `l` say; or both.
 
     `counts` says by which counts diversity is judged: the "exact" ones of all classes, or "hits"
-    and misses alone, as the tree tells them. `by` is how it comes about: a tree grown as far as it
-    goes is cut back ("pruning"), or only splits are made whose parts all meet it ("growing"). The
-    latter is the default: on car, nursery, adult and a clinic it told other records as well as the
-    former or better, for k alone, too; and where the first splits take out parts of few records or
-    of one class, pruning leaves nothing.
+    and misses alone, as the tree tells them. Only splits are made whose parts all meet it: on car,
+    nursery, adult and a clinic this predicts as well as growing first and cutting back, or better.
     """
 
     k: Annotated[float, Field(ge=1, allow_inf_nan=False)] | None = None
     c: Positive | None = None
     l: Annotated[int, Field(ge=2, strict=True)] | None = None  # noqa: E741
     counts: Literal["exact", "hits"] = "exact"
-    by: Literal["pruning", "growing"] = "growing"
 
     @property
     def required(self) -> Requirement:
@@ -113,19 +110,8 @@ class RequirementSection(Section):
         return self
 
 
-class PruningSection(Section):
-    """How a tree is cut back: which siblings are merged, and by which counts of classes.
-
-    `merge` is "all" siblings, or the "fewest" that meet the requirement; `counts` are "exact", or
-    "propagated" upwards from hits and misses alone.
-    """
-
-    merge: Literal["all", "fewest"] = "all"
-    counts: Literal["exact", "propagated"] = "exact"
-
-
 class GrowthSection(Section):
-    """How the local tree is grown before it is cut back."""
+    """The limits of the tree's growth."""
 
     max_depth: Annotated[int, Field(ge=1, le=100, strict=True)] | None = None
     min_leaf: Annotated[int, Field(ge=1, strict=True)] = 1
@@ -162,7 +148,6 @@ class ShareModelSection(Section):
     target: TargetSection
     attributes: Annotated[tuple[AttributeSection, ...], Field(min_length=1)]
     requirement: RequirementSection | Literal["none"] | None = None
-    pruning: PruningSection = PruningSection()
     growth: GrowthSection = GrowthSection()
     tell: Literal["hits", "distribution"] = "hits"
     private: PrivateSection | None = None
@@ -180,8 +165,7 @@ class ShareModelSection(Section):
 
     @model_validator(mode="after")
     def _columns_once(self) -> Self:
-        names = self.columns
-        if twice := sorted({name for name in names if names.count(name) > 1}):
+        if twice := repeated_in(self.columns):
             raise ValueError(
                 f"column {twice[0]!r} is named twice; it is the class or one attribute"
             )
@@ -200,16 +184,6 @@ class ShareModelSection(Section):
             raise ValueError(
                 f"l = {required.l} asks for more classes than the {classes} of the target"
             )
-        if "pruning" in self.model_fields_set and (required is None or required.by != "pruning"):
-            raise ValueError('pruning goes with a requirement by = "pruning"')
-        if self.pruning.counts == "propagated":
-            if required is not None and required.c is not None and required.counts == "exact":
-                raise ValueError(
-                    "propagated counts are hits and misses, which cannot show diversity by the"
-                    ' exact counts; take counts = "hits" in the requirement'
-                )
-            if self.tell == "distribution":
-                raise ValueError("propagated counts are hits and misses, and no distribution")
         return self
 
     @model_validator(mode="after")

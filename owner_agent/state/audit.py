@@ -25,10 +25,7 @@ _LONGEST_TEXT = 200
 def noted(state: Path, now: datetime, action: str, **facts: Any) -> Iterator[None]:
     """Note something when it is done; it is not begun if it could not be noted.
 
-    Raises:
-        KeyFileError: others may enter the directory.
-        StorageFull: there is no room for the line.
-        StoreCorrupt: somebody else wrote into the log.
+    Raises KeyFileError, StorageFull or StoreCorrupt.
     """
     log = AuditLog(state_directory(state) / AUDIT, lambda: now, durable=True)
     with log.room():

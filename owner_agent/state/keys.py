@@ -19,6 +19,7 @@ from owner_agent.state.private_files import (
     private_directory,
     read_secret,
     refuse_if_open_to_others,
+    save,
     write_new,
 )
 from pramana_core.errors import KeyFileError
@@ -35,8 +36,7 @@ _MEANING: dict[KeyName, str] = {"draw": "draw key", "linkage": "linkage secret"}
 class Secrets:
     """Both secrets, kept out of every printed form.
 
-    Raises:
-        KeyFileError: a secret is not 32 bytes, trivial, the documented example, or both are one.
+    Raises KeyFileError: a secret is not 32 bytes, trivial, the documented example, or both are one.
     """
 
     draw: bytes = field(repr=False)
@@ -91,11 +91,7 @@ class KeyStore:
         return self.state / "keys" / f"{name}.key"
 
     def load(self) -> Secrets:
-        """Return both secrets.
-
-        Raises:
-            KeyFileError: one is absent, unreadable, weak, or readable by others.
-        """
+        """Return both secrets. Raises KeyFileError."""
         self._require(*_MEANING)
         return Secrets(self.read("draw"), self.read("linkage"))
 
@@ -137,12 +133,9 @@ class KeyStore:
         """Store a secret that is not there yet.
 
         Args:
-            name: which one.
-            secret: its bytes.
             known: whether the ledger is to know a draw key; one that it does not draws nothing.
 
-        Raises:
-            KeyFileError: the secret is weak, or there is one already.
+        Raises KeyFileError: the secret is weak, or there is one already.
         """
         _refuse_weak(secret, f"The {_MEANING[name]}")
         state_directory(self.state)
@@ -177,21 +170,13 @@ class KeyStore:
         self.add(name, random_bytes(KEY_LENGTH))
 
     def export_linkage(self, target: Path) -> None:
-        """Write the linkage secret to a new private file, to be given to another owner.
+        """Write the linkage secret to a private file, to be given to another owner.
 
-        Raises:
-            KeyFileError: there is no linkage secret, or the file exists.
+        Raises KeyFileError without a linkage secret, OptionError where another file is there.
         """
         if not self.path("linkage").exists():
             raise KeyFileError("There is no linkage secret yet.", remedy=_how_to_get(["linkage"]))
-        try:
-            write_new(target, self.read("linkage").hex().encode() + b"\n")
-        except FileExistsError:
-            raise KeyFileError(
-                f"{target} exists; it was not changed.",
-                where=str(target),
-                remedy="Name a new file.",
-            ) from None
+        save(target, self.read("linkage").hex().encode() + b"\n", "file")
 
     def linkage_fingerprint(self, study: str) -> str | None:
         """Return the linkage secret's fingerprint for a miner, if there is one.
@@ -211,11 +196,7 @@ class KeyStore:
 
 
 def read_key(path: Path) -> bytes:
-    """Read a secret from a text file of 64 hexadecimal digits.
-
-    Raises:
-        KeyFileError: absent, readable by others, not such a text, or weak.
-    """
+    """Read a secret from a text file of 64 hexadecimal digits. Raises KeyFileError."""
     text = read_secret(path)
     if not re.fullmatch(r"[0-9A-Fa-f]{64}", text):
         raise KeyFileError(

@@ -47,7 +47,6 @@ TRACES = (
     "audit.jsonl",
     "outbox",
     "reported",
-    "private-trees",
     "sessions",
     "disclosures.json",
     "peers-met.json",
@@ -65,9 +64,7 @@ WAYS_OUT = (
 def state_directory(state: Path) -> Path:
     """Make a state directory, with a ledger if it holds no trace of an earlier one; return it.
 
-    Raises:
-        KeyFileError: it exists and others may enter it.
-        StorageFull: there is no room.
+    Raises KeyFileError or StorageFull.
     """
     private_directory(state)
     if not traces(state):
@@ -115,9 +112,7 @@ def has_ledger(state: Path) -> bool:
 def ledger_transaction(state: Path) -> Iterator[sqlite3.Connection]:
     """Open the ledger, which must be there, as one durable transaction.
 
-    Raises:
-        StoreCorrupt: it is no ledger, or one of another version.
-        StorageFull: there is no room for what is written.
+    Raises StoreCorrupt or StorageFull.
     """
     path = state / LEDGER
     try:

@@ -18,8 +18,7 @@ from pramana_core.full_disks import storing
 def publishing_alone(state: Path) -> Iterator[None]:
     """Hold the state directory's lock; the system lets go of it if the process dies.
 
-    Raises:
-        Conflict: another process or thread publishes or withdraws right now.
+    Raises Conflict: another process or thread publishes or withdraws right now.
     """
     path = state_directory(state) / "publish.lock"
     with storing("a file", path):

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from pramana_core.errors import KeyFileError
+from pramana_core.errors import KeyFileError, OptionError
 from pramana_core.full_disks import storing
 
 FILE_MODE = 0o600
@@ -23,8 +23,7 @@ COMMON_MODE = 0o666
 def private_directory(path: Path) -> Path:
     """Make a directory that only its owner may enter (parents as well); return it.
 
-    Raises:
-        KeyFileError: it exists and others may enter it.
+    Raises KeyFileError: it exists and others may enter it.
     """
     with storing("a folder", path):
         path.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
@@ -33,11 +32,7 @@ def private_directory(path: Path) -> Path:
 
 
 def refuse_if_open_to_others(path: Path, repair: str) -> None:
-    """Check that neither group nor others have any right to a path.
-
-    Raises:
-        KeyFileError: they have; `repair` is the command that mends it.
-    """
+    """Check that neither group nor others have any right to a path. Raises KeyFileError."""
     mode = stat.S_IMODE(path.stat().st_mode)
     if mode & 0o077:
         raise KeyFileError(
@@ -48,11 +43,7 @@ def refuse_if_open_to_others(path: Path, repair: str) -> None:
 
 
 def read_secret(path: Path) -> str:
-    """Return the secret in a file: one word of printable ASCII.
-
-    Raises:
-        KeyFileError: it is not there, others may read it, or it holds no such word.
-    """
+    """Return the secret in a file: one word of printable ASCII. Raises KeyFileError."""
     try:
         refuse_if_open_to_others(path, f"chmod 600 {path}")
         text = path.read_text(encoding="ascii").strip()
@@ -72,10 +63,32 @@ def read_secret(path: Path) -> str:
 _SECRET = re.compile(r"[!-~]+")
 
 
-def write_new(path: Path, content: bytes) -> None:
-    """Write a private file that must not exist yet, durably. Raises FileExistsError."""
+def save(path: Path, content: bytes, where: str, mode: int = FILE_MODE) -> None:
+    """Write a file that a person named; one that has the same content stays. Raises OptionError."""
+    try:
+        write_new(path, content, mode)
+    except FileExistsError:
+        if not path.is_file() or path.read_bytes() != content:
+            require_absent(path, where)
+    except OSError as error:
+        raise OptionError(f"{path} cannot be written: {error.strerror}.", where=where) from None
+
+
+def require_absent(path: Path, where: str) -> None:
+    """Refuse to write over a file. Raises OptionError."""
+    if path.exists():
+        raise OptionError(
+            f"{path} exists and was not changed.",
+            where=where,
+            remedy="Remove it if you no longer need it, or name a new file.",
+        )
+
+
+def write_new(path: Path, content: bytes, mode: int = FILE_MODE) -> None:
+    """Write a file that must not exist yet, durably. Raises FileExistsError, StorageFull."""
     with storing("a file", path):
-        temporary = _write_temporary(path, content)
+        temporary = _temporary(path)
+        write_durably(temporary, content, mode)
         try:
             # A hard link, unlike a rename, never replaces a file that appeared in the meantime.
             path.hardlink_to(temporary)
@@ -85,7 +98,7 @@ def write_new(path: Path, content: bytes) -> None:
 
 
 def write_replacing(path: Path, content: bytes) -> None:
-    """Write a private file, durably, in place of what was there."""
+    """Write a private file, durably, in place of what was there. Raises StorageFull."""
     with replacing(path) as file:
         file.write(content)
 
@@ -94,7 +107,7 @@ def write_replacing(path: Path, content: bytes) -> None:
 def replacing(path: Path) -> Iterator[IO[bytes]]:
     """Open a private file that takes the place of what was there, durably, once it is whole."""
     with storing("a file", path):
-        temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+        temporary = _temporary(path)
         with _durable(temporary, FILE_MODE) as file:
             yield file
         temporary.replace(path)
@@ -102,18 +115,9 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
 
 
 def write_durably(path: Path, content: bytes, mode: int = FILE_MODE) -> None:
-    """Write a file that must not exist yet and wait until it is on disk.
+    """Write a file in a folder that is synced later. Raises FileExistsError, StorageFull.
 
-    Its name may still be lost. What cannot be written whole is removed.
-
-    Args:
-        path: of the file.
-        content: of the file.
-        mode: of the file, less what the process masks; nobody else may read it, unless this says
-            so.
-
-    Raises:
-        FileExistsError: it exists.
+    `mode` is less what the process masks.
     """
     with storing("a file", path), _durable(path, mode) as file:
         file.write(content)
@@ -142,7 +146,5 @@ def sync_directory(path: Path) -> None:
         os.close(descriptor)
 
 
-def _write_temporary(path: Path, content: bytes) -> Path:
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    write_durably(temporary, content)
-    return temporary
+def _temporary(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{secrets.token_hex(8)}")

@@ -24,9 +24,7 @@ _WHAT = "the records that are being prepared"
 def scratch_file(folder: Path) -> IO[bytes]:
     """Open a private file without a name in a folder, which is made if it is not there.
 
-    Raises:
-        StorageFull: the disk has no room.
-        KeyFileError: others may enter the folder.
+    Raises StorageFull or KeyFileError.
     """
     with storing(_WHAT, folder):
         private_directory(folder)

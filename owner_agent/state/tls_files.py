@@ -41,9 +41,7 @@ class TlsFiles:
     def verify(self) -> ssl.SSLContext | bool:
         """Return what a connection is checked with, as httpx takes it.
 
-        Raises:
-            ConfigError: a file cannot be read, or is not what it should be.
-            KeyFileError: others may read the key.
+        Raises ConfigError or KeyFileError.
         """
         if self == TlsFiles():
             return True

@@ -27,12 +27,7 @@ class TokenStore:
         write_replacing(self.path(study), token.encode() + b"\n")
 
     def load(self, study: str) -> str:
-        """Return the token of a study.
-
-        Raises:
-            Unauthenticated: there is none.
-            KeyFileError: others may read it, or it cannot be read.
-        """
+        """Return the token of a study. Raises Unauthenticated or KeyFileError."""
         path = self.path(study)
         if not path.exists():
             raise Unauthenticated(

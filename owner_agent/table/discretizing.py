@@ -108,17 +108,11 @@ def propose(
     Cells that are empty, or hold what the site file calls missing in this column, are left out.
 
     Args:
-        site: the site.
-        column: a numeric column of its table.
         minimum_count: the fewest records in a group.
         granularity: the least width of a group.
         grid: the step to which values are rounded first; None for the default.
 
-    Raises:
-        OptionError: groups might hold fewer than `FEWEST_RECORDS` records, the column is the
-            record id, or no cuts meet the requirements.
-        TableError: the table cannot be read, or cells are neither empty nor finite numbers; rows
-            are named and no value is.
+    Raises OptionError or TableError.
     """
     if minimum_count < FEWEST_RECORDS:
         raise OptionError(

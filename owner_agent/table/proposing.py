@@ -122,10 +122,7 @@ def propose_site(path: Path, record_id: str | None = None, *, header: bool = Fal
         record_id: the column that identifies records; None looks for one.
         header: whether somebody said that the first row holds the names of the columns.
 
-    Raises:
-        TableError: the table cannot be read, or has no header as far as its first row shows.
-        MissingColumn: it has no column of that name.
-        OptionError: no column identifies records.
+    Raises TableError, MissingColumn or OptionError.
     """
     names = column_names(path)
     if not header and begins_with_record(path):

@@ -9,13 +9,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from owner_agent.site.mistakes import toml
 from owner_agent.site.planning import planned, raise_together, without_protection
 from owner_agent.site.site import site_from
-from owner_agent.state.private_files import write_durably
+from owner_agent.site.writing import toml
+from owner_agent.state.private_files import save
 from owner_agent.table.encode import inspect
 from owner_agent.table.proposing import ProposedSite, ProposedVariable
-from pramana_core.errors import OptionError
 
 _HEAD = (
     "What this table holds. `owner-agent check` reads the table by it, and nothing is sent. The"
@@ -51,30 +50,11 @@ def site_text(
 def write_site(text: str, path: Path) -> None:
     """Write a new site file that the table fits, for its owner's eyes only.
 
-    Raises:
-        ConfigError: what was chosen is impossible; nothing is written.
-        TableError, UnknownCategory: the table does not fit it, told by column and row.
-        OptionError: there is a file of that name, or no such folder.
+    Raises ConfigError, TableError, UnknownCategory, OptionError; nothing is written then.
     """
-    require_new(path)
     site = site_from(tomllib.loads(text), path.resolve().parent, str(path))
     raise_together(list(inspect(site, planned(without_protection(site))).problems))
-    try:
-        write_durably(path, text.encode())
-    except FileExistsError:
-        require_new(path)
-    except OSError as error:
-        raise OptionError(f"{path} cannot be written: {error.strerror}.", where="site") from None
-
-
-def require_new(path: Path) -> None:
-    """Refuse to write over a site file. Raises OptionError."""
-    if path.exists():
-        raise OptionError(
-            f"{path} exists and was not changed.",
-            where="site",
-            remedy="Edit it, or name another file with --site.",
-        )
+    save(path, text.encode(), "site")
 
 
 def _entry(variable: ProposedVariable) -> dict[str, Any]:

@@ -13,8 +13,7 @@ from owner_agent.state.private_files import refuse_if_open_to_others
 from owner_agent.state.tls_files import TlsFiles
 from pramana.client.line import MinerConnection, study_path
 from pramana.client.study import Study
-from pramana.frames.sentences import options_told
-from pramana.frames.tables import shown
+from pramana.frames.sentences import one_sentence, options_told
 from pramana_core.alike import did_you_mean
 from pramana_core.errors import KeyFileError, NotFound, OptionError, Unauthenticated
 from pramana_core.text_files import read_text
@@ -31,80 +30,48 @@ _TOKEN = re.compile(r"[A-Za-z0-9-]+\.[A-Za-z0-9_-]{16,}")
 """As miners issue them: an id, a full stop, and what is random."""
 
 
-def token_from(token: object, token_file: object, url: object) -> str:
-    """Return the token that was given for a miner, one way or the other."""
-    if token is not None and token_file is not None:
+def token_from(token: str | None, token_file: str | Path | None, url: str) -> str:
+    """Return the token for a miner, given as text or in a private file. No message quotes it."""
+    if (token is None) == (token_file is None):
         raise OptionError(
-            "token and token_file were both given, but only one of them may be.", where="token"
-        )
-    if token is None and token_file is None:
-        raise OptionError(
-            "token_file must name the file of your token for this miner, or token be the token"
-            " itself; whoever runs the study issues one.",
+            "Give token_file, the file of your token for this miner, or the token itself, and not"
+            " both; whoever runs the study issues one.",
             where="token_file",
         )
-    return _given(token) if token_file is None else _read(token_file, url)
-
-
-def _given(token: object) -> str:
-    if not isinstance(token, str):
-        wanted = "; pass the path of a file as token_file" if isinstance(token, Path) else ""
-        raise OptionError(
-            f"token must be a string, not {type(token).__name__}{wanted}.", where="token"
-        )
-    text = token.strip()
-    if text.lower().startswith("bearer "):
-        raise OptionError("token must be given without the word 'Bearer' before it.", where="token")
-    if not _TOKEN.fullmatch(text):
-        # Not quoted: it may be a token all the same, or another secret.
-        raise OptionError(
-            "token is not a token as miners issue them, such as 't-0f6a0c3d9b21.kX...'; pass the"
-            " path of a file as token_file.",
-            where="token",
-        )
-    return text
-
-
-def _read(token_file: object, url: object) -> str:
-    if not isinstance(token_file, str | Path):
-        raise OptionError(
-            f"token_file must be the path of a file, not {shown(token_file)}.", where="token_file"
-        )
-    if _TOKEN.fullmatch(str(token_file).strip()) and not Path(token_file).exists():
-        raise OptionError(
-            "token_file must be the path of a file, not the token itself; pass that as token.",
-            where="token_file",
-        )
-    path = Path(token_file).expanduser()
-    if not path.is_file():
-        what = "a folder" if path.is_dir() else "no file that is there"
-        raise KeyFileError(
-            f"token_file must be the file of your token, and {str(path)!r} is {what}.",
-            where="token_file",
-        )
-    _require_private(path)
+    if token_file is None:
+        text = str(token).strip()
+        if not _TOKEN.fullmatch(text):
+            raise OptionError(
+                "token is not a token as miners issue them, such as 't-0f6a0c3d9b21.kX...'; pass"
+                " the path of a file as token_file.",
+                where="token",
+            )
+        return text
     try:
+        path = Path(token_file).expanduser()
+        with one_sentence("token_file"):
+            refuse_if_open_to_others(path, f"chmod 600 {path}")
         text = read_text(path).strip()
-    except (OSError, ValueError):
-        text = ""
+    except (OSError, ValueError, TypeError):
+        text = ""  # a token in the place of a path is not quoted
     if text.startswith("{"):
         text = _in_access_file(text, url)
     if not _TOKEN.fullmatch(text):
         raise KeyFileError(
-            "token_file must be an access file, or hold a token as miners issue them and nothing"
-            f" else, and {str(path)!r} does not.",
+            "token_file must be the path of an access file, or of a file that holds a token as"
+            " miners issue them and nothing else.",
             where="token_file",
         )
     return text
 
 
-def _in_access_file(text: str, url: object) -> str:
+def _in_access_file(text: str, url: str) -> str:
     """Return the token of what `miner-service study analyst` wrote; nothing if it is not that."""
     try:
         file = AccessFile.model_validate_json(text)
     except ValueError:
         return ""
-    require_same_miner(file, str(url))
+    require_same_miner(file, url)
     return file.token
 
 
@@ -117,18 +84,6 @@ def require_same_miner(file: AccessFile, url: str) -> None:
             where="miner",
             remedy="Take the miner's address from the file, or another miner's token.",
         )
-
-
-def _require_private(path: Path) -> None:
-    repair = f"chmod 600 {path}"
-    try:
-        refuse_if_open_to_others(path, repair)
-    except KeyFileError:
-        raise KeyFileError(
-            f"token_file must be readable by nobody but you, and {str(path)!r} may be used by"
-            f" others; run `{repair}`, and ask for another token if somebody may have read it.",
-            where="token_file",
-        ) from None
 
 
 @options_told
@@ -191,22 +146,23 @@ def connect(
         ...            transport=empty)
         Miner(https://miner.example.org; studies: none)
     """
-    _require_address(url, allow_insecure)
-    _require_attempts(attempts)
+    try:
+        require_address(url, allow_insecure=allow_insecure, permission="pass allow_insecure=True")
+    except (ValueError, AttributeError, TypeError) as error:
+        raise OptionError(f"url must be the address of a miner: {error}.", where="url") from None
+    if attempts < 1:
+        raise OptionError(f"attempts must be at least 1, not {attempts}.", where="attempts")
     remedy = "Check the address, and that the miner is running."
     names = (ca_file, client_certificate, client_key)
-    tls = TlsFiles(*map(_path, names))
+    try:
+        tls = TlsFiles(*(None if name is None else Path(name) for name in names))
+    except TypeError:
+        raise OptionError("A certificate must be the path of a file.", where="ca_file") from None
     manner = RetryPolicy(
         error_of, remedy, transport=transport, sleep=sleep, attempts=attempts, tls=tls
     )
     secret = token_from(token, token_file, url)
     return _opened(Miner(MinerConnection(Calls(url.rstrip("/"), secret, manner), sleep, clock)))
-
-
-def _path(given: object) -> Path | None:
-    if given is None or isinstance(given, str | Path):
-        return None if given is None else Path(given)
-    raise OptionError(f"A file must be given by its path, not {shown(given)}.", where="ca_file")
 
 
 def _opened(miner: Miner) -> Miner:
@@ -223,23 +179,6 @@ def _opened(miner: Miner) -> Miner:
     except BaseException:
         miner.close()
         raise
-
-
-def _require_address(url: object, allow_insecure: bool) -> None:
-    if not isinstance(url, str):
-        raise OptionError(f"url must be a string, not {shown(url)}.", where="url")
-    try:
-        require_address(url, allow_insecure=allow_insecure, permission="pass allow_insecure=True")
-    except ValueError as error:
-        raise OptionError(f"url must be the address of a miner: {error}.", where="url") from None
-
-
-def _require_attempts(attempts: object) -> None:
-    if isinstance(attempts, bool) or not isinstance(attempts, int) or attempts < 1:
-        raise OptionError(
-            f"attempts must be a whole number of at least 1, not {shown(attempts)}.",
-            where="attempts",
-        )
 
 
 class Miner:
@@ -281,8 +220,6 @@ class Miner:
         Raises:
             NotFound: the token may see no study of this name.
         """
-        if not isinstance(name, str):
-            raise OptionError(f"name must be a study's name, not {shown(name)}.", where="name")
         try:
             found = self._line.ask(StudyMessage, "GET", study_path(name))
         except NotFound:

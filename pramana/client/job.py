@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast, get_args
 
 from pydantic import RootModel, TypeAdapter, ValidationError
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 _JOB: TypeAdapter[JobSpec] = TypeAdapter(JobSpec)
 
 _VERB = re.compile(r"^(Input|Value|Tuple|List|Dictionary|String) should ")
+
+
+_MISPLACED = {"missing": "must be given", "extra_forbidden": "is no option of this kind of job"}
 
 
 def kinds() -> dict[str, type[Message]]:
@@ -70,8 +73,8 @@ def spec_of(asked: Mapping[str, Any], renamed: Mapping[str, str] | None = None) 
         # The first step names the kind of job.
         field = str(fault["loc"][1]) if len(fault["loc"]) > 1 else "kind"
         where = next((own for own, wire in (renamed or {}).items() if wire == field), field)
-        if fault["type"] == "missing":
-            raise OptionError(f"{where} must be given.", where=where) from None
+        if fault["type"] in _MISPLACED:
+            raise OptionError(f"{where} {_MISPLACED[fault['type']]}.", where=where) from None
         wanted = _VERB.sub("", fault["msg"])
         raise OptionError(
             f"{where} must {wanted[:1].lower()}{wanted[1:]}, not {shown(fault['input'])}.",
@@ -232,9 +235,8 @@ class Job(Generic[ModelT]):
     def wait(self, timeout: float | None = None) -> Self:
         """Wait until the job is finished, however it ends.
 
-        It asks as often as the miner says. In a terminal and in a notebook, a bar shows after two
-        seconds how far the job is and how long it may still take. Interrupting this does not cancel
-        the job.
+        It asks as often as the miner says. In a terminal a bar shows how far the job is.
+        Interrupting this does not cancel the job.
 
         Args:
             timeout: the most seconds to wait; None for as long as it takes.
@@ -247,9 +249,23 @@ class Job(Generic[ModelT]):
             OptionError: a timeout that is no number of seconds.
             Unreachable, NotFound: the miner does not answer, or has the job no more.
         """
-        with self._pauses(timeout) as pauses:
-            for pause in pauses:
-                self._line.sleep(pause)
+        from pramana_core.terminal import progress_bar
+
+        if timeout is not None and not (isinstance(timeout, int | float) and timeout >= 0):
+            raise OptionError(f"timeout must be seconds, not {timeout!r}.", where="timeout")
+        ends = math.inf if timeout is None else self._line.clock() + timeout
+        with progress_bar(self.kind, clock=self._line.clock) as bar:
+            while self._message.state in UNFINISHED:
+                bar(self._message.progress, 1.0)
+                left = ends - self._line.clock()
+                if left <= 0:
+                    raise NotReady(
+                        f"Job {self.id} is not finished after {timeout:g} seconds: it is"
+                        f" {self._message.state}, {self._message.progress:.0%} done; it goes on,"
+                        " and wait() waits further.",
+                        where="timeout",
+                    )
+                self._line.sleep(min(self._pause, left))
                 self.refresh()
         return self
 
@@ -258,38 +274,6 @@ class Job(Generic[ModelT]):
         path = job_path(self.id)
         self._message = self._line.ask(JobMessage, "DELETE", path)
         return self
-
-    @contextmanager
-    def _pauses(self, timeout: float | None) -> Iterator[Iterator[float]]:
-        """Open the bar of a job that is waited for; yield the seconds to rest before each question.
-
-        Whoever waits rests and asks, each in its own way. Raises what `wait` does.
-        """
-        from pramana_core.terminal import progress_bar
-
-        _require_seconds(timeout)
-        began = self._line.clock()
-        with progress_bar(self.kind, clock=self._line.clock) as bar:
-
-            def pauses() -> Iterator[float]:
-                while self._message.state in UNFINISHED:
-                    bar(self._message.progress, 1.0, self._message.seconds_left)
-                    yield self._rest(began, timeout)
-
-            yield pauses()
-
-    def _rest(self, began: float, timeout: float | None) -> float:
-        if timeout is None:
-            return self._pause
-        left = timeout - (self._line.clock() - began)
-        if left <= 0:
-            raise NotReady(
-                f"Job {self.id} is not finished after {timeout:g} seconds: it is"
-                f" {self._message.state}, {self._message.progress:.0%} done; it goes on, and"
-                " wait() waits further.",
-                where="timeout",
-            )
-        return min(self._pause, left)
 
     def _model_message(self) -> ModelMessage:
         if self._served is None:
@@ -319,12 +303,3 @@ class Job(Generic[ModelT]):
         if message.state in UNFINISHED:
             return f"{said}, {message.progress:.0%})"
         return f"{said}: {message.problem.detail})" if message.problem else f"{said})"
-
-
-def _require_seconds(timeout: object) -> None:
-    known = timeout is None or (isinstance(timeout, int | float) and timeout >= 0)
-    if not known:
-        raise OptionError(
-            f"timeout must be a number of seconds, or None to wait for ever, not {shown(timeout)}.",
-            where="timeout",
-        )

@@ -68,14 +68,14 @@ class MinerConnection:
 
 def study_path(study: str, rest: str = "") -> str:
     """Return the path of a study, or of what is under it."""
-    return f"/v1/studies/{quote(study, safe='')}{rest}"
+    return f"/v1/studies/{quote(str(study), safe='')}{rest}"
 
 
 def job_path(job: str) -> str:
     """Return the path of a job."""
-    return f"/v1/jobs/{quote(job, safe='')}"
+    return f"/v1/jobs/{quote(str(job), safe='')}"
 
 
 def model_path(model: str) -> str:
     """Return the path of a model."""
-    return f"/v1/models/{quote(model, safe='')}"
+    return f"/v1/models/{quote(str(model), safe='')}"

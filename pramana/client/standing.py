@@ -1,25 +1,21 @@
-"""The state of a study as values: whose records are there, and what it has disclosed of them."""
+"""The state of a study: whose records are there, and what its releases disclose of them."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pramana_core.privacy.amplification import Amplification
-from pramana_core.wire.base import People
 from pramana_core.wire.privacy import AmplificationMessage, StudyPrivacy
 from pramana_core.wire.release_kinds import RANDOMIZED
 from pramana_core.wire.releases import Alignment as AlignmentMessage
-from pramana_core.wire.releases import AlignmentState, Release, SecretsState, secrets_differ
+from pramana_core.wire.releases import Release, secrets_differ
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-@dataclass(frozen=True)
-class Alignment:
+class Alignment(AlignmentMessage):
     """Which records are found at which owners, from their releases in use.
 
     Attributes:
@@ -34,29 +30,10 @@ class Alignment:
             `unknown`, a release names no fingerprint of its secret.
     """
 
-    state: AlignmentState
-    in_all: int | None
-    in_any: int | None
-    missing: tuple[str, ...]
-    secrets: SecretsState
-    _message: AlignmentMessage
-
-    @classmethod
-    def of(cls, message: AlignmentMessage) -> Alignment:
-        """Return the alignment of a message."""
-        return cls(
-            message.state,
-            message.in_all,
-            message.in_any,
-            tuple(message.missing),
-            message.secrets,
-            message,
-        )
-
     @property
     def releases(self) -> tuple[str, ...]:
         """The ids of the releases in use, one per owner."""
-        return tuple(owner.release for owner in self._message.owners)
+        return tuple(owner.release for owner in self.owners)
 
     def to_frame(self) -> pd.DataFrame:
         """Return an owner a row: `owner`, `release`, `records`, `not_everywhere`.
@@ -66,19 +43,21 @@ class Alignment:
         import pandas as pd
 
         names = ["owner", "release", "records", "not_everywhere"]
-        rows = [[getattr(owner, name) for name in names] for owner in self._message.owners]
+        rows = [owner.model_dump(include=set(names)) for owner in self.owners]
         return pd.DataFrame(rows, columns=names).astype({"not_everywhere": "Int64"})
 
     def __repr__(self) -> str:
-        return f"Alignment({self.told()})"
+        return f"Alignment({self.describe()})"
 
-    def told(self) -> str:
-        """Return it in words; first of all that the linkage secrets differ, where they do."""
+    __str__ = __repr__
+
+    def describe(self) -> str:
+        """Return the state in words, after a difference of linkage secrets."""
         if self.secrets == "different":
-            return f"{secrets_differ(self._message.secret_groups)} {self._aligned()}"
-        return self._aligned()
+            return f"{secrets_differ(self.secret_groups)} {self._state()}"
+        return self._state()
 
-    def _aligned(self) -> str:
+    def _state(self) -> str:
         match self.state:
             case "waiting":
                 return f"waiting for {', '.join(self.missing) or 'a first release'}"
@@ -88,110 +67,98 @@ class Alignment:
                 return f"the same {self.in_all:,} records at every owner"
             case "partial" if self.in_all is not None:
                 return f"{self.in_all:,} of {self.in_any:,} records at every owner"
-        return (
-            "records are not the same at all owners"
-            if self.state != "disjoint"
-            else ("no record is at every owner")
-        )
+            case "disjoint":
+                return "no record is at every owner"
+        return "records are not the same at all owners"
 
 
-@dataclass(frozen=True)
-class Disclosure:
-    """What everything that left for a study tells of one person, as the miner states it.
+class Disclosure(StudyPrivacy):
+    """What everything released for a study discloses of one person, as the miner states it.
 
     Attributes:
-        epsilon: of the whole record over all owners, if its columns determine each other: the most
-            that the logarithm of the odds of any belief about it can change.
-        gamma: the same as a factor of the odds.
-        grows_to: what a belief of `prior` can grow to.
-        prior: such a belief, usually 5 %.
+        record: the amplification for the whole record over all owners, at both extremes.
+        prior: a belief, usually 5 %, of which `grows_to` says what it can grow to.
         people: what the study says of its owners' records: of the `same` people, of `different`
             ones, or `overlapping`, which assumes nothing. Only of different people do the owners'
             losses not add up.
-        gamma_at_several: the sum over owners, which holds for a person whom all of them know, where
-            the study says that they hold different people; None elsewhere, where `gamma` is it.
-        left: what a budget leaves for the record, in epsilon; None without a budget.
-        changed: the most records that releases of one owner report differently in a block by the
-            same draws: these people's values changed, which no epsilon bounds.
+        at_several: the sum over owners, for a person whom all of them know, where the study says
+            that they hold different people.
+        budget: what the study may disclose, and what is left of that.
+        changed: the records that releases of one owner report differently by the same draws: their
+            values changed, which no epsilon bounds.
         warnings: where what arrived contradicts what the study says of its people, or could not be
             checked; where a record has lost more than any owner, or the study's plan, says.
     """
 
-    epsilon: float
-    gamma: float
-    grows_to: float
-    prior: float
-    people: People
-    gamma_at_several: float | None
-    left: float | None
-    changed: int
-    warnings: tuple[str, ...]
-    _message: StudyPrivacy
+    @property
+    def epsilon(self) -> float:
+        """The most that the logarithm of the odds of any belief about a record can change."""
+        return self.record.determined.to_amplification().epsilon
 
-    @classmethod
-    def of(cls, message: StudyPrivacy) -> Disclosure:
-        """Return what a message says."""
-        record, several = message.record.determined, message.at_several
-        return cls(
-            _epsilon(record),
-            _gamma(record),
-            record.grows_to,
-            message.prior,
-            message.people,
-            None if several is None else _gamma(several.determined),
-            message.budget.left_for_record,
-            max((one.records for one in message.changed), default=0),
-            tuple(message.warnings),
-            message,
-        )
+    @property
+    def gamma(self) -> float:
+        """The same as a factor of the odds."""
+        return self.record.determined.to_amplification().gamma
+
+    @property
+    def grows_to(self) -> float:
+        """What a belief of `prior` can grow to."""
+        return self.record.determined.grows_to
 
     def to_frame(self) -> pd.DataFrame:
         """Return what was disclosed of the record, by each owner and of each column, a row each.
 
         Columns: `of` (`record`, `record, columns independent`, `owner`, `column`, `masked
-        column`), `owner`, `variable`, `epsilon`, `gamma`, `grows_to`. What was told as it is has an
-        infinite epsilon, and so has a masked column, which carries no gamma.
+        column`), `owner`, `variable`, `epsilon`, `gamma`, `grows_to`. What was released as it is
+        has an infinite epsilon, and so has a masked column, which carries no gamma.
         """
         import pandas as pd
 
-        said = self._message
         plain = AmplificationMessage(epsilon=None, gamma=None, grows_to=1.0)
         rows = [
-            ("record", None, None, said.record.determined),
-            ("record, columns independent", None, None, said.record.independent),
-            *(("owner", one.owner, None, one.determined) for one in said.owners),
-            *(("column", c.owner, c.variable, c.amplification or plain) for c in said.columns),
+            ("record", None, None, self.record.determined),
+            ("record, columns independent", None, None, self.record.independent),
+            *(("owner", one.owner, None, one.determined) for one in self.owners),
+            *(("column", c.owner, c.variable, c.amplification or plain) for c in self.columns),
             *(
                 ("masked column", one.owner, name, plain)
-                for one in said.unbounded
+                for one in self.unbounded
                 for name in one.confidential
             ),
         ]
-        return pd.DataFrame(
-            [
-                (of, owner, variable, _epsilon(loss), _gamma(loss), loss.grows_to)
-                for of, owner, variable, loss in rows
-            ],
-            columns=["of", "owner", "variable", "epsilon", "gamma", "grows_to"],
+        numbers = ["epsilon", "gamma", "grows_to"]
+        listed = [
+            (of, owner, variable, *(getattr(loss, name) for name in numbers))
+            for of, owner, variable, loss in rows
+        ]
+        frame = pd.DataFrame(listed, columns=["of", "owner", "variable", *numbers])
+        return frame.astype(dict.fromkeys(numbers, float)).fillna(
+            dict.fromkeys(numbers[:2], math.inf)
         )
 
     def __repr__(self) -> str:
-        left = "" if self.left is None else f"; epsilon {self.left:.4g} of the budget is left"
-        changed = f"; {self.changed:,} records are known to have changed" if self.changed else ""
-        apart = self._message.unbounded
-        unbounded = "; nothing bounds what other releases tell" if apart else ""
-        warned = "; see warnings" if self.warnings else ""
-        several = (
-            ""
-            if self.gamma_at_several is None
-            else f"; gamma {self.gamma_at_several:.4g} for a person whom all owners know, if the"
-            " study is wrong on its people"
-        )
-        return (
-            f"Told(whole record: {Amplification(self.epsilon).told}; a belief of"
-            f" {self.prior:.0%} can grow to {self.grows_to:.4g}{several}{left}{changed}"
-            f"{unbounded}{warned})"
-        )
+        words = [
+            f"whole record: {self.record.determined.to_amplification().told}",
+            f"a belief of {self.prior:.0%} can grow to {self.grows_to:.4g}",
+        ]
+        if self.at_several is not None:
+            several = self.at_several.determined.to_amplification().written_gamma
+            words.append(
+                f"gamma {several} for a person whom all owners know, if the study is wrong on its"
+                " people"
+            )
+        if self.budget.left_for_record is not None:
+            words.append(f"epsilon {self.budget.left_for_record:.4g} of the budget is left")
+        if self.changed:
+            most = max(one.records for one in self.changed)
+            words.append(f"{most:,} records are known to have changed")
+        if self.unbounded:
+            words.append("nothing bounds what other releases disclose")
+        if self.warnings:
+            words.append("see warnings")
+        return f"Disclosure({'; '.join(words)})"
+
+    __str__ = __repr__
 
 
 def releases_frame(
@@ -201,30 +168,22 @@ def releases_frame(
     import pandas as pd
 
     # The alignment, which says what is in use, is about randomized records alone.
-    beside = _sealed_last(one for one in releases if one.kind != RANDOMIZED and one.owner in active)
-    rows = [
-        {
-            "id": one.id,
-            "owner": one.owner,
-            "name": one.name,
-            "state": one.state,
-            "in_use": one.id in in_use or one.id in beside,
-            "records": one.records,
-            "kind": one.kind,
-            "variables": one.variables,
-            "consistency": one.consistency.state if one.consistency else None,
-            "p_value": one.consistency.p_value if one.consistency else None,
-            "changed": max((block.changed for block in one.repeated or ()), default=0),
-            "plan_digest": one.plan_digest,
-            "sealed": one.sealed,
-        }
-        for one in releases
-    ]
+    others = _sealed_last(one for one in releases if one.kind != RANDOMIZED and one.owner in active)
     # Where a terminal has no room for all, the first and the last are shown.
     columns = [
         "owner", "state", "in_use", "records", "consistency", "changed", "kind", "variables",
         "p_value", "plan_digest", "sealed", "name", "id",
     ]  # fmt: skip
+    rows = [
+        {
+            **{name: getattr(one, name) for name in columns if hasattr(one, name)},
+            "in_use": one.id in in_use or one.id in others,
+            "consistency": one.consistency.state if one.consistency else None,
+            "p_value": one.consistency.p_value if one.consistency else None,
+            "changed": max((block.changed for block in one.repeated or ()), default=0),
+        }
+        for one in releases
+    ]
     return pd.DataFrame(rows, columns=columns).astype({"p_value": float, "in_use": bool})
 
 
@@ -233,11 +192,3 @@ def _sealed_last(releases: Iterable[Release]) -> set[str]:
     sealed = [(one.sealed, one) for one in releases if one.sealed is not None]
     last = {(one.owner, one.kind): one for _, one in sorted(sealed, key=lambda pair: pair[0])}
     return {one.id for one in last.values() if one.state == "sealed"}
-
-
-def _epsilon(amplification: AmplificationMessage) -> float:
-    return math.inf if amplification.epsilon is None else amplification.epsilon
-
-
-def _gamma(amplification: AmplificationMessage) -> float:
-    return math.inf if amplification.gamma is None else amplification.gamma

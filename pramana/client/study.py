@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self, TypeVar, cast, get_args
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 from urllib.parse import quote
 
 from pramana.client.job import (
@@ -23,17 +23,15 @@ from pramana.estimators.regression import source_of
 from pramana.estimators.saved import LearnedFrom
 from pramana.frames.codes import masked_by
 from pramana.frames.sentences import joined
-from pramana.frames.tables import shown
-from pramana.model_sharing.combined_trees import CombinedTrees
+from pramana.frames.tables import names_of, shown
 from pramana.model_sharing.combined_trees import source_of as trees_source
 from pramana.reporting.estimating import EstimatorName
-from pramana.reporting.sources import choose
 from pramana_core.alike import did_you_mean
 from pramana_core.domain import Domain
 from pramana_core.errors import NotFound, OptionError
 from pramana_core.plan import Plan
-from pramana_core.wire.base import People, Records, default_records
-from pramana_core.wire.jobs import CountsSpec, JobSpec, RegressionSpec
+from pramana_core.wire.base import People, Records
+from pramana_core.wire.jobs import CountsSpec, JobSpec
 from pramana_core.wire.jobs import Job as JobMessage
 from pramana_core.wire.models import (
     ContingencyTableMessage,
@@ -41,9 +39,8 @@ from pramana_core.wire.models import (
     ModelSharingMessage,
     RegressionMessage,
 )
-from pramana_core.wire.privacy import Owner, StudyPrivacy
+from pramana_core.wire.privacy import Owner
 from pramana_core.wire.privacy import Study as StudyMessage
-from pramana_core.wire.releases import Alignment as AlignmentMessage
 from pramana_core.wire.releases import Release
 
 if TYPE_CHECKING:
@@ -119,16 +116,16 @@ class Study:
     def alignment(self) -> Alignment:
         """Return which records are found at which owners; its `to_frame()` is by owner."""
         path = study_path(self.name, "/alignment")
-        self._alignment = Alignment.of(self._line.ask(AlignmentMessage, "GET", path))
+        self._alignment = self._line.ask(Alignment, "GET", path)
         return self._alignment
 
-    def told(self) -> Disclosure:
-        """Return what everything that left tells of one person, as the miner states it.
+    def disclosure(self) -> Disclosure:
+        """Return what everything released discloses of one person, as the miner states it.
 
         `epsilon` and `gamma` are of the whole record; `to_frame()` has owners and columns, too.
         """
         path = study_path(self.name, "/privacy")
-        return Disclosure.of(self._line.ask(StudyPrivacy, "GET", path))
+        return self._line.ask(Disclosure, "GET", path)
 
     def jobs(self) -> pd.DataFrame:
         """Return the jobs, one a row, the oldest first.
@@ -174,9 +171,6 @@ class Study:
         Raises:
             NotFound: this study has no such model, or models of its kind no such form.
         """
-        for name, given in (("model", model), ("form", form)):
-            if not isinstance(given, str):
-                raise OptionError(f"{name} must be a string, not {shown(given)}.", where=name)
         try:
             found = self._line.ask(Served, "GET", model_path(model)).root
         except NotFound:
@@ -211,9 +205,8 @@ class Study:
                 `common` takes those at every owner, `any` takes all (what an owner does not report
                 of a record is missing there, which must have nothing to do with its value). None
                 takes `any` in a study of different people, else `identical`.
-            estimator: how counts are estimated, as in `pm.estimate`.
-            order: the most variables that interact, for `pooled`; None follows
-                the records, as in `pm.estimate`.
+            estimator: how counts are estimated, as in `pm.estimate`; `auto` is the miner's choice.
+            order: the most variables that interact, for `pooled`; None follows the records.
 
         Returns:
             the job; `wait()` for its `model`.
@@ -226,16 +219,13 @@ class Study:
             Forbidden: the token may only look on.
         """
         if not isinstance(learner, Estimator):
-            given = f"the class {learner.__name__}" if isinstance(learner, type) else shown(learner)
             raise OptionError(
-                f"learner must be an estimator, such as pm.DecisionTree('ill'), not {given}.",
+                f"learner must be an estimator, such as pm.DecisionTree('ill'), not"
+                f" {shown(learner)}.",
                 where="learner",
             )
-        if learner.of_counts:
-            counts = self._counts(records, estimator, order)
-        else:
-            counts = _records_alone(learner, records, estimator)
-        return self._create(job_of(learner, counts), self._reader(learner))
+        asked = _asked(records, estimator, order)
+        return self._create(job_of(learner, asked), self._reader(learner))
 
     def table(
         self,
@@ -260,16 +250,9 @@ class Study:
         Raises:
             OptionError, RecordsDoNotAlign, VariablesMissing, LimitExceeded, Forbidden: see `run`.
         """
-        names = [variables] if isinstance(variables, str) else variables
-        if not isinstance(names, list | tuple):
-            raise OptionError(
-                f"variables must be a name or a list of names, not {shown(variables)}.",
-                where="variables",
-            )
-        if not names:
-            raise OptionError("variables must name a variable; it is empty.", where="variables")
-        asked = {"kind": "contingency-table", "variables": list(names)}
-        return self._create(spec_of(asked | self._counts(records, estimator, order)), _table)
+        names = names_of(variables, "variables")
+        asked = {"kind": "contingency-table", "variables": names}
+        return self._create(spec_of(asked | _asked(records, estimator, order)), _table)
 
     def job(self, job: str) -> Job[Any]:
         """Return a job that was made before, by its id.
@@ -277,8 +260,6 @@ class Study:
         Raises:
             NotFound: this study has no such job, or none that the token may see.
         """
-        if not isinstance(job, str):
-            raise OptionError(f"job must be the id of a job, not {shown(job)}.", where="job")
         try:
             found = self._line.ask(JobMessage, "GET", job_path(job))
         except NotFound:
@@ -301,20 +282,6 @@ class Study:
         made = self._line.ask(JobMessage, "POST", path, content=body, headers=headers)
         return Job(self._line, made, read)
 
-    def _counts(
-        self, records: Records | None, estimator: EstimatorName, order: int | None
-    ) -> dict[str, Any]:
-        records = default_records(self.people) if records is None else records
-        counts = {"records": records, "estimator": estimator, "order": order}
-        _require_counts(counts)
-        if estimator == "auto":
-            plans = self._plans()
-            together = records != "any" or self.alignment().state == "identical"
-            counts["estimator"] = (
-                choose(_joined(plans) if together else plans) if plans else "moment"
-            )
-        return counts
-
     def _plans(self) -> list[Plan]:
         """Return the plans of the releases in use, owner by owner."""
         known = {release.id: release for release in self._all(Release, "/releases")}
@@ -330,8 +297,7 @@ class Study:
     def _source(self, model: ModelMessage) -> LearnedFrom:
         if isinstance(model, RegressionMessage):
             masking = (masked_by(one.method, one.copies, one.owner) for one in model.masking)
-            asked = cast(RegressionSpec, model.spec).options().model
-            return source_of(model.records, asked, tuple(masking))
+            return source_of(model.records, tuple(masking))
         if isinstance(model, ModelSharingMessage):
             # Its fields are made of the options of `pm.CombinedTrees`.
             method = cast(Any, model.spec).method
@@ -355,7 +321,7 @@ class Study:
         title = f" ({self.title})" if self.title else ""
         active = [owner.name for owner in self._owners if owner.active]
         owners = ", ".join(active) or "no owners yet"
-        aligned = self._alignment.told() if self._alignment else "alignment not known"
+        aligned = self._alignment.describe() if self._alignment else "alignment not known"
         return f"Study({self.name}{title} at {self._line.url}; owners: {owners}; {aligned})"
 
 
@@ -363,39 +329,13 @@ def _table(model: ModelMessage) -> pd.DataFrame:
     return table_frame(cast(ContingencyTableMessage, model))
 
 
-def _require_counts(counts: Mapping[str, Any]) -> None:
-    for name, choices in (("records", get_args(Records)), ("estimator", get_args(EstimatorName))):
-        if not isinstance(counts[name], str) or counts[name] not in choices:
-            raise OptionError(
-                f"{name} must be one of {', '.join(map(repr, choices))}, not"
-                f" {shown(counts[name])}{did_you_mean([counts[name]], choices)}.",
-                where=name,
-            )
-
-
-def _records_alone(
-    learner: Estimator, records: Records | None, estimator: EstimatorName
-) -> dict[str, Any]:
-    """Return which records a learner takes that counts nothing. Raises OptionError."""
-    _require_counts({"records": records or "identical", "estimator": estimator})
-    alone = isinstance(learner, CombinedTrees)
-    if estimator != "auto":
-        raise OptionError(
-            f"estimator must be left out: a {type(learner).__name__} learns from"
-            f" {'trees' if alone else 'masked records'}, and counts nothing.",
-            where="estimator",
-        )
-    if alone and records not in (None, "identical"):
-        raise OptionError(
-            "records must be left out: CombinedTrees learn from trees, and align no records.",
-            where="records",
-        )
-    return {} if alone else {"records": records}
-
-
-def _joined(plans: Sequence[Plan]) -> list[Plan]:
-    """Return the plan of all owners together, where no variable is reported by two."""
-    names = [name for plan in plans for name in plan.domain.names]
-    if len(set(names)) < len(names):
-        return list(plans)
-    return [Plan(tuple(block for plan in plans for block in plan.blocks))]
+def _asked(
+    records: Records | None, estimator: EstimatorName, order: int | None
+) -> dict[str, object]:
+    """Return what is asked for besides a learner's options; the miner chooses what is left out."""
+    given = {
+        "records": records,
+        "estimator": None if estimator == "auto" else estimator,
+        "order": order,
+    }
+    return {name: value for name, value in given.items() if value is not None}

@@ -1,15 +1,14 @@
-"""Regression of a number on other columns, from masked records or from records as they are."""
+"""Regression of a number on other columns, from masked records or from true ones."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from pramana.estimators.base import Estimator, estimator
+from pramana.estimators.base import Estimator, estimator, sklearn_tags
 from pramana.estimators.saved import LearnedFrom
 from pramana.frames.codes import copies_of, is_masked, mixed_columns, numbers_of
 from pramana.frames.sentences import one_sentence
@@ -19,21 +18,18 @@ from pramana.reporting.files import names_of
 from pramana.reporting.reports import Reports
 from pramana_core.errors import OptionError, TableError
 from pramana_core.learn.common.documents import write_json
+from pramana_core.learn.common.options import RegressionOptions
 from pramana_core.mixed import MixedTable
 from pramana_core.pictures.plots import Picture
 from pramana_core.plan import Plan
 from pramana_core.progress import Progress
-from pramana_core.regression.documents import read_regression_json, regression_json
 from pramana_core.regression.learning import learn_regression
-from pramana_core.regression.model import RegressionModel
-from pramana_core.regression.options import ModelName, RegressionOptions
-from pramana_core.regression.pictures import effects_chart
+from pramana_core.regression.model import DOCUMENT, RegressionModel
+from pramana_core.regression.pictures import coefficients_chart
 from pramana_core.regression.words import (
-    diagnostic_rows,
+    coefficient_rows,
     facts,
-    rows_of,
     warnings,
-    write_regression_text,
 )
 from pramana_core.terminal import progress_bar
 
@@ -45,28 +41,25 @@ if TYPE_CHECKING:
 
 @estimator
 class Regression(Estimator):
-    """Linear, polynomial or kernel regression, or a regression tree, with its errors.
+    """Linear or polynomial regression by least squares, with standard errors.
 
-    It learns from what `pm.mask` made, from frames of masked copies, or from one plain frame.
-    Copies are combined by Reiter's rules (2003): the errors then count what masking added.
+    It learns from the result of `pm.mask`, from frames of masked copies, or from one plain frame.
+    Copies are combined by Reiter's rules (2003), so that the errors include what masking added.
     Categories become indicators, one for each but the first.
 
     Args:
         target: the column that is explained; it must hold numbers.
         features: the columns that explain it; by default all others.
-        model: `linear`; `polynomial`; `kernel`, for a relationship of any smooth shape; or `tree`.
-        degree: the highest power of a numeric column, of `polynomial`; 2 to 6.
-        max_depth: the most questions on a path of a `tree`.
-        min_leaf: the fewest records in a leaf of a `tree`.
+        degree: the highest power of a numeric column, 1 to 6; 1 is linear.
         confidence: of all intervals.
-        seed: decides which records are left out together when the model is judged.
+        seed: decides which records are left out together when the model is scored.
 
     Attributes:
-        model_: what was learned, with all errors and diagnostics.
-        coef_: the coefficients in the columns' own units, (terms,); of least squares only.
+        model_: the learned model with all errors and diagnostics.
+        coef_: the coefficients in the columns' own units, (terms,).
         coef_error_: their standard errors against the population.
         intercept_: the intercept.
-        score_: how well records were predicted that were left out, with its standard error.
+        score_: how well left-out records were predicted, with its standard error.
         diagnostics_: a frame of the diagnostics, a row for each copy.
         masking_: how the records were masked, in words; empty if they were not.
 
@@ -75,7 +68,7 @@ class Regression(Estimator):
         >>> age = np.arange(20.0, 60.0, 0.1)
         >>> noise = np.random.default_rng(1).normal(0, 5, len(age))
         >>> people = pd.DataFrame({"age": age, "spends": 300 - 0.3 * (age - 40) ** 2 + noise})
-        >>> model = pm.Regression("spends", model="polynomial").fit(people)
+        >>> model = pm.Regression("spends", degree=2).fit(people)
         >>> model.to_frame()[["term", "estimate", "se"]].round(3)
                   term  estimate     se
         0  (intercept)  -176.795  2.912
@@ -91,32 +84,25 @@ class Regression(Estimator):
     target: str
     features: Sequence[str] | None = None
     _: KW_ONLY
-    model: ModelName = RegressionOptions.model
     degree: int = RegressionOptions.degree
-    max_depth: int = RegressionOptions.max_depth
-    min_leaf: int = RegressionOptions.min_leaf
     confidence: float = RegressionOptions.confidence
     seed: int = RegressionOptions.seed
 
     def fit(self, data: Any, y: None = None) -> Self:  # type: ignore[override]
-        """Learn from masked records, or from a table as it is.
+        """Learn from masked records, or from a table of true ones.
 
         Args:
-            data: what `pm.mask` returned; a list of frames, one for each masked copy of the same
+            data: the result of `pm.mask`; a list of frames, one for each masked copy of the same
                 records; or one frame.
-            y: nothing: the target is a column of the data.
-
-        Returns:
-            the estimator itself.
+            y: must be left out: the target is a column of the data.
 
         Raises:
             TableError: the data are no tables, a column holds times or empty cells, or the target
                 has categories.
-            MissingColumn: there is no column of a name.
+            MissingColumn: a named column is missing.
             OptionError: an option is out of its range.
             LimitExceeded: there would be too many terms.
             EstimationError: there are too few records, or nothing varies.
-            NotInstalled: a tree, without scikit-learn.
 
         Examples:
             >>> import pandas as pd, pramana as pm
@@ -132,31 +118,42 @@ class Regression(Estimator):
                     " constructor.",
                     where="y",
                 )
-            options = self._options()
+            if not isinstance(self.target, str):
+                raise OptionError(
+                    f"target must be the name of a column, not {shown(self.target)}.",
+                    where="target",
+                )
+            names = self._features()
+            options = self._options_of(RegressionOptions)
             _require_records(data)
             copies, masking = copies_of(data)
-            tables = [self._table(copy, place) for place, copy in enumerate(copies)]
-            with progress_bar("learning") as bar:
-                features = None if self.features is None else self._chosen()
-                self.model_: RegressionModel = learn_regression(
-                    tables, self.target, features, options, bar, masked=bool(masking)
+            # A feature that is the target, or there twice, is refused by the learner.
+            wanted = None if names is None else list(dict.fromkeys([*names, self.target]))
+            tables = [
+                mixed_columns(
+                    copy,
+                    wanted,
+                    "data" if place == 0 else f"copy {place + 1} of data",
+                    needed=[self.target],
                 )
-        words = (masking,) if masking else ()
-        self._set_source(source_of(self.model_.records, options.model, words))
+                for place, copy in enumerate(copies)
+            ]
+            with progress_bar("learning") as bar:
+                self.model_: RegressionModel = learn_regression(
+                    tables, self.target, names, options, bar, masked=bool(masking)
+                )
+        self._set_source(source_of(self.model_.records, (masking,) if masking else ()))
         return self
 
     def predict(self, frame: Frame) -> npt.NDArray[np.float64]:
-        """Return the predicted target of each row.
+        """Return the predicted target of each row: n numbers, in the target's unit.
 
         Args:
             frame: a table of n rows with all features; other columns are ignored.
 
-        Returns:
-            n numbers, in the target's unit.
-
         Raises:
             NotFitted: nothing was learned.
-            TableError: what was passed is no table, or a feature has empty cells or another type.
+            TableError: `frame` is no table, or a feature has empty cells or another type.
             MissingColumn: a feature is missing.
             UnknownCategory: a cell holds a category that was not learned.
         """
@@ -179,14 +176,13 @@ class Regression(Estimator):
         """
         predicted = self.predict(frame)
         if y is None:
-            with one_sentence():
-                true = self._whole(frame, [self._fitted.target]).matrix()[:, 0]
+            true = self._whole(frame, [self._fitted.target]).matrix()[:, 0]
         else:
             true = numbers_of(y, len(predicted), "y")
         around = true - true.mean()
         if not around.any():
             raise TableError(
-                "The targets are all the same, so that there is no variance to predict.", where="y"
+                "All targets are the same: there is no variance to predict.", where="y"
             )
         return float(1 - np.square(true - predicted).sum() / np.square(around).sum())
 
@@ -197,111 +193,66 @@ class Regression(Estimator):
 
     @property
     def n_features_in_(self) -> int:
-        """How many features there are."""
+        """The number of features."""
         return len(self._fitted.features)
 
     @property
     def coef_(self) -> npt.NDArray[np.float64]:
         """The coefficients of the terms in the columns' own units, (terms,)."""
-        return np.array([one.estimate for one in self._coefficients()[1:]])
+        return np.array([one.estimate for one in self._fitted.coefficients[1:]])
 
     @property
     def coef_error_(self) -> npt.NDArray[np.float64]:
         """The standard errors of `coef_` against the population."""
-        return np.array([one.se for one in self._coefficients()[1:]])
+        return np.array([one.se for one in self._fitted.coefficients[1:]])
 
     @property
     def intercept_(self) -> float:
         """The intercept."""
-        return float(self._coefficients()[0].estimate)
+        return float(self._fitted.coefficients[0].estimate)
 
     @property
     def score_(self) -> Any:
-        """How well left-out records were predicted: `r2` with its `se`, `rmse`; None of few."""
+        """On left-out records: `r2` with its `se`, and `rmse`; None of few records."""
         return self._fitted.score
 
     @property
     def notes_(self) -> tuple[str, ...]:
-        """What the reader of the model must know, a sentence each."""
+        """What a reader of the model must know, a sentence each."""
         return tuple(warnings(self._fitted))
 
     @property
     def diagnostics_(self) -> pd.DataFrame:
-        """The diagnostics, a row for each copy.
-
-        Columns: `r2`, `adjusted_r2`, `residual_sd`, `aic`.
-        """
+        """The diagnostics, a row for each copy, with columns `r2` and `residual_sd`."""
         import pandas as pd
 
-        return pd.DataFrame(diagnostic_rows(self._fitted)).astype(float)
-
-    def summary(self) -> str:
-        """Return the model as text: its numbers with their errors, its tests, what to beware of.
-
-        Raises:
-            NotFitted: nothing was learned.
-        """
-        return write_regression_text(self._fitted)
+        return pd.DataFrame(list(map(vars, self._fitted.diagnostics)))
 
     def to_frame(self) -> pd.DataFrame:
-        """Return what was learned as rows of numbers.
+        """Return the coefficients, a row each.
 
-        Of least squares a row for each coefficient: `term`; `estimate`, in its own unit; `se`, its
-        standard error against the population, and `se_robust`, the same for errors of any
-        variances (HC3); `t`, its degrees of `freedom`, `p`; `low` and `high`, the ends of its
-        interval by `se`. Of a tree a row for each
-        node; of a kernel regression a row for each point of its curves.
-
-        Raises:
-            NotFitted: nothing was learned.
+        Columns: `term`; `estimate`, in its own unit; `se`, its standard error against the
+        population, and `se_robust`, the same for errors of any variances (HC3); `t`, its degrees of
+        `freedom`, `p`; `low` and `high`, the ends of its interval by `se`.
         """
         import pandas as pd
 
-        return pd.DataFrame(rows_of(self._fitted))
+        return pd.DataFrame(coefficient_rows(self._fitted))
 
     @property
     def _fitted(self) -> RegressionModel:
         self._require_fitted()
         return self.model_
 
-    def _coefficients(self) -> Any:
-        found = self._fitted.coefficients
-        if not found:
-            raise OptionError(
-                f"A {self._fitted.options.model} model has no coefficients; to_frame() has its"
-                " numbers.",
-                where="coef_",
-            )
-        return found
-
-    def _options(self) -> RegressionOptions:
-        """Return the options that have limits. Raises OptionError."""
-        if not isinstance(self.target, str):
-            raise OptionError(
-                f"target must be the name of a column, not {shown(self.target)}.", where="target"
-            )
-        self._chosen()
-        return self._options_of(RegressionOptions)
-
-    def _chosen(self) -> list[str]:
-        """Return the features by name, none if all are meant. Raises OptionError."""
-        return [] if self.features is None else list(names_of(self.features, "features"))
-
-    def _table(self, copy: Frame, place: int) -> MixedTable:
-        """Return the columns of a copy that are asked for. Raises TableError, MissingColumn."""
-        argument = "data" if place == 0 else f"copy {place + 1} of data"
-        names = self._chosen()
-        # A feature that is the target, or there twice, is refused below.
-        asked = list(dict.fromkeys([*names, self.target])) if names else None
-        return mixed_columns(copy, asked, argument, needed=[self.target])
+    def _features(self) -> list[str] | None:
+        return None if self.features is None else list(names_of(self.features, "features"))
 
     def _whole(self, frame: Frame, names: Sequence[str]) -> MixedTable:
-        """Return some columns of a table to predict of. Raises TableError, MissingColumn."""
+        """Return some columns of a table to predict."""
         with one_sentence():
             return mixed_columns(frame.frame if is_masked(frame) else frame, names, "frame")
 
     def _learn(self, counts: EstimatedCounts, on_step: Progress) -> None:  # noqa: ARG002
-        """Refuse counts: `fit` learns from records."""
         raise TableError("A Regression learns from records, not from counts.", where="data")
 
     def _set_source(self, source: LearnedFrom) -> None:
@@ -310,20 +261,16 @@ class Regression(Estimator):
 
     def _source(self) -> LearnedFrom:
         self._require_fitted()
-        return source_of(self.n_records_, self.model_.options.model, self.masking_)
+        return source_of(self.n_records_, self.masking_)
 
     def _document(self) -> dict[str, Any]:
-        return regression_json(self._fitted)
+        return DOCUMENT.write(self._fitted)
 
     def _take(self, document: Mapping[str, Any]) -> None:
-        self.model_ = read_regression_json(write_json(document))
+        self.model_ = DOCUMENT.read(write_json(document))
 
     def source_told(self) -> str:
-        """Return in words what was learned from: records, and how they were masked.
-
-        Raises:
-            NotFitted: nothing was learned.
-        """
+        """Return in words what was learned from: records, and how they were masked."""
         records = f"learned from {self._fitted.records:,} records"
         if not self.masking_:
             return f"{records} as they are; no gamma bounds what they tell"
@@ -331,11 +278,11 @@ class Regression(Estimator):
 
     def _found_told(self) -> str:
         score = self._fitted.score
-        said = f", R2 {self._fitted.mean('r2'):.3f}"
+        said = f", R2 {self._fitted.r2:.3f}"
         return said if score is None else f"{said} ({score.r2:.3f} of records left out)"
 
     def _picture(self) -> Picture:
-        return effects_chart(self.model_)
+        return coefficients_chart(self.model_)
 
     def _facts(self) -> list[tuple[str, str]]:
         found = [("fit", words) for words in facts(self._fitted)]
@@ -343,36 +290,19 @@ class Regression(Estimator):
         return [*found, ("errors", told), *(("note", words) for words in self.notes_)]
 
     def __sklearn_tags__(self) -> Tags:
-        """Say to scikit-learn what this is: a regressor of numbers, text and categories."""
-        from sklearn.utils import InputTags, RegressorTags, Tags, TargetTags
-
-        return Tags(
-            estimator_type="regressor",
-            target_tags=TargetTags(required=False),
-            regressor_tags=RegressorTags(),
-            input_tags=InputTags(string=True, categorical=True),
-            requires_fit=True,
-        )
+        """Return scikit-learn's tags."""
+        return sklearn_tags("regressor")
 
 
-_BY = {
-    "linear": "least squares",
-    "polynomial": "least squares",
-    "kernel": "kernel ridge regression",
-    "tree": "a regression tree",
-}
-
-
-def source_of(records: int, model: ModelName, masking: tuple[str, ...]) -> LearnedFrom:
-    """Return what a regression was learned from: nothing bounds what its records tell."""
-    return LearnedFrom(records, (), math.inf, math.inf, _BY[model], masking=masking)
+def source_of(records: int, masking: tuple[str, ...]) -> LearnedFrom:
+    """Return the source of a regression: no bound holds for what its records tell."""
+    return LearnedFrom(records=records, estimated_by="least squares", masking=masking)
 
 
 def _require_records(data: object) -> None:
-    """Refuse what tells counts and no records. Raises TableError."""
     if isinstance(data, Plan | Reports | EstimatedCounts):
         raise TableError(
-            f"data must be masked or plain records, not {shown(data)}: randomized records tell"
-            " counts of categories, from which classifiers and networks are learned.",
+            f"data must be masked or plain records, not {shown(data)}: randomized records give"
+            " counts, from which classifiers and networks are learned.",
             where="data",
         )

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
@@ -12,11 +10,11 @@ import numpy.typing as npt
 
 from pramana.frames.sentences import quoted, warn_caller
 from pramana.frames.tables import Frame, as_frame, shown
+from pramana_core import encoding as cells
 from pramana_core.alike import alike, did_you_mean
 from pramana_core.cells import series_cells
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import MissingColumn, OptionError, TableError, UnknownCategory
-from pramana_core.learn.prediction import CategoryReader
 from pramana_core.marginals.counts import Codes
 from pramana_core.mixed import MixedTable, read_mixed
 from pramana_core.wire.parts import code_dtype
@@ -93,10 +91,7 @@ def tell_of_missing(
 EMPTY, OTHER = "(empty)", "(other)"
 """A category of this name takes the empty cells, or what none of the others takes."""
 
-_UNKNOWN, _NOTHING = -1, -2
-
 _SHOWN = 3
-_SINGLE = ("float32", "float16")
 
 
 def encode(
@@ -111,15 +106,14 @@ def encode(
 
     A cell holds a label of its variable, a number or date that is written so, or, where the
     categories are intervals, a number. A category called `(empty)`, or one more after intervals,
-    takes empty cells; one called `(other)` takes what no other does. Further columns are left
-    alone.
+    takes empty cells; one called `(other)` takes what no other does. Further columns are ignored.
 
     Args:
         frame: the table; see `Frame`.
         domain: the variables.
         argument: the parameter that the table was passed as.
         missing: whether columns may be absent and cells empty; the code of an empty cell that no
-            category takes is the variable's number of categories then.
+            category takes is then the variable's number of categories.
         reported: whether cells are reports, which hold labels alone: no category takes an empty
             cell, which was withheld, or one that holds something else.
 
@@ -136,15 +130,39 @@ def encode(
             where=argument,
         )
     return {
-        v.name: _codes(table[v.name], _Cells.of(v, missing=missing, reported=reported), argument)
+        v.name: _codes(table[v.name], v, argument, missing=missing, reported=reported)
         for v in domain
         if v.name in table.columns
     }
 
 
+def _codes(
+    column: pd.Series, variable: Variable, argument: str, *, missing: bool, reported: bool
+) -> Codes:
+    empty, other = (None, None) if reported else _takes(variable)
+    places, texts = distinct_texts(column, f"Column {variable.name!r} of {argument}")
+    codes = cells.encode(
+        texts,
+        variable,
+        empty=empty if empty is not None else variable.size if missing else cells.EMPTY_CELL,
+        unknown=cells.UNKNOWN if other is None else other,
+    )[places]
+    if len(codes) and codes.min() < 0:
+        _refuse(column, codes, variable, argument, reported=reported)
+    return codes.astype(code_dtype(variable.size + missing))
+
+
+def _takes(variable: Variable) -> tuple[int | None, int | None]:
+    """Return the codes of the categories that take empty cells, and those of no category."""
+    known = {label: code for code, label in enumerate(variable.categories)}
+    cuts = cells.interval_cuts(variable)
+    last = variable.size - 1 if cuts is not None and variable.size > len(cuts) + 1 else None
+    return known.get(EMPTY, last), known.get(OTHER)
+
+
 def takes_empty(variable: Variable) -> bool:
-    """Return whether a category of a variable takes empty cells."""
-    return _Cells.of(variable, missing=False, reported=False).empty >= 0
+    """Whether a category of a variable takes empty cells."""
+    return _takes(variable)[0] is not None
 
 
 def decode(codes: Mapping[str, Codes], domain: Domain) -> pd.DataFrame:
@@ -169,9 +187,7 @@ def plain(value: object) -> object:
 
 
 def distinct_texts(column: pd.Series, what: str) -> tuple[npt.NDArray[np.intp], list[str]]:
-    """Return the distinct texts of a column's cells, and of each cell which it has.
-
-    The last text is the empty one, which gaps have.
+    """Return for each cell the index of its text, and the distinct texts; the last is empty.
 
     Raises:
         TableError: a cell is no text, number or date.
@@ -190,75 +206,34 @@ def distinct_texts(column: pd.Series, what: str) -> tuple[npt.NDArray[np.intp], 
     return places, [*series_cells(pd.Series(values), what).to_pylist(), ""]
 
 
-@dataclass(frozen=True)
-class _Cells:
-    """How the cells of a column are read, with codes for empty and for unknown ones."""
-
-    variable: Variable
-    reader: CategoryReader
-    empty: int
-    other: int
-    type: np.dtype[np.unsignedinteger]
-    reported: bool
-
-    @classmethod
-    def of(cls, variable: Variable, *, missing: bool, reported: bool) -> _Cells:
-        categories, reader = variable.categories, CategoryReader(variable)
-        empty = variable.size if missing else _NOTHING
-        if not reported:
-            if reader.cuts is not None and variable.size > len(reader.cuts) + 1:
-                empty = variable.size - 1
-            if EMPTY in categories:
-                empty = variable.code(EMPTY)
-        takes_others = OTHER in categories and not reported
-        other = variable.code(OTHER) if takes_others else _UNKNOWN
-        kind = code_dtype(variable.size + missing)
-        return cls(variable, reader, empty, other, kind, reported)
-
-    def code(self, text: str) -> int:
-        if (code := self.reader.code(text)) is not None:
-            return code
-        return self.other if text else self.empty
-
-
-def _codes(column: pd.Series, cells: _Cells, argument: str) -> Codes:
-    import pandas as pd
-
-    kind = column.dtype
-    numeric = pd.api.types.is_float_dtype(kind) or pd.api.types.is_integer_dtype(kind)
-    if cells.reader.cuts is not None and numeric and str(kind).lower() not in _SINGLE:
-        numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
-        codes = np.searchsorted(cells.reader.cuts, numbers, side="right").astype(np.int64)
-        for infinite in (math.inf, -math.inf):
-            codes[numbers == infinite] = cells.code(str(infinite))
-        codes[np.isnan(numbers)] = cells.empty
-    else:
-        # The digits of a float32 are those that other readers see, and not those of its float64.
-        places, texts = distinct_texts(column, f"Column {cells.variable.name!r} of {argument}")
-        codes = np.array([*map(cells.code, texts)], dtype=np.int64)[places]
-    if len(codes) and codes.min() < 0:
-        _refuse(column, codes, cells, argument)
-    return codes.astype(cells.type)
-
-
-def _refuse(column: pd.Series, codes: npt.NDArray[np.int64], cells: _Cells, argument: str) -> None:
-    variable, rows = cells.variable, f"of {len(column):,} rows"
-    unknown = codes == _UNKNOWN
+def _refuse(
+    column: pd.Series,
+    codes: npt.NDArray[np.int64],
+    variable: Variable,
+    argument: str,
+    *,
+    reported: bool,
+) -> None:
+    rows = f"of {len(column):,} rows"
+    unknown = codes == cells.UNKNOWN
     wanted = f"its categories are {quoted(variable.categories)}"
-    if cells.reader.cuts is not None:
+    if cells.interval_cuts(variable) is not None:
         wanted += ", and it takes numbers"
     if unknown.any():
         found = [plain(value) for value in column[unknown].drop_duplicates().head(_SHOWN + 1)]
         more = ", ..." if len(found) > _SHOWN else ""
-        said = f"holds {quoted(found[:_SHOWN])}{more} in {int(unknown.sum()):,} {rows}; {wanted}"
+        problem = f"holds {quoted(found[:_SHOWN])}{more} in {int(unknown.sum()):,} {rows}; {wanted}"
     else:
         remedy = (
-            f"fill these cells, drop these rows, or add the category {EMPTY!r}, which takes them"
+            "fill these cells or drop these rows: its plan withholds it from no record"
+            if reported
+            else f"fill these cells, drop these rows, or add the category {EMPTY!r}, which takes"
+            " them"
         )
-        if cells.reported:
-            remedy = "fill these cells or drop these rows: its plan withholds it from no record"
-        said = f"is empty in {int((codes == _NOTHING).sum()):,} {rows}; {wanted}, so {remedy}"
-    raise UnknownCategory(f"Column {variable.name!r} of {argument} {said}.", where=variable.name)
+        problem = (
+            f"is empty in {int((~unknown & (codes < 0)).sum()):,} {rows}; {wanted}, so {remedy}"
+        )
+    raise UnknownCategory(f"Column {variable.name!r} of {argument} {problem}.", where=variable.name)
 
 
 def mixed_columns(

@@ -1,28 +1,19 @@
-"""`pm.mask`: a frame in, masked records out."""
+"""`pm.mask`: a frame in, masked records out; and `pm.recommend_masking`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pramana.frames.randomness import Rng, generator_of
-from pramana.frames.sentences import one_sentence, options_told
-from pramana.frames.tables import Frame
-from pramana.masking.bounds import bound_cautions, bounds_of
-from pramana.masking.columns import (
-    AUTO,
-    Columns,
-    columns_of,
-    copies_of,
-    method_of,
-    methods,
-    options_of,
-)
-from pramana.masking.masked_frame import MaskedFrame
-from pramana.masking.recommending import Origin
+from pramana.frames.sentences import one_sentence, options_told, quoted
+from pramana.frames.tables import Frame, shown
+from pramana.masking.columns import Columns, columns_of
+from pramana.masking.masked_frame import MaskedFrame, Origin, recommended
 from pramana.reporting.reports import require_yes_or_no
+from pramana_core.alike import did_you_mean
 from pramana_core.errors import OptionError
 from pramana_core.terminal import progress_bar
 
@@ -31,6 +22,41 @@ if TYPE_CHECKING:
 
     from pramana_core.mask import Masked
     from pramana_core.mask.core.bounds import Bounds
+    from pramana_core.mask.recommending import Recommendation
+
+AUTO = "auto"
+"""The name of the method that `recommend_masking` recommends."""
+
+MOST_COPIES = 100
+
+
+@options_told
+def recommend_masking(
+    frame: Frame, confidential: str | Sequence[str], *, tell: str | Sequence[str] | None = None
+) -> Recommendation:
+    """Name the simplest masking method that keeps the relationships of a table.
+
+    Linear dependence calls for `egadp`, monotonic for data shuffling, any other for `nmegadp`
+    (AlAhmadi's match of methods and relationships).
+
+    Args:
+        frame: the true records, n rows without missing cells.
+        confidential: the numeric columns to mask.
+        tell: the columns to release as they are; None for all others.
+
+    Returns:
+        the recommendation: `method`, `kind`, the evidence and a sentence on it.
+
+    Raises:
+        TableError, OptionError: as of `pm.mask`.
+
+    Examples:
+        >>> import pramana as pm
+        >>> advice = pm.recommend_masking(pm.example("store"), ["expenditure", "debt"])
+        >>> advice.kind, advice.method
+        ('non-monotonic', 'nmegadp')
+    """
+    return recommended(columns_of(frame, confidential, tell), 0)
 
 
 @options_told
@@ -49,46 +75,45 @@ def mask(
     """Mask confidential numeric columns so that regressions give what they give on the true ones.
 
     The other columns are released as they are. Masked values are what these tell of the
-    confidential ones, and noise in place of the rest: so they tell nothing on a person that the
-    other columns do not tell, but there is no gamma, no bound on what a record tells (the guide
-    `docs/masking.md` says what is protected and what is not).
+    confidential ones, plus noise in place of the rest. So they tell nothing of a person that the
+    other columns do not tell, but there is no gamma, no bound on what a record tells
+    (`docs/masking.md`).
 
     Args:
         frame: the true records, n rows without missing cells.
         confidential: the numeric columns to mask, X.
         method: `egadp` keeps linear relationships exactly, `cgadp` and `shuffle` monotonic ones,
             `nmegadp` and its other forms (`nmegadp-shuffle`, `nmegadp-copula`,
-            `nmegadp-copula-shuffle`) those of any shape; `gadp` and `ipso`
-            are relatives; `sadp` and `cadp` (additive noise) are what to compare with. `auto` takes
-            what `pm.recommend_masking` says.
-        rng: None draws from the operating system's randomness. A seed or a generator makes the same
-            records again, and whoever guesses it may undo the noise: it is for experiments. For
-            releases there are the owner's keys (`owner-agent mask`).
-        tell: the columns to release as they are, S; None for all others. The frame's remaining
-            columns are left out. Columns that identify people are refused.
-        copies: how many masked copies to make; what is estimated from each is put together by
-            `pm.combine_copies`, with errors that count the masking.
-        keep_order: whether rows and index stay as they are. By default the rows come in random
-            order with a new index: the order of a sorted table tells its values.
+            `nmegadp-copula-shuffle`) those of any shape; `gadp` and `ipso` are relatives; `sadp`
+            and `cadp` (additive noise) are for comparison. `auto` takes what
+            `pm.recommend_masking` recommends.
+        rng: None draws from the operating system's randomness. A seed or a generator, for
+            experiments, makes the same records again, and whoever guesses it may undo the noise.
+            Releases use the owner's keys (`owner-agent mask`).
+        tell: the columns to release as they are, S; None for all others. Further columns are left
+            out. Columns that identify people are refused.
+        copies: the number of masked copies; `pm.Regression` fits all of them, with errors that
+            count the masking.
+        keep_order: whether rows and index stay. By default the rows come in random order with a new
+            index: the order of a sorted table tells its values.
         bounds: a lower and an upper bound of confidential columns, such as
-            `{"income": (0, None)}`; masked values beyond them are cut to them, and a warning says
-            what that costs. Without them a warning tells of columns that only masked values have
-            below 0.
+            `{"income": (0, None)}`. Masked values beyond them are cut to them, and a warning says
+            what that costs.
         options: the method's own, such as `noise=0.2` of `sadp`, `max_leverage=0.4` (how much a
-            true value may weigh in its own masked one), `max_told=0.1` (of what the told columns
-            leave unknown of a record, its masked value tells at most a tenth), or `bandwidth`,
-            `penalty` and `landmarks` of its kernel.
+            true value may weigh in its own masked one), `max_told=0.1` (how much of what the told
+            columns leave unknown of a record its masked value may tell), or `bandwidth`, `penalty`
+            and `landmarks` of the kernel.
 
     Returns:
-        the masked records, with measures and pictures for whoever has the true ones.
+        the masked records, with measures and pictures for whoever may see the true ones.
 
     Raises:
-        TableError: it is no table; cells are missing; a confidential column holds no numbers; a
+        TableError: it is no table, cells are missing, a confidential column holds no numbers, or a
             told one identifies people. `MissingColumn` and `EmptyTable` are of this kind.
         MaskingError: a column has one value only, records are too few (for so many copies), or some
             stand alone.
         OptionError: an unknown method or option, a column that is both told and masked, bounds that
-            true values lie beyond.
+            true values exceed.
 
     Examples:
         >>> import pramana as pm
@@ -98,83 +123,123 @@ def mask(
         ...     store[["expenditure", "debt"]].corr().round(6))
         True
     """
+    from pramana_core.mask import METHODS
+    from pramana_core.mask.copies import require_few_copies
     from pramana_core.mask.core.bounds import bounded
     from pramana_core.mask.core.cautions import gravest_first
-    from pramana_core.mask.few_copies import require_few_copies
 
-    named = method_of(method)
-    count = copies_of(copies)
+    known = [AUTO, *METHODS]
+    if not isinstance(method, str) or method not in known:
+        raise OptionError(
+            f"method must be one of {', '.join(map(repr, known))}, not"
+            f" {shown(method)}{did_you_mean([method], known)}.",
+            where="method",
+        )
+    if isinstance(copies, bool) or not isinstance(copies, int) or not 1 <= copies <= MOST_COPIES:
+        raise OptionError(
+            f"copies must be a whole number from 1 to {MOST_COPIES}, not {shown(copies)}.",
+            where="copies",
+        )
     require_yes_or_no(keep_order, "keep_order")
     generator = generator_of(rng)
     columns = columns_of(frame, confidential, tell)
-    within = bounds_of(bounds, columns.table, columns.confidential)
-    seed = int(generator.integers(1 << 32))
-    order = _order(generator, len(columns.table), keep_order=keep_order)
-    origin = Origin(columns, order, seed)
+    limits = _bounds_of(bounds, columns)
+    seed, records = int(generator.integers(1 << 32)), len(columns.table)
+    # Drawn in any case: the same seed masks alike in either order.
+    mixed = generator.permutation(records)
+    origin = Origin(columns, np.arange(records) if keep_order else mixed, seed)
     made: list[Masked] = []
     with progress_bar("masking") as bar, one_sentence():
-        bar(0, count + 1)
-        if named == AUTO:
-            named = origin.recommendation.method
-        bar(1, count + 1)
-        chosen = options_of(named, options)
-        require_few_copies(methods()[named], count, len(columns.table), len(columns.confidential))
-        for _ in range(count):
-            made.append(_masked(columns, named, generator, chosen))
-            bar(1 + len(made), count + 1)
-    cut = [bounded(columns.confidential, within, one.matrix) for one in made]
-    frames = tuple(_released(columns, one, order, keep_order=keep_order) for one in cut)
+        bar(0, copies + 1)
+        chosen = METHODS[origin.recommendation.method if method == AUTO else method]
+        bar(1, copies + 1)
+        require_few_copies(chosen, copies, records, len(columns.confidential))
+        for _ in range(copies):
+            made.append(chosen(columns.s, columns.x, generator, **options))
+            bar(1 + len(made), copies + 1)
+    warnings = list(made[0].warnings)
+    warnings += _cautions(columns, limits, made, average=not chosen.independent)
     return MaskedFrame(
-        method=named,
+        method=chosen.name,
         tell=columns.told,
         confidential=columns.confidential,
-        copies=frames,
-        warnings=gravest_first(_warnings(columns, made, within)),
-        details=made[0].details,
+        copies=tuple(
+            _released(origin, bounded(columns.confidential, limits, one.matrix), keep_order)
+            for one in made
+        ),
         origin=origin,
+        warnings=gravest_first(warnings),
+        details=made[0].details,
         influence=made[0].influence,
     )
 
 
-def _order(generator: np.random.Generator, records: int, *, keep_order: bool) -> Any:
-    # Drawn in any case: the same seed masks alike, in whatever order.
-    mixed = generator.permutation(records)
-    return np.arange(records) if keep_order else mixed
-
-
-def _masked(
-    columns: Columns, method: str, generator: np.random.Generator, options: dict[str, Any]
-) -> Masked:
-    told = columns.table[list(columns.told)] if columns.told else None
-    hidden = columns.table[list(columns.confidential)].astype("float64")
-    try:
-        return methods()[method](told, hidden, generator, **options)
-    except TypeError as error:
-        wrong = [name for name in options if name in str(error)]
-        if not wrong:
-            raise
-        raise OptionError(f"{wrong[0]} is of a wrong type.", where=wrong[0]) from None
-
-
-def _released(columns: Columns, values: Any, order: Any, *, keep_order: bool) -> pd.DataFrame:
-    frame = columns.table.copy()
-    for place, name in enumerate(columns.confidential):
+def _released(origin: Origin, values: Any, keep_order: bool) -> pd.DataFrame:
+    frame = origin.columns.table.copy()
+    for place, name in enumerate(origin.columns.confidential):
         frame[name] = values[:, place]
-    found: pd.DataFrame = frame.iloc[order]
+    found: pd.DataFrame = frame.iloc[origin.order]
     return found if keep_order else found.reset_index(drop=True)
 
 
-def _warnings(columns: Columns, made: list[Masked], within: Bounds) -> tuple[str, ...]:
-    from pramana_core.mask.core.cautions import Caution, Gravity
+def _bounds_of(given: object, columns: Columns) -> Bounds:
+    """Return the bounds of a call. Raises OptionError."""
+    from pramana_core.mask.core.bounds import require_within
 
-    true = columns.table[list(columns.confidential)].to_numpy(dtype=float)
-    found = list(made[0].warnings)
-    found += bound_cautions(columns.confidential, within, true, made[0].matrix)
-    if len(made) > 1 and not methods()[made[0].method].independent:
+    if given is not None and not isinstance(given, Mapping):
+        raise OptionError(
+            "bounds must be a dict of a lower and an upper bound for each column, such as"
+            f' {{"income": (0, None)}}, not {shown(given)}.',
+            where="bounds",
+        )
+    found: dict[str, tuple[float | None, float | None]] = {}
+    for name, pair in (given or {}).items():
+        if name not in columns.confidential:
+            raise OptionError(
+                f"bounds must be of confidential columns, {quoted(columns.confidential)}, not"
+                f" {name!r}.",
+                where="bounds",
+            )
+        try:
+            # The digits of a text would be taken for a pair.
+            ends = () if isinstance(pair, str) else pair
+            low, high = (None if one is None else float(one) for one in ends)
+            good = all(one is None or one == one for one in (low, high))
+            good = good and (low is None or high is None or low < high)
+        except (TypeError, ValueError):
+            good = False
+        if not good:
+            raise OptionError(
+                f"bounds of {name!r} must be a lower and a larger upper number, None for none, not"
+                f" {shown(pair)}.",
+                where="bounds",
+            )
+        found[name] = low, high
+    require_within(found, columns.confidential, columns.x.matrix(), "bounds")
+    return found
+
+
+def _cautions(
+    columns: Columns, limits: Bounds, made: Sequence[Masked], *, average: bool
+) -> list[str]:
+    """Return what a call adds to the warnings of its method."""
+    from pramana_core.mask.core.bounds import cut_cautions
+    from pramana_core.mask.core.cautions import Caution, Gravity, below_zero
+
+    hidden, true, masked = columns.confidential, columns.x.matrix(), made[0].matrix
+    found = list(cut_cautions(hidden, limits, true, masked))
+    found += [
+        Caution(
+            f"{fact}: bounds={{{name!r}: (0, None)}} cuts them off, at the cost of exact moments."
+        )
+        for name, fact in below_zero(hidden, true, masked)
+        if name not in limits
+    ]
+    if len(made) > 1 and average:
         said = f"Copies by {made[0].method} average out: {len(made)} of them tell more than one."
         found.append(Caution(said, Gravity.GRAVE))
     if columns.dropped:
         names = ", ".join(columns.dropped)
         said = f"Columns neither told nor confidential are not released: {names}."
         found.append(Caution(said, Gravity.NOTE))
-    return tuple(found)
+    return list(found)

@@ -1,4 +1,4 @@
-"""The columns of a frame as a tree sees them, and what an owner declares of them before."""
+"""The columns of a frame as a shared tree reads them."""
 
 from __future__ import annotations
 
@@ -12,50 +12,29 @@ from pramana.frames.codes import mixed_columns
 from pramana.frames.identifying import require_no_id
 from pramana.frames.sentences import one_sentence, quoted
 from pramana.frames.tables import Frame, as_frame, names_of, require_columns, shown
-from pramana_core.alike import did_you_mean
 from pramana_core.errors import MissingColumn, OptionError, TableError, UnknownCategory
 from pramana_core.mixed import CategoricalColumn, MixedTable, NumericColumn
 from pramana_core.model_sharing.attributes import CategoricalAttribute, TreeSchema
-from pramana_core.model_sharing.exchange.documents import LONGEST_LABEL
 from pramana_core.model_sharing.table_schema import schema_of
 
+Declared = Mapping[str, Any] | None
 
-def require_declared(ranges: Any, categories: Any, names: Sequence[str], target: str) -> None:
-    """Check the form of what is declared of columns: least and greatest numbers, and labels.
 
-    Raises:
-        OptionError: one of them is no mapping, is of other columns, or has another form.
-    """
-    for argument, given in {"ranges": ranges, "categories": categories}.items():
-        _require_of(given, argument, [*names, target])
-    for name, pair in (ranges or {}).items():
-        if not _is_pair(pair):
+def require_declared(ranges: Any, categories: Any) -> None:
+    """Check the form of declared ranges and categories. Raises OptionError."""
+    for argument, given, good, form in (
+        ("ranges", ranges, _is_pair, "the least and the greatest number, such as (0, 120)"),
+        ("categories", categories, _is_list, "a list of labels"),
+    ):
+        if given is not None and not isinstance(given, Mapping):
             raise OptionError(
-                f"ranges[{name!r}] must be the least and the greatest number, such as (0, 120), not"
-                f" {shown(pair)}.",
-                where="ranges",
+                f"{argument} must be a dict by column, not {shown(given)}.", where=argument
             )
-    for name, labels in (categories or {}).items():
-        if isinstance(labels, Mapping) or not hasattr(labels, "__iter__"):
-            raise OptionError(
-                f"categories[{name!r}] must be a list of labels, not {shown(labels)}.",
-                where="categories",
-            )
-
-
-def _require_of(given: Any, argument: str, names: Sequence[str]) -> None:
-    if given is None:
-        return
-    if not isinstance(given, Mapping):
-        raise OptionError(
-            f"{argument} must be a dict by column, not {shown(given)}.", where=argument
-        )
-    if unknown := [name for name in given if name not in names]:
-        raise OptionError(
-            f"{argument} names {quoted(unknown)}, no column of the"
-            f" tree{did_you_mean(unknown, names)}; it has {quoted(names)}.",
-            where=argument,
-        )
+        for name, declared in (given or {}).items():
+            if not good(declared):
+                raise OptionError(
+                    f"{argument}[{name!r}] must be {form}, not {shown(declared)}.", where=argument
+                )
 
 
 def _is_pair(given: Any) -> bool:
@@ -67,55 +46,18 @@ def _is_pair(given: Any) -> bool:
     return not isinstance(given, str)
 
 
-def undeclared(schema: TreeSchema, ranges: Any, categories: Any) -> list[str]:
+def _is_list(given: Any) -> bool:
+    return not isinstance(given, Mapping) and hasattr(given, "__iter__")
+
+
+def undeclared(schema: TreeSchema, ranges: Declared, categories: Declared) -> list[str]:
     """Return the columns of a tree whose range or categories were read from the records."""
-    found = [
-        one.name
-        for one in schema.attributes
-        if one.name not in ((categories if isinstance(one, CategoricalAttribute) else ranges) or {})
+    listed = schema.labels
+    return [
+        name
+        for name in (*schema.names, schema.target.name)
+        if name not in ((categories if name in listed else ranges) or {})
     ]
-    if schema.target.name not in (categories or {}):
-        found.append(schema.target.name)
-    return found
-
-
-def require_names(names: Sequence[str]) -> None:
-    """Check that a message can hold the names of columns. Raises TableError."""
-    for name in names:
-        if not _fits(name):
-            raise TableError(
-                f"frame has a column called {name[:40]!r}, which cannot be in a message; give it a"
-                f" name of 1 to {LONGEST_LABEL} letters without line breaks.",
-                where=name[:40],
-            )
-
-
-def require_labels(schema: TreeSchema) -> None:
-    """Check that a message can hold the categories of a tree. Raises TableError.
-
-    A category is somebody's value: the sentence says only whose column it is in.
-    """
-    columns = {schema.target.name: schema.target.categories} | {
-        one.name: one.categories
-        for one in schema.attributes
-        if isinstance(one, CategoricalAttribute)
-    }
-    for name, labels in columns.items():
-        if wrong := sum(not _fits(label) for label in labels):
-            raise TableError(
-                f"Column {name!r} has categories that cannot be in a message, {wrong} of"
-                f" {len(labels)}: each must have 1 to {LONGEST_LABEL} letters, not spaces alone,"
-                " without line breaks; rename them.",
-                where=name,
-            )
-
-
-def _fits(label: str) -> bool:
-    plain = all(ord(letter) >= 32 and ord(letter) != 127 for letter in label)
-    return bool(label.strip()) and len(label) <= LONGEST_LABEL and plain
-
-
-Declared = Mapping[str, Any] | None
 
 
 def training_columns(
@@ -128,14 +70,14 @@ def training_columns(
 ) -> tuple[TreeSchema, MixedTable, npt.NDArray[np.intp]]:
     """Return the schema of a frame of n rows, its attributes and its n class codes.
 
-    Without `whole`, the columns of whole numbers are those whose values all are.
+    Without `whole`, a column is of whole numbers if all its values are.
 
     Raises:
-        TableError: it is no table, has empty cells, is of one class alone, a column identifies
-            people, or a label cannot be in a message.
-        MissingColumn: a column is named that it lacks.
-        OptionError: what is declared is no mapping, of other columns, or of another form.
-        DomainError: what is declared cannot be.
+        TableError: it is no table, has empty cells, or a column identifies people.
+        MissingColumn: the frame lacks a column that is named.
+        OptionError: `features`, `ranges` or `categories` have another form.
+        DomainError: what is declared is impossible, all records are of one class, or a message
+            cannot hold a name.
         UnknownCategory: a record has a category that is not declared.
     """
     table = as_frame(frame, "frame")
@@ -148,47 +90,26 @@ def training_columns(
     if features is not None:
         names = names_of(features, "features")
         require_columns(table, names, "features")
-    if not names and features is None:
-        raise TableError(
-            f"frame must have other columns than the target {target!r}: a tree asks for them.",
-            where="frame",
-        )
-    if target in names or len(set(names)) < len(names) or not names:
+    if target in names or len(set(names)) < len(names) or (not names and features is not None):
         raise OptionError(
-            f"features must be one or more other columns than the target {target!r}, each once.",
+            f"features must be one or more columns other than the target {target!r}, each once.",
             where="features",
         )
-    require_names([*names, target])
-    require_declared(ranges, categories, names, target)
+    require_declared(ranges, categories)
     for name in names:
-        if name not in (categories or {}) and name not in (ranges or {}):
+        if name not in {**(categories or {}), **(ranges or {})}:
             require_no_id(table[name], name, "features")
     with one_sentence():
         mixed = mixed_columns(table, [*names, target], "frame")
-        _require_classes(mixed, target, categories)
-        read = schema_of(mixed, target, ranges=ranges, categories=categories, whole=whole)
-    require_labels(read[0])
-    return read
-
-
-def _require_classes(table: MixedTable, target: str, categories: Declared) -> None:
-    """Refuse records that are all of one class, where no others are declared. Raises TableError."""
-    column = table[target]
-    known = column.categories if isinstance(column, CategoricalColumn) else np.unique(column.values)
-    if len(known) == 1 and target not in (categories or {}):
-        raise TableError(
-            f"All records have the same {target!r}: a tree tells two or more classes apart; if"
-            f" there are others, list all with categories={{{target!r}: [...]}}.",
-            where=target,
-        )
+        return schema_of(mixed, target, ranges=ranges, categories=categories, whole=whole)
 
 
 def attribute_columns(schema: TreeSchema, frame: Frame) -> MixedTable:
-    """Return the attributes of a frame of n rows as a tree asks for them.
+    """Return the attributes of a frame of n rows as a tree reads them.
 
     Raises:
         TableError: it is no table, a cell is empty, or a column has words in place of numbers.
-        MissingColumn: an attribute is not there.
+        MissingColumn: the frame lacks an attribute.
         UnknownCategory: a cell has a category that the tree does not know.
     """
     with one_sentence():
@@ -201,7 +122,7 @@ def attribute_columns(schema: TreeSchema, frame: Frame) -> MixedTable:
 
 
 def _labels(column: Any) -> Any:
-    """Return a column of whole numbers as one of categories that are called like them."""
+    """Return a column of whole numbers as categories that are called like them."""
     if not isinstance(column, NumericColumn) or np.any(column.values != np.floor(column.values)):
         return column
     values, codes = np.unique(column.values, return_inverse=True)
@@ -209,12 +130,12 @@ def _labels(column: Any) -> Any:
 
 
 def class_codes(schema: TreeSchema, frame: Frame, y: Any) -> npt.NDArray[np.intp]:
-    """Return the class of each of n rows, of `y` or else of the frame's column.
+    """Return the class of each of n rows, from `y` or else from the frame's column.
 
     Raises:
-        MissingColumn: neither is there.
+        MissingColumn: there is neither.
         TableError: `y` has another length than the frame.
-        UnknownCategory: a class that the tree does not know.
+        UnknownCategory: the tree does not know a class.
     """
     import pandas as pd
 

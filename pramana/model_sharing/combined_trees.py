@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import Field, ValidationError
 
-from pramana.estimators.base import Estimator
+from pramana.estimators.base import Estimator, sklearn_tags
 from pramana.estimators.saved import LearnedFrom, plain
 from pramana.frames.randomness import Rng, generator_of
 from pramana.frames.sentences import one_sentence, options_told, warn_caller
@@ -26,16 +26,14 @@ from pramana_core.model_sharing.combine_options import CombineOptions, GlobalNam
 from pramana_core.model_sharing.exchange.documents import model_json, read_model_json
 from pramana_core.model_sharing.exchange.drawing import draw_model
 from pramana_core.model_sharing.exchange.text import write_model_text
-from pramana_core.model_sharing.global_models.combining import CombinedModel, combine, pseudo_chunks
-from pramana_core.model_sharing.global_models.model import GlobalModel, TreeModel
-from pramana_core.model_sharing.global_models.pseudo_data import together
+from pramana_core.model_sharing.global_models.combining import combine, pseudo_chunks, together
+from pramana_core.model_sharing.global_models.model import GlobalModel
 from pramana_core.model_sharing.global_models.votes import VotesModel
 from pramana_core.model_sharing.tree import SharedTree
 from pramana_core.pictures.svg import Layout
 from pramana_core.privacy.amplification import Amplification
 from pramana_core.progress import Progress
 from pramana_core.terminal import progress_bar
-from pramana_core.wire.release_kinds import SharedTreeMessage
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,7 +47,7 @@ _LARGEST = 700.0
 def source_of(records: int, epsilon: float, method: str) -> LearnedFrom:
     """Return what trees were learned from: different people's records, each bounded by epsilon."""
     gamma = math.exp(epsilon) if epsilon < _LARGEST else math.inf
-    return LearnedFrom(records, (), gamma, epsilon, method)
+    return LearnedFrom(records=records, gamma=gamma, epsilon=epsilon, estimated_by=method)
 
 
 class SavedTrees(DocumentPart):
@@ -60,42 +58,33 @@ class SavedTrees(DocumentPart):
     pseudo_records: int = Field(ge=0)
     notes: list[str]
 
-    @classmethod
-    def of(cls, document: Mapping[str, Any]) -> SavedTrees:
-        """Read what was saved. Raises InputError."""
-        try:
-            return cls.model_validate(dict(document))
-        except ValidationError as error:
-            raise InputError(f"The document holds no combined trees: {faults(error)}.") from None
-
 
 class CombinedTrees(ClassTeller, Estimator):
     """One model of the trees that several owners share; `pm.combine_trees` makes it in one line.
 
-    It learns from what `pm.share_tree` made, or from its messages, wherever they were kept. None of
-    the methods sees a record.
+    It learns from trees of `pm.share_tree`, or from their messages in any form, and sees no record.
 
     Args:
-        target: the class, where there are trees of several; None if there is only one.
+        target: the class, if the trees have several; None if there is only one.
         owners: whose trees are used, at a miner; None for everybody's.
-        method: `labelled` draws pseudo-records from the paths of each tree, has the votes of all
-            trees label them and learns `model` from them; `pgen` does not label them anew
-            (Sharkey et al. 2008); `basegen` draws them evenly, labelled each by one of the trees;
-            `votes` adds up the class shares of the trees' leaves.
+        method: `labelled` draws pseudo-records from the paths of each tree, labels them by the
+            votes of all trees and learns `model` from them; `pgen` does not label them again
+            (Sharkey et al. 2008); `basegen` draws them evenly, each labelled by one tree; `votes`
+            adds up the class shares of the trees' leaves.
         model: what is learned from pseudo-records: `tree`, `naive-bayes`, `conjunctive`.
-        pseudo_records: how many are drawn in all; None for as many as the trees count.
-        scale: what the trees' counts are multiplied by, where no number is given.
+        pseudo_records: the number of pseudo-records; None for as many as the trees count.
+        scale: a factor on the trees' counts, if no number is given.
         max_depth: the most questions on a path of a learned tree; None for any.
         min_leaf: the fewest pseudo-records of its leaves, or of a side of a rule.
-        seed: decides all that is drawn.
+        seed: the seed of the pseudo-records.
 
     Attributes:
-        model_: what was learned, as the packages below have it.
-        classes_: the classes' labels, (classes,).
+        model_: the learned model.
+        classes_: the labels of the classes, (classes,).
         feature_names_in_: the names of the attributes, (attributes,).
-        n_trees_: how many trees were combined.
-        n_pseudo_records_: how many pseudo-records it was learned from; 0 where it was from none.
-        notes_: what the reader of the model must know, a sentence each.
+        n_trees_: the number of combined trees.
+        n_pseudo_records_: the number of pseudo-records it was learned from; 0 for votes.
+        notes_: what the reader of the model must know, in sentences.
 
     Examples:
         >>> import pramana as pm
@@ -143,60 +132,47 @@ class CombinedTrees(ClassTeller, Estimator):
         """Combine trees.
 
         Args:
-            messages: a list of what `pm.share_tree` made, of messages as dicts or as JSON text, or
-                of paths to files of them.
+            messages: a list of trees of `pm.share_tree`, of messages as dicts or JSON text, or of
+                paths to files of them.
             y: nothing: the class is part of each tree.
 
         Returns:
             the estimator itself.
 
         Raises:
-            InputError: the list is empty, or holds something that is not such a message.
-            TableUnreadable: there is no such file.
-            ModelError: paths are not those of a tree or do not keep what is promised, or trees tell
-                different classes or ask for different attributes.
+            InputError: the list is empty, or something in it is no such message.
+            TableError: a file cannot be read.
+            ModelError: nodes are no tree or break what is promised, or trees have different classes
+                or attributes.
             DomainError: owners code the class or an attribute differently.
-            LimitExceeded: trees are too large, or more would be drawn than is sensible.
+            LimitExceeded: trees are too large, or too many pseudo-records are asked for.
             OptionError: an option is out of its range.
             NotInstalled: a tree is to be learned, and scikit-learn is not installed.
-
-        Examples:
-            >>> import pramana as pm
-            >>> people = pm.example("titanic")
-            >>> trees = [pm.share_tree(people.iloc[k::2], "survived", 20) for k in (0, 1)]
-            >>> messages = [tree.message for tree in trees]
-            >>> model = pm.CombinedTrees(method="labelled", seed=1).fit(messages)
-            >>> model.n_trees_, model.n_pseudo_records_
-            (2, 2201)
         """
         if y is not None:
             raise OptionError("y must be left out: the class is part of each tree.", where="y")
         with one_sentence():
             options = self._options()
-            contents = contents_of(messages)
-            trees = [content.require_promised() for content in contents]
-            kept = [
-                (content, tree)
-                for content, tree in zip(contents, trees, strict=True)
-                if self.target in (None, tree.schema.target.name)
-            ]
+            read = [(content, content.require_promised()) for content in contents_of(messages)]
+            kept = [one for one in read if self.target in (None, one[1].schema.target.name)]
             if not kept:
                 raise InputError(f"messages has no tree of the class {self.target!r}.")
             with progress_bar("combining") as bar:
                 combined = combine([tree for _, tree in kept], options, on_step=bar)
         for words in combined.notes[1:]:
             warn_caller(words)
-        self._combined(combined, [content for content, _ in kept])
+        self.model_, self.notes_ = combined.model, combined.notes
+        self.n_trees_, self.n_pseudo_records_ = len(kept), combined.pseudo_records
+        bounds = [math.inf if one.epsilon is None else one.epsilon for one, _ in kept]
+        self._set_source(source_of(round(combined.records), max(bounds), self.method))
         self._trees: tuple[SharedTree, ...] | None = tuple(tree for _, tree in kept)
         return self
 
     def pseudo_data(self) -> pd.DataFrame:
         """Return the pseudo-records that the model was learned from, the class last.
 
-        They are drawn again from the trees, by the same seed: the same records.
-
         Raises:
-            OptionError: the method draws none, or the model was loaded and its trees are not here.
+            OptionError: the method draws none, or the model was loaded without its trees.
         """
         _ = self._fitted
         trees = getattr(self, "_trees", None)
@@ -237,13 +213,6 @@ class CombinedTrees(ClassTeller, Estimator):
         given = self.get_params()
         return CombineOptions(**{f.name: plain(given[f.name]) for f in fields(CombineOptions)})
 
-    def _combined(self, made: CombinedModel, contents: list[SharedTreeMessage]) -> None:
-        self.model_ = made.model
-        self.n_trees_, self.n_pseudo_records_ = len(made.owners), made.pseudo_records
-        self.notes_ = made.notes
-        bounds = [math.inf if one.epsilon is None else one.epsilon for one in contents]
-        self._set_source(source_of(round(made.records), max(bounds), self.method))
-
     def _learn(self, counts: EstimatedCounts, on_step: Progress) -> None:  # noqa: ARG002
         """Refuse counts: `fit` learns from trees."""
         raise TableError(
@@ -269,7 +238,10 @@ class CombinedTrees(ClassTeller, Estimator):
         }
 
     def _take(self, document: Mapping[str, Any]) -> None:
-        saved = SavedTrees.of(document)
+        try:
+            saved = SavedTrees.model_validate(dict(document))
+        except ValidationError as error:
+            raise InputError(f"The document holds no combined trees: {faults(error)}.") from None
         self.model_ = read_model_json(write_json(saved.model))
         self.n_trees_, self.n_pseudo_records_ = saved.trees, saved.pseudo_records
         self.notes_ = tuple(saved.notes)
@@ -299,8 +271,8 @@ class CombinedTrees(ClassTeller, Estimator):
         if not self.__sklearn_is_fitted__():
             return plain_html(repr(self))
         heading = f"{type(self).__name__}({self._options_told()})"
-        facts = self._learned_from() + self._facts()
-        if isinstance(self._fitted, TreeModel | VotesModel):
+        facts = self._source_facts() + self._facts()
+        if isinstance(self._fitted, SharedTree | VotesModel):
             return card(heading, facts, self._picture().svg())
         return card(heading, facts) + plain_html(self.to_text())
 
@@ -308,16 +280,8 @@ class CombinedTrees(ClassTeller, Estimator):
         return [("note", words) for words in self.notes_]
 
     def __sklearn_tags__(self) -> Tags:
-        """Say to scikit-learn what this is: a classifier of numbers, text and categories."""
-        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
-
-        return Tags(
-            estimator_type="classifier",
-            target_tags=TargetTags(required=False),
-            classifier_tags=ClassifierTags(),
-            input_tags=InputTags(string=True, categorical=True),
-            requires_fit=True,
-        )
+        """Return scikit-learn's tags."""
+        return sklearn_tags("classifier")
 
 
 def _records_frame(table: MixedTable) -> pd.DataFrame:
@@ -346,24 +310,18 @@ def combine_trees(
     """Combine the trees that several owners share to one model.
 
     Args:
-        messages: a list of what `pm.share_tree` made, of messages as dicts or as JSON text, or of
-            paths to files of them.
-        method: `labelled`, `pgen` and `basegen` learn from pseudo-records drawn from the trees;
-            `votes` are the trees themselves (see `pm.CombinedTrees`).
-        model: what is learned from pseudo-records: `tree`, `naive-bayes`, `conjunctive`.
+        messages: as of `pm.CombinedTrees.fit`.
+        method: as of `pm.CombinedTrees`.
+        model: as of `pm.CombinedTrees`.
         rng: of the pseudo-records: None for fresh randomness, a seed, or a generator.
-        options: those of `pm.CombinedTrees`, such as `scale=5`.
+        options: further options of `pm.CombinedTrees`, such as `scale=5`.
 
     Returns:
         the fitted estimator, with `predict`, `predict_proba`, `score` and `pseudo_data`.
 
     Raises:
-        InputError: there are no trees, or one is no message.
-        TableUnreadable: there is no such file.
-        ModelError: a message is no tree or breaks its promise, or trees do not fit together.
-        LimitExceeded: trees are too large, or more would be drawn than is sensible.
         OptionError: an unknown option, or one out of its range.
-        NotInstalled: a tree is to be learned, and scikit-learn is not installed.
+        Others: as of `pm.CombinedTrees.fit`.
 
     Examples:
         >>> import pramana as pm

@@ -1,4 +1,4 @@
-"""Messages of shared trees as people pass them: objects, dicts of JSON, text, files."""
+"""Messages of shared trees in any form: objects, dicts of JSON, text, files."""
 
 from __future__ import annotations
 
@@ -12,18 +12,13 @@ from pramana.estimators.saved import FORMAT as MODEL_FORMAT
 from pramana.frames.sentences import quoted
 from pramana.frames.tables import shown
 from pramana.reporting.files import require_version
-from pramana_core.errors import InputError, TableUnreadable
+from pramana_core.errors import InputError, TableError
 from pramana_core.learn.common.documents import faults, parse_json, write_json
 from pramana_core.wire.release_kinds import SharedTreeMessage
 
-FORMAT = "pramana"
-KIND = "knowledge-model"
-VERSION = 1
+FORMAT, KIND, VERSION = "pramana", "knowledge-model", 1
 
-_FIELD = "model"
-"""What a release calls its message."""
-
-_WANTED = "a tree of pm.share_tree, its message, JSON text of it, or a file of it"
+_FORMS = "a tree of pm.share_tree, its message, JSON text of it, or a file of it"
 
 
 def written(content: SharedTreeMessage) -> str:
@@ -32,43 +27,42 @@ def written(content: SharedTreeMessage) -> str:
     return write_json({"format": FORMAT, "version": VERSION, "kind": KIND, "content": inner})
 
 
-def content_of(given: Any, argument: str) -> SharedTreeMessage:
-    """Return the message of whatever was passed.
-
-    Args:
-        given: an object with a `content`, what JSON is made of, JSON text, or the path of a file.
-        argument: the parameter it was passed as.
+def contents_of(messages: Any) -> list[SharedTreeMessage]:
+    """Return the messages of a list of any forms, or of one alone.
 
     Raises:
-        InputError: it is not one of these.
-        TableUnreadable: there is no such file, or it is of a later version.
+        InputError: the list is empty, or something in it is no message.
+        TableError: a file does not exist, or is of a later version.
     """
-    content = getattr(given, "content", None)
-    if isinstance(content, SharedTreeMessage):
-        return content
-    if isinstance(given, SharedTreeMessage):
-        return given
-    if isinstance(given, Mapping):
-        return _of_document(given, argument)
-    if isinstance(given, Path) or (isinstance(given, str) and not given.lstrip().startswith("{")):
-        return _of_file(Path(given), argument)
-    if isinstance(given, str | bytes):
-        return read_message(given, argument)
-    raise InputError(f"{argument} must be {_WANTED}, not {shown(given)}.", where=argument)
-
-
-def contents_of(messages: Any) -> list[SharedTreeMessage]:
-    """Return the messages that were passed. Raises InputError, TableUnreadable."""
     alone = isinstance(messages, str | bytes | Path | Mapping) or hasattr(messages, "content")
     given = [messages] if alone else messages
-    if not isinstance(given, Iterable) or isinstance(given, str) or getattr(given, "ndim", 1) != 1:
+    if not isinstance(given, Iterable) or getattr(given, "ndim", 1) != 1:
         raise InputError(
             f"messages must be a list of shared trees, not {shown(messages)}.", where="messages"
         )
     listed = list(given)
     if not listed:
         raise InputError("messages must be at least one shared tree, not none.", where="messages")
-    return [content_of(one, f"messages[{place}]") for place, one in enumerate(listed)]
+    return [_content_of(one, f"messages[{place}]") for place, one in enumerate(listed)]
+
+
+def _content_of(given: Any, argument: str) -> SharedTreeMessage:
+    for content in (given, getattr(given, "content", None)):
+        if isinstance(content, SharedTreeMessage):
+            return content
+    if isinstance(given, Mapping):
+        return _of_document(given, argument)
+    if isinstance(given, Path) or (isinstance(given, str) and not given.lstrip().startswith("{")):
+        source = f"{argument} {quoted([str(given)])}"
+        try:
+            text = Path(given).read_bytes()
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or "no name of a file"
+            raise TableError(f"{source} cannot be read ({why}).", where=argument) from None
+        return read_message(text, source)
+    if isinstance(given, str | bytes):
+        return read_message(given, argument)
+    raise InputError(f"{argument} must be {_FORMS}, not {shown(given)}.", where=argument)
 
 
 def read_message(text: str | bytes, argument: str) -> SharedTreeMessage:
@@ -78,28 +72,12 @@ def read_message(text: str | bytes, argument: str) -> SharedTreeMessage:
     except (ValueError, TypeError):
         raise InputError(f"{argument} is not JSON.", where=argument) from None
     if not isinstance(document, Mapping):
-        raise InputError(f"{argument} must be {_WANTED}; it is other JSON.", where=argument)
+        raise InputError(f"{argument} must be {_FORMS}; it is other JSON.", where=argument)
     return _of_document(document, argument)
 
 
-def _of_file(path: Path, argument: str) -> SharedTreeMessage:
-    source = f"{argument} {quoted([str(path)])}"
-    try:
-        if path.is_dir():
-            raise TableUnreadable(
-                f"{source} must be a file, not a folder; list the files in it.", where=argument
-            )
-        if not path.is_file():
-            raise TableUnreadable(f"{source} must be a file that exists.", where=argument)
-        text = path.read_bytes()
-    except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or "no name of a file"
-        raise TableUnreadable(f"{source} cannot be read ({why}).", where=argument) from None
-    return read_message(text, source)
-
-
 def _of_document(document: Mapping[str, Any], argument: str) -> SharedTreeMessage:
-    """Read a message, bare or in a file's wrapping, or the release that has it."""
+    """Read a message: alone, in a file's envelope, or as the `model` of a release."""
     if document.get("format") == MODEL_FORMAT:
         raise InputError(
             f"{argument} holds a model that was learned from trees, not a shared tree; pm.load"
@@ -111,8 +89,8 @@ def _of_document(document: Mapping[str, Any], argument: str) -> SharedTreeMessag
         if document.get("kind") != KIND:
             raise InputError(f"{argument} holds no shared tree.", where=argument)
         document = document.get("content") or {}
-    elif isinstance(document.get(_FIELD), Mapping):
-        document = document[_FIELD]
+    elif isinstance(document.get("model"), Mapping):
+        document = document["model"]
     try:
         return SharedTreeMessage.model_validate(dict(document))
     except ValidationError as error:

@@ -16,12 +16,13 @@ from pramana.reporting.tabulating import BlockDraw
 from pramana.showing import card
 from pramana_core.errors import OptionError
 from pramana_core.plan import Plan
-from pramana_core.privacy import Amplification, composed
-from pramana_core.privacy.amplification import (
+from pramana_core.privacy import (
     PRIOR,
+    Amplification,
     BlockDisclosure,
     CoinDisclosure,
     StudyDisclosure,
+    composed,
     told_by,
 )
 from pramana_core.study_plan import StudyPlan

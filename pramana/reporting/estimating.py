@@ -10,7 +10,7 @@ from pramana.frames.sentences import joined, listed, one_sentence, options_told
 from pramana.reporting.files import names_of
 from pramana.reporting.reports import Reports
 from pramana.reporting.sources import Source as Source
-from pramana.reporting.sources import Sources, choose, require_order, sources_of
+from pramana.reporting.sources import Sources, require_order, sources_of
 from pramana.reporting.tabulating import (
     tabulated,
     tabulated_each,
@@ -20,7 +20,7 @@ from pramana.reporting.tabulating import (
 from pramana.showing import DIGITS, card, counts_chart, plotted
 from pramana_core.domain import Domain
 from pramana_core.errors import OptionError
-from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.estimation.estimated import EstimatedMarginals, choose_estimator
 from pramana_core.estimation.table_estimates import column_of
 from pramana_core.learn.common.options import require_limit
 from pramana_core.marginals.counts import LEVEL
@@ -396,7 +396,11 @@ def estimate(
     require_order(order)
     with one_sentence():
         sources = sources_of(reports, plan)
-        chosen = choose([source.plan for source in sources]) if estimator == "auto" else estimator
+        chosen = (
+            choose_estimator([source.plan for source in sources])
+            if estimator == "auto"
+            else estimator
+        )
         pairs = [(source.counts, source.plan) for source in sources]
         marginals = EstimatedMarginals.of(pairs, estimator=chosen, order=order)
     return EstimatedCounts(sources, marginals, chosen, order)

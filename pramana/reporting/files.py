@@ -36,7 +36,6 @@ from pramana_core.errors import (
     PramanaError,
     StoreCorrupt,
     TableError,
-    TableUnreadable,
     UnknownCategory,
 )
 from pramana_core.marginals.counts import Codes
@@ -127,7 +126,7 @@ def read_contents(path: str | Path) -> tuple[Contents, str]:
     """Return what a file of reports holds, and the digest of it that the file tells.
 
     Raises:
-        TableUnreadable: there is no such file, it is not one of reports, or of a later version.
+        TableError: there is no such file, it is not one of reports, or of a later version.
         StoreCorrupt: its columns are not those of its plan.
     """
     place = require_path(path)
@@ -193,9 +192,9 @@ def require_path(path: object) -> Path:
 
 
 def require_version(version: object, newest: int, place: Path) -> None:
-    """Refuse what a later version of Pramana wrote. Raises TableUnreadable."""
+    """Refuse what a later version of Pramana wrote. Raises TableError."""
     if version != newest:
-        raise TableUnreadable(
+        raise TableError(
             f"path {str(place)!r} was written in version {quoted([version])} of the format; this"
             f" Pramana reads version {newest}.",
             where="path",
@@ -205,7 +204,7 @@ def require_version(version: object, newest: int, place: Path) -> None:
 def _opened(place: Path) -> tuple[_Described, pq.ParquetFile]:
     """Return the metadata and the open file; no column is read yet."""
     if not place.is_file():
-        raise TableUnreadable(f"path {str(place)!r} must be a file that exists.", where="path")
+        raise TableError(f"path {str(place)!r} must be a file that exists.", where="path")
     try:
         file = pq.ParquetFile(place)
         metadata = (file.schema_arrow.metadata or {})[_MARK]
@@ -219,8 +218,8 @@ def _opened(place: Path) -> tuple[_Described, pq.ParquetFile]:
         raise _not_reports(place) from None
 
 
-def _not_reports(place: Path) -> TableUnreadable:
-    return TableUnreadable(
+def _not_reports(place: Path) -> TableError:
+    return TableError(
         f"path {str(place)!r} must be a file that Reports.save wrote; it is not.", where="path"
     )
 

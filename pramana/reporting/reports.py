@@ -220,7 +220,7 @@ class Reports:
         """Read reports that `save` wrote.
 
         Raises:
-            TableUnreadable: there is no such file, or it is not one of reports.
+            TableError: there is no such file, or it is not one of reports.
             StoreCorrupt: it is not what was saved.
         """
         contents, digest = read_contents(path)

@@ -17,7 +17,6 @@ from pramana.frames.sentences import one_sentence, options_told
 from pramana.frames.tables import Frame, shown
 from pramana.reporting.reports import Reports, require_reports
 from pramana.reporting.tabulating import BlockDraw
-from pramana_core.channels import CONDITION_LIMIT
 from pramana_core.errors import EmptyTable, OptionError, PlanError, RecordsDoNotAlign, TableError
 from pramana_core.estimation.axes import joined
 from pramana_core.marginals.counts import ReportedCounts
@@ -25,7 +24,7 @@ from pramana_core.plan import Plan
 from pramana_core.wire.base import KEY_BYTES
 
 if TYPE_CHECKING:
-    from pramana_core.estimation.estimated import Estimator
+    pass
 
 Source: TypeAlias = Reports | tuple[Frame, Plan]
 """Reports, or a frame of them with the plan that made it."""
@@ -57,22 +56,6 @@ def sources_of(reports: Sources, plan: Plan | None) -> tuple[Reports, ...]:
         _require_no_plan(plan, "a list, each with a plan of its own")
         return _of_several(reports)
     return (_of_one(reports, plan, "reports"),)
-
-
-def choose(plans: Sequence[Plan]) -> Estimator:
-    """Return the estimator that serves sources of some plans best (see `estimate`)."""
-    blocks = [block for plan in plans for block in plan.blocks]
-    if any(block.channel.choices for block in blocks):
-        return "pooled"
-    words = [
-        {name for b in plan.blocks if not b.channel.withheld for name in b.names} for plan in plans
-    ]
-    channels = [block.channel for block in blocks if not block.channel.withheld]
-    if any(names != words[0] for names in words):
-        return "ml"
-    if any(channel.condition_number > CONDITION_LIMIT for channel in channels):
-        return "ml"
-    return "moment"
 
 
 def require_order(order: object) -> None:
@@ -220,7 +203,7 @@ def join(*reports: Reports, how: How = "identical") -> Reports | list[Reports]:
         RecordsDoNotAlign: the records are not those that `how` asks for.
         PlanError: a variable is reported by two of them.
         TableError, OptionError: what was passed cannot be joined.
-        CoinsDisagree: owners follow one study plan, and a record reports what it never samples.
+        RecordsDoNotAlign: owners follow one study plan, and a record reports what it never samples.
 
     Examples:
         >>> import pramana as pm

@@ -18,7 +18,7 @@ from pramana_core.text_files import read_text, unreadable
 from pramana_core.wire.parts import code_dtype
 
 DEFAULT_RECORDS = 10_000
-"""What is drawn from a network in each run unless told otherwise."""
+"""Drawn from a network in each run by default."""
 
 FEWEST_RECORDS = 2
 MOST_RECORDS = 20_000_000
@@ -27,11 +27,7 @@ MOST_RECORDS = 20_000_000
 
 @dataclass(frozen=True, eq=False)
 class NetworkSource:
-    """A Bayesian network; every run draws new records from it.
-
-    `name` is the file's; `records` are what a run takes unless told otherwise; `note` is what a
-    reader must know of the source.
-    """
+    """A Bayesian network in a file; every run draws new records from it, `records` by default."""
 
     name: str
     network: BayesNet
@@ -79,11 +75,11 @@ class NetworkSource:
 
 @dataclass(frozen=True, eq=False)
 class TableSource:
-    """The records of a table, taken as they are or drawn from it.
+    """The records of a table.
 
     As many records as the table has are the table itself, so that runs differ by the randomization
-    alone. Fewer are drawn without repeating one, anew in each run; more are drawn with repetition,
-    as from a population of which the table is the distribution.
+    alone. Fewer are drawn anew in each run, none twice; more are drawn with repetition. `note` says
+    what was done to the columns.
     """
 
     name: str

@@ -15,6 +15,12 @@ from functools import cached_property
 from pramana_core.alike import did_you_mean
 from pramana_core.errors import DomainError, UnknownCategory, UnknownVariable
 
+CATEGORIES = 1 << 16
+"""A variable that travels has at most this many categories."""
+
+VARIABLES = 1 << 12
+"""A block or a job has at most this many variables."""
+
 _SHOWN = 10
 """The printed form of a domain names so many variables."""
 

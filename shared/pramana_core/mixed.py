@@ -1,15 +1,13 @@
-"""Columns of numbers and of categories, all of one length and complete.
+"""Tables of numbers and categories, and their matrices for least squares.
 
-Also here:
-
-* Tables as matrices for least squares and kernels: indicators of categories, standardized columns.
-  The first category of a column has no indicator, for the constant stands for it. Columns without
-  variation are left out, and so are those that others of them already tell exactly.
+In a matrix a category is an indicator, and the first category of a column has none, for the
+constant stands for it. Columns are standardized; columns without variation, and those that others
+determine exactly, are left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -269,19 +267,18 @@ def raw_columns(table: MixedTable) -> Iterator[tuple[str, Floats]]:
 
 
 def _of_array(data: Any, what: str) -> MixedTable:
-    wrong = TableError(
-        f"{what} must be a data frame or an array of numbers, not {type(data).__name__}.",
-        where=what,
-        remedy="Pass columns of categories or of text in a data frame.",
-    )
     try:
         raw = np.ma.filled(data, np.nan) if np.ma.is_masked(data) else np.asarray(data)
         text = raw.dtype.kind == "O" and any(isinstance(value, str | bytes) for value in raw.flat)
         if raw.dtype.kind not in "biufO" or text:
-            raise wrong
+            raise TypeError  # noqa: TRY301 - as numpy raises
         values = np.asarray(raw, dtype=np.float64)
     except (TypeError, ValueError):
-        raise wrong from None
+        raise TableError(
+            f"{what} must be a data frame or an array of numbers, not {type(data).__name__}.",
+            where=what,
+            remedy="Pass columns of categories or of text in a data frame.",
+        ) from None
     if values.ndim == 1:
         values = values[:, None]
     if values.ndim != 2:
@@ -321,7 +318,7 @@ def _of_series(name: str, series: pd.Series[Any]) -> Column:
 
 
 TOLERANCE = 1e-8
-"""A standardized column whose part that others do not tell is smaller than this is told by them."""
+"""A standardized column is redundant if less of it than this is new to the columns before it."""
 
 RANK_TOLERANCE = 1e-10
 """A unit column adds a direction to a basis if more of it than this is new."""
@@ -329,48 +326,25 @@ RANK_TOLERANCE = 1e-10
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """How a table becomes a matrix, learned from one table and applied to others alike.
+    """The matrix of a table.
 
     Attributes:
+        matrix: n x k standardized columns.
         labels: the matrix's k columns: a variable's name, or `name=category`.
         centres: k means of the columns before they are standardized.
         scales: k standard deviations of the same; n in the denominator.
         constant: columns without variation, left out.
-        redundant: columns that those before them tell exactly, left out.
+        redundant: columns that those before them determine exactly, left out.
         sources: of each label its variable, and its category or None.
-        categories: the categories of each categorical variable.
     """
 
+    matrix: Floats
     labels: tuple[str, ...]
     centres: Floats
     scales: Floats
     constant: tuple[str, ...]
     redundant: tuple[str, ...]
     sources: tuple[tuple[str, str | None], ...]
-    categories: Mapping[str, tuple[str, ...]]
-
-    def matrix(self, table: MixedTable) -> Floats:
-        """Return a table as an n x k matrix, standardized by what the first table was.
-
-        Raises:
-            MissingColumn: the table lacks a column.
-            TableError: a column is numeric in one table and categorical in the other, or has
-                records of a category that the first table's did not have.
-        """
-        found = np.empty((table.records, len(self.labels)))
-        for place, (name, category) in enumerate(self.sources):
-            column = table[name]
-            if isinstance(column, CategoricalColumn) != (category is not None):
-                wanted = "numbers" if category is None else "categories"
-                raise TableError(f"Column {name!r} must hold {wanted}.", where=name)
-            if isinstance(column, CategoricalColumn):
-                _require_known(column, self.categories[name])
-                found[:, place] = _indicator(column, category)
-            else:
-                found[:, place] = column.values
-        found -= self.centres
-        found /= self.scales
-        return found
 
 
 def design_of(table: MixedTable) -> Design:
@@ -387,7 +361,6 @@ def design_of(table: MixedTable) -> Design:
             where=", ".join(twice),
             remedy="Rename them.",
         )
-    categorical = [c for c in table.columns if isinstance(c, CategoricalColumn)]
     varied = [column for column in columns if not without_variation(column[2])]
     names = [label for label, *_ in varied]
     matrix = np.empty((table.records, 0))
@@ -397,13 +370,13 @@ def design_of(table: MixedTable) -> Design:
     redundant = _redundant(matrix)
     kept = [place for place in range(len(varied)) if place not in redundant]
     return Design(
+        matrix=matrix[:, kept],
         labels=tuple(names[place] for place in kept),
         centres=centres[kept],
         scales=scales[kept],
         constant=tuple(label for label in labels if label not in names),
         redundant=tuple(names[place] for place in sorted(redundant)),
         sources=tuple(varied[place][1] for place in kept),
-        categories={column.name: column.categories for column in categorical},
     )
 
 
@@ -442,17 +415,14 @@ def with_constant(matrix: Floats) -> Floats:
 
 
 def residual(values: Floats, basis: Floats) -> Floats:
-    """Return what an orthonormal basis does not tell of the columns; twice, against rounding."""
+    """Return the residual of columns on an orthonormal basis, twice against rounding."""
     once = values - basis @ (basis.T @ values)
     again: Floats = once - basis @ (basis.T @ once)
     return again
 
 
 def leverages(basis: Floats) -> Floats:
-    """Return of each record how much its own value weighs in its fitted one: n numbers, 0 to 1.
-
-    They are the diagonal of the matrix that projects onto the basis (the "hat" matrix).
-    """
+    """Return the leverage of each of n records: the diagonal of the projection on a basis."""
     found: Floats = np.einsum("ij,ij->i", basis, basis)
     return found
 
@@ -461,33 +431,15 @@ def _columns(table: MixedTable) -> Iterator[tuple[str, tuple[str, str | None], F
     """Yield each column of numbers: its label, its source and its values."""
     for column in table.columns:
         if isinstance(column, CategoricalColumn):
-            for category in column.categories[1:]:
-                label = f"{column.name}={category}"
-                yield label, (column.name, category), _indicator(column, category)
+            for code, category in enumerate(column.categories[1:], 1):
+                source = (column.name, category)
+                yield "=".join(source), source, (column.codes == code).astype(np.float64)
         else:
             yield column.name, (column.name, None), column.values
 
 
-def _indicator(column: CategoricalColumn, category: str | None) -> Floats:
-    """Return 1 for the records of a category and 0 for others; it may be none of the column's."""
-    code = column.categories.index(category) if category in column.categories else -1
-    found: Floats = (column.codes == code).astype(np.float64)
-    return found
-
-
-def _require_known(column: CategoricalColumn, known: tuple[str, ...]) -> None:
-    used = {column.categories[code] for code in np.unique(column.codes)}
-    if new := used - set(known):
-        raise TableError(
-            f"Column {column.name!r} has {len(new)} categories that the table of the design"
-            " did not have.",
-            where=column.name,
-            remedy="Leave those records out, or start from a table that has them.",
-        )
-
-
 def _redundant(matrix: Floats) -> set[int]:
-    """Return the places of columns that the constant and those before them tell exactly."""
+    """Return the indices of columns that the constant and those before them determine."""
     if not matrix.shape[1]:
         return set()
     # The columns of r have the lengths and angles of the matrix's own, and few rows.

@@ -14,7 +14,6 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
-from html import escape
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 MAX_WIDTH = 100
 
 PATIENCE = 2.0
-"""Seconds after which somebody who waits is told how far it is."""
+"""Seconds after which a progress bar appears."""
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -76,7 +75,7 @@ def report_error(error: PramanaError) -> None:
 
 
 class Bar:
-    """How far some work is: called as `Progress` is, or with the stage it is in."""
+    """A progress bar: called as `Progress` is, or with the stage that the work is in."""
 
     def __init__(self, bar: progress.Progress, doing: str, patience: float):
         self._bar = bar
@@ -84,85 +83,22 @@ class Bar:
         self._patience = patience
         self._began = bar.get_time()
 
-    def __call__(self, done: float, total: float | None, left: float | None = None) -> None:
-        """Show how much is done; work of which the total is not known is shown at once.
-
-        Args:
-            done: how much is done.
-            total: of how much.
-            left: how many seconds it may still take, where somebody knows; None goes by the pace.
-        """
-        self._bar.update(self._task, completed=done, left=left)
+    def __call__(self, done: float, total: float | None) -> None:
+        """Show how much of the total is done; work of unknown length is shown at once."""
+        self._bar.update(self._task, completed=done)
         # Rich takes a total of None for none that is new.
         self._bar.tasks[0].total = total
         if total is None or self._bar.get_time() - self._began >= self._patience:
-            self._show()
+            self._bar.start()
 
     def stage(self, doing: str, done: float, total: float | None) -> None:
-        """Show what is being done, and how much of it is."""
+        """Show what is being done, and how much of it is done."""
         self._bar.update(self._task, description=doing)
         self(done, total)
 
     def end(self) -> None:
-        """Take it away."""
+        """Take the bar away, for what is printed next; the next call shows it again."""
         self._bar.stop()
-
-    def _show(self) -> None:
-        self._bar.start()
-
-
-class _NotebookBar(Bar):
-    """The same below a notebook's cell, with nothing but what a notebook has by itself."""
-
-    _display: Any = None
-    _last = -math.inf
-
-    def end(self) -> None:
-        if self._display is not None:
-            self._display.update({"text/plain": ""}, raw=True)
-
-    def _show(self) -> None:
-        from IPython.display import display
-
-        now = self._bar.get_time()
-        if now - self._last < _NOTEBOOK_PAUSE:
-            return
-        self._last = now
-        task = self._bar.tasks[0]
-        known = task.total is not None
-        words = [task.description, f"{task.percentage:.0f}%" if known else "", time_left(task)]
-        text = ", ".join(filter(None, words))
-        value = f' value="{task.percentage:.0f}"' if known else ""
-        shown = {
-            "text/plain": text,
-            "text/html": f'<progress max="100"{value}></progress> {escape(text)}',
-        }
-        if self._display is None:
-            self._display = display(shown, raw=True, display_id=True)  # type: ignore[no-untyped-call]
-        else:
-            self._display.update(shown, raw=True)
-
-
-_MINUTES = 10
-"""So many minutes are told without seconds."""
-
-_NOTEBOOK_PAUSE = 0.5
-"""A bar in a notebook changes at most after so many seconds, for each change is a message."""
-
-
-def time_left(task: progress.Task) -> str:
-    """Return how long work may still take, in words; nothing where nobody can say."""
-    left = task.fields.get("left")
-    left = task.time_remaining if left is None else left
-    if task.total is None or left is None:
-        return ""
-    minutes, seconds = divmod(math.ceil(left), 60)
-    hours, minutes = divmod(minutes, 60)
-    if hours:
-        return f"about {hours} h {minutes} min left"
-    if minutes >= _MINUTES:
-        return f"about {minutes} min left"
-    return f"about {60 * minutes + seconds} s left"
 
 
 @contextmanager
@@ -173,9 +109,7 @@ def progress_bar(
     on: Console | None = None,
     clock: Callable[[], float] | None = None,
 ) -> Iterator[Bar]:
-    """Show a bar with the time left where a person looks and the work takes long.
-
-    It is on standard error of a terminal, or below a notebook's cell; a script sees nothing.
+    """Show a bar with the time left, on standard error of a terminal, where the work takes long.
 
     Args:
         doing: what is being done.
@@ -186,16 +120,11 @@ def progress_bar(
     from rich.progress import (
         BarColumn,
         Progress,
-        ProgressColumn,
         TaskProgressColumn,
         TextColumn,
         TimeElapsedColumn,
+        TimeRemainingColumn,
     )
-    from rich.text import Text
-
-    class TimeLeft(ProgressColumn):
-        def render(self, task: progress.Task) -> Text:
-            return Text(time_left(task), style="progress.remaining")
 
     terminal = on or console(stderr=True)
     bar = Progress(
@@ -203,17 +132,16 @@ def progress_bar(
         BarColumn(),
         TaskProgressColumn(),
         TimeElapsedColumn(),
-        TimeLeft(),
+        TimeRemainingColumn(),
         console=terminal,
         transient=True,
-        disable=not terminal.is_terminal,
+        disable=not terminal.is_terminal or terminal.is_jupyter,
         get_time=clock,
     )
-    shown = (_NotebookBar if terminal.is_jupyter else Bar)(bar, doing, patience)
     try:
-        yield shown
+        yield Bar(bar, doing, patience)
     finally:
-        shown.end()
+        bar.stop()
 
 
 EXIT_CODES = (
@@ -222,7 +150,7 @@ EXIT_CODES = (
 )
 
 _SHOWN_OF_A_GROUP = 3
-"""So many examples stand in the help of a group of commands."""
+"""The examples in the help of a group of commands."""
 
 
 def application(about: str, **settings: Any) -> typer.Typer:
@@ -329,14 +257,15 @@ def run(app: typer.Typer, extra: str = "all") -> NoReturn:
     except OSError as error:
         if not is_full(error) and error.filename is None:
             raise
-        refused: PramanaError = OptionError(
-            f"{error.filename} cannot be used: {error.strerror}.",
-            where=str(error.filename),
-            remedy="Check that it is there, what it is, and that you may read and write it."
-            " Then run the command again.",
+        refused: PramanaError = (
+            no_room(str(error.filename or "the output"))
+            if is_full(error)
+            else OptionError(
+                f"{error.filename} cannot be used: {error.strerror}.",
+                where=str(error.filename),
+                remedy="Check that it exists and that you may read and write it.",
+            )
         )
-        if is_full(error):
-            refused = no_room(str(error.filename or "what was to be written"))
         report_error(refused)
         sys.exit(refused.exit_code)
     sys.exit(0)

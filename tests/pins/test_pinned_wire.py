@@ -28,7 +28,7 @@ from owner_agent.peer.protocol.identity import (
     PublicIdentity,
     state,
 )
-from owner_agent.peer.protocol.messages import TaskMessage
+from owner_agent.peer.protocol.tasks import TaskMessage
 from owner_agent.randomize.draws import draw_id, pseudonyms
 from owner_agent.randomize.reports import Randomized, randomize
 from owner_agent.site.planning import planned

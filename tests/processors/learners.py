@@ -21,10 +21,11 @@ from pramana_core.learn.common.options import (
     BayesClassifierOptions,
     LinearOptions,
     RuleOptions,
+    Scoring,
+    Search,
 )
 from pramana_core.learn.linear.columns import CellGrid
 from pramana_core.learn.linear.fitting import learn_linear
-from pramana_core.learn.networks.structure import Scoring, Search
 from pramana_core.learn.networks.structure_learning import learn_structure
 from pramana_core.learn.rules.mining import mine_itemsets
 from pramana_core.learn.rules.rules import derive_rules

@@ -1,4 +1,4 @@
-"""The append-only log: crashes leave no line unread, nobody loses one, and room comes first."""
+"""The append-only log: crashes leave no line unread and nobody loses one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from contextlib import suppress
 from datetime import UTC, datetime
 
 import pytest
@@ -48,53 +47,17 @@ def test_an_entry_is_bounded(log):
     assert actions(log) == ["create_study"]
 
 
-def test_room_is_kept_before_a_change_and_seen_by_no_reader(log):
-    size = log.path.stat().st_size
-    with log.room():
-        assert log.path.stat().st_size == size
-        assert log.path.stat().st_blocks * 512 >= size + 2 * LONGEST
-        log.write({"action": "seal_release"})
-    assert actions(log) == ["create_study", "seal_release"]
-
-
-def test_without_room_the_promise_is_refused_and_the_log_stays_whole(log):
+def test_without_room_a_change_does_not_begin_and_the_log_stays_whole(log):
     size = log.path.stat().st_size
     with files_no_longer_than(size + 30):
-        with pytest.raises(StorageFull):
-            log.promise()
+        with pytest.raises(StorageFull), log.room():
+            pytest.fail("it began")
         with pytest.raises(StorageFull):
             log.write({"action": "seal_release"})
     assert log.path.stat().st_size == size
-    log.promise()
-    log.write({"action": "seal_release"})
-    assert actions(log) == ["create_study", "seal_release"]
-
-
-def test_each_change_in_flight_has_room_of_its_own(log):
-    """As many lines as were promised can be written, however long, and not one promise more."""
-    size = log.path.stat().st_size
-    promised = 0
-    with files_no_longer_than(size + 20 * LONGEST):
-        with suppress(StorageFull):
-            while promised < 100:
-                log.promise_at_once() or log.promise()
-                promised += 1
-        assert promised == 4
-        for _ in range(promised):
-            log.write({"action": "x" * (LONGEST - 400)})
-            log.release()
-
-
-def test_beside_other_promises_room_is_kept_without_waiting_for_the_file(log):
-    assert not log.promise_at_once()  # nobody knows whether there is room
     with log.room():
-        with log.appending() as append:
-            assert log.promise_at_once()
-            append({"action": "create_owner"})
-            append({"action": "create_job"})
-        log.release()
-    assert not log.promise_at_once()  # other processes may have used it up meanwhile
-    assert actions(log) == ["create_study", "create_owner", "create_job"]
+        log.write({"action": "seal_release"})
+    assert actions(log) == ["create_study", "seal_release"]
 
 
 WRITER = """

@@ -176,8 +176,8 @@ def test_the_digest_is_of_the_canonical_form_and_names_the_coin():
         (None, (StudySet(1, (StudyPart(-1, (0,), HALF),)),), "owners \\[-1\\]"),
         (None, (StudySet(1, (StudyPart(0, (2,), HALF),)),), "variables \\[2\\] of 'north'"),
         (None, (StudySet(1, (StudyPart(0, (1, 0), PAIR),)),), "variables \\[1, 0\\]"),
-        (None, (StudySet(1, (StudyPart(0, (1,), HALF),)),), "at 'north' is 2 x 2"),
-        (None, (StudySet(1, (StudyPart(0, (0,), Withheld(2)),)),), "2 x 1 and does not fit"),
+        (None, (StudySet(1, (StudyPart(0, (1,), HALF),)),), "at 'north' does not fit"),
+        (None, (StudySet(1, (StudyPart(0, (0,), Withheld(2)),)),), "does not fit"),
     ],
 )
 def test_what_is_no_study_plan_is_refused_with_its_place(owners, sets, words):

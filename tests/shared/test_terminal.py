@@ -6,15 +6,12 @@ import os
 import subprocess
 import sys
 
-import nbformat
 import pytest
 import typer
-from nbclient import NotebookClient
 from rich.console import Console
 
 from pramana_core import terminal
 from pramana_core.terminal import PATIENCE, progress_bar
-from tests.places import ROOT
 
 
 def shown(acts, *, waited=0.0, terminal=True, **options):
@@ -52,63 +49,6 @@ def test_work_of_unknown_length_and_impatient_commands_show_it_at_once():
     assert "searching" in after
     (seen,) = shown([lambda bar: bar(0, 2)], doing="uploading [x]", patience=0)
     assert "uploading [x]" in seen
-
-
-@pytest.mark.parametrize(
-    ("left", "told"),
-    [(41.2, "about 42 s left"), (90, "about 90 s left"), (1000, "about 16 min left"),
-     (3900, "about 1 h 5 min left")],
-)  # fmt: skip
-def test_who_waits_hears_how_long_it_may_still_take(left, told):
-    (seen,) = shown([lambda bar: bar(1, 4, left)], waited=9.0, doing="learning")
-    assert told in " ".join(seen.split())
-
-
-def test_where_nobody_knows_how_long_it_takes_the_pace_tells():
-    out, now = io.StringIO(), [0.0]
-    console = Console(file=out, force_terminal=True, width=100)
-    with progress_bar("masking", on=console, clock=lambda: now[0], patience=0) as bar:
-        bar(0, 100)
-        for done in (20, 40):
-            now[0] += 10
-            bar(done, 100)
-        bar._bar.refresh()
-    assert "about 30 s left" in out.getvalue()
-
-
-@pytest.mark.slow
-def test_a_notebook_shows_a_bar_below_its_cell_and_takes_it_away():
-    """In a kernel, as a person sees it while the cell runs, and afterwards."""
-    cell = (
-        "from pramana_core.terminal import progress_bar\n"
-        "now = [0.0]\n"
-        "with progress_bar('learning <b>', clock=lambda: now[0]) as bar:\n"
-        "    for done in (0, 1, 2, 3):\n"
-        "        bar(done, 4, 10 - done)\n"
-        "        now[0] += 1.5\n"
-        "print('done')"
-    )
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell)])
-    seen = []
-    client = NotebookClient(notebook, timeout=300, kernel_name="python3")
-    looked = client.process_message
-
-    def look(message, *rest):
-        if message["msg_type"] in ("display_data", "update_display_data"):
-            seen.append(message["content"]["data"])
-        return looked(message, *rest)
-
-    client.process_message = look
-    path = os.pathsep.join(map(str, (ROOT, ROOT / "shared")))
-    client.execute(env={**os.environ, "PYTHONPATH": path})
-    assert [told["text/plain"] for told in seen] == [
-        "learning <b>, 50%, about 8 s left",
-        "learning <b>, 75%, about 7 s left",
-        "",
-    ]
-    assert seen[0]["text/html"].endswith("learning &lt;b&gt;, 50%, about 8 s left")
-    assert "ipywidgets" not in str(notebook)
-    assert notebook.cells[0].outputs[-1]["text"] == "done\n"
 
 
 def test_a_file_that_may_not_be_used_is_a_message_and_no_traceback(capsys, monkeypatch):

@@ -124,7 +124,7 @@ def kept(
     relation: Relation, s: MixedTable, true: MixedTable, masked: MixedTable, setting: Setting
 ) -> PreservedRelation:
     """Return how far masked records keep a relationship of true ones, both fitted by kernels."""
-    told = design_of(s).matrix(s) if relation.told else np.empty((true.records, 0))
+    told = design_of(s).matrix if relation.told else np.empty((true.records, 0))
     target, given = relation.target - 1, [name - 1 for name in relation.given]
     features, models = [], []
     for matrix in (true.matrix(), masked.matrix()):

@@ -40,7 +40,7 @@ CHOICES = (
     ),
     (
         "The designed plan is the designer's choice for itemsets of all lengths at equal gamma,"
-        " from uniform reference distributions: it has not seen the data."
+        " for uniform distributions: it has not seen the data."
     ),
 )
 
@@ -71,7 +71,7 @@ def mine(setting: Setting, label: str, survey: Survey, mask_finds: int) -> Resul
         findings,
         lambda figure: _draw(figure, means),
         height=5.6,
-        facts={"gamma": {m.name: m.gamma for m in mechanisms}, "designed": compared.best.family},
+        facts={"gamma": {m.name: m.gamma for m in mechanisms}, "designed": compared.chosen.family},
     )
 
 

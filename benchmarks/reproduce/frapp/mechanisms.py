@@ -15,7 +15,7 @@ from benchmarks.reproduce.frapp.data import GAMMA, MINIMUM, Survey
 from pramana.setups import SeededOwner
 from pramana.simulate.itemsets import MEASURES, by_length, chosen
 from pramana_core.channels import RESOLUTION, CutAndPaste, Sampled
-from pramana_core.design import Comparison, Problem, Requirements, compare, goal, reference
+from pramana_core.design import Design, Problem, Requirements, find_design, goal
 from pramana_core.design.families import (
     cut_and_paste,
     gamma_diagonal,
@@ -23,7 +23,6 @@ from pramana_core.design.families import (
     random_gamma_diagonal,
 )
 from pramana_core.domain import Domain
-from pramana_core.errors import OptionError
 from pramana_core.estimation.estimated import EstimatedMarginals, Estimator
 from pramana_core.learn.common.options import RuleOptions
 from pramana_core.learn.rules.itemsets import all_items
@@ -83,21 +82,18 @@ def papers_mechanisms(domain: Domain) -> tuple[Mechanism, ...]:
     )
 
 
-def designed(domain: Domain, records: int, progress: OnShare) -> tuple[Mechanism, Comparison]:
+def designed(domain: Domain, records: int, progress: OnShare) -> tuple[Mechanism, Design]:
     """Return the designer's choice for itemsets of all lengths, with what it compared.
 
-    The designer has not seen the data: every variable's reference distribution is uniform.
+    The designer has not seen the data.
     """
     wanted = goal(domain, "itemsets", length=len(domain), minimum_support=MINIMUM)
-    found = compare(
-        Problem(demands(domain), wanted, reference(domain), records),
-        lambda _, done, total: progress(done / total),
+    found = find_design(
+        Problem(demands(domain), wanted, records),
+        progress=lambda _, done, total: progress(done / total),
     )
-    best = found.best
-    if best.plan is None:
-        raise OptionError("The designer found no plan.", remedy="Allow a larger gamma.")
-    pooled = any(isinstance(block.channel, Sampled) for block in best.plan.blocks)
-    return Mechanism(OURS, best.plan, "pooled" if pooled else "moment"), found
+    pooled = any(isinstance(block.channel, Sampled) for block in found.plan.blocks)
+    return Mechanism(OURS, found.plan, "pooled" if pooled else "moment"), found
 
 
 def measure(
@@ -261,9 +257,9 @@ def printed_rho(mechanisms: Sequence[Mechanism]) -> Finding:
     )
 
 
-def designers_choice(means: pd.DataFrame, compared: Comparison) -> Finding:
+def designers_choice(means: pd.DataFrame, compared: Design) -> Finding:
     """Return what the designer chose, and DET-GD's support errors over those of the choice."""
-    first = compared.best
+    first = compared.chosen
     det, ours = (_by_measure(means, name)["support_error"] for name in ("DET-GD", OURS))
     ratios = {k: det[k] / ours[k] for k in det if not math.isnan(det[k] / ours[k])}
     return claim(

@@ -51,7 +51,7 @@ def channel(scheme: str, p: float) -> Transition:
 def run_3_1(setting: Setting) -> Result:
     """Compute H(X | X~) of three schemes under a uniform prior, and their amplifications."""
     rows = [
-        (scheme, p, conditional_entropy(made, np.full(made.shape[0], 1 / made.shape[0])))
+        (scheme, p, conditional_entropy(made))
         for scheme in SCHEMES
         for p in np.linspace(0, 1, 51 if setting.quick else 201).tolist()
         for made in [channel(scheme, p)]

@@ -32,8 +32,8 @@ from pramana.simulate.links import SMOOTHED, compare, fitted
 from pramana.simulate.sources import NetworkSource
 from pramana.simulate.study import Trials
 from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.learn.common.options import Scoring, Search
 from pramana_core.learn.networks.network import kl_divergence
-from pramana_core.learn.networks.structure import Scoring, Search
 from pramana_core.learn.networks.structure_learning import learn_structure
 from pramana_core.marginals.counts import Codes, Tensor
 from pramana_core.pictures import plots as style

@@ -24,10 +24,11 @@ from benchmarks.reproduce.masiv.setups import MINER, PARTITION, PEERS, both, vie
 from pramana.setups import SeededOwner
 from pramana.simulate.links import SMOOTHED, compare, fitted
 from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.learn.common.options import Scoring
 from pramana_core.learn.networks.network import BayesNet, kl_divergence
 from pramana_core.learn.networks.scores import judge_of
 from pramana_core.learn.networks.searches import k2
-from pramana_core.learn.networks.structure import Scoring, Structure
+from pramana_core.learn.networks.structure import Structure
 from pramana_core.marginals.counts import Codes, Marginals, ReportedCounts, Tensor
 from pramana_core.pictures import plots as style
 from pramana_core.plan import Plan

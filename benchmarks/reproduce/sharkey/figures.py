@@ -349,7 +349,7 @@ def ways(asked: Requirement) -> Iterator[tuple[str, dict[str, Any]]]:
     hits = Requirement(c=asked.c, l=asked.l, exact=False)
     yield LD, {"method": "pooled", "requirement": asked}
     yield PRUNED, {"method": "pgen", "requirement": hits, "counts": "propagated",
-                   "merge": "fewest", "owners": MAIN}  # fmt: skip
+                   "owners": MAIN}  # fmt: skip
     yield PGEN, {"method": "pgen", "requirement": hits, "by": "growing", "owners": MAIN}
     for number in OWNERS_7:
         # What is required by hits and misses says nothing of a leaf that tells more.

@@ -33,7 +33,7 @@ _ASKS_NOTHING = ("sign_out",)
 
 
 class AuditMiddleware:
-    """Keeps room for the line of a change, and writes each line just before the answer starts."""
+    """Refuses a change that has no room for its line; writes each line before the answer starts."""
 
     def __init__(self, app: ASGIApp, *, audit: AuditLog) -> None:
         self._app = app
@@ -46,15 +46,11 @@ class AuditMiddleware:
             await self._served(scope, receive, send)
             return
         try:
-            if not self._audit.promise_at_once():
-                await asyncio.to_thread(self._audit.promise)
+            self._audit.require_room()
         except PramanaError as error:
             await _refuse(error, scope, receive, send)
             return
-        try:
-            await self._served(scope, receive, send)
-        finally:
-            self._audit.release()
+        await self._served(scope, receive, send)
 
     async def _served(self, scope: Scope, receive: Receive, send: Send) -> None:
         started = refused = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -75,7 +75,6 @@ class Input:
         options: of a choice.
         whole: whether a number is.
         nullable: whether it may be emptied, which then says something.
-        of: the choice that it belongs to, as the field and its options; with others it is not read.
     """
 
     name: str
@@ -87,7 +86,6 @@ class Input:
     highest: float | None = None
     whole: bool = False
     nullable: bool = False
-    of: tuple[str, tuple[str, ...]] | None = None
 
     @property
     def path(self) -> list[str]:
@@ -125,8 +123,6 @@ class Input:
         Raises:
             InputError: it cannot be read.
         """
-        if self.of is not None and sent.text(self.of[0]) not in self.of[1]:
-            return {}
         if self.kind == "flag":
             return {self.name: sent.text(self.name) == "on"}
         if self.kind in ("variables", "owners"):
@@ -231,27 +227,10 @@ def _inputs(schema: Schema, known: Mapping[str, Schema], within: str) -> Iterato
             continue
         full = f"{within}{name}"
         field = {**_found(field, known), **{k: v for k, v in field.items() if k == "default"}}
-        if "discriminator" in field:
-            yield from _one_of(field, known, full)
-        elif "properties" in field:
+        if "properties" in field:
             yield from _inputs(field, known, f"{full}.")
         else:
             yield _input(full, field, name in required)
-
-
-def _one_of(schema: Schema, known: Mapping[str, Schema], full: str) -> Iterator[Input]:
-    """Yield the field that says which of several objects is meant, and each field of theirs."""
-    key = f"{full}.{schema['discriminator']['propertyName']}"
-    members = schema["discriminator"]["mapping"]
-    chosen = schema["default"][schema["discriminator"]["propertyName"]]
-    options = (chosen, *(option for option in members if option != chosen))
-    yield Input(key, "choice", required=False, default=chosen, options=options)
-    found: dict[str, Input] = {}
-    for option in options:
-        for one in _inputs(_found({"$ref": members[option]}, known), known, f"{full}."):
-            of = found[one.name].of if one.name in found else None
-            found[one.name] = replace(one, of=(key, (*(of[1] if of else ()), option)))
-    yield from found.values()
 
 
 def _found(schema: Schema, known: Mapping[str, Schema]) -> Schema:
@@ -330,7 +309,8 @@ def job_forms() -> Mapping[str, JobForm]:
         spec: type[BaseModel] = kind.spec
         schema = spec.model_json_schema()
         name = str(schema["properties"]["kind"]["const"])
-        found[name] = JobForm(name, inspect.getdoc(spec) or "", inputs_of(schema), kind)
+        about = (inspect.getdoc(spec) or "").partition("\n\n")[0]
+        found[name] = JobForm(name, about, inputs_of(schema), kind)
     return dict(sorted(found.items()))
 
 

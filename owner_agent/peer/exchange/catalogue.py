@@ -1,73 +1,49 @@
-"""What owners can learn together, and the catalogue of it: `TASKS`.
+"""The tasks that owners can learn together: `TASKS`.
 
-A task says which of a peer's columns an owner may ask for, and what is run on the marginals that
-the owner then has: exact ones of its own columns, estimated ones of its peers'. Networks all owners
-learn together. Tables, rules and classifiers the initiator alone learns, and so it alone may ask
-columns for them; it keeps the files.
-
-Also here:
-
-* What one owner learned in a session, before it is shared or written.
-* An owner's own records as a session sees them: true codes, in the order of the pseudonyms.
+A task says which of a peer's columns an owner may ask for, and what it learns from the marginals:
+exact ones of its own columns, estimated ones of its peers'. All owners learn networks together.
+The initiator alone learns tables, rules and classifiers, asks columns for them and keeps the files.
 """
 
 from __future__ import annotations
 
-import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from datetime import datetime
 from itertools import product
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
-from owner_agent.peer.protocol.messages import (
+from owner_agent.peer.exchange.entitlement import Holdings, cross_parents, preceding
+from owner_agent.peer.protocol.messages import Proposal
+from owner_agent.peer.protocol.tasks import (
     BayesTask,
-    EarlierSession,
     LinearTask,
-    Offer,
-    OfferedVariable,
     ParametersTask,
-    Proposal,
     RulesTask,
     StructureTask,
     TableTask,
     TreeTask,
 )
-from owner_agent.peer.protocol.steps import Holdings, cross_parents, preceding
-from owner_agent.randomize.draws import pseudonyms
-from owner_agent.site.planning import PlannedSite, planned
-from owner_agent.site.site import Site
-from owner_agent.state.keys import KeyStore, Secrets
-from owner_agent.table.encode import encode
 from pramana_core.csv_text import csv_text
 from pramana_core.domain import Domain
-from pramana_core.errors import OptionError, RecordsDoNotAlign, VariablesMissing
-from pramana_core.learn.common.documents import variable_json, write_json
+from pramana_core.errors import OptionError
+from pramana_core.learn.common.documents import write_json
+from pramana_core.learn.common.options import Scoring, Search
 from pramana_core.learn.learners import LEARNERS, ClassLearner
 from pramana_core.learn.networks.bayes_net import LearnedFamily, learn_parameters
-from pramana_core.learn.networks.structure import Scoring, Search, Structure
+from pramana_core.learn.networks.structure import Structure
 from pramana_core.learn.networks.structure_learning import LearnedLink, learn_structure
-from pramana_core.learn.rules.exchange import (
-    draw_itemsets,
-    draw_rules,
-    itemsets_csv,
-    rules_csv,
-    rules_json,
-)
-from pramana_core.learn.rules.itemsets import items_wanted
+from pramana_core.learn.rules.documents import itemsets_csv, rules_csv, write_findings
+from pramana_core.learn.rules.drawing import itemsets_chart, rules_chart
+from pramana_core.learn.rules.itemsets import item_label, items_wanted
 from pramana_core.learn.rules.mining import mine_itemsets
 from pramana_core.learn.rules.rules import derive_rules
-from pramana_core.marginals.counts import Codes, Marginals, MarginalTable
+from pramana_core.marginals.counts import Marginals, MarginalTable
 from pramana_core.marginals.support_counts import Item
 from pramana_core.progress import Progress, part_of
 from pramana_core.wire.base import Message
-from pramana_core.wire.channels import VariableMessage
-from pramana_core.wire.parts import Pseudonyms, key_order
-
-# What one owner learned in a session, before it is shared or written.
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,85 +114,6 @@ def require_distinct(names: Sequence[str], where: str) -> None:
         raise OptionError(f"The task's {where} name a variable twice.", where=f"task.{where}")
 
 
-@dataclass(frozen=True, eq=False)
-class LocalRecords:
-    """This owner's records: never sent, and exact for its own learning.
-
-    `keys` ascend and `columns` follow them; `names` are the session's variables that it has, and
-    `one_secret` is that of `Encoded`.
-    """
-
-    site: Site
-    plan: PlannedSite
-    secrets: Secrets
-    keys: Pseudonyms
-    columns: dict[str, Codes]
-    names: tuple[str, ...]
-    one_secret: Mapping[str, tuple[str, ...]]
-
-    @property
-    def domain(self) -> Domain:
-        """The session's variables that this owner has."""
-        return Domain(tuple(self.plan.variables[name] for name in self.names))
-
-
-def hold(
-    site: Site, proposal: Proposal, variables: Sequence[str], progress: Progress
-) -> LocalRecords:
-    """Read the site's table for a session about some variables.
-
-    Raises VariablesMissing, InputError, KeyFileError.
-    """
-    plan = planned(site)
-    names = tuple(name for name in variables if name in plan.variables)
-    if not names:
-        raise VariablesMissing(
-            f"{site.owner} has none of the session's variables.", where=site.owner
-        )
-    secrets = KeyStore(site.state).load()
-    table = encode(site, plan)
-    keys = pseudonyms(secrets, proposal.study, table.record_ids, progress)
-    order = key_order(keys)
-    columns = {name: codes[order] for name, codes in table.columns.items()}
-    return LocalRecords(site, plan, secrets, keys[order], columns, names, table.one_secret)
-
-
-def offer(
-    holding: LocalRecords,
-    proposal: Proposal,
-    beginning: datetime | None,
-    earlier: dict[str, EarlierSession],
-) -> Offer:
-    """Return what an owner says of itself before anything is randomized."""
-    digest = hashlib.sha256(np.ascontiguousarray(holding.keys).tobytes()).hexdigest()
-    return Offer(
-        proposal=proposal.digest,
-        variables=[
-            OfferedVariable(
-                variable=VariableMessage(**variable_json(variable)),
-                sensitive=variable.name in holding.plan.sensitive,
-            )
-            for variable in holding.domain
-        ],
-        records=len(holding.keys),
-        keys_digest=digest,
-        beginning=beginning,
-        earlier=earlier,
-    )
-
-
-def require_aligned(offers: dict[str, Offer], study: str) -> None:
-    """Check that all owners have the same records. Raises RecordsDoNotAlign."""
-    if len({offer.keys_digest for offer in offers.values()}) > 1:
-        each = ", ".join(f"{owner} {offer.records}" for owner, offer in offers.items())
-        raise RecordsDoNotAlign(
-            f"The owners' records are not the same set. Records per owner: {each}.",
-            where=study,
-            remedy="Check that the owners share one linkage secret and one form of record ids, and"
-            " have the same records.",
-        )
-
-
 class Parameters(LearningTask[ParametersTask]):
     """The parameters of a network whose structure is agreed."""
 
@@ -274,7 +171,7 @@ class NetworkStructure(LearningTask[StructureTask]):
 
     def learn(self, marginals: Marginals, nodes: Sequence[str], watch: Progress) -> Findings:
         """Search for the parents of some nodes, and learn their families."""
-        # A peer's joint block may bring variables that nobody asked for: last, they are no parents.
+        # A peer's joint block may bring variables that nobody wants: last, they are no parents.
         task, last = self.task, len(self.task.order)
         known = marginals.domain.names
         order = sorted(known, key=lambda n: task.order.index(n) if n in task.order else last)
@@ -376,11 +273,11 @@ class Rules(LearningTask[RulesTask]):
         )
         return Findings.kept(
             {
-                "rules.json": write_json(rules_json(found, rules)),
-                "itemsets.csv": itemsets_csv(found),
-                "rules.csv": rules_csv(found, rules),
-                "itemsets.svg": draw_itemsets(found),
-                "rules.svg": draw_rules(found.domain, rules),
+                "rules.json": write_json(write_findings(found, rules, examined=False)),
+                "itemsets.csv": itemsets_csv(found.frequent, found.item_labels.__getitem__),
+                "rules.csv": rules_csv(rules, lambda item: item_label(found.domain, item)),
+                "itemsets.svg": itemsets_chart(found).svg(),
+                "rules.svg": rules_chart(found.domain, rules).svg(),
             }
         )
 
@@ -389,7 +286,7 @@ ClassTask_co = TypeVar("ClassTask_co", bound=TreeTask | LinearTask | BayesTask, 
 
 
 class Classifier(LearningTask[ClassTask_co]):
-    """What tells a class from other variables, whichever of `LEARNERS` the task names."""
+    """A predictor of a class from other variables: the one of `LEARNERS` that the task names."""
 
     @property
     def fewer(self) -> str:  # type: ignore[override]

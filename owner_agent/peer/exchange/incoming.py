@@ -1,53 +1,20 @@
-"""What arrives from a peer: checked against its announcement, then counted and never kept.
-
-A package holds reports beside pseudonyms.
-
-Also here:
-
-* How the ledger's lines about sessions look.
-"""
+"""Columns of a peer: checked against its announcement, then counted and never kept."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 import numpy as np
 
-from owner_agent.peer.exchange.catalogue import LocalRecords
-from owner_agent.peer.protocol.messages import (
-    Offer,
-    Package,
-    Proposal,
-)
-from owner_agent.randomize.reports import Randomized
-from owner_agent.release.ledger import PEER, Entry
-from owner_agent.release.options import PART_RECORDS
-from owner_agent.release.outbox import OUTBOX, Outgoing, StoredRelease, prepare
+from owner_agent.peer.exchange.local_records import LocalRecords
+from owner_agent.peer.protocol.messages import Offer, Package
 from pramana_core.errors import PartInvalid, PeerDeviated, PramanaError
-from pramana_core.marginals.counts import (
-    Codes,
-)
+from pramana_core.marginals.counts import Codes
 from pramana_core.plan import Plan
-from pramana_core.wire.channels import PlanMessage
 from pramana_core.wire.parts import Pseudonyms, RecordSchema, decode_part, joined_parts
 from pramana_core.wire.releases import release_digest
-
-
-def packed(holding: LocalRecords, made: Randomized) -> tuple[Package, StoredRelease]:
-    """Return reports beside pseudonyms: what is announced, and the bytes in the outbox."""
-    prepared = prepare(holding.site.state / OUTBOX, Outgoing.of(made), PART_RECORDS)
-    parts = prepared.manifest.parts
-    package = Package(
-        form="aligned",
-        plan=PlanMessage.from_plan(made.plan),
-        records=len(made.keys),
-        parts=parts,
-        digest=release_digest(made.plan.digest, parts),
-    )
-    return package, prepared
 
 
 def counted_names(plan: Plan, scope: Sequence[str]) -> tuple[str, ...]:
@@ -160,36 +127,4 @@ def _other_data(sender: str, what: str) -> PeerDeviated:
         else f"{sender} sent {what}; it announced something else.",
         where=sender,
         remedy="Nothing was learned from it. Ask its custodian what changed during the session.",
-    )
-
-
-# How the ledger's lines about sessions look.
-
-
-def session_name(session: str) -> str:
-    """Return the name under which the ledger has a session."""
-    return f"session-{session}"
-
-
-def session_entry(
-    holding: LocalRecords, proposal: Proposal, peers: Sequence[str], now: datetime
-) -> Entry:
-    """Return the line which says that this owner takes part in a session with some peers.
-
-    Lines about what is sent in the session have the same place and time, and other contents.
-    """
-    return Entry(
-        miner=PEER + ",".join(peers),
-        study=proposal.study,
-        name=session_name(proposal.session),
-        content=proposal.digest,
-        digest=proposal.digest,
-        plan_digest=proposal.digest,
-        records=len(holding.keys),
-        parts=0,
-        state="prepared",
-        prepared=now,
-        changed=now,
-        release_id=proposal.session,
-        draws=(),
     )

@@ -1,11 +1,7 @@
-"""An owner's identity among its peers: a key of its own and a certificate that the others pin.
+"""An owner's identity among its peers: a key and a certificate that the others pin.
 
-There is no authority. Custodians hand their certificates to each other, and a connection or a
-message counts only under exactly the certificate that the site file names.
-
-Also here:
-
-* Signed statements: who says it, and that nobody changed it since.
+There is no authority. Custodians hand their certificates to each other. A connection or a signed
+statement counts only under exactly the certificate that the site file names.
 """
 
 from __future__ import annotations
@@ -31,17 +27,8 @@ from cryptography.x509.oid import NameOID
 from owner_agent.peer.protocol.messages import PeerMessage, Signed, Stated, read
 from owner_agent.site.site import Site
 from owner_agent.state.ledger_file import state_directory
-from owner_agent.state.private_files import (
-    private_directory,
-    refuse_if_open_to_others,
-    write_new,
-)
-from pramana_core.errors import (
-    ConfigError,
-    KeyFileError,
-    PeerDeviated,
-    Unauthenticated,
-)
+from owner_agent.state.private_files import private_directory, refuse_if_open_to_others, write_new
+from pramana_core.errors import ConfigError, KeyFileError, PeerDeviated, Unauthenticated
 
 VALID = dt.timedelta(days=3650)
 """A pinned certificate is replaced by hand, so that it lasts; its end is a reminder only."""
@@ -224,9 +211,6 @@ def _unusable(folder: Path) -> KeyFileError:
         where=str(folder),
         remedy="Run `owner-agent keys identity`, and give the certificate to the other owners.",
     )
-
-
-# Signed statements: who says it, and that nobody changed it since.
 
 
 def state(identity: PeerIdentity, session: str, message: PeerMessage) -> Signed:

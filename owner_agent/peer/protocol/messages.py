@@ -1,27 +1,17 @@
-"""What owners say to each other in a joint session; unknown fields are refused by name.
+"""The messages of owners in a joint session; unknown fields are refused by name.
 
 A session runs through these in order: `Proposal` (the initiator's), an `Offer` of each owner, an
-`Announcement` of each, then the `NetworkPart` of the model that each has learned. Who says which
-of them in answer to what is in `owner_agent.peer.protocol.steps`.
-
-Also here:
-
-* What owners can agree to learn: the `task` of a session file, a class for each kind.
-* `peers.toml`: what the initiator asks its peers to do together, validated whole.
+`Announcement` of each, then the `NetworkPart` of the model that each has learned.
+`owner_agent.peer.protocol.steps` says which message answers which.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection
-from dataclasses import replace
-from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
 from pydantic import (
     AwareDatetime,
-    BaseModel,
-    ConfigDict,
     Field,
     SerializerFunctionWrapHandler,
     StringConstraints,
@@ -30,22 +20,9 @@ from pydantic import (
     model_validator,
 )
 
-from owner_agent.site.mistakes import all_mistakes
-from owner_agent.site.site import Site, read_toml
-from owner_agent.state.environment import Environment, WaitingTimes
+from owner_agent.peer.protocol.tasks import TaskMessage
 from pramana_core.alike import first_few
 from pramana_core.errors import PeerDeviated
-from pramana_core.learn.common.options import Positive, Seed
-from pramana_core.learn.networks.structure import (
-    DRAWS,
-    Draws,
-    MaxParents,
-    Method,
-    ParameterOptions,
-    ScoreName,
-    Scoring,
-    Search,
-)
 from pramana_core.wire.base import (
     MAX_PARTS,
     MAX_RECORDS,
@@ -56,95 +33,8 @@ from pramana_core.wire.base import (
     Sha256,
 )
 from pramana_core.wire.channels import PlanMessage, VariableMessage
-from pramana_core.wire.jobs import (
-    AssociationRulesTask,
-    BayesClassifierTask,
-    DecisionTreeTask,
-    LinearClassifierTask,
-    WithParameters,
-)
 from pramana_core.wire.releases import PartManifest
 from pramana_core.wire.services import ProblemDetail
-
-# What owners can agree to learn: the `task` of a session file, a class for each kind.
-#
-# A learner's options, their limits and defaults are those of the miner's jobs; without a
-# `max_length` itemsets may be of any length.
-
-MAX_COLUMNS = 64
-"""Of so many variables at most an owner learns for itself."""
-
-Labels = Annotated[list[Label], Field(min_length=1, max_length=MAX_VARIABLES)]
-Columns = Annotated[list[Label], Field(min_length=1, max_length=MAX_COLUMNS)]
-Parents = dict[Label, Annotated[list[Label], Field(max_length=64)]]
-
-
-class ParametersTask(WithParameters):
-    """The parameters of a network of known structure (Ma 5.2.1)."""
-
-    kind: Literal["parameters"] = "parameters"
-    structure: Annotated[Parents, Field(min_length=1, max_length=MAX_VARIABLES)]
-    method: Method = ParameterOptions.method
-    alpha: Positive = ParameterOptions.alpha
-
-
-class StructureTask(WithParameters):
-    """The structure along one order of all variables, and then its parameters (Ma 5.2.2)."""
-
-    kind: Literal["structure"] = "structure"
-    order: Labels
-    max_parents: MaxParents = Search.max_parents
-    score: ScoreName = Scoring.name
-    draws: Draws = DRAWS
-    seed: Seed = 0
-    method: Method = ParameterOptions.method
-    alpha: Positive = ParameterOptions.alpha
-
-
-class TableTask(Message):
-    """A contingency table, for the initiator alone."""
-
-    kind: Literal["contingency-table"] = "contingency-table"
-    variables: Annotated[list[Label], Field(min_length=1, max_length=32)]
-
-
-class RulesTask(AssociationRulesTask):
-    """Frequent itemsets and the rules between their parts, for the initiator alone (Ma 7.1).
-
-    Items are the categories of the variables: all, those that `items` names (of the variables it
-    names), or the one category `present`, of the variables that have it.
-    """
-
-    kind: Literal["association-rules"] = "association-rules"
-    variables: Columns
-
-
-class TreeTask(DecisionTreeTask):
-    """A decision tree, for the initiator alone (Ma 7.2). A `significance` of 1 tests nothing."""
-
-    kind: Literal["decision-tree"] = "decision-tree"
-    attributes: Columns
-
-
-class LinearTask(LinearClassifierTask):
-    """A linear classifier, for the initiator alone (Ma 6)."""
-
-    kind: Literal["linear-classifier"] = "linear-classifier"
-    features: Columns
-
-
-class BayesTask(BayesClassifierTask):
-    """A Bayesian network classifier, for the initiator alone."""
-
-    kind: Literal["bayes-classifier"] = "bayes-classifier"
-    features: Columns
-
-
-TaskMessage = Annotated[
-    ParametersTask | StructureTask | TableTask | RulesTask | TreeTask | LinearTask | BayesTask,
-    Field(discriminator="kind"),
-]
-
 
 LONGEST_SECONDS = 24 * 3600.0
 
@@ -197,7 +87,7 @@ class Proposal(PeerMessage):
         return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
 
     def others(self, owner: str) -> list[str]:
-        """Return the participants beside one of them."""
+        """Return the participants but one."""
         return [name for name in self.participants if name != owner]
 
 
@@ -211,7 +101,7 @@ class OfferedVariable(Message):
 class EarlierSession(Message):
     """The newest session in which an owner saw what another announced, as a digest.
 
-    `beginning` is when that other had last begun anew after a loss, as it said itself then.
+    `beginning` is when that other had last begun anew after a loss, by its own statement.
     """
 
     digest: Sha256
@@ -253,7 +143,7 @@ class Package(Message):
 
 
 class BlockCost(Message):
-    """What one draw of an owner's block tells of these variables, to all its peers together.
+    """The loss of these variables by one draw of an owner's block, to all its peers together.
 
     A null epsilon is infinite; where the values themselves are sent it is not `randomized`.
     """
@@ -404,61 +294,3 @@ def digest_of(statements: list[Signed]) -> str:
         f"{s.owner}:{hashlib.sha256(s.content.encode()).hexdigest()}" for s in statements
     )
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
-
-
-_SESSION_BYTES = 16
-
-_Seconds = Annotated[float, Field(gt=0, le=LONGEST_SECONDS, allow_inf_nan=False)]
-
-
-class SessionFile(BaseModel):
-    """The content of `peers.toml`; without `participants` all known peers are asked."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-    participants: Annotated[tuple[Name, ...] | None, Field(min_length=1)] = None
-    partition: Partition = "vertical"
-    seconds: _Seconds = WaitingTimes.work
-    connect_seconds: _Seconds = WaitingTimes.connect
-    task: TaskMessage
-
-    def patient(self, environment: Environment) -> Environment:
-        """Return the environment in which others are waited for as long as this file says."""
-        patience = replace(environment.patience, work=self.seconds, connect=self.connect_seconds)
-        return replace(environment, patience=patience)
-
-    def allows(self, proposal: Proposal, own: str, known: Collection[str]) -> bool:
-        """Whether a proposal is for what this file says, with all `known` peers if it names none.
-
-        The initiator and the owner itself need not be named among the participants. How long it
-        may last, and how soon others must take a call, is the initiator's affair.
-        """
-        named = {*(self.participants or known), proposal.initiator, own}
-        return proposal.task == self.task and named == set(proposal.participants)
-
-
-def load_session_file(path: Path) -> SessionFile:
-    """Read and validate a session file. Raises ConfigError naming every mistake."""
-    content = read_toml(path, "session", "Name it with --peers.")
-    try:
-        return SessionFile.model_validate(content)
-    except ValidationError as error:
-        raise all_mistakes(error, f"session file {path}", "docs/peers.md") from None
-
-
-def proposal_of(file: SessionFile, site: Site, random_bytes: Callable[[int], bytes]) -> Proposal:
-    """Return the proposal that a session file asks this owner to make. Raises ConfigError."""
-    known = [peer.name for peer in site.peer.known]
-    wanted = [name for name in file.participants or known if name != site.owner]
-    try:
-        return Proposal(
-            session=random_bytes(_SESSION_BYTES).hex(),
-            study=site.peer.study,
-            initiator=site.owner,
-            participants=[site.owner, *wanted],
-            partition=file.partition,
-            task=file.task,
-            seconds=file.seconds,
-        )
-    except ValidationError as error:
-        raise all_mistakes(error, "session file", "docs/peers.md") from None

@@ -1,25 +1,13 @@
-"""What an owner can be asked in a session, each step described once.
+"""The steps of a session, each described once, and the owners who take them.
 
-Calls to other owners, the routes that take them, and what an owner answers all follow this table. A
-new step is one entry here, and the method of that name at the participant.
-
-Also here:
-
-* Work in threads that nobody has to wait for, and moments at which nobody may be interrupted.
-* An owner in a session, whether it is this process or another machine.
-* Who needs which columns of whom (Ma 5.2.1, definitions 1 and 2; 5.2.2): pure decisions.
+Calls to other owners, the routes that receive them, and the participant's answers all follow this
+table. A new step is one entry here and one method of the same name at the participant.
 """
 
 from __future__ import annotations
 
-import signal
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
-from contextlib import contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
-from types import FrameType
 from typing import Any, Generic, Literal, Never, Protocol, TypeVar
 
 from owner_agent.peer.protocol.messages import (
@@ -31,8 +19,6 @@ from owner_agent.peer.protocol.messages import (
     Statements,
     Status,
 )
-from pramana_core.errors import StructureError, VariablesMissing
-from pramana_core.learn.networks.structure import Structure
 
 MESSAGE_BYTES = 1 << 28
 """No message of another owner is read further than this."""
@@ -49,14 +35,14 @@ PACKAGE_PART = _SESSION + "/parts/{number}"
 
 @dataclass(frozen=True)
 class Step(Generic[Request, Answer]):
-    """One thing that an owner can be asked.
+    """One request to an owner.
 
     Attributes:
         name: that of the participant's method which does it.
         method: of the HTTP request.
         path: of the HTTP request, with `{session}` for the session's number.
         answer: what is answered.
-        request: the message sent; None if there is none.
+        request: the message sent, or None.
         phase: where the session must be; only its initiator may ask, and what fails ends it. If
             None, the participant's method decides who may ask, and when.
         repeatable: whether it takes no work, and asking twice is the same as asking once.
@@ -113,63 +99,8 @@ STEPS: tuple[Step[Any, Any], ...] = (
 )
 
 
-# Work in threads that nobody has to wait for, and moments at which nobody may be interrupted.
-
-Result = TypeVar("Result")
-
-
-def started(work: Callable[[], Result]) -> Future[Result]:
-    """Start work in a daemon thread: whoever gives up on it can leave, also the process."""
-    future: Future[Result] = Future()
-
-    def run() -> None:
-        try:
-            made = work()
-        except BaseException as error:  # noqa: BLE001 - raised again by whoever asks for the result
-            future.set_exception(error)
-        else:
-            future.set_result(made)
-
-    threading.Thread(target=run, daemon=True).start()
-    return future
-
-
-@contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Let neither Ctrl-C nor SIGTERM stop what cannot be undone; all in it must be short."""
-    with _handled(signal.SIG_IGN, signal.SIGINT, signal.SIGTERM):
-        yield
-
-
-@contextmanager
-def stopped_like_interrupted() -> Iterator[None]:
-    """Let SIGTERM end a command as Ctrl-C does, so that the other owners hear of it."""
-
-    def interrupt(_number: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    with _handled(interrupt, signal.SIGTERM):
-        yield
-
-
-@contextmanager
-def _handled(handler: signal._HANDLER, *signals: signal.Signals) -> Iterator[None]:
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = {number: signal.signal(number, handler) for number in signals}
-    try:
-        yield
-    finally:
-        for number, old in before.items():
-            signal.signal(number, old)
-
-
-# An owner in a session, whether it is this process or another machine.
-
-
 class Partner(Protocol):
-    """An owner that can be asked to do the steps of a session. Every method raises PramanaError."""
+    """An owner that does the steps of a session. Every method raises PramanaError."""
 
     @property
     def name(self) -> str:
@@ -192,78 +123,3 @@ class Peer(Partner, Protocol):
 
     def package_part(self, session: str, number: int, limit: int) -> bytes:
         """Return part `number`, at most `limit` bytes, of what the owner has for the caller."""
-
-
-# Who needs which columns of whom (Ma 5.2.1, definitions 1 and 2; 5.2.2): pure decisions.
-#
-# `holdings` says, for each owner, the variables it has; in vertical sessions no two have the same.
-
-Holdings = Mapping[str, tuple[str, ...]]
-
-
-def owner_of(holdings: Holdings) -> dict[str, str]:
-    """Return the owner of each variable. Raises StructureError."""
-    found: dict[str, str] = {}
-    for owner, names in holdings.items():
-        for name in names:
-            if name in found:
-                raise StructureError(
-                    f"Both {found[name]} and {owner} have a variable {name!r}.",
-                    where=name,
-                    remedy="Rename one of them.",
-                )
-            found[name] = owner
-    return found
-
-
-def require_held(names: Sequence[str], holdings: Holdings) -> None:
-    """Check that each variable has an owner. Raises VariablesMissing."""
-    held = {name for mine in holdings.values() for name in mine}
-    absent = [name for name in names if name not in held]
-    if absent:
-        raise VariablesMissing(
-            f"No participant has the variables {absent}.",
-            where=", ".join(absent),
-            remedy="Correct their names in the session file, or invite their owner.",
-        )
-
-
-def cross_variables(structure: Structure, holdings: Holdings) -> tuple[str, ...]:
-    """Return the variables some of whose parents are another owner's (definition 1)."""
-    owner = owner_of(holdings)
-    return tuple(
-        node
-        for node, parents in structure.families
-        if any(owner[p] != owner[node] for p in parents)
-    )
-
-
-def cross_parents(
-    structure: Structure, holdings: Holdings, sender: str, receiver: str
-) -> tuple[str, ...]:
-    """Return the sender's variables that are parents of cross variables of the receiver.
-
-    Definition 2; nothing else of the sender's is the receiver's business. The order is that of
-    the sender's own list.
-    """
-    owner = owner_of(holdings)
-    needed = {
-        parent
-        for node in cross_variables(structure, holdings)
-        if owner[node] == receiver
-        for parent in structure.parents[node]
-    }
-    return tuple(name for name in holdings[sender] if name in needed and sender != receiver)
-
-
-def preceding(
-    order: Sequence[str], holdings: Holdings, sender: str, receiver: str
-) -> tuple[str, ...]:
-    """Return the sender's variables that come before any of the receiver's in the order.
-
-    Only these can become parents of the receiver's variables (Ma 5.2.2).
-    """
-    own = [place for place, name in enumerate(order) if name in holdings[receiver]]
-    last = max(own, default=0)
-    earlier = set(order[:last])
-    return tuple(name for name in holdings[sender] if name in earlier and sender != receiver)

@@ -1,40 +1,36 @@
 """The best plan for a stated need: requirements, a goal, every family's predicted error.
 
-What a plan reveals is measured in `pramana_core.privacy`; the custodian's commands are in
-`owner_agent.design`.
+`pramana_core.privacy` measures what a plan reveals; `owner_agent.design` has the custodian's
+commands.
 """
 
-from pramana_core.design.bound import bound
 from pramana_core.design.choose import (
-    Comparison,
+    NOTE,
+    Design,
     Problem,
-    bounded,
     builds,
-    compare,
-    little_told,
-    not_useful,
+    find_design,
     option,
     poolable,
-    records_enough,
-    records_needed,
-    strongest_privacy,
     unserved,
-    useful,
+    unwatched,
 )
-from pramana_core.design.families import (
+from pramana_core.design.families import families
+from pramana_core.design.goal import Goal, Learn, goal
+from pramana_core.design.mixed_sets import best_weights
+from pramana_core.design.pooling import by_pooling
+from pramana_core.design.predict import Option, PredictedErrors, by_moments
+from pramana_core.design.requirements import (
     Requirements,
-    families,
     gamma_of_breach,
     gamma_of_epsilon,
-    gamma_of_minimum_k,
     gamma_of_p,
+    require_gamma,
 )
-from pramana_core.design.goal import Goal, Learn, goal, reference
-from pramana_core.design.mixed_sets import best_weights, by_pooling
-from pramana_core.design.predict import Option, PredictedErrors, by_moments
 
 __all__ = [
-    "Comparison",
+    "NOTE",
+    "Design",
     "Goal",
     "Learn",
     "Option",
@@ -42,26 +38,18 @@ __all__ = [
     "Problem",
     "Requirements",
     "best_weights",
-    "bound",
-    "bounded",
     "builds",
     "by_moments",
     "by_pooling",
-    "compare",
     "families",
+    "find_design",
     "gamma_of_breach",
     "gamma_of_epsilon",
-    "gamma_of_minimum_k",
     "gamma_of_p",
     "goal",
-    "little_told",
-    "not_useful",
     "option",
     "poolable",
-    "records_enough",
-    "records_needed",
-    "reference",
-    "strongest_privacy",
+    "require_gamma",
     "unserved",
-    "useful",
+    "unwatched",
 ]

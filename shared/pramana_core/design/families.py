@@ -1,17 +1,12 @@
-"""The plans to choose among: for every family the most accurate one that meets the requirements.
-
-Also here:
-
-* What an owner demands: how much may be learned about a variable, and about the whole record.
-"""
+"""The plans to choose among: for every family the most accurate one that meets the requirements."""
 
 from __future__ import annotations
 
+import functools
+import heapq
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -31,219 +26,10 @@ from pramana_core.channels import (
     Transition,
     most_accurate,
 )
-from pramana_core.design.goal import shares
-from pramana_core.domain import Domain
+from pramana_core.design.requirements import Requirements
 from pramana_core.errors import OptionError
 from pramana_core.marginals.counts import Tensor
 from pramana_core.plan import Block, Plan
-from pramana_core.privacy import gamma_for_breach, k_anonymity
-
-PLAUSIBLE = 0.01
-"""A category counts towards a minimum K if its posterior under equal priors is above this."""
-
-
-def gamma_of_epsilon(epsilon: float) -> float:
-    """Return e^epsilon. Raises OptionError unless epsilon is positive and finite in effect."""
-    if not 0 < epsilon < 700:
-        raise OptionError(
-            f"epsilon must be above 0 and below 700, not {epsilon}.",
-            where="epsilon",
-            remedy="Give a positive epsilon, usually between 0.1 and 5.",
-        )
-    return math.exp(epsilon)
-
-
-def gamma_of_p(size: int, p: float) -> float:
-    """Return the amplification of replacing each of `size` categories with probability `p`.
-
-    (K - 1)(1 - p)/p (Ma 3.1.2). Raises OptionError where p hides nothing or everything.
-    """
-    if not 0 < p < (size - 1) / size:
-        raise OptionError(
-            f"p must be above 0 and below {size - 1}/{size} for {size} categories, not {p}.",
-            where="p",
-            remedy=f"At {size - 1}/{size} reports say nothing.",
-        )
-    return (size - 1) * (1 - p) / p
-
-
-def gamma_of_minimum_k(size: int, k: int, plausible: float = PLAUSIBLE) -> float:
-    """Return the largest symmetric amplification that leaves `k` categories plausible.
-
-    After any report, that is. A symmetric channel leaves all `size` or one: every other category
-    keeps, under equal priors, the posterior 1/(gamma + size - 1) (Ma 3.1.3, with the threshold of
-    Ma 8(b)).
-
-    Raises:
-        OptionError: the variable has fewer categories than `k`, or no gamma above 1 will do; the
-            message says what is reachable.
-    """
-    if k > size:
-        raise OptionError(
-            f"No channel leaves {k} of {size} categories plausible.",
-            where="minimum_k",
-            remedy=f"The nearest that can be reached is {size}.",
-        )
-    if k <= 1:
-        raise OptionError(f"minimum_k must be above 1, not {k}.", where="minimum_k")
-    largest = 1 / plausible - (size - 1)
-    if largest <= 1:
-        raise OptionError(
-            f"With equal priors, no accurate report can leave all of {size} categories a posterior"
-            f" above {plausible:g}.",
-            where="minimum_k",
-            remedy="Merge categories, or demand gamma instead.",
-        )
-    # Plausible is above the threshold, not at it.
-    return largest * (1 - 1e-9)
-
-
-def gamma_of_breach(rho: Sequence[float]) -> float:
-    """Return the largest amplification under which rho_1 cannot grow to rho_2 (FRAPP eq. 2)."""
-    if len(rho) != 2:
-        raise OptionError("A breach must be a pair rho_1, rho_2.", where="rho")
-    return gamma_for_breach(rho[0], rho[1])
-
-
-@dataclass(frozen=True)
-class Requirements:
-    """The largest amplification allowed, per sensitive variable and about the whole record.
-
-    Variables of the domain that are not in `variables` are public: they are not randomized. Where
-    `whole` is None only the variables themselves are limited. `plausible` is the least number of
-    categories that any report must leave plausible (see `gamma_of_minimum_k`); a gamma alone keeps
-    it for symmetric channels only, so it is asked of every plan. `owners` are the names and
-    variables of several owners of the same records, none where one holds all.
-
-    Raises:
-        OptionError: no sensitive variable, an unknown one, or a gamma that is not above 1; or
-            owners that do not hold every variable once, in the domain's order, or without a limit
-            about the whole record, or a public variable of theirs.
-    """
-
-    domain: Domain
-    variables: Mapping[str, float]
-    whole: float | None = None
-    plausible: Mapping[str, int] = field(default_factory=dict)
-    owners: tuple[tuple[str, tuple[str, ...]], ...] = ()
-
-    def __post_init__(self) -> None:
-        if not self.variables:
-            raise OptionError(
-                "No variable is sensitive; nothing is to be designed.",
-                remedy="Say which variables need protection.",
-            )
-        for name, gamma in self.variables.items():
-            self.domain.axis(name)
-            require_gamma(gamma, name)
-        if self.whole is not None:
-            require_gamma(self.whole, "the whole record")
-        if self.owners:
-            self._require_owners()
-
-    def _require_owners(self) -> None:
-        held = [name for _, names in self.owners for name in names]
-        labels = [name for name, _ in self.owners]
-        if held != list(self.domain.names) or len(set(labels)) < len(labels):
-            raise OptionError(
-                "Owners must hold every variable once, and the variables stand owner by owner.",
-                where="owners",
-            )
-        public = [name for name in held if name not in self.variables]
-        if public:
-            raise OptionError(
-                f"{public} are not sensitive: a study plan over several owners has no public"
-                " variables.",
-                where=public[0],
-                remedy="Leave them out of the design; a public variable needs none.",
-            )
-        if self.whole is None:
-            raise OptionError(
-                "Nothing is demanded for the whole record, which several owners report.",
-                where="whole_record",
-                remedy="Give gamma, epsilon or rho for the whole record, over all owners.",
-            )
-
-    @cached_property
-    def sensitive(self) -> tuple[str, ...]:
-        """The variables to randomize, in the domain's order."""
-        return tuple(name for name in self.domain.names if name in self.variables)
-
-    def of_block(self, names: Sequence[str]) -> float:
-        """Return the largest gamma a joint report of these variables may have."""
-        limit = min(self.variables[name] for name in names)
-        return limit if self.whole is None else min(limit, self.whole)
-
-    def together(self, names: Sequence[str]) -> float:
-        """Return the largest gamma that reports of these variables may have over all owners."""
-        whole = self.whole
-        return self.of_block(names) if whole is None or not self.owners else whole
-
-    def by_owner(self, names: Sequence[str]) -> list[tuple[str, ...]]:
-        """Return variables in the domain's order by who holds them."""
-        if not self.owners:
-            return [tuple(names)]
-        place = self._places
-        return [tuple(own) for _, own in itertools.groupby(names, key=place.__getitem__)]
-
-    @cached_property
-    def _places(self) -> dict[str, int]:
-        return {name: i for i, (_, names) in enumerate(self.owners) for name in names}
-
-    def split(self) -> dict[str, float]:
-        """Return a gamma per variable for independent channels.
-
-        Independent amplifications multiply (Ma 7.1.3), so the epsilon of the whole record is
-        divided equally; what a variable may not use the others share.
-        """
-        if self.whole is None:
-            return dict(self.variables)
-        left, budget, given = list(self.sensitive), math.log(self.whole), dict[str, float]()
-        while left:
-            share = budget / len(left)
-            capped = [n for n in left if math.log(self.variables[n]) <= share]
-            if not capped:
-                return given | dict.fromkeys(left, math.exp(share))
-            for name in capped:
-                given[name] = self.variables[name]
-                budget -= math.log(self.variables[name])
-                left.remove(name)
-        return given
-
-    def unmet(self, plan: Plan) -> str:
-        """Say which variable's reports leave too few categories plausible; "" if none does."""
-        for name, least in self.plausible.items():
-            block = plan.block_of(name)
-            channel = block.restrict([name]) or block.channel
-            left = k_anonymity(channel, None, PLAUSIBLE).categories
-            if left < least:
-                return (
-                    f"A report can leave {left} categories of {name!r} plausible, not {least}, at"
-                    " this gamma; demand a smaller gamma to have it."
-                )
-        return ""
-
-    def scaled(self, power: float) -> Requirements:
-        """Return the same requirements with every epsilon multiplied by `power`."""
-        return Requirements(
-            self.domain,
-            {name: gamma**power for name, gamma in self.variables.items()},
-            None if self.whole is None else self.whole**power,
-            self.plausible,
-            self.owners,
-        )
-
-
-def require_gamma(gamma: float, of: str = "") -> None:
-    """Raise OptionError unless a gamma, demanded for `of`, is above 1."""
-    if not gamma > 1 or math.isnan(gamma):
-        whose = f" for {of}" if of else ""
-        raise OptionError(
-            f"gamma{whose} must be above 1, not {gamma:g}: otherwise reports say nothing.",
-            where=of or "gamma",
-            remedy="Any gamma above 1 can be reached; the closer to 1, the more records it takes.",
-        )
-
 
 ITEMS = 32
 """Cut and paste is looked at for up to this many variables."""
@@ -319,7 +105,7 @@ def channel_of(needs: Requirements, names: Sequence[str]) -> Transition:
     if len(parts) == 1:
         return most_accurate(sizes[0], needs.of_block(names))
     most = tuple(math.log(needs.of_block(part)) for part in parts)
-    each = shares(sizes, most, math.log(needs.together(names)))
+    each = share_epsilon(sizes, most, math.log(needs.together(names)))
     made = (most_accurate(size, math.exp(own)) for size, own in zip(sizes, each, strict=True))
     return Product(tuple(map(len, parts)), tuple(made))
 
@@ -335,33 +121,16 @@ def subsets_of(needs: Requirements, size: int) -> tuple[tuple[str, ...], ...]:
     return tuple(itertools.combinations(needs.sensitive, size))
 
 
-def families(needs: Requirements, sets: Sequence[tuple[str, ...]]) -> Iterator[tuple[str, Build]]:
+def families(needs: Requirements) -> Iterator[tuple[str, Build]]:
     """Yield every family by name: those that need a subset size once for each useful one.
 
-    `sets` are the tables wanted; blocks sampled among exactly these are a family too. Several
-    owners can only sample: nobody holds the whole record.
+    Several owners can only sample, because nobody holds the whole record.
     """
     count = len(needs.sensitive)
     if not needs.owners:
         yield from _of_one_owner(count)
     for size in range(1, min(count - 1, 3) + 1):
         yield f"sampled-{size}", _sampled_by_size(size)
-    wanted = tuple(
-        dict.fromkeys(s for names in sets if (s := tuple(n for n in names if n in needs.variables)))
-    )
-    lengths = sorted({len(s) for s in wanted})
-    held = {
-        part
-        for names in wanted
-        for k in lengths
-        if k < len(names)
-        for part in itertools.combinations(names, k)
-    }
-    largest = tuple(s for s in wanted if s not in held)
-    covered = {name for names in largest for name in names} == set(needs.sensitive)
-    uniform = len({len(s) for s in largest}) == 1
-    if covered and 1 < len(largest) <= CHOICES and not uniform:
-        yield "sampled-sets", sampled(largest)
 
 
 def _of_one_owner(count: int) -> Iterator[tuple[str, Build]]:
@@ -401,12 +170,8 @@ def _with_public(needs: Requirements, blocks: list[Block]) -> Plan:
 def _units(chances: Tensor) -> list[int]:
     """Return positive integers that sum to 2^32, in proportion to probabilities.
 
-    Those are the ends of an iteration: they are rounded, and counted in whole numbers from there.
-    Fractions lie in the middle between two parts, and go up however they were rounded. Elsewhere
-    no rounding has a place where the last digits never decide. Between kernels probabilities of
-    `best_weights` differed by less than 1e-14 of themselves (those of `mixed_sets` by nothing),
-    parts are 1e-7 wide, and the probabilities sum to one: of ten million plans about one can have
-    another digest.
+    The probabilities end an iteration. They are rounded to parts of 1e-7, so that the last digits,
+    which differ between processors by 1e-14, decide in one of ten million plans.
     """
     total = math.fsum(chances)
     parts = [math.floor(float(chance) / total * _PARTS + _UP) for chance in chances]
@@ -416,7 +181,49 @@ def _units(chances: Tensor) -> list[int]:
 
 
 _PARTS = 10**7
-"""A probability of a set is published to so many parts of one."""
+"""The parts of one to which the probability of a set is rounded."""
 
 _UP = 0.5 + 1e-5
-"""A middle goes up, and so does what rounding leaves of it."""
+"""What is added before rounding down: a middle goes up, however it was rounded itself."""
+
+
+_STEPS = 512
+"""The number of equal steps in which owners share an epsilon."""
+
+
+def _kept(cells: int, epsilon: float) -> float:
+    """Return how often the most accurate symmetric channel keeps the cell of a record."""
+    return math.expm1(epsilon) / (math.expm1(epsilon) + cells)
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def share_epsilon(cells: Sequence[int], most: Sequence[float], epsilon: float) -> tuple[float, ...]:
+    """Return each owner's epsilon for its part of a set, so that all are kept together most often.
+
+    Independent reports of the parts have the Fisher information prod w_i^2 about the interaction of
+    all of them, with w_i the probability that part i is kept. log w_i is concave in its epsilon, so
+    that taking each step where it gains most is best.
+
+    Args:
+        cells: the cells of each part.
+        most: the largest epsilon that each may have.
+        epsilon: what they have together.
+    """
+    step = epsilon / _STEPS
+
+    def gain(part: int, steps: int) -> float:
+        if (steps + 1) * step > most[part] * (1 + 1e-12):
+            return 0.0
+        return math.log(_kept(cells[part], (steps + 1) * step) / _kept(cells[part], steps * step))
+
+    # Every part begins with one step: with none it would say nothing.
+    taken = [1] * len(cells)
+    queue = [(-gain(part, 1), part) for part in range(len(cells))]
+    heapq.heapify(queue)
+    for _ in itertools.repeat(None, _STEPS - len(cells)):
+        best, part = queue[0]
+        if best == 0.0:
+            break
+        taken[part] += 1
+        heapq.heapreplace(queue, (-gain(part, taken[part]), part))
+    return tuple(float(min(most[part], steps * step)) for part, steps in enumerate(taken))

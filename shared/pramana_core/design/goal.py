@@ -1,14 +1,7 @@
-"""What will be learned from the reports: the tables whose errors matter.
-
-Also here:
-
-* How owners share the epsilon of a record where each reports its part of a set by itself.
-"""
+"""What will be learned from the reports: the tables whose errors matter."""
 
 from __future__ import annotations
 
-import functools
-import heapq
 import itertools
 import math
 from collections.abc import Mapping, Sequence
@@ -16,52 +9,57 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, get_args
 
-import numpy as np
-
-from pramana_core.channels import require_prior
-from pramana_core.domain import Domain, Variable
+from pramana_core.domain import Domain
 from pramana_core.errors import LimitExceeded, OptionError
-from pramana_core.learn.networks.structure import Search, Structure
-from pramana_core.marginals.counts import Tensor
+from pramana_core.learn.common.options import Search
+from pramana_core.learn.networks.structure import Structure
 
 Learn = Literal["counts", "pairs", "itemsets", "structure", "tree", "classifier"]
 
-TARGETED = ("tree", "classifier")
-"""What is learned about one variable, the target."""
+TARGETED: tuple[Learn, ...] = ("tree", "classifier")
+"""The kinds of learning that predict one variable, the target."""
+
+USERS: Mapping[str, tuple[Learn, ...]] = {
+    "length": ("itemsets",),
+    "structure": ("structure",),
+    "target": TARGETED,
+}
+"""The kinds of learning that use each argument of `goal`."""
+
+LENGTH = 3
+"""The longest itemset by default."""
 
 COMBINATIONS = 10_000_000
-"""Itemsets of so many sets of variables are not looked through."""
+"""The most sets of variables of one length."""
 
 TABLES = 1 << 16
-"""All sets of a length are wanted up to this many of them: the pairs of 362 variables."""
+"""The most tables of one or two variables: the pairs of 362 variables."""
 
 SETS = 64
-"""Of a length with more, so many are; and so many of a length stand for all where each is dear."""
+"""The most tables of each greater length; of shorter ones where a table takes long to predict."""
 
 ATTRIBUTES = 0.25
-"""The weight of the pairs of attributes beside those with the target, for a tree."""
+"""The weight of the pairs of attributes for a tree; those with the target have 1."""
 
 CELLS = 1 << 22
-"""A table of more cells than this is not predicted."""
+"""The most cells of a predicted table."""
 
 
 @dataclass(frozen=True)
 class Goal:
-    """Tables over sets of variables, and where in them the errors count.
+    """Tables over sets of variables, with their weights.
 
     Args:
         sets: the sets of variables, each in the domain's order.
-        order: the most variables that interact, in the analyst's judgement: reports must tell all
-            interactions up to it.
-        minimum_support: cells with a smaller expected share are not counted; where a set has no
-            larger one, its largest cell is.
-        omitted: how many sets of variables were left out of the prediction.
-        weights: how much each set counts, where not all lengths, and all sets of a length, alike.
-        extras: tables that are welcome where records are left for them, and that nothing needs.
-        target: the variable to predict, if one is.
-        wider: learners ask for tables of up to so many variables besides: the families of a network
-            whose structure is not known.
-        searched: they do so for certain, and not only where a network is learned from pairs.
+        order: the most variables that interact: reports must tell all interactions up to it.
+        minimum_support: errors of cells with a smaller expected share are relative to it.
+        omitted: the number of sets of variables left out of the prediction.
+        weights: one for each set; by default all lengths, and all sets of a length, count alike.
+        extras: tables that are welcome where records are left for them.
+        target: the variable to predict.
+        wider: the most variables of further tables that a learner may ask for: the families of a
+            network whose structure is not known.
+        searched: whether it certainly asks for them.
     """
 
     sets: tuple[tuple[str, ...], ...]
@@ -85,7 +83,7 @@ class Goal:
 
     @cached_property
     def shares(self) -> dict[tuple[str, ...], float]:
-        """How much each set counts; they sum to 1."""
+        """The weight of each set; they sum to 1."""
         if self.weights:
             total = math.fsum(self.weights)
             return {s: w / total for s, w in zip(self.sets, self.weights, strict=True)}
@@ -94,10 +92,7 @@ class Goal:
 
     @cached_property
     def thinned(self) -> Goal:
-        """The same with at most `SETS` evenly spaced sets of a length, which stand for the others.
-
-        For predictions that take a while for each table.
-        """
+        """The goal with at most `SETS` evenly spaced sets of a length in place of all."""
         kept = list[tuple[str, ...]]()
         weights = list[float]()
         for sets in self.by_length().values():
@@ -121,8 +116,7 @@ def goal(
     domain: Domain,
     learn: Learn | Mapping[Learn, float],
     *,
-    length: int = 2,
-    order: int | None = None,
+    length: int | None = None,
     minimum_support: float = 0.0,
     structure: Mapping[str, Sequence[str]] | None = None,
     target: str | None = None,
@@ -135,38 +129,34 @@ def goal(
     records are left for them, with two. `tree`: the target with every attribute, and with less
     weight the pairs of attributes.
 
+    The most variables that interact are one for counts, the largest family of a given structure,
+    and else two.
+
     Args:
         domain: all variables.
         learn: the kind, or kinds with weights.
-        length: the longest itemset.
-        order: the most variables that interact; default 1 for counts, 2 for pairs and itemsets,
-            the largest family for a given structure.
+        length: the longest itemset; None is `LENGTH`, or all variables where they are fewer.
         minimum_support: see `Goal`.
-        structure: parents by node.
+        structure: parents by node, for `structure` only.
         target: the variable that a tree or a classifier predicts.
 
     Raises:
         OptionError: an unknown kind, a weight that is not positive, a length outside 1 .. number of
-            variables, an order above that number, or no target, or one that nothing needs.
+            variables, no target where one is needed, or a length, structure or target that nothing
+            uses.
         UnknownVariable: the target is no variable.
         StructureError: the structure is not acyclic.
         LimitExceeded: a table has more than `CELLS` cells.
     """
-    count = len(domain.names)
-    if order is not None and order > count:
-        raise OptionError(
-            f"{order} variables cannot interact: there are {count}.",
-            where="order",
-            remedy=f"Let at most {count} interact.",
-        )
     kinds: Mapping[Learn, float] = {learn: 1.0} if isinstance(learn, str) else learn
-    _require_kinds(kinds, target)
+    _require_kinds(kinds)
+    _require_used(kinds, length, structure, target)
+    longest = min(LENGTH, len(domain)) if length is None else length
     found = _collected(
-        [(_tables(domain, k, length, structure, target), w) for k, w in kinds.items()]
+        [(_tables(domain, k, longest, structure, target), w) for k, w in kinds.items()]
     )
     found = replace(
         found,
-        order=found.order if order is None else order,
         minimum_support=minimum_support,
         # All lengths, and all sets of a length, count alike in one kind without a target.
         weights=found.weights if len(kinds) > 1 or target is not None else (),
@@ -176,8 +166,8 @@ def goal(
     return found
 
 
-def _require_kinds(kinds: Mapping[Learn, float], target: str | None) -> None:
-    """Raises OptionError for kinds that there are not, weights, or a target too few or too many."""
+def _require_kinds(kinds: Mapping[Learn, float]) -> None:
+    """Raises OptionError for an unknown kind or a weight that is not positive."""
     unknown = [kind for kind in kinds if kind not in get_args(Learn)]
     if unknown or not kinds:
         raise OptionError(
@@ -189,19 +179,30 @@ def _require_kinds(kinds: Mapping[Learn, float], target: str | None) -> None:
         )
     if not all(weight > 0 and math.isfinite(weight) for weight in kinds.values()):
         raise OptionError("The weights of what is learned must be positive.", where="learn")
-    aims = [kind for kind in kinds if kind in TARGETED]
-    if aims and target is None:
+
+
+def _require_used(
+    kinds: Mapping[Learn, float],
+    length: int | None,
+    structure: Mapping[str, Sequence[str]] | None,
+    target: str | None,
+) -> None:
+    """Raises OptionError where a target is missing, or nothing uses what is given."""
+    named = " and ".join(kinds)
+    if target is None and any(kind in TARGETED for kind in kinds):
         raise OptionError(
-            f"Learning a {aims[0]} needs a target.",
+            f"Learning {named} needs a target.",
             where="target",
             remedy="Name the variable to predict.",
         )
-    if target is not None and not aims:
-        raise OptionError(
-            f"Learning {', '.join(kinds)} has no target.",
-            where="target",
-            remedy="Leave it out, or learn a tree or a classifier.",
-        )
+    given = {"length": length, "structure": structure, "target": target}
+    for name, users in USERS.items():
+        if given[name] is not None and not any(kind in users for kind in kinds):
+            raise OptionError(
+                f"Learning {named} has no {name}.",
+                where=name,
+                remedy=f"Leave it out, or learn {' or '.join(users)}.",
+            )
 
 
 def _collected(made: Sequence[tuple[_Tables, float]]) -> Goal:
@@ -313,77 +314,3 @@ def _require_predictable(domain: Domain, made: Goal) -> None:
 
 def _ordered(domain: Domain, names: Sequence[str]) -> tuple[str, ...]:
     return tuple(sorted(names, key=domain.axis))
-
-
-def reference(
-    domain: Domain, probabilities: Mapping[str, Sequence[float]] | None = None
-) -> dict[str, Tensor]:
-    """Return a publicly known distribution of each variable, uniform where none is given.
-
-    Errors are predicted as if the variables were independent with these distributions.
-
-    Raises:
-        UnknownVariable, OptionError: probabilities of no variable, or no distribution.
-    """
-    given = dict(probabilities or {})
-    for name in given:
-        domain.axis(name)
-    return {
-        v.name: _prior(v, given[v.name]) if v.name in given else np.full(v.size, 1 / v.size)
-        for v in domain
-    }
-
-
-def _prior(variable: Variable, given: Sequence[float]) -> Tensor:
-    try:
-        return require_prior(given, variable.size)
-    except OptionError as error:
-        raise OptionError(
-            f"For variable {variable.name!r}: {error.message}",
-            where=variable.name,
-            remedy=f"Give {variable.size} probabilities that sum to 1, or none.",
-        ) from None
-
-
-# How owners share the epsilon of a record where each reports its part of a set by itself.
-
-_STEPS = 512
-"""The epsilon is dealt out in so many equal steps."""
-
-
-def kept(cells: int, epsilon: float) -> float:
-    """Return how often the most accurate symmetric channel keeps one of so many cells."""
-    return math.expm1(epsilon) / (math.expm1(epsilon) + cells)
-
-
-@functools.lru_cache(maxsize=1 << 16)
-def shares(cells: Sequence[int], most: Sequence[float], epsilon: float) -> tuple[float, ...]:
-    """Return each part's epsilon, so that all parts are kept together as often as can be.
-
-    Independent reports of the parts have the Fisher information prod w_i^2 about the contrasts of
-    the interaction of all of them, w_i how often part i is kept. log w_i is concave in its epsilon,
-    so that steps to where they gain most are the best.
-
-    Args:
-        cells: the cells of each part.
-        most: the largest epsilon that each may have.
-        epsilon: what they have together.
-    """
-    step = epsilon / _STEPS
-
-    def gain(part: int, steps: int) -> float:
-        if (steps + 1) * step > most[part] * (1 + 1e-12):
-            return 0.0
-        return math.log(kept(cells[part], (steps + 1) * step) / kept(cells[part], steps * step))
-
-    # Every part begins with one step: with none it would say nothing.
-    taken = [1] * len(cells)
-    queue = [(-gain(part, 1), part) for part in range(len(cells))]
-    heapq.heapify(queue)
-    for _ in itertools.repeat(None, _STEPS - len(cells)):
-        best, part = queue[0]
-        if best == 0.0:
-            break
-        taken[part] += 1
-        heapq.heapreplace(queue, (-gain(part, taken[part]), part))
-    return tuple(float(min(most[part], steps * step)) for part, steps in enumerate(taken))

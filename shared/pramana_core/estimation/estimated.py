@@ -13,7 +13,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
-from typing import Literal, Self, cast, get_args
+from typing import Literal, Self, get_args
 
 import numpy as np
 
@@ -41,34 +41,28 @@ from pramana_core.estimation.axes import (
     strata_of,
     sum_unasked,
 )
-from pramana_core.estimation.curvature import INFORMATION_CELLS, inverse_information
 from pramana_core.estimation.evidence import Evidence, NetworkExplanation
+from pramana_core.estimation.information import INFORMATION_CELLS, inverse_information
 from pramana_core.estimation.likelihood import maximize
-from pramana_core.estimation.pooled_counts import PooledTable
-from pramana_core.estimation.pooled_tables import PooledTables, UsedTables
+from pramana_core.estimation.pooled_tables import PooledTable, PooledTables
 from pramana_core.estimation.subpopulations import (
     CombinedSubpopulation,
     TabulatedSubpopulation,
     everyone_of,
 )
-from pramana_core.estimation.supports_by_tables import (
-    CombinedSupports,
-    TabulatedSupports,
-    require_items,
-)
-from pramana_core.estimation.supports_mixed import MixedSupports, served
+from pramana_core.estimation.supports import TabulatedSupports, require_items
 from pramana_core.estimation.supports_pooled import PooledSupports
 from pramana_core.estimation.table_estimates import CombinedTable, EstimatedTable, Estimates
 from pramana_core.estimation.weights import SourceWeights
 from pramana_core.marginals.counts import (
     MARGINAL_CELLS,
     Independence,
+    RecordTables,
     ReportTables,
     Subpopulation,
     Supports,
     Tensor,
 )
-from pramana_core.marginals.passes import CountedRecords
 from pramana_core.marginals.score_interval import LackOfFit
 from pramana_core.marginals.support_counts import Item
 from pramana_core.plan import Plan
@@ -78,6 +72,24 @@ Estimator = Literal["moment", "sum", "ml", "pooled"]
 ESTIMATORS: tuple[Estimator, ...] = get_args(Estimator)
 
 Source = tuple[ReportTables, Plan]
+
+
+def choose_estimator(plans: Sequence[Plan]) -> Estimator:
+    """Return the estimator that serves records reported under some plans best.
+
+    `pooled` where records report some of their variables, `ml` where they report different ones or
+    a matrix is near to singular, else `moment`.
+    """
+    blocks = [block for plan in plans for block in plan.blocks]
+    if any(block.channel.choices for block in blocks):
+        return "pooled"
+    words = [
+        {name for b in plan.blocks if not b.channel.withheld for name in b.names} for plan in plans
+    ]
+    channels = [block.channel for block in blocks if not block.channel.withheld]
+    different = any(names != words[0] for names in words)
+    singular = any(channel.condition_number > CONDITION_LIMIT for channel in channels)
+    return "ml" if different or singular else "moment"
 
 
 class CountEstimator(ABC):
@@ -149,7 +161,21 @@ class CountEstimator(ABC):
 
     def supports(self, marginals: EstimatedMarginals, items: tuple[Item, ...]) -> Supports:
         """Return what estimates supports in marginals that are estimated so."""
-        return TabulatedSupports(marginals, items)
+        return TabulatedSupports(marginals, items, cells=self._cells, count_ahead=self._count_ahead)
+
+    def _cells(self, names: Sequence[str]) -> int:
+        """Return the true or reported cells, whichever are more, of a table over some variables."""
+        return max(
+            math.prod(max(axis.channel.shape) for axis in axes_of(plan, names))
+            for _, plan in self.sources
+        )
+
+    def _count_ahead(self, tables: Sequence[Sequence[str]]) -> None:
+        """Count the reports behind several tables in one pass."""
+        for reports, plan in self.sources:
+            if isinstance(reports, RecordTables):
+                known = [names for names in tables if all(n in plan.domain for n in names)]
+                reports.tables([named(axes_of(plan, names)) for names in known], self.tick)
 
     def independence(
         self, left: Sequence[str], right: Sequence[str], given: Sequence[str]
@@ -175,14 +201,14 @@ class CountEstimator(ABC):
         self, domain: Domain, axes: Sequence[Axis], stratum: Stratum, theta: Tensor
     ) -> EstimatedTable:
         """Return the most likely table of one source with its errors."""
-        information, third = None, None
+        information = None
         if any(
             c.shape[0] != c.shape[1] or c.condition_number > CONDITION_LIMIT
             for c in stratum.channels
         ):
             strata = strata_of(self.sources, domain.names, INFORMATION_CELLS)
             table = arranged(theta, axes, strata[0].groups)
-            information, third = inverse_information(strata, table, len(domain))
+            information = inverse_information(strata, table, len(domain))
         return EstimatedTable(
             domain,
             arrange(sum_unasked(theta * self.records, axes), axes, domain),
@@ -192,7 +218,6 @@ class CountEstimator(ABC):
             self.records * stratum.expected(theta[..., None]).reshape(stratum.reported.shape),
             tuple(axes),
             information,
-            third,
         )
 
 
@@ -288,23 +313,6 @@ class MomentEstimator(CountEstimator):
         whole = everyone_of(plan, reports)
         return super().subpopulation(marginals) if whole is None else whole
 
-    def supports(self, marginals: EstimatedMarginals, items: tuple[Item, ...]) -> Supports:
-        """Return supports by the reports themselves of the items of which these tell them."""
-        tabulated = super().supports(marginals, items)
-        mixing = np.all([served(plan, items) for _, plan in self.sources], axis=0)
-        if not mixing.all():
-            return tabulated
-        if not self.several:
-            return self._mixed(self.sources[0], items)
-        strata = tuple(self._mixed(s, items, self.records) for s in self.sources)
-        return CombinedSupports(strata, self.weights)
-
-    def _mixed(
-        self, source: Source, items: tuple[Item, ...], of: int | None = None
-    ) -> MixedSupports:
-        reports, plan = source
-        return MixedSupports(cast("CountedRecords", reports), plan, items, self.tick, of)
-
 
 class SumEstimator(MomentEstimator):
     """By moments, each record of every source counting as one: unbiased for these records."""
@@ -324,10 +332,10 @@ class LikelihoodEstimator(CountEstimator):
         strata = merged(strata_of(self.sources, domain.names, INFORMATION_CELLS))
         theta = maximize(strata, tick=self.tick).table
         silent = self.records - sum(stratum.records for stratum in strata)
-        information, third = inverse_information(strata, theta, len(domain), silent)
+        information = inverse_information(strata, theta, len(domain), silent)
         nuisance = tuple(range(len(domain), theta.ndim))
         counts = np.asarray(theta.sum(axis=nuisance) * self.records)
-        return EstimatedTable(domain, counts, self.records, counts, (), information, third)
+        return EstimatedTable(domain, counts, self.records, counts, (), information)
 
     def unbiased(self, domain: Domain) -> Estimates | None:
         """Return the estimate by moments, if the reports have one."""
@@ -384,6 +392,44 @@ COUNT_ESTIMATORS: Mapping[Estimator, type[CountEstimator]] = {
     "ml": LikelihoodEstimator,
     "pooled": PooledEstimator,
 }
+
+
+class UsedTables:
+    """A note of the tables that somebody took, in their order, whether or not they were kept.
+
+    Args:
+        pooled: what tests pooled tables, where there can be any.
+        whole: the note of which this is a part: what is noted here is noted there, too.
+    """
+
+    def __init__(self, pooled: PooledTables | None, whole: UsedTables | None = None):
+        self._tables, self._whole = pooled, whole
+        self._pooled: dict[tuple[str, ...], None] = {}
+        self._filled: dict[tuple[str, ...], None] = {}
+
+    def note(self, names: tuple[str, ...], table: PooledTable) -> None:
+        """Note a table of some variables, named in the order of their domain."""
+        self._pooled[names] = None
+        if table.filled_in:
+            self._filled[names] = None
+        if self._whole is not None:
+            self._whole.note(names, table)
+
+    def note_filled(self, names: tuple[str, ...]) -> None:
+        """Note variables of which something was made of smaller tables."""
+        self._filled[names] = None
+        if self._whole is not None:
+            self._whole.note_filled(names)
+
+    @property
+    def lack_of_fit(self) -> tuple[LackOfFit, ...]:
+        """Whether the reports show interactions that these tables leave out."""
+        return self._tables.lack_of_fit(list(self._pooled)) if self._tables else ()
+
+    @property
+    def filled_in(self) -> tuple[tuple[str, ...], ...]:
+        """The variables of those tables that were made of smaller ones."""
+        return tuple(self._filled)
 
 
 class EstimatedMarginals:
@@ -509,7 +555,7 @@ class EstimatedMarginals:
         return self._estimator.subpopulation(self)
 
     def supports(self, items: Sequence[Item]) -> Supports:
-        """Return what estimates supports, the faster way that serves; see `Marginals`."""
+        """Return what estimates supports; see `Marginals`."""
         asked = tuple(items)
         require_items(self.domain, asked)
         if not self._estimator.makes_of_pairs(self._estimator.order):

@@ -1,9 +1,7 @@
 """Maximum likelihood of true tables given reports: free, or under a model, of one set or many.
 
-Expectation maximization with squared extrapolation comes near, and takes many sets of reports of
-one layout at once (a bootstrap costs little more than one fit). Of the free maximum Newton steps on
-its support (`newton`) finish what heavy noise makes it crawl to: above p = .3 they take a third to
-a thirtieth of its time.
+Expectation maximization with squared extrapolation takes many sets of reports of one layout at
+once: a bootstrap costs little more than one fit.
 """
 
 from __future__ import annotations
@@ -18,7 +16,6 @@ from scipy.special import xlogy
 
 from pramana_core.errors import EstimationError, NotConverged
 from pramana_core.estimation.axes import Stratum, moment
-from pramana_core.estimation.newton import climb_on_support
 from pramana_core.marginals.counts import Tensor
 from pramana_core.progress import Tick, no_cancel
 from pramana_core.ties import TIE
@@ -184,15 +181,13 @@ def maximize(
     begin: Tensor | None = None,
     tolerance: float = 1e-4,
     max_steps: int = 100_000,
-    patience: int = 30,
-    newton_steps: int = 200,
     certified: bool = True,
     tick: Tick = no_cancel,
 ) -> Maximum:
-    """Maximize the likelihood of the reported counts over the true tables of a model.
+    """Maximize the likelihood of the reported counts over the true tables of a model, by EM.
 
-    By EM (see `climb`). Without a model the log-likelihood is concave, Newton steps finish what EM
-    began, and N (max_j g_j - 1) bounds the distance from the maximum: that certifies the result.
+    Without a model the log-likelihood is concave, and N (max_j g_j - 1) bounds the distance from
+    the maximum (see `likelihood`): that certifies the result.
 
     Args:
         strata: reported counts; at least one record in all.
@@ -200,26 +195,20 @@ def maximize(
         begin: a positive table of the model to begin from; default that of `start`.
         tolerance: how far below the maximum to stop, in nats. 1e-4 moves no estimate by more than
             about a hundredth of its standard error.
-        max_steps: EM steps allowed under a model.
-        patience: without one, EM steps after which Newton steps take over, of which `newton_steps`
-            are allowed.
-        certified: whether a distance above `tolerance` is an error; else `gap` tells of it.
-        tick: called after each piece of work; what it raises stops the work.
+        max_steps: EM steps allowed.
+        certified: whether the bound must reach `tolerance`; else what more steps would gain, and
+            no error is raised.
+        tick: called after each extrapolation; what it raises stops the work.
 
     Raises:
         EstimationError: there are no records, or reports that no true table of the model can make.
-        NotConverged: neither EM nor Newton steps reached `tolerance`.
+        NotConverged: EM did not reach `tolerance`.
     """
     model = model or FactoredModel(strata[0].shape)
     begin = _start_in(model, strata) if begin is None else begin
-    steps = max_steps if model.factors else patience
-    found = climb(strata, model, begin, tolerance=tolerance, steps=steps, tick=tick)
-    if found.gap > tolerance and not model.factors:
-        peak = climb_on_support(
-            strata, found.table, tolerance=tolerance, steps=newton_steps, tick=tick
-        )
-        value, steps = np.array([peak.log_likelihood]), found.steps + peak.steps
-        found = Maximum(peak.table[..., None], value, peak.gap, steps)
+    found = climb(
+        strata, model, begin, tolerance=tolerance, steps=max_steps, certified=certified, tick=tick
+    )
     if found.gap > tolerance and certified:
         raise not_converged(found, tolerance)
     return found
@@ -247,8 +236,8 @@ def climb(
     tolerance: float,
     steps: int = STEPS,
     quiet: float = 0.0,
-    times: int = _QUIET,
     enough: float = math.inf,
+    certified: bool = True,
     tick: Tick = no_cancel,
 ) -> Maximum:
     """Come near the maximum by EM with squared extrapolation (SQUAREM, Varadhan and Roland 2008).
@@ -260,9 +249,9 @@ def climb(
         reports: reported counts per stratum, (reports, sets), that take the place of the strata's.
         tolerance: stop where `gap` is no more, in nats.
         steps: stop after about so many EM steps.
-        quiet: stop also when some extrapolations in a row gained less than this, in nats.
-        times: how many of these.
+        quiet: stop also when three extrapolations in a row gained less than this, in nats.
         enough: stop when all log-likelihoods are at least this.
+        certified: whether `gap` without a model is the bound.
         tick: called after each extrapolation; what it raises stops the work.
 
     Raises:
@@ -279,9 +268,11 @@ def climb(
         tick()
         reached.append(value)
         above = max(records * (float(gain.max()) - 1), 0.0)
-        gap = _left_to_gain(reached) if model.factors else above
+        bounded = not model.factors
+        gap = above if bounded and certified else _left_to_gain(reached)
+        gap = min(gap, above) if bounded else gap
         done = gap <= tolerance or value.min() >= enough or taken >= steps
-        if done or still == times:
+        if done or still == _QUIET:
             late = float((value - reached[len(reached) // 2]).max())
             return Maximum(theta, value, gap, taken, late)
         before = value

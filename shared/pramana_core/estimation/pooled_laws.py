@@ -1,10 +1,27 @@
 """Distributions pooled over all reports that hold their variables, consistent and positive.
 
-Variables are estimated first, then pairs given the variables' margins, then, up to the order of
+Single variables are estimated first, then pairs given their margins, then, up to the order of
 interaction, sets of three and more given their pairs: each from all records that report the set,
-by generalized least squares with those margins, and its interaction shrunk (`pooled_separable`).
-A table over more variables, or over a set that no record reports, has the largest entropy for all
-that is told of its parts (`pooled_readings`).
+by generalized least squares with those margins, and with its interaction shrunk. A table over more
+variables, or over a set that no record reports, has the largest entropy given the estimated tables
+of its parts: iterative proportional fitting (Deming and Stephan 1940) of the product of the single
+distributions. Noise can make margins contradict each other; then the fitted table minimizes the sum
+of divergences from the margins (Csiszar and Shields 2004, 5), scaled to the single margins, which
+always agree.
+
+Shrinkage is empirical Bayes over all tables. An interaction y, in coordinates where the chi-square
+statistic of a table is its square, is normal around the truth with a covariance V that the
+channels give. Its prior is a mixture of normal laws of mean 0: no interaction at all, and scales on
+a grid, of two kinds,
+
+    standardized residuals of one variance:  y ~ N(0, tau^2 I),
+    relative deviations of one variance:     y ~ N(0, tau^2 S),
+
+S being the covariance that deviations (t - base) / base of one variance have. The weights of the
+mixture are the most likely ones for all interactions together (Kiefer and Wolfowitz 1956, on a grid
+as in Stephens 2017, "False discovery rates: a new deal"), with a pseudo-observation of no
+interaction. Within one interaction each direction is shrunk by its own share tau^2 d / (1 +
+tau^2 d).
 """
 
 from __future__ import annotations
@@ -12,30 +29,17 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import linalg
+from scipy.linalg import lapack
 
 from pramana_core.domain import Domain
 from pramana_core.errors import EstimationError, OptionError
-from pramana_core.estimation.curvature import INFORMATION_CELLS
-from pramana_core.estimation.pooled_readings import (
-    PooledReadings,
-    Readings,
-    fitted,
-    product,
-    solved,
-)
-from pramana_core.estimation.pooled_separable import (
-    HELD_OF_PAIR,
-    SEPARATED_CELLS,
-    Interaction,
-    PairMember,
-    SeparatePair,
-    learned,
-)
+from pramana_core.estimation.information import INFORMATION_CELLS
+from pramana_core.estimation.pooled_readings import PooledReadings, Readings, product
 from pramana_core.marginals.counts import ReportTables, Tensor, ValueCache
 from pramana_core.plan import Plan
 from pramana_core.progress import Tick, no_cancel
@@ -69,6 +73,191 @@ def default_order(plans: Iterable[Plan]) -> int:
     in from smaller tables.
     """
     return min(MOST_ORDER, max((LEAST_ORDER, *(plan.together for plan in plans))))
+
+
+def solved(matrix: Tensor, right: Tensor) -> Tensor:
+    """Return matrix^-1 right, for a symmetric positive definite matrix.
+
+    Raises:
+        LinAlgError: it is not positive definite.
+    """
+    _, found, info = lapack.dposv(matrix, right, lower=1)
+    if info != 0:
+        raise np.linalg.LinAlgError("The matrix is not positive definite.")
+    return np.asarray(found, dtype=np.float64)
+
+
+def divided(root: Tensor, right: Tensor) -> Tensor:
+    """Return root^-1 right, for a lower triangular matrix, as a Cholesky factor is."""
+    found, info = lapack.dtrtrs(root, right, lower=1)
+    if info != 0:
+        raise np.linalg.LinAlgError("The triangular matrix is singular.")
+    return np.asarray(found, dtype=np.float64)
+
+
+Margins = Mapping[tuple[int, ...], Tensor]
+
+CLOSE = 1e-10
+"""Margins are met if they are off by no more than this, as a probability."""
+
+_ROUNDS, _PARALLEL, _TINY = 500, 200, 1e-300
+
+
+def fitted(start: Tensor, margins: Margins) -> Tensor:
+    """Return the table nearest to `start` (in divergence) that has given margins.
+
+    Args:
+        start: positive, sum 1.
+        margins: by axes, ascending; positive, sum 1.
+    """
+    table, off, last = start, np.inf, np.inf
+    for turn in range(_ROUNDS):
+        table = _scaled(table, margins)
+        off = _off(table, margins)
+        if off <= CLOSE:
+            return table
+        if turn % 50 == 49:
+            if off > 0.5 * last:
+                break
+            last = off
+    if off > 1e-7:
+        for _ in range(_PARALLEL):
+            parts = [_scaled(table, {axes: margin}) for axes, margin in margins.items()]
+            table = np.mean(parts, axis=0)
+        singles: dict[tuple[int, ...], Tensor] = {}
+        for axes, margin in margins.items():
+            for place, axis in enumerate(axes):
+                gone = tuple(p for p in range(len(axes)) if p != place)
+                singles[axis,] = margin.sum(axis=gone)
+        for _ in range(_ROUNDS):
+            table = _scaled(table, singles)
+            if _off(table, singles) <= CLOSE:
+                break
+    return table
+
+
+def _scaled(table: Tensor, margins: Margins) -> Tensor:
+    for axes, margin in margins.items():
+        gone = tuple(a for a in range(table.ndim) if a not in axes)
+        now = table.sum(axis=gone, keepdims=True)
+        # Every cell to start from is positive; rounding may make one 0, which then stays so.
+        table = table * (margin.reshape(now.shape) / np.maximum(now, _TINY))
+    return table
+
+
+def _off(table: Tensor, margins: Margins) -> float:
+    return max(
+        float(
+            np.abs(table.sum(axis=tuple(a for a in range(table.ndim) if a not in axes)) - m).max()
+        )
+        for axes, m in margins.items()
+    )
+
+
+def slopes(table: Tensor, functions: Tensor) -> Tensor:
+    """Return how the cells of an exponential family follow its mean parameters.
+
+    Args:
+        table: the probabilities of the cells.
+        functions: the statistics, cells x parameters, linearly independent with the constant.
+
+    Returns:
+        cells x parameters: diag(m) X (X' diag(m) X)^-1, X centred.
+    """
+    cells = table.ravel()
+    centred = functions - cells @ functions
+    weighted = cells[:, None] * centred
+    information = centred.T @ weighted
+    try:
+        found: Tensor = solved(information, weighted.T).T
+    except np.linalg.LinAlgError:
+        # Cells that are all but empty leave a direction without information.
+        found = np.asarray(np.linalg.lstsq(information, weighted.T, rcond=1e-12)[0].T, np.float64)
+    return found
+
+
+_RESIDUALS = 2.0 ** np.arange(-9.0, 1.0)
+_DEVIATIONS = 2.0 ** np.arange(-7.0, 3.0)
+_SCALES = (_RESIDUALS, _DEVIATIONS)
+_PARTS = 1 + len(_RESIDUALS) + len(_DEVIATIONS)
+_NULL_MORE = 1.0
+_EM_ROUNDS, _SETTLED = 2000, 1e-7
+
+
+@dataclass(frozen=True, eq=False)
+class Interaction:
+    """An estimated interaction with its error.
+
+    Attributes:
+        values: the coordinates y, (d).
+        covariance: V, (d, d).
+        deviations: S, (d, d).
+    """
+
+    values: Tensor
+    covariance: Tensor
+    deviations: Tensor
+
+    @functools.cached_property
+    def likelihoods(self) -> Tensor:
+        """The log-likelihood of each part of the prior, up to a constant."""
+        found = [0.0]
+        for scales, (ratios, turned, _) in zip(_SCALES, self._kinds, strict=True):
+            more = np.outer(np.square(scales), ratios)
+            gained = np.square(turned) * (more / (1 + more)) - np.log1p(more)
+            found += list(0.5 * gained.sum(axis=1))
+        return np.array(found)
+
+    def posterior(self, weights: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the posterior mean (d) and covariance (d, d) of y under a prior's `weights`."""
+        mean, second = np.zeros(len(self.values)), np.zeros(self.covariance.shape)
+        height = self.likelihoods + np.log(weights)
+        shares = np.exp(height - height.max())
+        shares /= shares.sum()
+        ends = np.cumsum([1, *(len(scales) for scales in _SCALES)])
+        for scales, (ratios, turned, basis), (first, end) in zip(
+            _SCALES, self._kinds, itertools.pairwise(ends), strict=True
+        ):
+            more = np.outer(np.square(scales), ratios)
+            kept, own = more / (1 + more), shares[first:end]
+            at = kept * turned
+            mean += basis @ (own @ at)
+            inner = (at * own[:, None]).T @ at + np.diag(own @ kept)
+            second += basis @ inner @ basis.T
+        return mean, second - np.outer(mean, mean)
+
+    @functools.cached_property
+    def _kinds(self) -> tuple[tuple[Tensor, Tensor, Tensor], ...]:
+        """Per kind of prior: its variances in units of the noise, y in its basis, the basis."""
+        root: Tensor = np.asarray(np.linalg.cholesky(self.covariance), dtype=np.float64)
+        found = []
+        for prior in (np.eye(len(self.values)), self.deviations):
+            whitened = divided(root, divided(root, prior).T)
+            ratios, vectors = np.linalg.eigh((whitened + whitened.T) / 2)
+            turned = vectors.T @ divided(root, self.values)
+            found.append((np.maximum(ratios, 0.0), turned, root @ vectors))
+        return tuple(found)
+
+
+def learned(likelihoods: Sequence[Tensor]) -> Tensor:
+    """Return the weights of the prior's parts that are most likely for all interactions, by EM."""
+    weights = np.full(_PARTS, 1 / _PARTS)
+    if not likelihoods:
+        return weights
+    heights = np.array(likelihoods)
+    made = np.exp(heights - heights.max(axis=1, keepdims=True))
+    more = np.zeros(_PARTS)
+    more[0] = _NULL_MORE
+    for _ in range(_EM_ROUNDS):
+        shares = made * weights
+        shares /= shares.sum(axis=1, keepdims=True)
+        new = shares.sum(axis=0) + more + 1e-6
+        new /= new.sum()
+        moved = np.abs(new - weights).max()
+        weights = new
+        if moved < _SETTLED:
+            break
+    return weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,9 +330,6 @@ class Laws:
         self._readings = Readings(sources, domain, tick)
         self._singles: dict[str, Single] = {}
         self._levels: ValueCache[Names, Level | None] = ValueCache(KEPT_NUMBERS, _numbers)
-        self._pairs: ValueCache[Names, SeparatePair | None] = ValueCache(
-            KEPT_NUMBERS, lambda pair: 1 if pair is None else HELD_OF_PAIR * pair.told.shares.size
-        )
         self._laws: dict[Names, Tensor] = {}
         self._priors: dict[int, Tensor] = {}
 
@@ -176,28 +362,9 @@ class Laws:
         """
         return self._levels.get(names, lambda: self._estimated(names))
 
-    def separate(self, names: Names) -> SeparatePair | None:
-        """Return a pair that is estimated by one variable at a time; None if this is none."""
-        return self._pairs.get(names, lambda: self._separated(names))
-
-    def _separated(self, names: Names) -> SeparatePair | None:
-        if len(names) != 2 or self._order < 2:
-            return None
-        cells = math.prod(self._domain[name].size for name in names)
-        if not SEPARATED_CELLS < cells <= INFORMATION_CELLS:
-            return None
-        readings = self._readings.of(names)
-        if readings is None or any(r.decoder.mixture is None for r in readings.readings):
-            return None
-        one, other = (
-            PairMember(s.told, s.law, s.functions, s.noise, s.per_record)
-            for s in (self.single(name) for name in names)
-        )
-        return SeparatePair(readings, (one, other))
-
     def can_estimate(self, names: Names) -> bool:
         """Whether some records tell of the interaction of two or more variables."""
-        return self.separate(names) is not None or self.level(names) is not None
+        return self.level(names) is not None
 
     def told(self, names: Names) -> Level:
         """Return it where something is told. Raises EstimationError where nothing is."""
@@ -246,11 +413,8 @@ class Laws:
             found = []
             for place in some:
                 self._tick()
-                pair = self.separate(every[place])
-                level = self.level(every[place]) if pair is None else None
-                if pair is not None:
-                    found.append(pair.likelihoods)
-                elif level is not None:
+                level = self.level(every[place])
+                if level is not None:
                     found.append(level.found.likelihoods)
             self._priors[size] = learned(found)
         return self._priors[size]
@@ -290,19 +454,15 @@ class Laws:
         alone = set(names) - {name for part in largest for name in part}
         for name in alone:
             margins[names.index(name),] = self.single(name).law
-        return fitted(start.reshape(shape), margins).table.ravel()
+        return fitted(start.reshape(shape), margins).ravel()
 
     def law(self, names: Names) -> Tensor:
         """Return the estimated distribution over some variables, in C order."""
         if len(names) == 1:
             return self.single(names[0]).law
         if names not in self._laws:
-            pair = self.separate(names)
-            level = self.level(names) if pair is None else None
-            between = self.between(names)
-            if pair is not None:
-                law = self._positive(names, self.base(names), *pair.posterior(self._prior(2)))
-            elif level is not None:
+            level, between = self.level(names), self.between(names)
+            if level is not None:
                 law = self._shrunk(names, level)
             elif between is not None:
                 place = between.index(next(name for name in between if name not in names))
@@ -361,7 +521,7 @@ class Laws:
         for axes in itertools.combinations(range(len(names)), len(names) - 1):
             gone = tuple(a for a in range(len(names)) if a not in axes)
             margins[axes] = base.sum(axis=gone)
-        return fitted((law / law.sum()).reshape(shape), margins).table.ravel()
+        return fitted((law / law.sum()).reshape(shape), margins).ravel()
 
 
 def _numbers(level: Level | None) -> int:

@@ -1,9 +1,12 @@
-"""The tables that learners ask for, made of the pooled distributions, with their errors.
+"""The tables that learners ask for, made from the pooled distributions, with their errors.
 
-Also here:
-
-* Is Z needed to tell X once others are known? Asked of pooled tables, of any number of variables.
-* Which tables were taken, and so what must be known of what was made of them.
+Independence of X and Z given others is tested on pooled tables, of any number of variables; no
+record need report all of them. In the log-linear model of what is estimated, X and Z are
+independent given the others if and only if no interaction has a variable of X and one of Z. The
+table of largest entropy without those interactions predicts them; the differences d between this
+prediction and the estimates before shrinkage, and their covariance C by the delta method, give
+Wald's statistic d'C^-1 d. Half of it stands in for a log-likelihood ratio: under independence both
+are half a chi-square with the same degrees of freedom.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ import functools
 import itertools
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -20,24 +23,144 @@ from scipy import special
 
 from pramana_core.domain import Domain
 from pramana_core.errors import LimitExceeded, OptionError
-from pramana_core.estimation.curvature import INFORMATION_CELLS
-from pramana_core.estimation.pooled_counts import PooledTable, Spread
-from pramana_core.estimation.pooled_laws import KEPT_NUMBERS, Laws, Level, Names, default_order
-from pramana_core.estimation.pooled_readings import product, slopes
-from pramana_core.estimation.pooled_separable import HELD_OF_PAIR, SeparatePair
-from pramana_core.marginals.counts import ReportTables, Tensor, ValueCache
-from pramana_core.marginals.score_interval import LackOfFit
+from pramana_core.estimation.axes import Moments
+from pramana_core.estimation.information import INFORMATION_CELLS
+from pramana_core.estimation.pooled_laws import (
+    KEPT_NUMBERS,
+    Laws,
+    Level,
+    Names,
+    default_order,
+    slopes,
+)
+from pramana_core.estimation.pooled_readings import product
+from pramana_core.estimation.table_estimates import Estimates
+from pramana_core.marginals.counts import LEVEL, ReportTables, Tensor, ValueCache
+from pramana_core.marginals.score_interval import (
+    LackOfFit,
+    normal_quantile,
+    possible,
+    ratio_interval,
+    score_interval,
+)
 from pramana_core.plan import Plan
 from pramana_core.progress import Tick, no_cancel
 
-# Is Z needed to tell X once others are known? Asked of pooled tables, of any number of variables.
-#
-# No record need report all of them. In the log-linear model of all that is told, X and Z are
-# independent given the others if and only if no interaction has a variable of X and one of Z. The
-# table of largest entropy without those predicts the interactions; the differences d from what the
-# reports tell, before any shrinkage, and their covariance C, by the delta method, give Wald's
-# statistic d'C^-1 d. Half of it stands for a log-likelihood ratio: under independence both are half
-# a chi-square of as many degrees of freedom.
+
+@dataclass(frozen=True, kw_only=True)
+class PooledTable(Estimates):
+    """A table of pooled and shrunk counts; see `MarginalTable` for its promise.
+
+    The errors suppose that no more variables interact where no record reports all variables
+    (`told` is false): the table then has the largest entropy for its parts, and the error against
+    the population is returned for either. Errors and intervals are those of the counts before
+    shrinkage, widened where an interval does not hold the shrunk count. The covariance of functions
+    of the shrunk counts (`covariance_of`) is a bound: the product of their shifts is added.
+
+    Attributes:
+        root: R, (cells..., r), with R R' the population covariance of the counts before shrinkage.
+        moved: the shift by shrinkage, in the shape of the counts.
+        told: whether some records report all the variables.
+        law: the counts at which sampling is taken; by default `counts`.
+    """
+
+    root: Tensor
+    moved: Tensor
+    told: bool = True
+    law: Tensor | None = None
+
+    @property
+    def filled_in(self) -> bool:
+        """Whether it is made of smaller tables: no record tells of all its variables at once."""
+        return not self.told
+
+    @property
+    def unshrunk(self) -> PooledTable:
+        """The table before shrinkage: unbiased where `told`; its counts may be negative."""
+        return replace(
+            self,
+            counts=self.counts - self.moved,
+            moved=np.zeros_like(self.moved),
+            law=self.supposed,
+        )
+
+    @property
+    def supposed(self) -> Tensor:
+        """The counts at which sampling is taken."""
+        return self.counts if self.law is None else self.law
+
+    def products(self, weights: Tensor) -> Tensor:
+        """Return the sums over the reports of products; see `Estimates.products`."""
+        half = weights.reshape(len(weights), -1) @ self._factor(self.moved)
+        found: Tensor = half @ half.T
+        return found
+
+    def products_with_cells(self, weights: Tensor) -> Tensor:
+        """Return these sums for each function and each cell; see `Estimates`."""
+        factor = self._factor(self.moved)
+        half = weights.reshape(len(weights), -1) @ factor
+        found: Tensor = half @ factor.T
+        return found.reshape(weights.shape)
+
+    def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
+        """Return the counts with normal deviates of their covariance; see `MarginalTable`."""
+        root = np.concatenate([self.root, self.moved[..., None]], axis=-1)
+        noise = rng.standard_normal((draws, root.shape[-1])) @ root.reshape(-1, root.shape[-1]).T
+        drawn: Tensor = self.counts + noise.reshape(draws, *self.counts.shape)
+        return drawn
+
+    def second_moments(self, summed: Sequence[str]) -> Moments:
+        """Return the sums of W^2, W V and V^2 before shrinkage (see `MarginalTable`)."""
+        if not summed:
+            own = np.square(self.root).sum(axis=-1) + np.square(self.supposed) / self.records
+            return own, own, own
+        gone = tuple(self.domain.axis(name) for name in summed)
+        factor = self._factor().reshape(*self.counts.shape, -1)
+        margin = factor.sum(axis=gone, keepdims=True)
+        return (
+            np.square(factor).sum(axis=-1),
+            (factor * margin).sum(axis=-1),
+            np.square(margin).sum(axis=-1),
+        )
+
+    def interval(self, level: float = LEVEL, *, population: bool) -> tuple[Tensor, Tensor]:
+        """Return the intervals of the counts (see `MarginalTable`), holding the shrunk ones."""
+        whole = self._of(population)
+        share = self.unshrunk.counts / self.records
+        # The variance given the records, at the supposed counts; sampling is that of each share.
+        square = self.variance(population=False) / self.records + share
+        if whole and not self.told:
+            square -= self.supposed / self.records * (1 - self.supposed / self.records)
+        z = normal_quantile(level)
+        ends = score_interval(share, square, self.records, z, population=whole)
+        low, high = possible(*ends, share)
+        held = np.clip(self.counts, 0.0, self.records)
+        return np.minimum(self.records * low, held), np.maximum(self.records * high, held)
+
+    def ratio_interval(self, summed: Sequence[str], level: float = LEVEL) -> tuple[Tensor, Tensor]:
+        """Return intervals of cells' shares of their margins, holding the shrunk ones."""
+        gone = tuple(self.domain.axis(name) for name in summed)
+        cells = [self.unshrunk.counts, self.counts, self.supposed]
+        raw, shrunk, supposed = (cell.sum(axis=gone, keepdims=True) for cell in cells)
+        ww, wv, vv = self.second_moments(summed)
+        more = cells[0] - cells[2]
+        moments = (ww + more, wv + more, vv + raw - supposed)
+        ends = ratio_interval(cells[0], raw, moments, normal_quantile(level))
+        share = np.divide(self.counts, shrunk, out=np.zeros(self.counts.shape), where=shrunk > 0)
+        return np.minimum(ends[0], share), np.maximum(ends[1], share)
+
+    def _of(self, population: bool) -> bool:
+        return population or not self.told
+
+    def _factor(self, *more: Tensor) -> Tensor:
+        """Return F, cells x r, with F F' the sums over the reports of products of estimators.
+
+        `more` are columns of it besides.
+        """
+        flat = self.supposed.reshape(-1, 1)
+        parts = (self.root, *more)
+        return np.hstack([*(p.reshape(len(flat), -1) for p in parts), flat / np.sqrt(self.records)])
+
 
 _RANK = 1e-10
 
@@ -134,9 +257,8 @@ class PooledTables:
         self._laws = Laws(sources, domain, self.order, tick)
         self._fits: dict[Names, LackOfFit] = {}
         self._tables: ValueCache[Names, PooledTable] = ValueCache(
-            KEPT_NUMBERS, lambda table: 3 * table.counts.size + table.spread.held
+            KEPT_NUMBERS, lambda table: 3 * table.counts.size + table.root.size
         )
-        self._roots: ValueCache[Names, Tensor] = ValueCache(KEPT_NUMBERS, lambda root: root.size)
 
     @functools.cached_property
     def records(self) -> int:
@@ -266,9 +388,6 @@ class PooledTables:
 
     def _made(self, names: Names) -> PooledTable:
         self._tick()
-        pair = self._laws.separate(names)
-        if pair is not None:
-            return self._of_pair(names, pair)
         between = self._laws.between(names)
         if between is not None:
             whole, gone = self._made(between), [n not in names for n in between].index(True)
@@ -276,7 +395,7 @@ class PooledTables:
                 self._domain.project(names),
                 whole.counts.sum(axis=gone),
                 whole.records,
-                spread=Spread.of(whole.spread.root.sum(axis=gone)),
+                root=whole.root.sum(axis=gone),
                 moved=whole.moved.sum(axis=gone),
                 told=False,
             )
@@ -293,28 +412,9 @@ class PooledTables:
             domain,
             records * law.reshape(domain.shape),
             records,
-            spread=Spread.of(records * (turned @ root).reshape(*domain.shape, -1)),
+            root=records * (turned @ root).reshape(*domain.shape, -1),
             moved=records * (turned @ moved).reshape(domain.shape),
             told=len(names) == 1 or names in parts,
-        )
-
-    def _of_pair(self, names: Names, pair: SeparatePair) -> PooledTable:
-        law, records, domain = self._laws.law(names), self.records, self._domain.project(names)
-        table = law.reshape(domain.shape)
-
-        def root() -> Tensor:
-            return records * pair.root(table).reshape(*domain.shape, -1)
-
-        return PooledTable(
-            domain,
-            records * table,
-            records,
-            spread=Spread(
-                records**2 * pair.variance(table),
-                lambda: self._roots.get(names, root),
-                HELD_OF_PAIR * table.size,
-            ),
-            moved=records * (table - pair.unshrunk),
         )
 
     def _functions(self, names: Names, part: Names) -> Tensor:
@@ -429,48 +529,7 @@ def _turned(table: PooledTable, domain: Domain) -> PooledTable:
         domain,
         table.counts.transpose(order),
         table.records,
-        spread=table.spread.turned(order),
+        root=table.root.transpose([*order, len(order)]),
         moved=table.moved.transpose(order),
         told=table.told,
     )
-
-
-# Which tables were taken, and so what must be known of what was made of them.
-
-
-class UsedTables:
-    """A note of the tables that somebody took, in their order, whether or not they were kept.
-
-    Args:
-        pooled: what tests pooled tables, where there can be any.
-        whole: the note of which this is a part: what is noted here is noted there, too.
-    """
-
-    def __init__(self, pooled: PooledTables | None, whole: UsedTables | None = None):
-        self._tables, self._whole = pooled, whole
-        self._pooled: dict[Names, None] = {}
-        self._filled: dict[Names, None] = {}
-
-    def note(self, names: Names, table: PooledTable) -> None:
-        """Note a table of some variables, named in the order of their domain."""
-        self._pooled[names] = None
-        if table.filled_in:
-            self._filled[names] = None
-        if self._whole is not None:
-            self._whole.note(names, table)
-
-    def note_filled(self, names: Names) -> None:
-        """Note variables of which something was made of smaller tables."""
-        self._filled[names] = None
-        if self._whole is not None:
-            self._whole.note_filled(names)
-
-    @property
-    def lack_of_fit(self) -> tuple[LackOfFit, ...]:
-        """Whether the reports show interactions that these tables leave out."""
-        return self._tables.lack_of_fit(list(self._pooled)) if self._tables else ()
-
-    @property
-    def filled_in(self) -> tuple[Names, ...]:
-        """The variables of those tables that were made of smaller ones."""
-        return tuple(self._filled)

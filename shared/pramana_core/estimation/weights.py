@@ -14,7 +14,7 @@ a_i is 1, and the table is the plain sum.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -22,9 +22,11 @@ import numpy as np
 from pramana_core.domain import Domain
 from pramana_core.estimation.axes import axes_of
 from pramana_core.marginals.counts import Tensor
-from pramana_core.marginals.score_interval import MORE
-from pramana_core.marginals.support_counts import Indices, Item, weighted_sum
+from pramana_core.marginals.support_counts import weighted_sum
 from pramana_core.plan import Plan
+
+_MORE = 1.959963984540054**2
+"""As many records, evenly spread, are added to a variable's counts: no share is zero."""
 
 _LEAST = 1e-12
 """No record tells a table with less variance than this."""
@@ -49,50 +51,19 @@ class SourceWeights:
 
     def of_table(self, names: Sequence[str]) -> Tensor:
         """Return the factors of a table over some variables, shape (sources,)."""
-        return self._factors(self._variances(names))
-
-    def of_itemsets(self, items: Sequence[Item], itemsets: Indices) -> Tensor:
-        """Return the factors of itemsets, each by the variance of its own cell.
-
-        Args:
-            items: variables and codes.
-            itemsets: indices of items, shape (n, k).
-
-        Returns:
-            Shape (sources, n).
-        """
-        axis = np.array([self.domain.axis(name) for name, _ in items])[itemsets]
-        codes = np.array([code for _, code in items])[itemsets]
-        found = np.ones((len(self.plans), len(itemsets)))
-        kinds, kind = np.unique(axis, axis=0, return_inverse=True)
-        for number, axes in enumerate(kinds):
-            rows = np.flatnonzero(kind.ravel() == number)
-            names = [self.domain.names[one] for one in axes]
-            cells = dict(zip(names, codes[rows].T, strict=True))
-            found[:, rows] = self._factors(self._variances(names, cells))
-        return found
-
-    def _factors(self, variances: Tensor) -> Tensor:
-        """Return the factors for variances of shape (sources, ...)."""
-        precise = variances.min(axis=0) / variances
+        second = np.array([_second_moment(plan, names, self._share) for plan in self.plans])
+        square = np.prod([np.square(self._share(name)).sum() for name in names])
+        variances = np.maximum(second - square, _LEAST)
+        precise = variances.min() / variances
         return np.asarray(self.records.sum() * precise / weighted_sum(self.records, precise))
-
-    def _variances(
-        self, names: Sequence[str], cells: Mapping[str, Indices] | None = None
-    ) -> Tensor:
-        """Return the variance of a record's estimate, of all cells in sum or of some of them."""
-        second = [_second_moments(plan, names, self._share, cells) for plan in self.plans]
-        parts = [self._share(n) if cells is None else self._share(n)[cells[n]] for n in names]
-        squares = [np.square(p).sum() if cells is None else np.square(p) for p in parts]
-        return np.asarray(np.maximum(np.array(second) - np.prod(squares, axis=0), _LEAST))
 
     def _share(self, name: str) -> Tensor:
         """The distribution of a variable by all sources that report it, every share positive."""
         if name not in self._shares:
             size = self.domain[name].size
-            counts = np.full(size, MORE / size)
+            counts = np.full(size, _MORE / size)
             holders = [i for i, plan in enumerate(self.plans) if name in plan.domain]
-            flat = [_second_moments(self.plans[i], [name], self._flat, None) for i in holders]
+            flat = [_second_moment(self.plans[i], [name], self._flat) for i in holders]
             precise = 1 / np.maximum(np.array(flat) - 1 / size, _LEAST)
             factors = precise * self.records.sum() / (precise @ self.records[holders])
             told = sum(a * self.single(i, name) for a, i in zip(factors, holders, strict=True))
@@ -104,23 +75,12 @@ class SourceWeights:
         return np.full(self.domain[name].size, 1 / self.domain[name].size)
 
 
-def _second_moments(
-    plan: Plan,
-    names: Sequence[str],
-    share: Callable[[str], Tensor],
-    cells: Mapping[str, Indices] | None,
-) -> Tensor | float:
-    """Return the mean square of the estimators of cells, if variables are independent.
-
-    The sum over all cells, or one for each of some cells.
-    """
-    second: Tensor | float = 1.0
+def _second_moment(plan: Plan, names: Sequence[str], share: Callable[[str], Tensor]) -> float:
+    """Return the mean square of the cells' estimators, summed, if variables are independent."""
+    second = 1.0
     for axis in axes_of(plan, names):
         law: Tensor = np.ones(1)
         for variable in axis.variables:
             law = np.multiply.outer(law, share(variable.name)).ravel()
-        own = axis.power(axis.channel.apply(law, 0), 0, 2).reshape([v.size for v in axis.kept])
-        if cells is not None:
-            own = own[tuple(cells[v.name] for v in axis.kept)]
-        second = second * (own.sum() if cells is None else own)
+        second *= float(axis.square(axis.channel.apply(law, 0), 0).sum())
     return second

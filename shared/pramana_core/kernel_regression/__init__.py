@@ -1,4 +1,4 @@
-"""Kernel ridge regression, which is the least-squares support vector machine with a centred target.
+"""Kernel ridge regression, which equals the least-squares support vector machine with a bias.
 
-Conditional expectations of any shape are learned with it (AlAhmadi III.2), and snoopers use it.
+Masking learns conditional expectations of any shape with it (AlAhmadi III.2).
 """

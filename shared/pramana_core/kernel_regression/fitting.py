@@ -4,8 +4,8 @@ The fit minimizes |y - b - f|^2 + n penalty |f|^2 over constants b and functions
 space: kernel ridge regression with a bias, which is the least-squares support vector machine
 (Suykens et al. 2002) that AlAhmadi (III.2) learns conditional expectations with. In the
 eigenvectors U of the centred kernel with eigenvalues d it is Hy, where
-H = 11'/n + U d / (d + n penalty) U'. The fit without a record misses its value by
-(y - Hy) / (1 - h), h its entry of H's diagonal: exactly, with landmarks as they are.
+H = 11'/n + U d / (d + n penalty) U'. The error of a record by the fit without it is
+(y - Hy) / (1 - h), h its entry of H's diagonal: exactly, with unchanged landmarks.
 """
 
 from __future__ import annotations
@@ -22,18 +22,17 @@ from pramana_core.kernel_regression.tuning import (
     Spectrum,
     choose_landmarks,
     chunks,
-    decomposed,
-    spanned,
-    tuned,
-    tuned_penalties,
+    decompose,
+    tune,
+    tune_penalties,
 )
 from pramana_core.mixed import Floats, residual, with_constant
 
 LEADING = 1e-4
-"""An eigenvector whose part of the targets shrinks to less than this is not a leading one."""
+"""An eigenvector that the ridge shrinks to a smaller part is not a leading one."""
 
 ALONE = 1e-9
-"""A record whose leverage is nearer to 1 than this has no other that tells of it."""
+"""A record whose leverage is nearer to 1 cannot be predicted by the others."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,13 +41,13 @@ class KernelFit:
 
     Attributes:
         fitted: the fitted targets of the n records, n x q.
-        left_out: the same of each record by a fit without it, n x q.
-        own: how much each record's own target weighs in its fitted one: n x q, 0 to 1.
-        basis: the leading eigenvectors of the smoother, orthonormal: n x m; without the constant
-            (and the features, if they are free of the penalty).
-        shrinkage: what the ridge leaves of the targets' parts in the basis: m x q, 0 to 1.
+        left_out: the same for each record by a fit without it, n x q.
+        own: the weight of each record's own target in its fitted one: n x q, 0 to 1.
+        basis: the leading eigenvectors of the smoother, orthonormal: n x m; without the
+            unpenalized columns.
+        shrinkage: of the targets' parts in the basis by the ridge: m x q, 0 to 1.
         bandwidth: the Gaussian kernel's.
-        penalties: the ridge's of each target, as a share of the records.
+        penalties: the ridge's for each target, as a share of the records.
         approximation: the share of the kernel's trace that the landmarks lose; 0 if they are all
             distinct records.
         r2: of the leave-one-out fits, one number for each target.
@@ -63,40 +62,24 @@ class KernelFit:
     penalties: tuple[float, ...]
     approximation: float
     r2: Floats
-    span: Span = field(repr=False)
-    weights: Floats = field(repr=False)
-    lines: Floats = field(repr=False)
-
-    @property
-    def leverages(self) -> Floats:
-        """How much each record's own target weighs, in the target where it is most: n numbers."""
-        found: Floats = self.own.max(axis=1)
-        return found
-
-    @property
-    def penalty(self) -> float:
-        """The smallest penalty."""
-        return min(self.penalties)
-
-    @property
-    def freedom(self) -> float:
-        """The effective number of parameters, of the target with most: the sum of its weights."""
-        return float(self.own.sum(axis=0).max())
+    _span: Span = field(repr=False)
+    _weights: Floats = field(repr=False)
+    _lines: Floats = field(repr=False)
 
     def predict(self, features: Floats) -> Floats:
         """Return the expected targets of other records: n x q, of features n x k.
 
         Raises:
-            TableError: the number of features is another than the fit's.
+            TableError: the features are not k columns of finite numbers.
         """
         points = _matrix(features, "features")
-        if points.shape[1] != self.span.landmarks.shape[1]:
+        if points.shape[1] != self._span.landmarks.shape[1]:
             raise TableError(
-                f"The fit is of {self.span.landmarks.shape[1]} features, not of {points.shape[1]}.",
+                f"The fit has {self._span.landmarks.shape[1]} features, not {points.shape[1]}.",
                 where="features",
             )
-        straight = with_constant(points) if len(self.lines) > 1 else np.ones((len(points), 1))
-        found: Floats = self.span.weighted(points, self.weights) + straight @ self.lines
+        straight = with_constant(points) if len(self._lines) > 1 else np.ones((len(points), 1))
+        found: Floats = self._span.weighted(points, self._weights) + straight @ self._lines
         return found
 
 
@@ -105,14 +88,17 @@ def fit_kernel(
     targets: Floats,
     options: KernelOptions | None = None,
     rng: Permuting | None = None,
+    *,
+    smooth: bool = False,
 ) -> KernelFit:
     """Fit a Gaussian-kernel ridge regression; bandwidth and penalty by leave-one-out errors.
 
     Args:
-        features: n x k, standardized; k may be 0, then the means are fitted.
+        features: n x k, standardized; with k = 0 the means are fitted.
         targets: n x q, or n numbers, in any units.
         options: bandwidth, penalty, landmarks.
         rng: draws the landmarks, if there are more distinct records; without it they are spread.
+        smooth: see `tuning`; otherwise all targets have the penalty of the least error.
 
     Raises:
         TableError: the numbers of records differ, there are none, or values are not finite.
@@ -124,40 +110,38 @@ def fit_kernel(
             f"There are {len(points)} records of features and {len(values)} of targets.",
             where="features",
         )
-    centres = values.mean(axis=0)
+    centred = values - values.mean(axis=0)
     landmarks = choose_landmarks(points, options.landmarks, rng)
-    bandwidth, penalties = tuned(points, values - centres, options, rng)
-    spectrum = decomposed(points, spanned(landmarks, bandwidth), linear=options.linear)
-    penalties = penalties or tuned_penalties(spectrum, points, values - centres, options)
+    bandwidth, penalties = tune(points, centred, options, rng, smooth=smooth)
+    spectrum = decompose(points, Span.of(landmarks, bandwidth), smooth=smooth)
+    penalties = penalties or tune_penalties(spectrum, points, centred, options, smooth=smooth)
     n = len(points)
     ridge = n * np.array(penalties)
     shrinkage = spectrum.values[:, None] / (spectrum.values[:, None] + ridge)
-    along = spectrum.vectors.T @ values
-    straight = spectrum.free.T @ values
-    fitted = spectrum.free @ straight + spectrum.vectors @ (shrinkage * along)
+    fitted = spectrum.free @ (spectrum.free.T @ values)
+    fitted += spectrum.vectors @ (shrinkage * (spectrum.vectors.T @ values))
     own = np.empty(values.shape)
     for rows in chunks(n):
         own[rows] = spectrum.vectors[rows] ** 2 @ shrinkage
         own[rows] += np.sum(spectrum.free[rows] ** 2, axis=1)[:, None]
     left_out = leave_one_out(values, fitted, own)
     weights = _weights(spectrum, points, values, ridge)
-    design = with_constant(points) if options.linear else np.ones((n, 1))
+    design = with_constant(points) if smooth else np.ones((n, 1))
     line = fitted - spectrum.span.weighted(points, weights)
-    lines = np.asarray(np.linalg.lstsq(design, line)[0], dtype=np.float64)
     leading = int(np.count_nonzero(shrinkage.max(axis=1) > LEADING))
     return KernelFit(
         fitted=fitted,
         left_out=left_out,
         own=own,
-        basis=spectrum.vectors[:, :leading].copy(),  # lets go of the others
+        basis=spectrum.vectors[:, :leading].copy(),  # releases the memory of the others
         shrinkage=shrinkage[:leading],
         bandwidth=bandwidth,
         penalties=penalties,
         approximation=spectrum.lost,
         r2=explained(values, left_out),
-        span=spectrum.span,
-        weights=weights,
-        lines=lines,
+        _span=spectrum.span,
+        _weights=weights,
+        _lines=np.asarray(np.linalg.lstsq(design, line)[0], dtype=np.float64),
     )
 
 
@@ -169,8 +153,8 @@ def _weights(spectrum: Spectrum, points: Floats, values: Floats, ridge: Floats) 
         scaled = np.sqrt(spectrum.values)[:, None] / (spectrum.values[:, None] + ridge)
         found: Floats = span.root @ (spectrum.turn @ (scaled * along))
         return found
-    # All of the kernel is spanned, also what is lost in its root by rounding: the weights are those
-    # of the support vectors, residuals divided by the ridge.
+    # The landmarks span the whole kernel, also what its root loses in rounding: the weights are
+    # those of the support vectors, residuals divided by the ridge.
     rest = residual(residual(values, spectrum.free), vectors)
     support = vectors @ (along / (spectrum.values[:, None] + ridge)) + rest / ridge
     found = np.zeros((len(distinct), values.shape[1]))
@@ -179,9 +163,9 @@ def _weights(spectrum: Spectrum, points: Floats, values: Floats, ridge: Floats) 
 
 
 def leave_one_out(values: Floats, fitted: Floats, own: Floats) -> Floats:
-    """Return each record's fitted value by a fit without it: n x q; `own` as of `KernelFit`.
+    """Return each record's fitted value by a fit without it: n x q; `own` as in `KernelFit`.
 
-    A record that no other tells anything of (its leverage is 1) is told the mean of the others.
+    A record with leverage 1 gets the mean of the others.
     """
     free = 1 - own
     alone = free < ALONE

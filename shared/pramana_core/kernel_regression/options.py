@@ -1,4 +1,4 @@
-"""How a kernel regression is tuned and how far it is approximated."""
+"""The options of a kernel regression."""
 
 from __future__ import annotations
 
@@ -14,27 +14,23 @@ from pramana_core.learn.common.options import Positive, require_limits
 
 @dataclass(frozen=True)
 class KernelOptions:
-    """The choices of a kernel regression; None is chosen by leave-one-out errors.
+    """The options of a kernel regression; None is chosen by leave-one-out errors.
 
     Attributes:
         bandwidth: of the Gaussian kernel exp(-|x - z|^2 / (2 bandwidth^2)), in standard deviations
             of the features.
         penalty: of the ridge, as a share of the records: one for all targets or one for each;
-            infinite for a fit of what is free of it alone.
-        landmarks: the most points that the kernel is spanned by; with more distinct records than
-            these it is approximated (Nystrom), and the error is stated.
-        linear: whether straight lines are free of the penalty as the constant always is: then
-            linear relationships are never shrunk.
-        smoothest: what is chosen is, for each target, the fit with the least freedom among those
-            that cannot be told from the best one (the one-standard-error rule); else the fit with
-            the least errors.
+            infinite removes the penalized part of the fit.
+        landmarks: the most points that span the kernel; with more distinct records it is
+            approximated (Nystrom), and the fit states the loss.
+
+    Raises:
+        OptionError: a number out of its range.
     """
 
     bandwidth: Positive | None = None
     penalty: float | tuple[float, ...] | None = None
     landmarks: Annotated[int, Ge(10)] = 600
-    linear: bool = False
-    smoothest: bool = False
 
     def __post_init__(self) -> None:
         require_limits(self)
@@ -44,3 +40,19 @@ class KernelOptions:
                 raise OptionError(
                     f"penalty must be a positive number, not {value!r}.", where="penalty"
                 )
+
+    def penalties(self, targets: int) -> tuple[float, ...] | None:
+        """Return a penalty for each target; None if they are to be chosen.
+
+        Raises:
+            OptionError: there are not as many penalties as targets.
+        """
+        if self.penalty is None:
+            return None
+        if not isinstance(self.penalty, tuple):
+            return (float(self.penalty),) * targets
+        if len(self.penalty) != targets:
+            raise OptionError(
+                f"There are {len(self.penalty)} penalties for {targets} targets.", where="penalty"
+            )
+        return tuple(map(float, self.penalty))

@@ -1,16 +1,17 @@
 """A centred Gaussian kernel over n records, and its bandwidth and penalty by leave-one-out errors.
 
-The kernel is decomposed once per bandwidth of a grid: exactly, or spanned by landmarks (Nystrom).
-With landmarks z the kernel K is taken for K_nz K_zz^(-1) K_zn (Williams and Seeger 2001), that is
-for inner products of the features K_nz K_zz^(-1/2). If the landmarks are all distinct records, this
-is the kernel itself. Memory is about 8 bytes for each record and landmark.
+The kernel is decomposed once per bandwidth of a grid, spanned by landmarks (Nystrom): with
+landmarks z the kernel K is replaced by K_nz K_zz^(-1) K_zn (Williams and Seeger 2001), that is by
+inner products of the features K_nz K_zz^(-1/2). If the landmarks are all distinct records, this is
+the kernel itself. Memory is about 8 bytes for each record and landmark.
 
-With many records the bandwidth is chosen on some of them, with fewer landmarks; the penalty is
-chosen on all, for it depends on their number. Two guards against fits that memorize: records that
-share their features with few others are left out together with these, so that a record that occurs
-twice does not vouch for itself; and a fit with more freedom than a fifth of the records is not
-considered, however small its errors. Where the smoothest fit is asked for, each
-target has its own penalty.
+With many records the bandwidth is chosen on some of them, with fewer landmarks; the penalty depends
+on the number of records and is chosen on all. Two guards prevent fits that memorize: up to
+`TOGETHER` records with the same features are left out together, and a fit with more freedom than a
+fifth of the records is not considered.
+
+A `smooth` fit leaves straight lines free of the penalty, so that they are never shrunk, and takes
+for each target the smoothest fit that is not distinguishable from the best (`smoothest`).
 """
 
 from __future__ import annotations
@@ -22,18 +23,34 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from pramana_core.errors import OptionError
 from pramana_core.kernel_regression.options import KernelOptions
 from pramana_core.kernel_regression.smoothest import PenaltyFits, smoothest
 from pramana_core.mixed import Floats, basis_of, with_constant
 from pramana_core.ties import FITTED_TIE, first_smallest
 
 ROWS = 4096
-"""So many records' kernel values are held at a time."""
+"""The number of records whose kernel values are computed at once."""
+
+RECORDS, LANDMARKS = 4000, 200
+"""The most records and landmarks on which bandwidths are compared."""
+
+BANDWIDTHS = np.geomspace(0.1, 10.0, 9)
+"""In standard deviations, times the square root of the number of features."""
+
+PENALTIES = np.geomspace(1e-9, 1.0, 28)
+
+TOGETHER = 5
+"""Groups of records with the same features are left out together up to this size."""
+
+FREEDOM, SMOOTH = 0.2, 0.1
+"""The largest effective number of parameters, as a share of the records; of a `smooth` fit."""
+
+FORBIDDEN = 1e6
+"""The error of a fit that is not considered."""
 
 
 class Permuting(Protocol):
-    """The part of numpy's `Generator` that draws landmarks."""
+    """The method of numpy's `Generator` that draws landmarks."""
 
     def permutation(self, x: int) -> npt.NDArray[Any]:
         """Return the integers below `x` in uniformly random order."""
@@ -42,17 +59,24 @@ class Permuting(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Span:
-    """The functions of which a fit is made: features of points, by landmarks and bandwidth.
+    """The kernel functions of landmarks at a bandwidth, as features of points.
 
     Attributes:
         landmarks: m points, m x k.
         bandwidth: the kernel's.
-        root: K_zz^(-1/2) up to a rotation, m x r; directions lost in rounding are left out.
+        root: K_zz^(-1/2) up to a rotation, m x r; directions lost in rounding are omitted.
     """
 
     landmarks: Floats
     bandwidth: float
     root: Floats
+
+    @classmethod
+    def of(cls, landmarks: Floats, bandwidth: float) -> Span:
+        """Return the span of landmarks at a bandwidth."""
+        values, vectors = np.linalg.eigh(gaussian(landmarks, landmarks, bandwidth))
+        kept = values > len(values) * np.finfo(float).eps * values[-1]
+        return cls(landmarks, bandwidth, vectors[:, kept] / np.sqrt(values[kept]))
 
     def features(self, points: Floats) -> Floats:
         """Return the features of points: n x r."""
@@ -68,15 +92,15 @@ class Span:
 
 @dataclass(frozen=True, eq=False)
 class Spectrum:
-    """The kernel over n records less what is free of the penalty, in its eigenvectors.
+    """The kernel over n records, orthogonal to the unpenalized columns, in its eigenvectors.
 
     Attributes:
-        span: how points become features.
-        free: an orthonormal basis of what no penalty shrinks: the constant, or the constant and
-            the columns of the points; n x f.
-        vectors: the eigenvectors, n x s, with the largest values first.
+        span: the features of points.
+        free: an orthonormal basis of the unpenalized columns (the constant, of a smooth fit also
+            the points' columns): n x f.
+        vectors: the eigenvectors, n x s, of the largest values first.
         values: their eigenvalues, s.
-        turn: the features' combinations that the eigenvectors are, r x s.
+        turn: the combinations of features that give the eigenvectors, r x s.
         lost: the share of the kernel's trace that the landmarks do not span.
     """
 
@@ -99,10 +123,16 @@ def gaussian(points: Floats, others: Floats, bandwidth: float) -> Floats:
     return found
 
 
-def choose_landmarks(points: Floats, most: int, rng: Permuting | None) -> Floats:
-    """Return at most so many distinct points: all of them if they are few enough.
+def chunks(n: int) -> Iterator[slice]:
+    """Yield consecutive slices of n rows."""
+    for start in range(0, n, ROWS):
+        yield slice(start, min(n, start + ROWS))
 
-    Otherwise they are drawn by `rng`, or spread evenly over the points in lexical order.
+
+def choose_landmarks(points: Floats, most: int, rng: Permuting | None) -> Floats:
+    """Return at most `most` distinct points: all of them if they are few enough.
+
+    Otherwise `rng` draws them; without it they are spread evenly in lexical order.
     """
     distinct = np.unique(points, axis=0)
     if len(distinct) <= most:
@@ -114,23 +144,10 @@ def choose_landmarks(points: Floats, most: int, rng: Permuting | None) -> Floats
     return distinct[chosen]
 
 
-def spanned(landmarks: Floats, bandwidth: float) -> Span:
-    """Return what landmarks span at a bandwidth."""
-    values, vectors = np.linalg.eigh(gaussian(landmarks, landmarks, bandwidth))
-    kept = values > len(values) * np.finfo(float).eps * values[-1]
-    return Span(landmarks, bandwidth, vectors[:, kept] / np.sqrt(values[kept]))
-
-
-def decomposed(points: Floats, span: Span, *, linear: bool) -> Spectrum:
-    """Return the kernel over points, less its free part, in eigenvectors.
-
-    Args:
-        points: n x k.
-        span: landmarks and bandwidth.
-        linear: whether the points' columns are free of the penalty beside the constant.
-    """
+def decompose(points: Floats, span: Span, *, smooth: bool) -> Spectrum:
+    """Return the spectrum of the kernel over points, n x k."""
     n = len(points)
-    free = basis_of(with_constant(points)) if linear else np.full((n, 1), 1 / np.sqrt(n))
+    free = basis_of(with_constant(points)) if smooth else np.full((n, 1), 1 / np.sqrt(n))
     features = span.features(points)
     lost = max(0.0, 1.0 - float(np.einsum("ij,ij->", features, features)) / n)
     inside = free.T @ features
@@ -142,173 +159,89 @@ def decomposed(points: Floats, span: Span, *, linear: bool) -> Spectrum:
     values, turn = values[::-1], turn[:, ::-1]
     kept = values > n * len(values) * np.finfo(float).eps
     values, turn = values[kept], turn[:, kept]
-    vectors = features[:, : len(values)]  # in their place, for memory
+    vectors = features[:, : len(values)]  # overwritten in place, for memory
     for rows in chunks(n):
         vectors[rows] = features[rows] @ (turn / np.sqrt(values))
     return Spectrum(span, free, vectors, values, turn, lost)
 
 
-def chunks(n: int) -> Iterator[slice]:
-    """Yield slices of rows that together are all."""
-    for start in range(0, n, ROWS):
-        yield slice(start, min(n, start + ROWS))
-
-
-RECORDS = 4000
-"""Bandwidths are compared on at most so many records."""
-
-LANDMARKS = 200
-"""And with at most so many landmarks."""
-
-BANDWIDTHS = np.geomspace(0.1, 10.0, 9)
-"""In standard deviations, times the square root of the number of features."""
-
-PENALTIES = np.geomspace(1e-9, 1.0, 28)
-
-TOGETHER = 5
-"""Groups of records with the same features are left out together up to this size."""
-
-FREEDOM = 0.2
-"""The largest effective number of parameters, as a share of the records."""
-
-FORBIDDEN = 1e6
-"""Instead of the error of a fit that is not considered."""
-
-
-SMOOTH = 0.1
-"""The same where the smoothest fit is asked for."""
-
-
-@dataclass(frozen=True)
-class BestPenalty:
-    """The penalty with the least leave-one-out error; the error is the mean over the targets, each
-    in shares of its variance."""
-
-    penalty: float
-    error: float
-
-
-def tuned(
-    points: Floats, targets: Floats, options: KernelOptions, rng: Permuting | None
+def tune(
+    points: Floats, targets: Floats, options: KernelOptions, rng: Permuting | None, *, smooth: bool
 ) -> tuple[float, tuple[float, ...] | None]:
-    """Return the bandwidth, and each target's penalty.
+    """Return the bandwidth and each target's penalty.
 
-    The penalties are None where they are to be chosen at this bandwidth on all the records.
+    The penalties are None where they are to be chosen on all records.
     """
     n, q = targets.shape
-    if n > RECORDS:
-        some = np.linspace(0, n - 1, RECORDS).round().astype(np.intp)
-        rows = some if rng is None else np.sort(rng.permutation(n)[:RECORDS])
+    some = n > RECORDS
+    if some:
+        rows = np.linspace(0, n - 1, RECORDS).round().astype(np.intp)
+        rows = rows if rng is None else np.sort(rng.permutation(n)[:RECORDS])
         points, targets = points[rows], targets[rows]
     landmarks = choose_landmarks(points, min(LANDMARKS, options.landmarks), rng)
+    penalties = options.penalties(q)
     grid = [float(b) for b in BANDWIDTHS * np.sqrt(max(1, points.shape[1]))]
-    grid = grid if options.bandwidth is None else [options.bandwidth]
-    penalties = given_penalties(options, q)
-    if len(grid) > 1 or (options.smoothest and penalties is None and n <= RECORDS):
-        bandwidth, found = _searched(grid, points, targets, landmarks, options)
-        penalties = penalties or (found if n <= RECORDS else None)
-    else:
-        bandwidth = grid[0]
-    return bandwidth, penalties
+    if options.bandwidth is not None:
+        grid = [options.bandwidth]
+        if not smooth or penalties is not None or some:
+            return options.bandwidth, penalties
+    fits = (
+        _penalty_fits(decompose(points, Span.of(landmarks, b), smooth=smooth), points, targets,
+                      options, smooth=smooth)
+        for b in grid
+    )  # fmt: skip
+    if smooth:
+        chosen, found = smoothest(list(fits))
+        return grid[chosen], penalties or (None if some else found)
+    errors = [_best(one)[1] for one in fits]
+    return grid[first_smallest(errors, tie=FITTED_TIE)], penalties
 
 
-def _searched(
-    grid: list[float], points: Floats, targets: Floats, landmarks: Floats, options: KernelOptions
-) -> tuple[float, tuple[float, ...] | None]:
-    """Return the best of several bandwidths, and each target's penalty if the smoothest is asked
-    for."""
-    spectra = (
-        decomposed(points, spanned(landmarks, bandwidth), linear=options.linear)
-        for bandwidth in grid
-    )
-    if options.smoothest:
-        every = [tried(spectrum, points, targets, options) for spectrum in spectra]
-        place, penalties = smoothest(every)
-        return grid[place], penalties
-    errors = [tuned_penalty(spectrum, points, targets, options).error for spectrum in spectra]
-    return grid[first_smallest(errors, tie=FITTED_TIE)], None
-
-
-def given_penalties(options: KernelOptions, targets: int) -> tuple[float, ...] | None:
-    """Return the penalty given for each target; None if they are to be chosen.
-
-    Raises:
-        OptionError: another number of them is given.
-    """
-    if options.penalty is None:
-        return None
-    if not isinstance(options.penalty, tuple):
-        return (float(options.penalty),) * targets
-    if len(options.penalty) != targets:
-        raise OptionError(
-            f"There are {len(options.penalty)} penalties for {targets} targets.", where="penalty"
-        )
-    return tuple(float(penalty) for penalty in options.penalty)
-
-
-def tuned_penalties(
-    spectrum: Spectrum, points: Floats, targets: Floats, options: KernelOptions
+def tune_penalties(
+    spectrum: Spectrum, points: Floats, targets: Floats, options: KernelOptions, *, smooth: bool
 ) -> tuple[float, ...]:
-    """Return each target's penalty: the one with the least error of all, or its smoothest fit's."""
-    if options.smoothest:
-        return smoothest([tried(spectrum, points, targets, options)])[1]
-    penalty = tuned_penalty(spectrum, points, targets, options).penalty
-    return tuple(penalty for _ in targets.T)
+    """Return each target's penalty: that of the least mean error, or of its smoothest fit."""
+    fits = _penalty_fits(spectrum, points, targets, options, smooth=smooth)
+    if smooth:
+        return smoothest([fits])[1]
+    return (_best(fits)[0],) * targets.shape[1]
 
 
-def tuned_penalty(
-    spectrum: Spectrum, points: Floats, targets: Floats, options: KernelOptions
-) -> BestPenalty:
-    """Return the penalty with the least leave-one-out error of all targets.
-
-    With penalties given, the error is that with the first of them.
-
-    Args:
-        spectrum: the kernel over the points.
-        points: n x k.
-        targets: n x q.
-        options: with its penalty, if it is not to be chosen.
-    """
-    ways = tried(spectrum, points, targets, options)
-    found = np.mean(ways.squares, axis=(0, 2))
-    extra = ways.freedom - spectrum.free.shape[1]
+def _best(fits: PenaltyFits) -> tuple[float, float]:
+    """Return the penalty of the least mean error over targets, and that error."""
     # Where none is allowed, the one with the least freedom.
-    found = np.where(ways.allowed, found, FORBIDDEN * (1 + extra))
+    errors = np.where(fits.allowed, np.mean(fits.squares, axis=(0, 2)), FORBIDDEN * fits.freedom)
     # Of equal errors the larger penalty: where nothing is to be learned, nothing is fitted.
-    best = len(found) - 1 - first_smallest(found[::-1], tie=FITTED_TIE)
-    return BestPenalty(float(ways.penalties[best]), float(found[best]))
+    best = len(errors) - 1 - first_smallest(errors[::-1], tie=FITTED_TIE)
+    return float(fits.penalties[best]), float(errors[best])
 
 
-def tried(
-    spectrum: Spectrum, points: Floats, targets: Floats, options: KernelOptions
+def _penalty_fits(
+    spectrum: Spectrum, points: Floats, targets: Floats, options: KernelOptions, *, smooth: bool
 ) -> PenaltyFits:
-    """Return the left-out errors of a ridge with each penalty of the grid, or the ones given."""
+    """Return the left-out errors of a ridge with each penalty of the grid, or the one given."""
     n = len(points)
-    given = given_penalties(options, targets.shape[1])
+    given = options.penalties(targets.shape[1])
     grid = PENALTIES if given is None else np.array(given[:1])
-    if given is None and options.smoothest:
+    if given is None and smooth:
         grid = np.append(grid, np.inf)
     shrinkage = spectrum.values[:, None] / (spectrum.values[:, None] + n * grid)
-    errors, leverages = residuals(spectrum, targets, shrinkage)
-    errors = left_out_errors(errors, leverages, groups_of(points))
+    errors = left_out_errors(*residuals(spectrum, targets, shrinkage), groups_of(points))
     variances = np.mean((targets - targets.mean(axis=0)) ** 2, axis=0)
     errors **= 2
     errors /= np.where(variances > 0, variances, 1.0)
     extra = shrinkage.sum(axis=0)
-    most = (SMOOTH if options.smoothest else FREEDOM) * n
+    most = (SMOOTH if smooth else FREEDOM) * n
     return PenaltyFits(grid, extra + spectrum.free.shape[1], extra <= most, errors)
 
 
 def residuals(spectrum: Spectrum, targets: Floats, shrinkage: Floats) -> tuple[Floats, Floats]:
-    """Return the residuals and leverages of several fits at once.
+    """Return the residuals (n x l x q) and leverages (n x l) of fits with l penalties.
 
     Args:
         spectrum: the kernel over n records.
         targets: n x q.
-        shrinkage: s x l: of each eigenvector, for each of l penalties.
-
-    Returns:
-        n x l x q, and n x l.
+        shrinkage: of each eigenvector for each penalty, s x l.
     """
     n, q = targets.shape
     count = shrinkage.shape[1]
@@ -325,20 +258,20 @@ def residuals(spectrum: Spectrum, targets: Floats, shrinkage: Floats) -> tuple[F
 
 
 def groups_of(points: Floats) -> npt.NDArray[np.intp]:
-    """Return which records have the same features: n numbers of groups."""
+    """Return the group of each record; records of a group have the same features."""
     _, inverse = np.unique(points, axis=0, return_inverse=True)
     found: npt.NDArray[np.intp] = np.ravel(inverse)
     return found
 
 
 def left_out_errors(left: Floats, leverages: Floats, groups: npt.NDArray[np.intp]) -> Floats:
-    """Return the errors of records left out, together with those in a small group of theirs.
+    """Return the errors of left-out records; those of a small group are left out together.
 
-    Records of a group have one row h of the smoother in common; without c of them the error is
+    Records of a group share a row h of the smoother; without c of them the error is
     r + c h / (1 - c h) mean(r), r the residuals of the group.
 
     Args:
-        left: n x l x q residuals.
+        left: residuals, n x l x q.
         leverages: n x l.
         groups: n.
     """

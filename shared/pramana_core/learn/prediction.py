@@ -7,26 +7,16 @@ the same text and call the same `Predictor`.
 from __future__ import annotations
 
 import math
-import re
-import unicodedata
-from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from numbers import Integral, Real
 from typing import Protocol
 
 import numpy as np
 
 from pramana_core.alike import did_you_mean
 from pramana_core.domain import Domain, Variable
+from pramana_core.encoding import CategoryReader, Value, number_of
 from pramana_core.errors import InputError, UnknownCategory, UnknownVariable
 from pramana_core.marginals.counts import Codes, Tensor
-from pramana_core.spellings import LabelReader
-
-_NUMBER = re.compile(r"[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?")
-"""A number as the cells of an owner's table have it."""
-
-Value = str | float
-"""A category's label, or a number where the categories are intervals of numbers."""
 
 
 class Predictor(Protocol):
@@ -99,53 +89,6 @@ def encode_records(
     }
 
 
-def interval_cuts(variable: Variable) -> tuple[float, ...] | None:
-    """Return the cuts between a variable's categories if they are intervals of numbers, else None.
-
-    Intervals are closed on the left and written "<30", "30-45", ">=45". One more category may come
-    last, for cells that are missing.
-    """
-    cuts = _cuts(variable.categories)
-    if cuts is None and variable.size >= 3:
-        cuts = _cuts(variable.categories[:-1])
-    return cuts
-
-
-def _cuts(categories: Sequence[str]) -> tuple[float, ...] | None:
-    texts = [categories[0].removeprefix("<")]
-    for label in categories[1:-1]:
-        # A cut may be negative or have an exponent, so a hyphen alone does not part two of them.
-        if not label.startswith(f"{texts[-1]}-"):
-            return None
-        texts.append(label[len(texts[-1]) + 1 :])
-    first, last = f"<{texts[0]}", f">={texts[-1]}"
-    if (categories[0], categories[-1]) != (first, last):
-        return None
-    cuts = tuple(_number(text) for text in texts)
-    if not all(map(math.isfinite, cuts)) or any(np.diff(cuts) <= 0):
-        return None
-    return cuts
-
-
-class CategoryReader:
-    """Reads values as codes of one variable, as `encode_records` says."""
-
-    def __init__(self, variable: Variable):
-        self._labels = LabelReader(variable.categories)
-        self.cuts = interval_cuts(variable)
-
-    def code(self, value: Value) -> int | None:
-        """Return a value's code; None where it is none of the variable's."""
-        for label in _written(value):
-            if (code := self._labels.code(label)) is not None:
-                return code
-        if self.cuts is not None:
-            number = _number(value)
-            if math.isfinite(number):
-                return bisect_right(self.cuts, number)
-        return None
-
-
 def _encoded(variable: Variable, values: Sequence[Value | None], *, missing: bool) -> Codes:
     reader = CategoryReader(variable)
     known: dict[Value | None, int] = {}
@@ -165,7 +108,7 @@ def _encoded(variable: Variable, values: Sequence[Value | None], *, missing: boo
 
 def _code(variable: Variable, reader: CategoryReader, value: Value | None, record: int) -> int:
     """Return a value's code; no message holds the value."""
-    if value is None or (not isinstance(value, str) and not math.isfinite(_number(value))):
+    if value is None or (not isinstance(value, str) and not math.isfinite(number_of(value))):
         raise InputError(
             f"Record {record} has no value of {variable.name!r} that is text or a finite number.",
             where=variable.name,
@@ -181,29 +124,6 @@ def _code(variable: Variable, reader: CategoryReader, value: Value | None, recor
     )
 
 
-def _written(value: Value) -> tuple[str, ...]:
-    """Return the labels that a value may stand for."""
-    if isinstance(value, str):
-        text = unicodedata.normalize("NFC", value)
-        return text, text.strip()
-    if isinstance(value, Integral):
-        return (str(int(value)),)
-    number = float(value)
-    return (str(int(number)) if number.is_integer() else repr(number),)
-
-
 def _wanted(variable: Variable, cuts: tuple[float, ...] | None) -> str:
     also = ", or a number" if cuts is not None else ""
     return f"Give one of {list(variable.categories)}{also}."
-
-
-def _number(value: object) -> float:
-    """Return a number, also from its text; NaN where it is not one."""
-    if isinstance(value, bool) or not isinstance(value, str | Real):
-        return math.nan
-    if isinstance(value, str) and not _NUMBER.fullmatch(value.strip()):
-        return math.nan
-    try:
-        return float(value)
-    except (ValueError, OverflowError):
-        return math.nan

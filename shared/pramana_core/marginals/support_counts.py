@@ -14,7 +14,6 @@ import numpy.typing as npt
 
 from pramana_core.marginals.score_interval import (
     FEW,
-    Tilt,
     deviates,
     normal_quantile,
     score_interval,
@@ -37,48 +36,20 @@ class SupportCounts:
     """How many records have each of n itemsets.
 
     `counts` are the raw estimates, shape (n,), and may be negative; so may the two variances, of
-    the same shape, which are estimates too: `variance` makes them valid. `tilt`, of that shape too,
-    says how the noise would be if the support were another. `before` are the counts before
-    shrinkage, where they were shrunk: intervals and tests are those of these.
+    the same shape, which are estimates too: `variance` makes them valid. `before` are the counts
+    before shrinkage, where they were shrunk: intervals and tests are those of these.
     """
 
     records: int
     counts: Floats
     variance_records: Floats
     variance_population: Floats
-    tilt: Tilt
     before: SupportCounts | None = None
 
     @property
     def unshrunk(self) -> SupportCounts:
         """The counts before shrinkage."""
         return self.before or self
-
-    @classmethod
-    def from_moments(
-        cls, records: int, counts: Floats, second: Floats, tilt: Tilt
-    ) -> SupportCounts:
-        """Make the variances from the sums over the reports of the squared estimators."""
-        return cls(records, counts, second - counts, second - np.square(counts) / records, tilt)
-
-    @classmethod
-    def pooled(cls, parts: Sequence[SupportCounts], factors: Floats) -> SupportCounts:
-        """Add up estimates from different records of one population.
-
-        Args:
-            parts: those of each source.
-            factors: what each is multiplied by, (sources, n); the records times their factors sum
-                to all records.
-        """
-        records = sum(part.records for part in parts)
-        counts = _sum([a * part.counts for a, part in zip(factors, parts, strict=True)])
-        seconds = [part.variance_records + part.counts for part in parts]
-        second = _sum([a**2 * own for a, own in zip(factors, seconds, strict=True)])
-        excess = excess_of(factors, [part.records for part in parts])
-        second -= excess * np.square(counts) / records
-        tilts = [(part.tilt, part.records / records) for part in parts]
-        tilt = Tilt.pooled(tilts, factors, counts / records)
-        return cls.from_moments(records, counts, second, tilt)
 
     @classmethod
     def merged(cls, parts: Sequence[SupportCounts], rows: Sequence[Indices]) -> SupportCounts:
@@ -89,7 +60,6 @@ class SupportCounts:
             _placed([part.counts for part in parts], rows),
             _placed([part.variance_records for part in parts], rows),
             _placed([part.variance_population for part in parts], rows),
-            _placed_tilts([part.tilt for part in parts], rows),
             cls.merged([part.unshrunk for part in parts], rows) if shrunk else None,
         )
 
@@ -130,22 +100,21 @@ class SupportCounts:
         # NaN is no rounding either.
         return np.asarray(np.abs(self.variance_records) <= ROUNDING * np.abs(self.counts))
 
-    def moments(self, *, population: bool) -> tuple[Floats, Floats, Floats]:
-        """Return supports, the mean squares of their estimators, and the slopes of these."""
+    def moments(self, *, population: bool) -> tuple[Floats, Floats]:
+        """Return supports and the mean squares of their estimators."""
         share = self.counts / self.records
         if population:
             square = self.variance_population / self.records + np.square(share)
         else:
             square = self.variance_records / self.records + share
-        square = np.where(self._exact, share, square)
-        return share, square, np.where(self._exact, 1.0, self.tilt.slope)
+        return share, np.where(self._exact, share, square)
 
 
 @dataclass(frozen=True, eq=False)
 class RuleCounts:
     """How many records have the whole, the antecedent and the consequent of each of n rules.
 
-    `counts` and `tilt` have shape (n, 3) in that order; the covariances have shape (n, 3, 3). See
+    `counts` have shape (n, 3) in that order; the covariances have shape (n, 3, 3). See
     `SupportCounts`.
     """
 
@@ -153,34 +122,12 @@ class RuleCounts:
     counts: Floats
     covariance_records: Floats
     covariance_population: Floats
-    tilt: Tilt
     before: RuleCounts | None = None
 
     @property
     def unshrunk(self) -> RuleCounts:
         """The counts before shrinkage."""
         return self.before or self
-
-    @classmethod
-    def from_moments(cls, records: int, counts: Floats, moments: Floats, tilt: Tilt) -> RuleCounts:
-        """Make the covariances from the sums over the reports of products of estimators."""
-        products = counts[:, :, None] * counts[:, None, :]
-        noise = moments - _shared(counts)
-        return cls(records, counts, noise, moments - products / records, tilt)
-
-    @classmethod
-    def pooled(cls, parts: Sequence[RuleCounts], factors: Floats) -> RuleCounts:
-        """Add up estimates from different records of one population; see `SupportCounts`."""
-        records = sum(part.records for part in parts)
-        columns = factors[:, :, None]
-        counts = _sum([a * part.counts for a, part in zip(columns, parts, strict=True)])
-        moments = [part.covariance_records + _shared(part.counts) for part in parts]
-        second = _sum([a[:, None] ** 2 * own for a, own in zip(columns, moments, strict=True)])
-        excess = excess_of(factors, [part.records for part in parts])[:, None, None]
-        second -= excess * counts[:, :, None] * counts[:, None, :] / records
-        tilts = [(part.tilt, part.records / records) for part in parts]
-        tilt = Tilt.pooled(tilts, columns, counts / records)
-        return cls.from_moments(records, counts, second, tilt)
 
     @classmethod
     def merged(cls, parts: Sequence[RuleCounts], rows: Sequence[Indices]) -> RuleCounts:
@@ -191,7 +138,6 @@ class RuleCounts:
             _placed([part.counts for part in parts], rows),
             _placed([part.covariance_records for part in parts], rows),
             _placed([part.covariance_population for part in parts], rows),
-            _placed_tilts([part.tilt for part in parts], rows),
             cls.merged([part.unshrunk for part in parts], rows) if shrunk else None,
         )
 
@@ -203,7 +149,6 @@ class RuleCounts:
             self.counts[:, 0],
             self.covariance_records[:, 0, 0],
             self.covariance_population[:, 0, 0],
-            Tilt(*(part[:, 0] for part in self.tilt.numbers)),
             self.before.wholes if self.before else None,
         )
 
@@ -228,17 +173,6 @@ def weighted_sum(factors: Floats, parts: Sequence[Floats] | Floats) -> Floats:
     return _sum([factor * part for factor, part in zip(factors.tolist(), parts, strict=True)])
 
 
-def _shared(counts: Floats) -> Floats:
-    """Return how many records count in two of a rule's whole, antecedent and consequent.
-
-    They have the items of both: of the whole, unless both are the same part.
-    """
-    both = np.broadcast_to(counts[:, :1, None], (len(counts), 3, 3)).copy()
-    for part in (1, 2):
-        both[:, part, part] = counts[:, part]
-    return both
-
-
 def _sum(arrays: Sequence[Floats]) -> Floats:
     total: Floats = np.sum(arrays, axis=0)
     return total
@@ -249,8 +183,3 @@ def _placed(arrays: Sequence[Floats], rows: Sequence[Indices]) -> Floats:
     for array, places in zip(arrays, rows, strict=True):
         whole[places] = array
     return whole
-
-
-def _placed_tilts(tilts: Sequence[Tilt], rows: Sequence[Indices]) -> Tilt:
-    numbers = zip(*(tilt.numbers for tilt in tilts), strict=True)
-    return Tilt(*(_placed(parts, rows) for parts in numbers))

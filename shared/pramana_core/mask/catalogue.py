@@ -56,7 +56,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
                 keeps="Means and the correlations among masked columns; relationships with other"
                 " columns are weakened by the noise.",
                 protects=_BLURRED,
-                options={"noise": NOISE, "rescale": False},
+                options={"noise": NOISE},
                 independent=False,
             ),
             Method(

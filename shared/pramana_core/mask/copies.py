@@ -1,25 +1,16 @@
-"""Estimates from several masked copies combined (Reiter 2003, 2005: partially synthetic data).
+"""Several masked copies: how many may leave, and estimates from them combined.
 
-The estimate is the mean over the m copies and its variance T = u + b/m: u is what the analysis of
-one copy says of itself, on average, and b the variance between copies. T is right where a copy is
-a draw from a model of X given S that is right for what is estimated, whether or not the model's
-parameters were themselves drawn (Reiter and Kinney 2012). Measured on 200 records
-(docs/coverage.md, and the tests beside it):
+The estimate is the mean over the m copies (Reiter 2003, 2005: partially synthetic data). Its
+variance is T = u + b/m: u is the mean of the variances that the analyses of the copies state, and b
+the variance between copies. T is right if a copy is a draw from a model of X given S that is right
+for what is estimated, whether or not the model's parameters were drawn too (Reiter and Kinney
+2012). docs/coverage.md has measured coverages: intervals of 95 % cover for slopes and means that
+the method keeps, under GADP and CGADP from a few copies, under EGADP and NMEGADP from one.
 
-* where X is linear in S and normal, intervals of 95 % cover for the mean of Y, for Y on S, S on Y
-  and one column of Y on another: under GADP and the copula baseline from a handful of copies (with
-  two some 94 %), under EGADP and NMEGADP from one copy already;
-* where X is a square of S, the same holds for its coefficients under NMEGADP.
-
-EGADP and NMEGADP copy moments exactly: for what is a function of the moments b is 0 up to rounding
-and T = u, the variance of the unmasked table. For other methods one copy's own errors leave out
-the masking: under GADP intervals of 95 % then cover in some 85 %.
-
-Not covered is whatever a method itself flattens: the square above under EGADP is 0 in each copy,
-and in no interval. Nor are residuals that are no normal noise of one spread: their shape,
-relationships among the columns of Y that are curved given S, and spreads that change with S. Trees
-cover unevenly (slopes of S on Y in some 70 %), and additive noise, which no model of X given S
-makes, biases slopes on Y towards 0: do not combine its copies.
+EGADP and NMEGADP copy moments exactly: for functions of the moments b is 0 up to rounding, and
+T = u, the variance of the unmasked table. For other methods the errors of one copy leave out the
+masking. No interval covers what a method itself flattens (a square under EGADP), residuals that are
+not normal noise of one spread, or additive noise, which biases slopes on Y towards 0.
 """
 
 from __future__ import annotations
@@ -30,11 +21,15 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from pramana_core.errors import OptionError
+from pramana_core.errors import MaskingError, OptionError
+from pramana_core.mask.core.masked import Method
 from pramana_core.mixed import Floats
 
 ROUNDING = 1e-12
-"""A share of b in T that rounding alone explains; below it copies agree."""
+"""A share of b in T that rounding alone explains."""
+
+RECORDS_PER_NOISE = 10
+"""The fewest records for each column of noise, over all copies."""
 
 ONE_COPY = (
     "One copy shows nothing of the variance that masking adds: these errors hold it only if the"
@@ -42,16 +37,44 @@ ONE_COPY = (
 )
 
 
+def require_few_copies(method: Method, copies: int, records: int, columns: int) -> None:
+    """Check that several copies do not reveal the true values by linear algebra.
+
+    Noise that is orthogonal to X in the sample is an equation on each column of X, for whoever
+    removes E(Y|S) from a masked column by regression. With as many columns of noise as records
+    beyond S, the equations leave one solution and its mirror image. Copies whose noise is
+    independent of X (GADP, IPSO) only sharpen what S tells of X.
+
+    Args:
+        method: the method.
+        copies: m, the number of copies that leave.
+        records: n.
+        columns: q, the number of masked columns.
+
+    Raises:
+        MaskingError: there are too many copies for the records.
+    """
+    most = max(1, records // (RECORDS_PER_NOISE * columns))
+    if method.orthogonal and copies > most:
+        raise MaskingError(
+            f"{copies} copies of {columns} columns by {method.name} are too many for {records}"
+            " records: together they narrow the true values down.",
+            where="copies",
+            remedy=f"Make at most {most} (a tenth of the records, divided by the columns), or use"
+            " more records.",
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class CombinedEstimates:
-    """What m copies say together of k numbers.
+    """What m copies together say of k numbers.
 
     Attributes:
         estimate: the mean over copies, k.
         variance: T = u + b/m of each, k.
-        within: u, the mean over copies of the variance that each one's analysis states, k.
+        within: u, the mean over copies of the stated variances, k.
         between: b, the variance of the estimates over copies, k; 0 for one copy.
-        freedom: degrees of freedom of t intervals, k; infinite where normal ones hold.
+        freedom: degrees of freedom of t intervals, k; infinite for normal ones.
         copies: m.
         warnings: sentences on what these errors leave out.
     """
@@ -72,7 +95,7 @@ class CombinedEstimates:
 
     @property
     def added(self) -> Floats:
-        """The share of the variance that comes of masking, (b/m) / T: k numbers, 0 to 1."""
+        """The share of the variance that masking adds, (b/m) / T: k numbers, 0 to 1."""
         share = self.between / self.copies
         found: Floats = share / np.where(share > 0, self.variance, 1.0)
         return found
@@ -86,7 +109,7 @@ class CombinedEstimates:
 
     @property
     def p_value(self) -> Floats:
-        """Of the two-sided test that the number is 0, k."""
+        """The p-value of the two-sided test that the number is 0, k."""
         return np.asarray(2 * stats.t.sf(np.abs(self.t), self.freedom))
 
     def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
@@ -110,27 +133,41 @@ def combine_copies(
 ) -> CombinedEstimates:
     """Combine what the same analysis of each masked copy found, by Reiter's rules.
 
-    T = u + b/m with (m - 1)(1 + m u/b)^2 degrees of freedom (Reiter 2003, section 3). With a
-    finite number of records, u has n - k degrees of freedom of its own and both are joined by
-    Satterthwaite's formula, T^2 / (u^2 / (n - k) + (b/m)^2 / (m - 1)): this is Reiter's for many
-    records, and n - k where the copies agree.
+    T = u + b/m with (m - 1)(1 + m u/b)^2 degrees of freedom (Reiter 2003, section 3). With a finite
+    number of records, u has n - k degrees of freedom of its own, and Satterthwaite's formula joins
+    both: T^2 / (u^2 / (n - k) + (b/m)^2 / (m - 1)).
 
     Args:
-        estimates: what each copy gave: m x k numbers, or m for a single number.
+        estimates: of each copy: m x k numbers, or m for a single number.
         variances: their variances as each analysis states them: m x k, or m.
-        records: n; None for a number so large that normal intervals hold.
+        records: n; None for normal intervals.
         parameters: how many parameters the analysis fits; default k.
-
-    Returns:
-        The estimates together. With one copy T = u, and `warnings` says what that leaves out.
 
     Raises:
         OptionError: shapes that do not belong together, numbers that are not finite, negative
             variances, or no more records than parameters.
     """
-    found, stated = _checked(estimates, variances)
+    found, stated = (np.asarray(each, dtype=np.float64) for each in (estimates, variances))
+    if found.ndim not in (1, 2) or not found.size or found.shape != stated.shape:
+        raise OptionError(
+            f"Estimates of shape {found.shape} and variances of shape {stated.shape} do not"
+            " belong together.",
+            where="estimates",
+            remedy="Pass m x k estimates and m x k variances.",
+        )
+    if not (np.isfinite(found).all() and np.isfinite(stated).all()) or (stated < 0).any():
+        raise OptionError(
+            "Estimates must be finite, and their variances finite and not negative.",
+            where="variances",
+        )
+    found, stated = found.reshape(len(found), -1), stated.reshape(len(found), -1)
     m, k = found.shape
-    complete = _complete_freedom(records, k if parameters is None else parameters)
+    fitted = k if parameters is None else parameters
+    if records is not None and records <= fitted:
+        raise OptionError(
+            f"{records} records are too few for {fitted} parameters.", where="records"
+        )
+    complete = float("inf") if records is None else float(records - fitted)
     within = stated.mean(axis=0)
     between = found.var(axis=0, ddof=1) if m > 1 else np.zeros(k)
     # The copies' means differ in the last digits even where the moments are copied exactly.
@@ -150,31 +187,3 @@ def combine_copies(
         copies=m,
         warnings=(ONE_COPY,) if m == 1 else (),
     )
-
-
-def _checked(estimates: npt.ArrayLike, variances: npt.ArrayLike) -> tuple[Floats, Floats]:
-    """Return estimates and variances, m x k each."""
-    found, stated = (np.asarray(each, dtype=np.float64) for each in (estimates, variances))
-    if found.ndim not in (1, 2) or not found.size or found.shape != stated.shape:
-        raise OptionError(
-            f"Estimates of shape {found.shape} and variances of shape {stated.shape} do not"
-            " belong together.",
-            where="estimates",
-            remedy="Pass m x k estimates and m x k variances.",
-        )
-    if not (np.isfinite(found).all() and np.isfinite(stated).all()) or (stated < 0).any():
-        raise OptionError(
-            "Estimates must be finite, and their variances finite and not negative.",
-            where="variances",
-        )
-    return found.reshape(len(found), -1), stated.reshape(len(found), -1)
-
-
-def _complete_freedom(records: int | None, parameters: int) -> float:
-    if records is None:
-        return float("inf")
-    if records <= parameters:
-        raise OptionError(
-            f"{records} records are too few for {parameters} parameters.", where="records"
-        )
-    return float(records - parameters)

@@ -1,16 +1,15 @@
-"""The simplest masking method that keeps what relationships a table has (AlAhmadi, appendix A).
+"""The simplest masking method that keeps the relationships of a table (AlAhmadi, appendix A).
 
-The match is his: linear relationships are kept by EGADP, monotonic ones by the copula methods,
-others by NMEGADP. Two things decide: how the confidential columns X depend on S, and how they
-depend on each other given S. NMEGADP keeps any E(X|S), but of what S does not tell only the
-covariance (or, in its copula form, rank dependence): a relationship among the confidential columns
-that is neither, or that changes with S, is kept by no method here, and `lost` then says so. Nor is
-a spread that depends on S: what lies beyond E(X|S) is drawn alike for all.
+EGADP keeps linear relationships, the copula methods monotonic ones, NMEGADP any E(X|S). Two things
+decide: how the confidential columns X depend on S, and on each other given S. Of what S does not
+tell NMEGADP keeps only the covariance (in its copula form, rank dependence). Other relationships
+among the columns of X, or such that change with S, are kept by no method; `lost` names them. A
+spread that depends on S is not kept either.
 
-A relationship is linear if a kernel explains no more of the column than lines do, and monotonic if
-a kernel explains no more of its normal scores than lines between normal scores do, which are what a
-normal copula keeps. All shares are of records left out. A kernel must explain more by `SURE`
-standard errors and by a share of variance that matters; noise passes that rarely.
+A relationship is linear if a kernel explains no more of the column than lines do. It is monotonic
+if a kernel explains no more of its normal scores than lines between normal scores do, which a
+normal copula keeps. All shares are of left-out records. A kernel must explain more by `SURE`
+standard errors and by a share of variance that matters; noise rarely does.
 """
 
 from __future__ import annotations
@@ -45,23 +44,20 @@ KINDS: tuple[Kind, ...] = ("none", "linear", "monotonic", "non-monotonic")
 SURE = 3.0
 """Standard errors by which a more flexible fit must be better."""
 
-MATTERS = 0.02
-"""The share of a column's variance that it must explain beyond the simpler fit."""
-
-MATTERS_OF_REST = 0.05
-"""The same for what S leaves of columns: of S a trace remains in the rest."""
+MATTERS, MATTERS_OF_REST = 0.02, 0.05
+"""The share of a column's variance that it must explain beyond the simpler fit; in the second
+case, of what S leaves of the column, where a trace of S remains."""
 
 RECORDS = 2000
-"""Of larger tables, so many records are looked at."""
+"""The most records that are examined."""
 
-CURVES = KernelOptions(landmarks=200)
-
-SHUFFLED = {
-    "cgadp": "shuffle",
-    "nmegadp": "nmegadp-shuffle",
-    "nmegadp-copula": "nmegadp-copula-shuffle",
+METHODS: dict[Kind, str] = {
+    "none": "egadp",
+    "linear": "egadp",
+    "monotonic": "cgadp",
+    "non-monotonic": "nmegadp",
 }
-"""The form of a method that releases the true values, reordered."""
+"""The method that keeps a kind of relationship over S."""
 
 
 @dataclass(frozen=True)
@@ -77,13 +73,7 @@ class ExplainedVariance:
 
 
 def gained(target: Floats, simple: Floats | float, flexible: Floats) -> ExplainedVariance:
-    """Return by how much R2 of a fit exceeds a simpler one's; its error is by the delta method.
-
-    Args:
-        target: n numbers.
-        simple: n predictions, or one number for all.
-        flexible: n predictions.
-    """
+    """Return by how much R2 of n predictions exceeds that of simpler ones (delta method)."""
     around = np.square(target - target.mean())
     mean = float(around.mean())
     if mean <= 0:
@@ -104,7 +94,8 @@ def by_lines(features: Floats, target: Floats) -> Floats:
 
 def by_curves(features: Floats, target: Floats, rng: Randomness) -> Floats:
     """Return kernel predictions of features n x k, each record left out in turn: n."""
-    return fit_kernel(standardized(features)[0], target, CURVES, rng).left_out[:, 0]
+    options = KernelOptions(landmarks=200)
+    return fit_kernel(standardized(features)[0], target, options, rng).left_out[:, 0]
 
 
 @dataclass(frozen=True)
@@ -116,17 +107,12 @@ class Evidence:
         kind: the simplest kind of relationship that explains as much as any.
         linear: R2 of linear least squares, in the columns' units.
         curved: R2 of a kernel fit, in the columns' units.
-        beyond_linear: curved - linear, on the same records.
-        beyond_monotonic: by how much a kernel explains more of the column's normal scores than
-            lines between normal scores.
     """
 
     about: str
     kind: Kind
     linear: ExplainedVariance
     curved: ExplainedVariance
-    beyond_linear: ExplainedVariance
-    beyond_monotonic: ExplainedVariance
 
 
 @dataclass(frozen=True)
@@ -134,10 +120,10 @@ class Features:
     """What a column is explained by.
 
     Attributes:
-        matrix: the numbers, and the indicators of categories, n x k.
-        scored: the same with normal scores in the place of numbers.
-        beside: columns that only the kernel may use, n x i: whether a relationship changes with
-            them is then part of the question.
+        matrix: numbers and indicators of categories, n x k.
+        scored: the same with normal scores in place of numbers.
+        beside: columns that only the kernel uses, n x i, to see whether a relationship changes with
+            them.
     """
 
     matrix: Floats
@@ -146,16 +132,15 @@ class Features:
 
     @classmethod
     def of(cls, table: MixedTable) -> Features:
-        """Return the columns of a table as features; those without variation are left out."""
+        """Return the columns of a table that vary as features."""
         columns = [(name, values) for name, values in raw_columns(table) if np.ptp(values)]
         empty = np.empty((table.records, 0))
         matrix = np.column_stack([empty, *(values for _, values in columns)])
-        scored = [scores_of(v) if name in table.numeric else v for name, v in columns]
+        scored = [_scores(v) if name in table.numeric else v for name, v in columns]
         return cls(matrix, np.column_stack([empty, *scored]), empty)
 
 
-def scores_of(values: Floats) -> Floats:
-    """Return the normal scores of n numbers."""
+def _scores(values: Floats) -> Floats:
     found: Floats = normal_scores(values[:, None])[:, 0]
     return found
 
@@ -167,20 +152,20 @@ def dependence(
 
     `least` is the share of variance that a kernel must explain beyond a monotonic fit.
     """
-    scores = scores_of(target)
+    scores, beside = _scores(target), features.beside
     lines = by_lines(features.matrix, target)
-    curves = by_curves(np.column_stack([features.matrix, features.beside]), target, rng)
+    curves = by_curves(np.column_stack([features.matrix, beside]), target, rng)
     rising = by_lines(features.scored, scores)
-    free = by_curves(np.column_stack([features.scored, features.beside]), scores, rng)
+    free = by_curves(np.column_stack([features.scored, beside]), scores, rng)
     linear, curved = (gained(target, target.mean(), fit) for fit in (lines, curves))
     ranks = [gained(scores, scores.mean(), fit) for fit in (rising, free)]
-    beyond_linear, beyond_monotonic = gained(target, lines, curves), gained(scores, rising, free)
     kind: Kind = "none"
     if any(one.matters() for one in (linear, curved, *ranks)):
         kind = "linear"
-        if beyond_linear.matters():
-            kind = "non-monotonic" if beyond_monotonic.matters(least) else "monotonic"
-    return Evidence(about, kind, linear, curved, beyond_linear, beyond_monotonic)
+        if gained(target, lines, curves).matters():
+            curved_ranks = gained(scores, rising, free)
+            kind = "non-monotonic" if curved_ranks.matters(least) else "monotonic"
+    return Evidence(about, kind, linear, curved)
 
 
 @dataclass(frozen=True)
@@ -189,12 +174,10 @@ class Recommendation:
 
     Attributes:
         method: the simplest that keeps the relationships found, by its name in METHODS.
-        kind: the hardest relationship found over S: "none", "linear", "monotonic" or
-            "non-monotonic"; where those over S are linear, of those among X given S too.
+        kind: the hardest relationship over S; if those are linear, of X given S too.
         evidence: a row for all of S and each column of S, to each column of X; and for each two
             columns of X given S.
         sentence: the reason in words.
-        alternatives: methods that keep the same and release true values, reordered.
         lost: sentences on what no method keeps.
     """
 
@@ -202,16 +185,11 @@ class Recommendation:
     kind: Kind
     evidence: tuple[Evidence, ...]
     sentence: str
-    alternatives: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """Return the method, why, and what is lost; the evidence is left to who asks for it."""
-        said = [f"Mask by {self.method}. {self.sentence}"]
-        if self.alternatives:
-            others = ", ".join(self.alternatives)
-            said.append(f"The same is kept, by true values reordered, by {others}.")
-        return "\n".join([*said, *self.lost])
+        """Return the method, why, and what is lost."""
+        return "\n".join([f"Mask by {self.method}. {self.sentence}", *self.lost])
 
 
 def recommend(
@@ -221,14 +199,12 @@ def recommend(
     *,
     on_step: Progress = unwatched,
 ) -> Recommendation:
-    """Find out what relationships a table has and name the simplest method that keeps them.
+    """Find the relationships of a table and name the simplest method that keeps them.
 
     Args:
-        S, X: as of `inputs`.
-        rng: draws landmarks and, of more than 2,000 records, those looked at.
-        on_step: told of each row of evidence.
-
-    Raises: as `inputs`.
+        S, X: as of `inputs`, which also says what is raised.
+        rng: draws landmarks and, of more than `RECORDS` records, those examined.
+        on_step: called after each row of evidence over S.
     """
     given = inputs(S, X)
     if given.records > RECORDS:
@@ -240,28 +216,31 @@ def recommend(
     for row in _over_s(given, told, rng):
         over_s.append(row)
         on_step(len(over_s), total)
-    base = hardest(over_s)
-    among, method, kind = _among(given, told, base, rng)
+    base = _hardest(over_s)
+    among = list(_among(given, told, base, rng))
     on_step(total, total)
-    evidence = (*over_s, *among)
+    method, kind = METHODS[base], _hardest(among)
+    if kind == "monotonic":
+        method = "nmegadp-copula" if base == "non-monotonic" else "cgadp"
+    kept = KINDS[:3] if method in ("cgadp", "nmegadp-copula") else KINDS[:2]
     lost = tuple(
-        f"The relationship {row.about} is {_LOST[row.kind]}; no method here keeps it exactly."
+        f"The relationship {row.about} is {_SHAPES[row.kind]}; no method here keeps it exactly."
         for row in among
-        if row.kind == "non-monotonic"
-        or (row.kind == "monotonic" and method not in ("cgadp", "nmegadp-copula"))
+        if row.kind not in kept
     )
-    shuffled = (SHUFFLED[method],) if method in SHUFFLED else ()
-    return Recommendation(method, kind, evidence, _sentence(method, kind, evidence), shuffled, lost)
+    if base in ("none", "linear"):
+        base = max(base, kind, key=KINDS.index)
+    evidence = (*over_s, *among)
+    return Recommendation(method, base, evidence, _sentence(method, base, evidence), lost)
 
 
-_LOST = {
+_SHAPES = {
     "monotonic": "monotonic but not linear",
     "non-monotonic": "not monotonic, or changes with S",
 }
 
 
-def hardest(rows: list[Evidence]) -> Kind:
-    """Return the kind of relationship among the rows that is hardest to keep."""
+def _hardest(rows: list[Evidence]) -> Kind:
     return max((row.kind for row in rows), key=KINDS.index, default="none")
 
 
@@ -276,66 +255,43 @@ def _over_s(given: Inputs, told: Features, rng: Randomness) -> Iterator[Evidence
             yield dependence(f"{other} -> {name}", alone, target, rng)
 
 
-def _among(
-    given: Inputs, told: Features, base: Kind, rng: Randomness
-) -> tuple[list[Evidence], str, Kind]:
-    """Return how columns of X depend on each other given S, the method and the hardest kind."""
-    rows: list[Evidence] = []
-    straight, simple = base in ("none", "linear"), ("none", "linear")
-    if straight:
-        by_line = [by_lines(told.matrix, target) for target in given.matrix.T]
-        rows = list(_given_s(given, given.matrix, by_line, told, rng))
-        if (kind := hardest(rows)) in simple:
-            return rows, "egadp", base if base != "none" else kind
-    if base != "non-monotonic":
-        scores = normal_scores(given.matrix)
-        by_score = [by_lines(told.scored, target) for target in scores.T]
-        scored = list(_given_s(given, scores, by_score, told, rng))
-        if hardest(scored) in simple:
-            return rows or scored, "cgadp", "monotonic"
-    if not straight:
-        by_curve = [by_curves(told.matrix, target, rng) for target in given.matrix.T]
-        rows = list(_given_s(given, given.matrix, by_curve, told, rng))
-    kind = hardest(rows)
-    hard = max(base, kind, key=KINDS.index) if straight else base
-    if kind == "monotonic":
-        return rows, "nmegadp-copula", hard
-    return rows, {"monotonic": "cgadp", "non-monotonic": "nmegadp"}.get(base, "egadp"), hard
+def _among(given: Inputs, told: Features, base: Kind, rng: Randomness) -> Iterator[Evidence]:
+    """Yield how each two columns of X depend on each other, less their fits by S.
 
-
-def _given_s(
-    given: Inputs, values: Floats, fits: list[Floats], told: Features, rng: Randomness
-) -> Iterator[Evidence]:
-    """Yield how each two columns depend on each other once the fits by S are taken out."""
-    rest = values - np.column_stack(fits)
+    The fits are those that a method for a kind of relationship over S keeps.
+    """
+    values = normal_scores(given.matrix) if base == "monotonic" else given.matrix
+    features = told.scored if base == "monotonic" else told.matrix
+    curved = base == "non-monotonic"
+    rest = np.column_stack(
+        [
+            target - (by_curves(features, target, rng) if curved else by_lines(features, target))
+            for target in values.T
+        ]
+    )
     suffix = " given S" if given.s.columns else ""
     for first, name in enumerate(given.x.names):
         alone = rest[:, first]
-        features = Features(alone[:, None], scores_of(alone)[:, None], told.matrix)
+        pair = Features(alone[:, None], _scores(alone)[:, None], told.matrix)
         for second, other in enumerate(given.x.names):
             if first != second:
                 about = f"{name} -> {other}{suffix}"
-                yield dependence(about, features, rest[:, second], rng, least=MATTERS_OF_REST)
+                yield dependence(about, pair, rest[:, second], rng, least=MATTERS_OF_REST)
 
 
 def _sentence(method: str, kind: Kind, evidence: tuple[Evidence, ...]) -> str:
     if kind == "none":
-        return (
-            "No relationship was found that a method could lose; egadp keeps means and covariances"
-            " exactly."
-        )
+        return "No relationship was found that egadp, which keeps means and covariances, loses."
     shown = [row for row in evidence if row.kind == kind] or list(evidence)
-    if kind == "linear":
-        row = shown[first_largest([one.linear.share for one in shown], scale=1.0)]
-        return (
-            f"All relationships found are linear, as {row.about}, where lines explain"
-            f" {row.linear.share:.0%} of the variance and curves no more; {method} keeps them"
-            " exactly."
-        )
-    row = shown[first_largest([one.beyond_linear.share for one in shown], scale=1.0)]
-    shape = "monotonic but not linear" if kind == "monotonic" else "not monotonic"
+    clearest = [
+        one.linear.share if kind == "linear" else one.curved.share - one.linear.share
+        for one in shown
+    ]
+    row = shown[first_largest(clearest, scale=1.0)]
+    shape = _SHAPES.get(kind, "linear")
     return (
-        f"The relationship {row.about} is {shape}: lines explain {max(row.linear.share, 0):.0%} of"
+        f"The hardest relationship is {shape}, {row.about}: lines explain"
+        f" {max(row.linear.share, 0):.0%} of"
         f" the variance and curves {row.curved.share:.0%}; {method} is the simplest method that"
         " keeps what can be kept."
     )

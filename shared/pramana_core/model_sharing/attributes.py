@@ -3,15 +3,54 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Annotated, ClassVar, Literal
 
+from pydantic import AfterValidator, ConfigDict, Field, Strict, StringConstraints
+
+from pramana_core.channels import CATEGORIES
 from pramana_core.domain import Variable
 from pramana_core.errors import DomainError, LimitExceeded, MissingColumn
 from pramana_core.mixed import LARGEST, MixedTable, coded_as
 
 MOST_CATEGORIES = 10_000
-"""An attribute of more categories is refused: it names records more than it describes them."""
+"""An attribute of more categories identifies records and is refused."""
+
+LONGEST_LABEL = 256
+"""The most letters of the name of an attribute or a category."""
+
+_UNSEEN = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]"
+)
+"""Control characters, changes of direction, and what XML cannot hold."""
+
+
+def is_label(words: str) -> bool:
+    """Return whether a message and a picture can hold a name."""
+    return bool(words.strip()) and len(words) <= LONGEST_LABEL and not _UNSEEN.search(words)
+
+
+def _plain(words: str) -> str:
+    if not is_label(words):
+        raise ValueError("a name must have letters, and no control characters")
+    return words
+
+
+Label = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=LONGEST_LABEL, strict=True),
+    AfterValidator(_plain),
+]
+"""The name of an attribute, a class or a category."""
+
+# Lists become tuples, whether they are read from JSON or from what JSON was read as.
+Labels = Annotated[tuple[Label, ...], Field(strict=False, min_length=1, max_length=CATEGORIES)]
+Number = Annotated[float, Strict(), Field(ge=-LARGEST, le=LARGEST)]
+
+# Documents hold attributes as they are, and read them from plain dictionaries too.
+_DOCUMENT = ConfigDict(extra="forbid", allow_inf_nan=False)
 
 
 @dataclass(frozen=True)
@@ -19,22 +58,25 @@ class NumericAttribute:
     """An attribute of numbers.
 
     Args:
-        name: what it is called.
-        low: the least number that pseudo-data take; declared, not the least of any record.
-        high: the greatest; more than `low`.
+        name: its name.
+        low: the least number of pseudo-data; declared, not read from the records.
+        high: the greatest number; more than `low`.
         whole: whether its values are whole numbers.
 
     Raises:
-        DomainError: the range is not one.
+        DomainError: the range is empty, or a message cannot hold the name.
     """
 
-    name: str
-    low: float
-    high: float
-    whole: bool = False
+    __pydantic_config__: ClassVar[ConfigDict] = _DOCUMENT
+
+    name: Label
+    low: Number
+    high: Number
+    whole: Annotated[bool, Strict()] = False
+    type: Literal["numeric"] = "numeric"
 
     def __post_init__(self) -> None:
-        _require_name(self.name)
+        _require_labels(self.name)
         if not (-LARGEST <= self.low < self.high <= LARGEST):
             raise DomainError(
                 f"The range of {self.name!r} must go from a lower to a higher finite number, not"
@@ -52,21 +94,24 @@ class CategoricalAttribute:
     """An attribute of categories, in code order.
 
     Raises:
-        DomainError: there is no category, or one is there twice.
+        DomainError: there is no category, one repeats, or a message cannot hold a label.
         LimitExceeded: there are more than `MOST_CATEGORIES`.
     """
 
-    name: str
-    categories: tuple[str, ...]
+    __pydantic_config__: ClassVar[ConfigDict] = _DOCUMENT
+
+    name: Label
+    categories: Labels
+    type: Literal["categorical"] = "categorical"
 
     def __post_init__(self) -> None:
-        _require_name(self.name)
+        _require_labels(self.name, self.categories)
         if len(self.categories) > MOST_CATEGORIES:
             raise LimitExceeded(
                 f"{self.name!r} has {len(self.categories):,} categories; a tree has at most"
                 f" {MOST_CATEGORIES:,} of an attribute.",
                 where=self.name,
-                remedy="Leave it out, if it names the records, or group its categories.",
+                remedy="Leave it out if it identifies the records, or group its categories.",
             )
         if not self.categories or len(set(self.categories)) < len(self.categories):
             raise DomainError(
@@ -77,23 +122,39 @@ class CategoricalAttribute:
 Attribute = NumericAttribute | CategoricalAttribute
 
 
-def _require_name(name: str) -> None:
-    if not name:
-        raise DomainError("An attribute has no name.")
+def _require_labels(name: str, categories: tuple[str, ...] = ()) -> None:
+    """Check names; a category is somebody's value, so the message only counts them."""
+    if not is_label(name):
+        raise DomainError(
+            f"{name[:40]!r} cannot be the name of a column in a message.",
+            where=name[:40],
+            remedy=f"A name has 1 to {LONGEST_LABEL} letters and no control characters.",
+        )
+    if wrong := sum(not is_label(label) for label in categories):
+        raise DomainError(
+            f"A message cannot hold {wrong} of the {len(categories)} categories of {name!r}.",
+            where=name,
+            remedy=f"Each must have 1 to {LONGEST_LABEL} letters and no control characters.",
+        )
 
 
 @dataclass(frozen=True)
 class TreeSchema:
-    """What a tree is about: the class it tells, and the attributes it may tell it from.
+    """What a tree predicts, and from which attributes.
+
+    Attributes:
+        target: the class.
+        attributes: at least one.
 
     Raises:
-        DomainError: a name is there twice, or there is no attribute.
+        DomainError: a name is used twice or cannot be sent, or there is no attribute.
     """
 
     target: Variable
     attributes: tuple[Attribute, ...]
 
     def __post_init__(self) -> None:
+        _require_labels(self.target.name, self.target.categories)
         names = [*self.names, self.target.name]
         if len(set(names)) < len(names) or not self.attributes:
             raise DomainError(
@@ -108,7 +169,7 @@ class TreeSchema:
         return tuple(attribute.name for attribute in self.attributes)
 
     @cached_property
-    def _places(self) -> dict[str, Attribute]:
+    def _by_name(self) -> dict[str, Attribute]:
         return {attribute.name: attribute for attribute in self.attributes}
 
     @property
@@ -116,27 +177,31 @@ class TreeSchema:
         """The number of classes."""
         return self.target.size
 
+    @cached_property
+    def labels(self) -> dict[str, tuple[str, ...]]:
+        """The categories of the class and of each categorical attribute, by name."""
+        own = {a.name: a.categories for a in self.attributes if isinstance(a, CategoricalAttribute)}
+        return {**own, self.target.name: self.target.categories}
+
     def __contains__(self, name: object) -> bool:
         """Whether an attribute has this name."""
-        return name in self._places
+        return name in self._by_name
 
     def __getitem__(self, name: str) -> Attribute:
         """Return an attribute. Raises MissingColumn."""
-        if found := self._places.get(name):
+        if found := self._by_name.get(name):
             return found
         raise MissingColumn(
             f"The tree has no attribute {name!r}; it has {list(self.names)}.", where=name
         )
 
     def read(self, table: MixedTable) -> MixedTable:
-        """Return the attributes of records, in order, their categories coded as here.
+        """Return the attributes of n records, in order, their categories coded as here.
 
         Raises:
-            MissingColumn: an attribute is not there.
+            MissingColumn: the table lacks an attribute.
             TableError: it has categories in place of numbers, or numbers in place of categories.
-            UnknownCategory: a record has a category that the attribute has not.
+            UnknownCategory: a record has a category that the attribute lacks.
         """
-        columns = (
-            coded_as(table[a.name], getattr(a, "categories", None), "tree") for a in self.attributes
-        )
+        columns = (coded_as(table[name], self.labels.get(name), "tree") for name in self.names)
         return MixedTable(tuple(columns), table.records)

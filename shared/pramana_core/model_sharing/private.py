@@ -1,20 +1,21 @@
-"""Private trees: their questions are chosen privately, and their counts noised.
+"""Differentially private trees: their splits are chosen privately, and their counts noised.
 
 Why the whole tree is epsilon-differentially private for the replacement of one record. The number
-of records is public, for replacing one leaves it as it is. Take adding or removing a record first:
+of records is public. First, let one record be added or removed:
 
-* A level. The nodes of a level part the records, so the record is in one of them and the choices at
-  all others stay as they are. At this one, by gini, the score of its part changes from S / n to
-  (S + 2 m + 1) / (n + 1), m the records of its class there, n all of them and S the sum of the
-  classes' squared counts: by (2 m + 1 - S / n) / (n + 1), between -1 and 1, up for some questions
-  and down for others. With weights of exp(a / 2 * score) no probability changes by more than e^a.
+* A level. The nodes of a level partition the records, so the record is in one of them and the
+  choices at all others stay the same. At this one the score is by gini. The score of the record's
+  part changes from S / n to (S + 2 m + 1) / (n + 1), where m is the number of records of its class
+  there, n the number of all and S the sum of the classes' squared counts: by
+  (2 m + 1 - S / n) / (n + 1), between -1 and 1, up for some questions and down for others. With
+  weights of exp(a / 2 * score) no probability changes by more than e^a.
 * The leaves. One count of one leaf changes by 1; noise of scale 1 / b on it gives a factor e^b.
 * Each level is chosen given those above it, so the factors multiply: d levels of a, and b.
 
-Replacing a record is removing one and adding another: twice d a + b. So with epsilon_l for each
-level and epsilon_c for the counts, a = epsilon_l / 2 and b = epsilon_c / 2, and all of it is
-epsilon = d epsilon_l + epsilon_c. The questions that may be asked and where ways end depend on the
-schema and on the questions before alone: the ranges, categories and thresholds must be declared.
+Replacing a record is removing one and adding another: twice d a + b. With epsilon_l for each level
+and epsilon_c for the counts, a = epsilon_l / 2 and b = epsilon_c / 2, and the sum is
+epsilon = d epsilon_l + epsilon_c. Which questions are possible and where paths end depends only on
+the schema and on earlier questions: ranges, categories and thresholds must be declared.
 
 The exponential mechanism for trees by gini is of Friedman and Schuster (2010), who bound a change
 of gini by 2; with the sum over parts as above it is 1.
@@ -25,6 +26,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -33,7 +35,6 @@ from pramana_core.errors import EmptyTable
 from pramana_core.mixed import CategoricalColumn, Floats, MixedTable
 from pramana_core.model_sharing.attributes import NumericAttribute, TreeSchema
 from pramana_core.model_sharing.conditions import Condition, Interval, Values, whole
-from pramana_core.model_sharing.noise import Noise
 from pramana_core.model_sharing.offers import apart, halves
 from pramana_core.model_sharing.private_options import PrivateOptions, require_epsilon
 from pramana_core.model_sharing.tree import Leaf, Node, SharedTree, Split, leaves_below
@@ -44,10 +45,56 @@ Question = tuple[str, Condition, Condition]
 
 
 _ABOVE_NOISE = 4
-"""So many times the noise of all its counts a leaf has records, on average."""
+"""How many times the noise of all its counts an average leaf has in records."""
 
 DEEP_ENOUGH = 8
-"""The most where no depth is asked for: more took time, and hardly told anything, on all tables."""
+"""The largest default depth: deeper trees predicted hardly better on any table."""
+
+
+class Noise(Protocol):
+    """The randomness of private trees."""
+
+    def laplace(self, scale: float) -> int:
+        """Return a whole number x with a probability proportional to exp(-|x| / scale)."""
+
+    def choose(self, scores: Floats, epsilon: float) -> int:
+        """Return an index with a probability proportional to exp(epsilon * score).
+
+        This is the exponential mechanism. If one record more or less changes all scores in the same
+        direction, each by at most 1, it is epsilon-differentially private for that; if it may
+        change some up and others down, 2 epsilon.
+
+        Args:
+            scores: at least one.
+            epsilon: at least 0; with 0 all are equally likely.
+        """
+
+
+@dataclass(frozen=True)
+class GeneratorNoise:
+    """Noise of a numpy generator in floating-point numbers: for simulations, not for releases.
+
+    Whoever learns the generator's state can predict it, and its probabilities are rounded.
+    """
+
+    rng: np.random.Generator
+
+    def laplace(self, scale: float) -> int:
+        """Return a draw of the discrete Laplace distribution: the difference of two geometric."""
+        stop = -math.expm1(-1 / scale)
+        return int(self.rng.geometric(stop)) - int(self.rng.geometric(stop))
+
+    def choose(self, scores: Floats, epsilon: float) -> int:
+        """Return an index drawn by the exponential mechanism."""
+        return int(self.rng.choice(len(scores), p=choice_probabilities(scores, epsilon)))
+
+
+def choice_probabilities(scores: Floats, epsilon: float) -> Floats:
+    """Return the probability of each index by the exponential mechanism (`Noise.choose`)."""
+    # Less the largest score, no weight is above 1, and one is 1.
+    weights = np.exp(epsilon * (scores - scores.max()))
+    found: Floats = weights / weights.sum()
+    return found
 
 
 @dataclass(frozen=True)
@@ -55,10 +102,10 @@ class PrivateTree:
     """A differentially private tree.
 
     Attributes:
-        tree: the tree, whose leaves have distributions; counts that noise made negative are 0.
+        tree: the tree, with distributions; counts that noise made negative are 0.
         epsilon: replacing one record by any other changes the probability of no outcome by more
             than a factor e^epsilon.
-        noised: the counts as they came out of the noise, leaves x classes; they may be negative.
+        noised: the counts with their noise, leaves x classes; they may be negative.
     """
 
     tree: SharedTree
@@ -68,11 +115,11 @@ class PrivateTree:
 
 @dataclass
 class _Open:
-    """A node with its records and the conditions on its way; `asked` is None of a leaf."""
+    """A node with its records and the conditions that lead to it; `question` is None in a leaf."""
 
     rows: Rows
     box: Mapping[str, Condition]
-    asked: Question | None = None
+    question: Question | None = None
     below: tuple[_Open, ...] = ()
 
     def leaves(self) -> list[_Open]:
@@ -81,9 +128,9 @@ class _Open:
 
     def bare(self) -> Node:
         """Return the structure, without counts."""
-        if self.asked is None:
+        if self.question is None:
             return Leaf(0, 0, 0)
-        name, *parts = self.asked
+        name, *parts = self.question
         return Split(name, tuple(zip(parts, (one.bare() for one in self.below), strict=True)))
 
 
@@ -101,7 +148,7 @@ def grow_private_tree(
         schema: the class and the attributes; declared, not read from the records.
         table: the attributes of n records; other columns are ignored.
         classes: their class codes, n.
-        epsilon: for the replacement of one record, 1e-6 to 1000.
+        epsilon: 1e-6 to 1000.
         noise: draws the choices and the noise.
         options: how it is grown; not chosen by looking at the records.
 
@@ -145,15 +192,14 @@ def _ask(node: _Open, questions: Questions, noise: Noise, epsilon: float) -> Non
     asked = listed[noise.choose(questions.scores(listed, node.rows), epsilon)]
     name, *parts = asked
     sides = zip(parts, questions.rows_of(asked, node.rows), strict=True)
-    node.asked = asked
+    node.question = asked
     node.below = tuple(_Open(rows, {**node.box, name: part}) for part, rows in sides)
 
 
 def depth_for(records: int, classes: int, epsilon: float) -> int:
     """Return a depth at which the average leaf has several times the noise of its counts.
 
-    It looks at public figures only: the number of records and of classes, and the epsilon that is
-    spent on the counts.
+    `epsilon` is what the counts take; the other figures are public too.
     """
     leaves = records * epsilon / (2 * classes * _ABOVE_NOISE)
     return min(max(int(math.log2(max(leaves, 1))), 1), DEEP_ENOUGH)
@@ -162,7 +208,7 @@ def depth_for(records: int, classes: int, epsilon: float) -> int:
 def with_counts(node: Node, counts: Floats, label: int = 0) -> Node:
     """Return a node with counts in its leaves, leaves x classes, none of them negative.
 
-    A leaf that has none tells the class of the nearest node above it that has some.
+    An empty leaf has the class of the nearest node above it that is not empty.
     """
     totals = counts.sum(axis=0)
     if totals.any():
@@ -190,9 +236,9 @@ def thresholds_of(attribute: NumericAttribute, grid: int) -> tuple[float, ...]:
 
 @dataclass
 class Questions:
-    """The questions that may be asked of n records, and how good each is.
+    """The questions that may be asked of n records, and their scores.
 
-    What may be asked depends on the schema and on the conditions that lead to a node alone.
+    Which questions are possible depends only on the schema and on the conditions of a node.
 
     Attributes:
         schema: the class and the attributes, declared.

@@ -32,7 +32,7 @@ _THINNEST, _WIDEST = 1.0, 9.0
 """Of lines, by the share of the records that they lead."""
 
 _LONGEST, _NAME, _NOTE, _LABEL = 26, 14, 11, 12
-_QUESTION, _MERGED, _LINE, _PALE = "#3d4a57", "#b5651d", "#9aa5b0", "#c9ced3"
+_QUESTION, _LINE = "#3d4a57", "#9aa5b0"
 UNKNOWN = "#d9d9d9"
 """The colour of records whose class is not told."""
 
@@ -54,8 +54,6 @@ class Item:
         fill: the colour of a leaf's class.
         interval: of a leaf, the low end, the share and the high end of its own records.
         answers: the label of each line, the share of all records it leads, and where to.
-        pale: whether the node is gone.
-        framed: whether the node is new.
     """
 
     words: str
@@ -65,8 +63,6 @@ class Item:
     fill: str = "#555"
     interval: tuple[float, float, float] | None = None
     answers: Sequence[tuple[str, float, Item]] = ()
-    pale: bool = False
-    framed: bool = False
 
 
 def fitting_depth(
@@ -166,12 +162,11 @@ class TreePicture:
         x = self._starts[level] + (_box_width(item) if item.answers else 0.0)
         for label, share, child in item.answers:
             end = self._starts[level + 1] - 6, self._heights[id(child)]
-            line = _line((x, y), end, share, _PALE if child.pale else _LINE)
+            line = _line((x, y), end, share, _LINE)
             shown = _short(label)
             # White also between the words, and a little before and behind: no line touches them.
             ground = Box(x + _GAP, end[1] - 8, 0.9 * breadth(shown, _LABEL) + 12, 16, "#fff")
-            fill = "#999" if child.pale else "#222"
-            words = Text(x + _GAP + 6, end[1] + 4, shown, _LABEL, fill)
+            words = Text(x + _GAP + 6, end[1] + 4, shown, _LABEL, "#222")
             yield Group([line, ground, words], f"{label}: {100 * share:.1f} % of the records")
 
     def _node(self, item: Item, level: int, y: float) -> Group:
@@ -183,11 +178,6 @@ class TreePicture:
             drawn = self._leaf(item, x, y)
         else:
             drawn = Text(x, y + 4, item.words, _LABEL, item.fill)
-        if item.framed:
-            wide = self._leaf_width(item) + 10
-            drawn = (drawn, Box(x - 5, y - 19, wide, 38, "none", rounding=6, stroke=_MERGED))
-        if item.pale:
-            drawn = Group([drawn], opacity="0.4")
         return Group([drawn], item.details)
 
     def _question(self, item: Item, x: float, y: float) -> Shape:

@@ -1,40 +1,38 @@
 """What a channel reveals and what it costs in accuracy.
 
 Worst case over all priors: `Amplification`, with epsilon, gamma and the bounds that follow from
-them. Under a given prior: `conditional_entropy` (on average), `k_anonymity`, posteriors, breaches
-and the attacker's accuracy. Each is exact for structured channels of any size.
-`largest_proportion_se` is the other side: the error the miner will have. `told_by` adds up what
-all releases of a study told.
+them. Under equal priors: `conditional_entropy` (on average), `k_anonymity`, posteriors and the
+attacker's accuracy. Each is exact for structured channels of any size. `largest_proportion_se` is
+the error that the miner will have. `told_by` adds up what all releases of a study told.
 """
 
+from pramana_core.privacy.accuracy import largest_proportion_se
 from pramana_core.privacy.amplification import (
     NOTHING,
     PRIOR,
     Amplification,
-    BlockDisclosure,
-    CoinDisclosure,
-    ColumnDisclosure,
-    Extremes,
-    StudyDisclosure,
     composed,
-    conditional_entropy,
     epsilon,
-    gamma,
     gamma_for_breach,
-    gamma_within_groups,
-    told_by,
-    told_by_record,
 )
 from pramana_core.privacy.posterior import (
     AttackerAccuracy,
     KAnonymity,
     attacker_accuracy,
-    downward_breach,
+    conditional_entropy,
     k_anonymity,
-    largest_proportion_se,
     posterior_range,
-    upward_breach,
     worst_posterior,
+)
+from pramana_core.privacy.reports import gamma, gamma_within_groups
+from pramana_core.privacy.study_loss import (
+    BlockDisclosure,
+    CoinDisclosure,
+    ColumnDisclosure,
+    Extremes,
+    StudyDisclosure,
+    told_by,
+    told_by_record,
 )
 
 __all__ = [
@@ -51,7 +49,6 @@ __all__ = [
     "attacker_accuracy",
     "composed",
     "conditional_entropy",
-    "downward_breach",
     "epsilon",
     "gamma",
     "gamma_for_breach",
@@ -61,6 +58,5 @@ __all__ = [
     "posterior_range",
     "told_by",
     "told_by_record",
-    "upward_breach",
     "worst_posterior",
 ]

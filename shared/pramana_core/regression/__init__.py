@@ -1,5 +1,5 @@
-"""Regression of a numeric column on others, from masked records: least squares, kernels, trees.
+"""Least-squares regression of a numeric column on others, from masked records.
 
-A learner takes tables, one for each masked copy, and gives a frozen model with its errors and
-diagnostics. It does not know how the records were masked, and no model holds a record.
+A learner takes tables, one for each masked copy, and returns a frozen model with its errors. It
+does not know how the records were masked, and no model contains a record.
 """

@@ -1,4 +1,4 @@
-"""What is regressed on what: the masked copies, checked, and records to predict of."""
+"""The records that a regression learns from, and those that it predicts, checked."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pramana_core.mixed import (
 )
 
 LARGEST = 1e40
-"""Fits and diagnostics take up to sixth powers, which must stay within floating-point numbers."""
+"""The largest number of a column: its sixth power must stay a floating-point number."""
 
 
 @dataclass(frozen=True)
@@ -31,16 +31,14 @@ class Feature:
 
 @dataclass(frozen=True, eq=False)
 class Copies:
-    """The features and the target of each masked copy, record by record the same.
+    """The features and the target of each masked copy, with the same records in each.
 
     Attributes:
-        target: the name of what is explained.
-        features: what explains it.
+        features: the columns that explain the target.
         tables: the features of each copy.
         targets: the target of each copy: m x n.
     """
 
-    target: str
     features: tuple[Feature, ...]
     tables: tuple[MixedTable, ...]
     targets: Floats
@@ -88,16 +86,16 @@ def read_copies(
     chosen = tuple(table.project(names) for table in tables)
     for table in tables:
         _require_moderate(table.project([*names, target]))
-    return Copies(target, tuple(map(_feature, chosen[0].columns)), chosen, values)
+    return Copies(tuple(map(_feature, chosen[0].columns)), chosen, values)
 
 
 def as_learned(table: MixedTable, features: Sequence[Feature]) -> MixedTable:
-    """Return the features of records to predict of, their categories coded as they were learned.
+    """Return the features of records to predict, their categories coded as in the model.
 
     Raises:
-        MissingColumn: a feature is not there.
-        TableError: it has categories in place of numbers, or numbers in place of categories.
-        UnknownCategory: it has a category that was not there when the model was learned.
+        MissingColumn: a feature is missing.
+        TableError: a feature has categories in place of numbers, or the reverse.
+        UnknownCategory: a feature has a category that the model did not learn.
     """
     return MixedTable(
         tuple(coded_as(table[f.name], f.categories, "model") for f in features), table.records
@@ -131,7 +129,7 @@ def require_features(names: Sequence[str], target: str) -> None:
 
 
 def _require_moderate(table: MixedTable) -> None:
-    """Refuse numbers of which a power that a fit or its diagnostics take over- or underflows."""
+    """Refuse columns whose powers overflow or underflow."""
     for column in table.columns:
         if not isinstance(column, NumericColumn) or not table.records:
             continue
@@ -139,7 +137,7 @@ def _require_moderate(table: MixedTable) -> None:
         if np.abs(column.values).max() > LARGEST or 0 < spread < 1 / LARGEST:
             raise EstimationError(
                 f"The numbers of column {column.name!r} go beyond {LARGEST:g}, or differ by less"
-                f" than {1 / LARGEST:g} in all: powers of them cannot be reckoned with.",
+                f" than {1 / LARGEST:g}: their powers cannot be computed.",
                 where=column.name,
                 remedy="Measure the column in another unit.",
             )

@@ -1,8 +1,8 @@
-"""The terms of least squares: columns, their powers, and coefficients in the columns' own units.
+"""The terms of least squares: columns, indicators of categories, and powers of columns.
 
-Numeric columns are standardized before their powers are taken, and the coefficients carried back,
-which is exact: a power of a standardized column is a sum of powers of the column itself. For that a
-power stays only if all lower ones stay.
+Numeric columns are standardized before their powers are taken. Coefficients are carried back to the
+columns' own units exactly, for a power of a standardized column is a sum of powers of the column.
+That needs all lower powers, so a power is left out with any lower one.
 """
 
 from __future__ import annotations
@@ -15,17 +15,16 @@ import numpy as np
 
 from pramana_core.errors import LimitExceeded
 from pramana_core.mixed import Floats, MixedTable, NumericColumn, design_of
-from pramana_core.regression.options import RegressionOptions
 from pramana_core.regression.records import Feature
 
 MOST_TERMS = 500
-"""More are not fitted: the covariances of all pairs are needed, and nobody reads them."""
+"""The most terms of a fit."""
 
 MOST_NUMBERS = 60_000_000
-"""The most numbers of a matrix of records by terms, half a gigabyte."""
+"""The most numbers of a matrix of records by terms: half a gigabyte."""
 
 TOLERANCE = 1e-5
-"""A term whose part that others do not tell is smaller than this share is told by them."""
+"""A term is redundant if other terms explain all but this share of it."""
 
 INTERCEPT = "(intercept)"
 
@@ -40,7 +39,7 @@ class Term:
 
     @property
     def label(self) -> str:
-        """How it is named: `age`, `age^2`, `sex=male`."""
+        """The term's name: `age`, `age^2` or `sex=male`."""
         if self.category is not None:
             return f"{self.column}={self.category}"
         return self.column if self.power == 1 else f"{self.column}^{self.power}"
@@ -48,12 +47,12 @@ class Term:
 
 @dataclass(frozen=True)
 class Terms:
-    """The terms of a model besides the constant, and how columns are standardized in them.
+    """The terms of a model besides the constant.
 
     Attributes:
-        terms: those that are fitted, a power after all lower ones.
-        centres: of each numeric column.
-        scales: of each numeric column, above 0.
+        terms: a power comes after all lower ones.
+        centres: the mean of each numeric column.
+        scales: the standard deviation of each numeric column.
     """
 
     terms: tuple[Term, ...]
@@ -73,14 +72,14 @@ class Terms:
         return made
 
     def deviations(self, matrix: Floats) -> list[float]:
-        """Return the standard deviation of each centred term in its own unit, of `matrix`."""
+        """Return the standard deviation of each term of a `matrix`, in its own unit."""
         units = [self.scales.get(term.column, 1.0) ** term.power for term in self.terms]
         return [unit * float(sd) for unit, sd in zip(units, matrix[:, 1:].std(axis=0), strict=True)]
 
     def to_own_units(self) -> Floats:
-        """Return what takes weights of standardized terms to those of the columns' own units.
+        """Return the matrix that turns weights of standardized terms into coefficients.
 
-        A (1 + k) x (1 + k) matrix; row and column 0 are the constant's.
+        Its shape is (1 + k) x (1 + k); row and column 0 belong to the constant.
         """
         places = {term: place for place, term in enumerate(self.terms, 1)}
         made = np.zeros((1 + len(places), 1 + len(places)))
@@ -99,12 +98,12 @@ class Terms:
 
 @dataclass(frozen=True)
 class SelectedTerms:
-    """The terms that can be fitted, and what was left out.
+    """The terms that can be fitted, and those left out.
 
     Attributes:
-        terms: those that are fitted.
-        constant: columns, or categories of them, without variation.
-        redundant: terms that others tell exactly.
+        terms: the terms to fit.
+        constant: columns or categories without variation.
+        redundant: terms that are linear combinations of others.
     """
 
     terms: Terms
@@ -113,14 +112,13 @@ class SelectedTerms:
 
 
 def choose_terms(
-    tables: Sequence[MixedTable], features: Sequence[Feature], options: RegressionOptions
+    tables: Sequence[MixedTable], features: Sequence[Feature], degree: int
 ) -> SelectedTerms:
-    """Return the terms of least squares that all copies support.
+    """Return the terms up to a degree that are independent in every copy.
 
     Raises:
         LimitExceeded: there would be more than `MOST_TERMS`, or a matrix beyond `MOST_NUMBERS`.
     """
-    degree = options.degree if options.model == "polynomial" else 1
     count, records = count_terms(features, degree), tables[0].records
     if count > MOST_TERMS or count * records > MOST_NUMBERS:
         raise LimitExceeded(
@@ -142,24 +140,21 @@ def choose_terms(
     kept = (*(term for term in first if term.label in known), *powers)
     dropped: list[Term] = []
     for table in tables:
-        kept, told = _independent(Terms(kept, centres, scales).matrix(table), kept)
-        dropped += told
-    redundant = dict.fromkeys((*design.redundant, *(term.label for term in dropped)))
-    return SelectedTerms(Terms(kept, centres, scales), design.constant, tuple(redundant))
+        kept, redundant = _independent(Terms(kept, centres, scales).matrix(table), kept)
+        dropped += redundant
+    left_out = dict.fromkeys((*design.redundant, *(term.label for term in dropped)))
+    return SelectedTerms(Terms(kept, centres, scales), design.constant, tuple(left_out))
 
 
 def count_terms(features: Sequence[Feature], degree: int) -> int:
-    """Return how many terms there are, without making them."""
+    """Return the number of terms."""
     return sum(degree if f.categories is None else len(f.categories) - 1 for f in features)
 
 
 def _independent(matrix: Floats, terms: tuple[Term, ...]) -> tuple[tuple[Term, ...], list[Term]]:
-    """Return the terms that those before them do not tell, and those that they do or constants.
-
-    With a term its higher powers are left out.
-    """
+    """Return the independent terms, and those that the terms before them explain."""
     kept: list[Term] = []
-    told: list[Term] = []
+    redundant: list[Term] = []
     basis = np.empty((len(matrix), matrix.shape[1]), order="F")
     basis[:, 0] = 1 / np.sqrt(len(matrix))
     for place, term in enumerate(terms, 1):
@@ -169,10 +164,10 @@ def _independent(matrix: Floats, terms: tuple[Term, ...]) -> tuple[tuple[Term, .
         length, before = np.linalg.norm(rest), np.linalg.norm(values - values.mean())
         # The square of a standardized column of two values is constant but for rounding.
         constant = before <= TOLERANCE**2 * np.linalg.norm(values)
-        lower = term.category is None and any(gone.column == term.column for gone in told)
+        lower = term.category is None and any(gone.column == term.column for gone in redundant)
         if constant or lower or length <= TOLERANCE * before:
-            told.append(term)
+            redundant.append(term)
         else:
             basis[:, 1 + len(kept)] = rest / length
             kept.append(term)
-    return tuple(kept), told
+    return tuple(kept), redundant

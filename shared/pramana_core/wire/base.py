@@ -6,7 +6,7 @@ from typing import Annotated, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, StringConstraints
 
-from pramana_core.channels import CATEGORIES, VARIABLES
+from pramana_core.domain import CATEGORIES, VARIABLES
 
 KEY_BYTES = 16
 """Length of a record pseudonym."""
@@ -18,6 +18,7 @@ MAX_PARTS = 10_000
 MAX_VARIABLES = VARIABLES
 MAX_CATEGORIES = CATEGORIES
 MAX_RECORDS = 1 << 34
+MAX_OWNERS = 256
 MAX_ASKED = 16
 
 

@@ -9,8 +9,9 @@ from pydantic import Field, StringConstraints
 
 from pramana_core.marginals.score_interval import filled_in_words
 from pramana_core.wire.base import MAX_ASKED, MAX_VARIABLES, Label, Message, Name, Sha256
-from pramana_core.wire.jobs import Job, JobSpec, MaskingMessage, UsedTreeMessage
+from pramana_core.wire.jobs import Job, JobSpec
 from pramana_core.wire.privacy import AmplificationMessage, Owner, Study, StudyPrivacy, TokenEnding
+from pramana_core.wire.release_kinds import RequirementMessage
 from pramana_core.wire.releases import Alignment, Release
 
 FILLED_IN = 64
@@ -249,6 +250,20 @@ class BayesClassifierMessage(ModelHead):
     document: dict[str, Any]
 
 
+class MaskingMessage(Message):
+    """How the records of a release were masked, as its owner declares it.
+
+    `masked` are the columns that hold no true values of their records, `copies` how many masked
+    tables were released.
+    """
+
+    release: str
+    owner: str
+    method: str
+    masked: list[str]
+    copies: Annotated[int, Field(ge=1)]
+
+
 class RegressionMessage(ModelHead):
     """A regression on masked records; for `document` see `DecisionTreeMessage`.
 
@@ -258,6 +273,28 @@ class RegressionMessage(ModelHead):
     kind: Literal["regression"] = "regression"
     masking: list[MaskingMessage]
     document: dict[str, Any]
+
+
+class UsedTreeMessage(Message):
+    """A released tree that a model was learned from, as its owner describes it.
+
+    `paths` and `counted` are its paths and the records they count; `requirement`, `counts` and
+    `epsilon` are what the release promises (see `SharedTreeMessage`). `class_match` is the share of
+    pseudo-data, or where there are none of records drawn evenly, for which the model and this tree
+    predict the same class, with its standard error; `path_match` the share of their paths that both
+    have, null where the model is not one tree. Neither says how often the model is right.
+    """
+
+    release: str
+    owner: str
+    paths: int
+    counted: float
+    requirement: RequirementMessage | None
+    counts: Literal["exact", "propagated", "noised"]
+    epsilon: float | None
+    class_match: float
+    class_match_se: float
+    path_match: float | None
 
 
 class ModelSharingMessage(ModelHead):

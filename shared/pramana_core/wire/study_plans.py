@@ -10,12 +10,9 @@ from pydantic import Field
 from pramana_core.channels import CHOICES, RESOLUTION
 from pramana_core.domain import Variable
 from pramana_core.study_plan import StudyPart, StudyPlan, StudySet
-from pramana_core.wire.base import MAX_VARIABLES, Label, Message, Name, Sha256
+from pramana_core.wire.base import MAX_OWNERS, MAX_VARIABLES, Label, Message, Name, Sha256
 from pramana_core.wire.channels import AnyChannel, NamedVariable
 from pramana_core.wire.privacy import AmplificationMessage
-
-MAX_OWNERS = 256
-"""A study plan has at most this many owners."""
 
 _Count = Annotated[int, Field(ge=0, strict=True)]
 

@@ -10,7 +10,7 @@ import pytest
 from miner_service.alignment.coins import require_one_coin
 from pramana_core.channels import RESOLUTION, Choice, Mixture, Sampled, Symmetric
 from pramana_core.domain import Variable
-from pramana_core.errors import CoinsDisagree
+from pramana_core.errors import RecordsDoNotAlign
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Block
 from pramana_core.study_plan import StudyPart, StudyPlan, StudySet
@@ -72,13 +72,13 @@ def test_it_takes_the_sets_of_the_coin_and_no_others(owners):
         if told in possible(owners):
             require_one_coin(given, reports(codes))
         else:
-            with pytest.raises(CoinsDisagree):
+            with pytest.raises(RecordsDoNotAlign):
                 require_one_coin(given, reports(codes))
 
 
 def test_it_says_how_many_records_of_whom_and_what_to_do():
     codes = {n: np.array([2, 2, 0], np.uint8) for n in ("a", "b", "c")}
-    with pytest.raises(CoinsDisagree) as raised:
+    with pytest.raises(RecordsDoNotAlign) as raised:
         require_one_coin(blocks("north", "south"), reports(codes))
     assert "Of 3 records that ['north', 'south'] report" in str(raised.value)
     assert "1 report sets" in str(raised.value)

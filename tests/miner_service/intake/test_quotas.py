@@ -42,7 +42,7 @@ def test_what_is_open_is_bounded(tight, release_a, assert_problem, limits):
     assert second.status_code == 201
     before = miner.snapshot()
     refused = owner("POST", "/v1/studies/s/releases", json=named(release_a, "r3"))
-    assert_problem(refused, 409, "quota-exceeded")
+    assert_problem(refused, 413, "limit-exceeded")
     assert miner.snapshot() == before
     # The same announcement again is none; another owner has a quota of its own.
     assert owner("POST", "/v1/studies/s/releases", json=release_a.body).status_code == 200
@@ -60,7 +60,7 @@ def test_what_is_sealed_makes_room_for_another_announcement(
     path = owner.send("s", release_a)
     other = named(release_a, "r2")
     refused = owner("POST", "/v1/studies/s/releases", json=other)
-    assert_problem(refused, 409, "quota-exceeded")
+    assert_problem(refused, 413, "limit-exceeded")
     assert owner("POST", f"{path}/seal").status_code == 200
     assert owner("POST", "/v1/studies/s/releases", json=other).status_code == 201
 
@@ -70,12 +70,12 @@ def test_what_is_stored_is_bounded_though_it_is_sealed(tight, release_a, assert_
     path = owner.publish("s", release_a)
     other = named(release_a, "r2")
     answer = owner("POST", "/v1/studies/s/releases", json=other)
-    assert_problem(answer, 409, "quota-exceeded")
+    assert_problem(answer, 413, "limit-exceeded")
     assert owner("POST", f"{path}/withdraw").status_code == 200
     assert owner("POST", "/v1/studies/s/releases", json=other).status_code == 201
 
 
-@pytest.mark.parametrize(("spare", "status"), [(-1, 409), (0, 201)])
+@pytest.mark.parametrize(("spare", "status"), [(-1, 413), (0, 201)])
 def test_the_quota_counts_the_columns_of_numbers_that_came_as_json(tight, spare, status):
     """`1.0` becomes eight bytes: what is stored counts, not only what was sent."""
     names = [f"v{i}" for i in range(20)]

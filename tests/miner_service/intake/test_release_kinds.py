@@ -127,9 +127,9 @@ def test_a_withdrawn_one_keeps_its_entry_and_loses_its_records(miner, north, kin
     assert files == {}
     assert north.get(RELEASES)["items"] == [withdrawn[0]]
     assert north.get("/v1/studies/asia/alignment")["state"] == "waiting"
-    assert_problem(north("POST", f"{path}/seal"), 409, "release-not-open")
+    assert_problem(north("POST", f"{path}/seal"), 409, "conflict")
     if built.parts:
-        assert_problem(north.put(path, 0, built.parts[0]), 409, "release-not-open")
+        assert_problem(north.put(path, 0, built.parts[0]), 409, "conflict")
     again = north("POST", RELEASES, json=built.body)
     assert (again.status_code, again.json()["state"]) == (200, "withdrawn")
     assert miner.snapshot() == (rows, files)

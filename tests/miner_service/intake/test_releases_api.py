@@ -35,12 +35,12 @@ def test_a_part_with_a_wrong_digest_is_refused(miner, north, release_a, assert_p
     damaged = bytearray(release_a.parts[0])
     damaged[-20] ^= 1
     answer = north.put(path, 0, bytes(damaged))
-    assert_problem(answer, 409, "part-digest-mismatch")
+    assert_problem(answer, 409, "part-invalid")
     short = north.put(path, 0, release_a.parts[0][:-1])
-    assert_problem(short, 409, "part-digest-mismatch")
+    assert_problem(short, 409, "part-invalid")
     header = {"Content-Digest": content_digest(b"something else")}
     answer = north.put(path, 0, release_a.parts[0], **header)
-    assert_problem(answer, 409, "part-digest-mismatch")
+    assert_problem(answer, 409, "part-invalid")
     assert miner.snapshot() == before
 
 
@@ -49,7 +49,7 @@ def test_a_part_twice_with_other_bytes_is_refused(miner, north, release_a, asser
     path = north.publish("asia", release_a) if sealed else north.send("asia", release_a)
     before = miner.snapshot()
     answer = north.put(path, 1, release_a.parts[0])
-    assert_problem(answer, 409, "part-conflict")
+    assert_problem(answer, 409, "conflict")
     assert miner.snapshot() == before
 
 
@@ -58,7 +58,7 @@ def test_a_seal_before_all_parts_names_those_missing(miner, north, release_a, as
     north.put(path, 1, release_a.parts[1])
     before = miner.snapshot()
     answer = north("POST", f"{path}/seal")
-    assert_problem(answer, 409, "release-incomplete")
+    assert_problem(answer, 409, "conflict")
     assert miner.snapshot() == before
 
 

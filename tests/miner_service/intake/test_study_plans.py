@@ -274,4 +274,4 @@ def test_choices_of_their_own_are_found_out_when_a_job_uses_them(people, release
     spec = {"kind": "contingency-table", "variables": ["class", "b"], "estimator": "ml"}
     made = analyst("POST", "/v1/studies/s/jobs", json={"spec": {**spec, "records": records}})
     job = analyst.wait(made.headers["location"])
-    assert (job["state"], job["problem"]["code"]) == ("failed", "coins-disagree")
+    assert (job["state"], job["problem"]["code"]) == ("failed", "records-do-not-align")

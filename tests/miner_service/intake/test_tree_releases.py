@@ -110,7 +110,7 @@ def test_a_withdrawn_tree_is_readable_nowhere(miner):
         rows = connection.execute("SELECT content FROM releases").fetchall()
     assert "123454321" not in str(rows)
     assert b"123454321" not in (miner.data / "miner.sqlite").read_bytes()
-    assert_problem(north("POST", f"{path}/seal"), 409, "release-not-open")
+    assert_problem(north("POST", f"{path}/seal"), 409, "conflict")
     # What was told stays told.
     told = analyst.get("/v1/studies/s/privacy")
     assert [one["confidential"] for one in told["unbounded"]] == [

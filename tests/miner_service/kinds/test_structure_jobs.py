@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from miner_service.jobs.runner import learn_model
-from miner_service.kinds.counting import RecordLayout, largest_family
-from miner_service.settings import Limits
+from miner_service.kinds.bounds import RecordLayout
 from pramana_core.channels import Dense, Symmetric, Withheld
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import NotReady
@@ -141,64 +140,6 @@ def test_the_same_search_is_one_job_and_another_seed_another(noisy):
     assert other.headers["location"] != first.headers["location"]
 
 
-REFUSED = [
-    ({"variables": ["A", "A"]}, 422, "option-invalid", ["variables", "twice"]),
-    ({"variables": ["A", "Z"]}, 409, "variables-missing", ["['Z']"]),
-    ({"search": {"order": ["A", "B"]}}, 422, "option-invalid", ["search.order", "'secret'"]),
-    (
-        {"variables": ["A", "B"], "search": {"order": ["A", "B", "B"]}},
-        422,
-        "option-invalid",
-        ["order", "twice"],
-    ),
-    ({"search": {"refine": False}}, 422, "option-invalid", ["refine"]),
-    ({"structure": {"A": []}}, 422, "request-invalid", ["body.spec.structure", "not known"]),
-    ({"search": {"limit": 1}}, 422, "request-invalid", ["body.spec.search.limit", "not known"]),
-    ({"score": {"name": "aic"}}, 422, "request-invalid", ["body.spec.score.name", "'bdeu'"]),
-    ({"score": {"eta": 0.9}}, 422, "request-invalid", ["body.spec.score.name", "which kind"]),
-    (
-        {"score": {"name": "likelihood", "eta": 0.9}},
-        422,
-        "request-invalid",
-        ["body.spec.score.eta", "not known"],
-    ),
-    ({"score": {"name": "bic", "eta": 1.1}}, 422, "request-invalid", ["body.spec.score.eta"]),
-    ({"search": {"max_parents": 0}}, 422, "request-invalid", ["body.spec.search.max_parents"]),
-    ({"draws": -1}, 422, "request-invalid", ["body.spec.draws"]),
-    ({"kind": "bayes-net"}, 422, "request-invalid", ["body.spec.kind", "'bayes-net-structure'"]),
-    ({"kind": ["x"]}, 422, "request-invalid", ["body.spec.kind", "which kind"]),
-]
-
-
-def test_a_search_that_cannot_run_is_refused_at_once(noisy, assert_problem):
-    miner = noisy()
-    before = miner.snapshot()
-    for change, status, code, words in REFUSED:
-        answer = miner.analyst("POST", JOBS, json={"spec": {**SEARCH, **change}})
-        assert_problem(answer, status, code, *words)
-    assert miner.snapshot() == before
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("limits", "change", "words"),
-    [
-        (Limits(search_variables=4), {}, ["5 variables", "variables"]),
-        (Limits(model_parameters=60), {}, ["max_parents", "60 are allowed"]),
-        (Limits(job_cells=20), {"draws": 0}, ["max_parents", "'C'", "48 cells", "20 are allowed"]),
-        (Limits(bootstrap_cells=1000), {"draws": 200}, ["draws", "4800 cells", "at most 41 draws"]),
-    ],
-)
-def test_what_a_search_may_cost_is_asked_before_it_runs(
-    noisy, assert_problem, limits, change, words
-):
-    miner = noisy(limits=limits)
-    answer = miner.analyst("POST", JOBS, json={"spec": {**SEARCH, **change}})
-    assert_problem(answer, 413, "limit-exceeded", *words)
-    small = {**SEARCH, "variables": ["A", "B"], "draws": 5}
-    assert miner.analyst.learn("asia", small)["links"]
-
-
 DENSE = Dense(
     tuple(
         tuple((1 << 32) - 3 * e if j == i else e for j in range(4))
@@ -224,17 +165,11 @@ def test_the_bound_holds_where_owners_randomize_the_same_variables_otherwise(joi
     layout = RecordLayout(plans)
     nodes = layout.domain.names
     assert sorted(nodes) == ["w", "x", "y", "z"]
-    largest = 0
     for number in range(1, most + 1):
         for names in itertools.combinations(nodes, number):
             strata = strata_of(sources, names, 1 << 20)
             cells = max(math.prod(strata[0].shape), *(s.reported.size for s in strata))
             assert cells <= layout.cells(set(names)), names
-            largest = max(largest, layout.cells(set(names)))
-    bound, names = largest_family(layout, nodes, most)
-    assert bound >= largest
-    assert len(names) <= most
-    assert bound <= 2 * 2 * 6 * 5, "never more than all cells there are"
 
 
 @pytest.mark.slow

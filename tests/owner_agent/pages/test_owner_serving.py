@@ -45,7 +45,7 @@ def test_the_command_opens_by_its_link_and_ends_well(bench):
             assert client.get(told["url"] + "/healthz").json() == {"status": "ok"}
             assert client.get(told["url"] + "/pages/").status_code == 401
             assert client.get(found[1]).status_code == 200
-            for page in ("", "plan", "publish", "left", "corrections"):
+            for page in ("", "plan", "publish", "left"):
                 answer = client.get(f"{told['url']}/pages/{page}")
                 assert answer.status_code == 200, page
                 assert "clinic-north" in answer.text

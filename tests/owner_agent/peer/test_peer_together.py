@@ -24,7 +24,7 @@ from owner_agent.peer.protocol.steps import (
     PROPOSE,
     STATUS,
 )
-from owner_agent.peer.session import all_kept, earlier_status, kept_of
+from owner_agent.peer.session_results import all_kept, earlier_status, kept_of
 from owner_agent.randomize.draws import draw_id
 from owner_agent.release.composition import refuse_conflicts
 from owner_agent.release.ledger import Ledger

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from owner_agent.randomize.exact_noise import ExactNoise
-from pramana_core.model_sharing.noise import choice_probabilities
+from owner_agent.randomize.noise import tree_noise
+from pramana_core.model_sharing.private import choice_probabilities
 
 DRAWS = 4000
 SCORES = np.array([0.0, 1.0, 2.5])
@@ -24,8 +25,10 @@ def test_choices_are_those_of_the_exponential_mechanism(assert_distribution, eps
 
 
 @pytest.mark.parametrize("scale", [1.5, 2.0, 2.75])
-def test_noise_is_discrete_laplace(assert_distribution, scale):
-    noise = ExactNoise(random.Random(2))
+@pytest.mark.parametrize("keyed", [False, True])
+def test_noise_is_discrete_laplace(assert_distribution, scale, keyed):
+    """From a seed, or from a key, as of a tree that leaves."""
+    noise = tree_noise(bytes(range(1, 33)), "7") if keyed else ExactNoise(random.Random(2))
     drawn = np.clip([noise.laplace(scale) for _ in range(DRAWS)], -4, 4)
 
     def law(scale):

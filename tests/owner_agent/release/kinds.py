@@ -32,7 +32,7 @@ method = "egadp"
 
 TREE = f"""{HEAD}
 [share_model]
-requirement = {{ k = 10, c = 8, l = 2, by = "growing" }}
+requirement = {{ k = 10, c = 8, l = 2 }}
 
 [share_model.target]
 column = "diagnosis"
@@ -48,7 +48,7 @@ whole = true
 column = "ward"
 categories = ["north", "south", "east", "west"]
 """
-REQUIREMENT = 'requirement = { k = 10, c = 8, l = 2, by = "growing" }'
+REQUIREMENT = "requirement = { k = 10, c = 8, l = 2 }"
 PRIVATE = TREE.replace(REQUIREMENT, "private = { epsilon = 2 }")
 
 OLDEST = "97.125"
@@ -110,7 +110,6 @@ class Kind:
 
 
 _HEAD, *_ROWS = table_of(50).splitlines()
-GROWING = 'by = "growing" }'
 
 KINDS = {
     "records": Kind(
@@ -129,8 +128,7 @@ KINDS = {
         PreparedTree, TREE, "patient_id,age,ward,diagnosis", clinic_rows(300),
         "owner-agent share-model --publish", 0,
         (("k = 10", "k = 11"), ("high = 100", "high = 110"),
-         ("[share_model]", '[share_model]\ntell = "distribution"'),
-         (GROWING, 'by = "pruning" }\npruning = { merge = "fewest" }')),
+         ("[share_model]", '[share_model]\ntell = "distribution"')),
     ),
     "private tree": Kind(
         PreparedTree, PRIVATE, "patient_id,age,ward,diagnosis", clinic_rows(300),

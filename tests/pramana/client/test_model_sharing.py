@@ -63,5 +63,5 @@ def test_the_miner_makes_what_fit_makes(world, trees, people, options):
 
 @pytest.mark.parametrize("wrong", [{"records": "any"}, {"estimator": "ml"}])
 def test_trees_are_neither_aligned_nor_counted(world, wrong):
-    with pytest.raises(OptionError, match="must be left out"):
+    with pytest.raises(OptionError):
         world.study().run(pm.CombinedTrees(), **wrong)

@@ -1,4 +1,4 @@
-"""The wheel as a stranger installs it: all in it, and the tutorial runs far from the repository.
+"""The wheel as a stranger installs it: all in it, and the first hour runs far from the repository.
 
 The environment is empty but for the wheel and what its metadata asks for, which is linked from
 where the tests run and not downloaded; what only developers have is not there.
@@ -102,12 +102,12 @@ def test_everything_is_in_the_wheel(wheel: Path):
     assert {"pramana/__init__.pyi", "pramana/py.typed", "pramana_core/py.typed"} <= inside
 
 
-def test_the_tutorial_runs_from_the_wheel(python: Path, tmp_path: Path):
-    page = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
+def test_the_first_hour_runs_from_the_wheel(python: Path, tmp_path: Path):
+    page = (ROOT / "docs" / "start-analyst.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
     where = "import pramana, pramana_core; print(pramana.__file__); print(pramana_core.__file__)\n"
-    (tmp_path / "tutorial.py").write_text(where + "\n".join(blocks), encoding="utf-8")
-    said = run(tmp_path, python, "-I", "tutorial.py")
+    (tmp_path / "first_hour.py").write_text(where + "\n".join(blocks), encoding="utf-8")
+    said = run(tmp_path, python, "-I", "first_hour.py")
     assert all(Path(line).is_relative_to(python.parents[1]) for line in said.split()[:2])
     assert len(blocks) >= 8
     assert "se_population" in said

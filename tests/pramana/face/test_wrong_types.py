@@ -82,7 +82,7 @@ def right() -> dict[str, dict[str, Any]]:
         "LinearClassifier": {"target": "survived"},
         "MaskedFrame": {
             "method": "egadp", "tell": ("age",), "confidential": ("debt",),
-            "copies": (masked.frame,),
+            "copies": (masked.frame,), "origin": masked.origin,
         },
         "Mixture": {"size": 2, "keep": 1 << 20},
         "NaiveBayes": {"target": "survived"},
@@ -97,7 +97,6 @@ def right() -> dict[str, dict[str, Any]]:
         "Symmetric": {"size": 3, "off_units": 1 << 20},
         "Variable": {"name": "a", "categories": ("x", "y")},
         "Withheld": {"size": 3},
-        "combine_copies": {"estimates": [[1.0, 2.0], [1.1, 2.2]], "errors": [[1.0, 1.0]] * 2},
         "combine_trees": {"messages": [shared], "rng": 1},
         "connect": {"url": "https://example.org", "token": "no token"},
         "design": {"domain": pm.Domain(domain.variables[:2]), "records": 60, "gamma": 19},
@@ -106,9 +105,6 @@ def right() -> dict[str, dict[str, Any]]:
         "example": {"name": "titanic"},
         "load": {"path": "absent.json"},
         "mask": {"frame": numbers(), "confidential": "debt", "method": "egadp", "rng": 1},
-        "masking_measures": {
-            "original": numbers(), "released": masked.frame, "confidential": "debt",
-        },
         "observed_categories": {"frame": people()},
         "plan": {"domain": domain, "gamma": 19},
         "randomize": {

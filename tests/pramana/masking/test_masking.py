@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pandas as pd
-import pyarrow.parquet as pq
 import pytest
 
 import pramana as pm
-from pramana.masking.files import MARK
 from pramana_core.errors import OptionError
-from pramana_core.mask.core.cautions import gravity_of
 
 X = ["expenditure", "debt"]
 
@@ -66,18 +61,6 @@ def test_copies_differ_and_share_what_is_told(store):
     assert not first["debt"].equals(second["debt"])
 
 
-def test_saved_records_hold_nothing_true(store, tmp_path):
-    found = pm.mask(store, X, "egadp", 1, copies=2)
-    pm.save(found, tmp_path / "masked.parquet")
-    read = pm.load(tmp_path / "masked.parquet")
-    for a, b in zip(found.copies, read.copies, strict=True):
-        pd.testing.assert_frame_equal(a, b)
-    assert read.origin is None
-    raw = pd.read_parquet(tmp_path / "masked.parquet")
-    assert set(raw) == {"age", "gender", *(f"{x}@{k}" for x in X for k in (1, 2))}
-    assert not np.isin(raw.drop(columns=["age", "gender"]), store[X]).any()
-
-
 def test_options_of_the_kernel_are_written_beside_it(store):
     rough = pm.mask(store.head(200), X, "nmegadp", 1, bandwidth=5.0)
     assert rough.method == "nmegadp"
@@ -114,14 +97,6 @@ def test_a_notebook_shows_it(masked):
     html = masked._repr_html_()
     assert "MaskedFrame" in html
     assert "must not leave" in html
-
-
-def test_copies_are_combined_by_reiters_rules():
-    found = pm.combine_copies([{"a": 1.0}, {"a": 3.0}], [{"a": 2.0}, {"a": 4.0}])
-    # u = (4 + 16) / 2, b = 2, T = u + b / 2
-    assert found.loc["a", "estimate"] == 2.0
-    assert found.loc["a", "standard_error"] == pytest.approx(np.sqrt(11.0))
-    assert found.loc["a", "added"] == pytest.approx(1 / 11)
 
 
 @pytest.mark.slow
@@ -163,25 +138,7 @@ def test_bounds_cut_masked_values_and_say_what_that_costs(store):
     assert not any("below 0" in words for words in cut.warnings)
 
 
-def test_the_gravity_of_warnings_is_saved_and_files_of_before_are_read(store, tmp_path):
-    lone = store.head(200).assign(wealth=np.r_[np.zeros(199), 30.0] + np.arange(200) % 5)
-    found = pm.mask(lone, X, "egadp", 1, max_leverage=1.0, tell=["age", "wealth"])
-    pm.save(found, tmp_path / "masked.parquet")
-    read = pm.load(tmp_path / "masked.parquet")
-    assert read.warnings == found.warnings
-    assert [gravity_of(words) for words in read.warnings] == [
-        gravity_of(words) for words in found.warnings
-    ]
-    assert "1 of them grave" in repr(read)
-    table = pq.read_table(tmp_path / "masked.parquet")
-    described = json.loads(table.schema.metadata[MARK])
-    del described["gravities"]
-    before = table.replace_schema_metadata({MARK: json.dumps(described).encode()})
-    pq.write_table(before, tmp_path / "before.parquet")
-    assert pm.load(tmp_path / "before.parquet").warnings == found.warnings
-
-
 @pytest.mark.parametrize("method", ["sadp", "cadp"])
 def test_methods_that_predict_nothing_have_no_exposure(store, method):
-    with pytest.raises(OptionError, match=method):
+    with pytest.raises(OptionError):
         pm.mask(store.head(100), X, method, 1).exposure()

@@ -12,7 +12,7 @@ import pytest
 import pramana as pm
 from owner_agent.randomize.exact_noise import ExactNoise
 from pramana.model_sharing.sharing import noise_of
-from pramana_core.model_sharing.noise import GeneratorNoise
+from pramana_core.model_sharing.private import GeneratorNoise
 from pramana_core.model_sharing.requirements import released_form
 
 LISTED = {

@@ -9,8 +9,8 @@ import pytest
 
 import pramana as pm
 from owner_agent.design.design_file import design_from
-from owner_agent.design.designing import design as of_command
 from owner_agent.design.designing import problem_of
+from pramana_core.design import find_design
 
 DOMAIN = pm.Domain.of(
     rank=["1st", "2nd", "3rd", "crew"],
@@ -33,10 +33,10 @@ def test_a_design_is_that_of_the_command(made: pm.Design):
         "whole_record": {"gamma": 19},
         "variables": [{"name": v.name, "categories": list(v.categories)} for v in DOMAIN],
     }
-    found = of_command(problem_of(design_from(file)))
+    found = find_design(problem_of(design_from(file)))
     assert made.plan == found.chosen.plan
     assert made.family == found.chosen.family
-    assert made.compared.as_dict() == found.as_dict()
+    assert made.found.as_dict() == found.as_dict()
 
 
 def test_its_bound_may_be_said_in_three_ways(made: pm.Design):
@@ -85,8 +85,9 @@ def test_what_families_are_ranked_by_is_shown(made: pm.Design):
 def test_a_family_may_be_chosen_by_its_name_or_its_kind():
     assert pm.design(DOMAIN, 2201, gamma=19, family="mask").family == "mask"
     assert pm.design(DOMAIN, 2201, gamma=19, family="sampled").family.startswith("sampled-")
-    with pytest.raises(pm.InputError, match="sampled-1 cannot do this: "):
+    with pytest.raises(pm.InputError) as caught:
         pm.design(DOMAIN, 2201, gamma=19, family="sampled-1")
+    assert caught.value.where == "family"
 
 
 def test_too_few_records_are_said_to_be_too_few():
@@ -111,13 +112,13 @@ def test_owners_share_one_study_plan():
     assert {owner: list(part.domain.names) for owner, part in parts.items()} == owners
     assert pm.Plan.combine(parts.values()) == made.plan
     assert made.study_plan.amplification.gamma <= 19 * (1 + 1e-9)
-    with pytest.raises(pm.PramanaError, match="no owner 'police'"):
+    with pytest.raises(pm.PramanaError):
         made.plan_of("police")
 
 
 def test_itemsets_and_structures():
     made = pm.design(DOMAIN, 2201, gamma=19, learn="itemsets", length=2, minimum_support=0.05)
-    assert made.compared.problem.goal.by_length().keys() == {1, 2}
+    assert made.found.problem.goal.by_length().keys() == {1, 2}
     parents = {"survived": ["sex", "rank"], "sex": [], "rank": [], "age": []}
     known = pm.design(DOMAIN, 2201, gamma=19, learn="structure", structure=parents)
-    assert ("rank", "sex", "survived") in known.compared.problem.goal.sets
+    assert ("rank", "sex", "survived") in known.found.problem.goal.sets

@@ -9,7 +9,7 @@ from scipy.stats import chi2_contingency
 
 import pramana as pm
 from pramana.reporting.estimating import EstimatorName
-from pramana.reporting.sources import choose, sources_of
+from pramana.reporting.sources import sources_of
 from pramana_core.channels import Choice, Dense, Identity, Sampled, Symmetric, Withheld
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import (
@@ -20,6 +20,7 @@ from pramana_core.errors import (
     RecordsDoNotAlign,
     TableError,
 )
+from pramana_core.estimation.estimated import choose_estimator
 from pramana_core.plan import Block, Plan
 
 BERKELEY = Domain.of(department=list("ABCDEF"), sex=["female", "male"], admitted=["no", "yes"])
@@ -238,7 +239,7 @@ PAIRED = Block(
     ids=["plain", "withheld", "no inverse", "sampled", "alike", "lacking", "one withholds"],
 )
 def test_auto_takes_what_serves(plans: list[Plan], wanted: str):
-    assert choose(plans) == wanted
+    assert choose_estimator(plans) == wanted
 
 
 def parity(estimator: EstimatorName) -> pm.EstimatedCounts:

@@ -46,21 +46,21 @@ def test_it_is_scikit_learns_kernel_ridge_on_the_centred_kernel():
     assert fit.approximation == pytest.approx(0.0, abs=1e-12)
 
 
-@pytest.mark.parametrize("linear", [False, True])
-def test_it_solves_the_linear_system_of_the_least_squares_support_vector_machine(linear: bool):
+@pytest.mark.parametrize("smooth", [False, True])
+def test_it_solves_the_linear_system_of_the_least_squares_support_vector_machine(smooth: bool):
     """[K + n penalty I, P; P', 0] (a, b) = (y, 0), with P the constant, or it and the features."""
     features, targets = table(3)
     n = len(features)
-    free = np.column_stack([np.ones(n), features]) if linear else np.ones((n, 1))
+    free = np.column_stack([np.ones(n), features]) if smooth else np.ones((n, 1))
     kernel = gaussian(features, features, 0.7)
     system = np.block(
         [[kernel + 1e-3 * n * np.eye(n), free], [free.T, np.zeros((free.shape[1],) * 2)]]
     )
     solved = np.linalg.solve(system, np.vstack([targets, np.zeros((free.shape[1], 2))]))
     others = table(4, 30)[0]
-    straight = np.column_stack([np.ones(30), others]) if linear else np.ones((30, 1))
+    straight = np.column_stack([np.ones(30), others]) if smooth else np.ones((30, 1))
     wanted = gaussian(others, features, 0.7) @ solved[:n] + straight @ solved[n:]
-    fit = fit_kernel(features, targets, KernelOptions(0.7, 1e-3, linear=linear))
+    fit = fit_kernel(features, targets, KernelOptions(0.7, 1e-3), smooth=smooth)
     assert fit.predict(others) == pytest.approx(wanted, abs=1e-8)
     assert fit.fitted == pytest.approx(kernel @ solved[:n] + free @ solved[n:], abs=1e-8)
 
@@ -84,24 +84,23 @@ def test_leverages_are_the_weights_of_a_records_own_target():
         moved = targets.copy()
         moved[record] += 1.0
         weight = fit_kernel(features, moved, OPTIONS).fitted[record] - fit.fitted[record]
-        assert weight == pytest.approx(fit.leverages[record], abs=1e-9)
-    assert fit.freedom == pytest.approx(fit.leverages.sum())
+        assert weight == pytest.approx(fit.own[record], abs=1e-9)
     assert fit.basis.T @ fit.basis == pytest.approx(np.eye(fit.basis.shape[1]), abs=1e-9)
 
 
 def test_records_with_the_same_features_are_left_out_together():
     """By tuning's closed form and by refitting without the group; large groups record by record."""
     from pramana_core.kernel_regression.tuning import (
-        decomposed,
+        Span,
+        decompose,
         left_out_errors,
         residuals,
-        spanned,
     )
 
     features, targets = table(7, 40)
     features[:3] = features[0]
     features[10:20] = features[10]
-    spectrum = decomposed(features, spanned(np.unique(features, axis=0), 0.7), linear=False)
+    spectrum = decompose(features, Span.of(np.unique(features, axis=0), 0.7), smooth=False)
     shrinkage = (spectrum.values / (spectrum.values + 0.04))[:, None]
     left, weights = residuals(spectrum, targets, shrinkage)
     errors = left_out_errors(left, weights, groups_of(features))[:, 0]
@@ -120,7 +119,7 @@ def test_landmarks_state_what_they_lose():
     lost = []
     for count in (12, 40, 120):
         fit = fit_kernel(features, targets, KernelOptions(0.7, 1e-3, landmarks=count), rng)
-        landmarks = fit.span.landmarks
+        landmarks = fit._span.landmarks
         assert len(landmarks) == count
         across = gaussian(features, landmarks, 0.7)
         inverse = np.linalg.pinv(gaussian(landmarks, landmarks, 0.7), rcond=1e-12)
@@ -162,8 +161,8 @@ def test_records_that_occur_twice_do_not_vouch_for_themselves(seed: int):
     features, noise = rng.normal(size=(200, 2)), rng.normal(size=(200, 1))
     once = fit_kernel(features, noise)
     twice = fit_kernel(np.repeat(features, 2, axis=0), np.repeat(noise, 2, axis=0))
-    assert (twice.bandwidth, twice.penalty) == (once.bandwidth, once.penalty)
-    assert twice.freedom == pytest.approx(once.freedom)
+    assert (twice.bandwidth, twice.penalties) == (once.bandwidth, once.penalties)
+    assert twice.own.sum() == pytest.approx(once.own.sum())
 
 
 def test_what_is_learned_holds_for_other_records():
@@ -180,7 +179,7 @@ def test_no_feature_gives_the_means():
     fit = fit_kernel(np.empty((120, 0)), targets)
     assert fit.fitted == pytest.approx(np.tile(targets.mean(axis=0), (120, 1)))
     assert fit.predict(np.empty((3, 0))) == pytest.approx(np.tile(targets.mean(axis=0), (3, 1)))
-    assert fit.freedom == pytest.approx(1)
+    assert fit.own.sum(axis=0) == pytest.approx(1)
     assert fit.basis.shape == (120, 0)
 
 
@@ -191,8 +190,8 @@ def test_an_outlying_record_leaves_the_others_alone():
     targets = np.vstack([targets, [10.0, 10.0]])
     fit = fit_kernel(features, targets, OPTIONS)
     assert np.isfinite(fit.left_out).all()
-    assert fit.leverages[-1] > 0.8
-    assert fit.leverages[:-1] == pytest.approx(without.leverages, abs=0.02)
+    assert fit.own[-1].min() > 0.8
+    assert fit.own[:-1] == pytest.approx(without.own, abs=0.02)
     assert fit.fitted[:-1] == pytest.approx(without.fitted, abs=0.2)
 
 
@@ -200,41 +199,42 @@ def test_units_of_targets_do_not_matter():
     features, targets = table(16)
     units = np.array([1e-6, 1e9])
     one, other = fit_kernel(features, targets), fit_kernel(features, targets * units)
-    assert (one.bandwidth, one.penalty) == (other.bandwidth, other.penalty)
+    assert (one.bandwidth, one.penalties) == (other.bandwidth, other.penalties)
     assert other.fitted / units == pytest.approx(one.fitted, abs=1e-9)
 
 
 @pytest.mark.parametrize(
-    ("features", "targets", "message"),
+    ("features", "targets"),
     [
-        (np.zeros((3, 1)), np.zeros(4), "3 records of features and 4 of targets"),
-        (np.zeros((0, 1)), np.zeros(0), "0 records"),
-        (np.full((3, 1), np.nan), np.zeros(3), "features must be a matrix of finite"),
-        (np.zeros((3, 1)), np.array([0, np.inf, 1]), "targets must be a matrix of finite"),
-        (np.zeros((3, 1, 1)), np.zeros(3), "features must be a matrix"),
+        (np.zeros((3, 1)), np.zeros(4)),
+        (np.zeros((0, 1)), np.zeros(0)),
+        (np.full((3, 1), np.nan), np.zeros(3)),
+        (np.zeros((3, 1)), np.array([0, np.inf, 1])),
+        (np.zeros((3, 1, 1)), np.zeros(3)),
     ],
 )
-def test_what_cannot_be_fitted_is_refused(features: Any, targets: Any, message: str):
-    with pytest.raises(TableError, match=message):
+def test_invalid_numbers_are_refused(features: Any, targets: Any):
+    with pytest.raises(TableError):
         fit_kernel(features, targets)
 
 
 def test_predictions_need_the_same_features():
     fit = fit_kernel(*table(18), OPTIONS)
-    with pytest.raises(TableError, match="of 2 features, not of 3"):
+    with pytest.raises(TableError):
         fit.predict(np.zeros((1, 3)))
 
 
 @pytest.mark.parametrize(
-    ("wrong", "message"),
+    ("name", "value"),
     [
-        ({"bandwidth": 0.0}, "bandwidth must be above 0"),
-        ({"bandwidth": float("inf")}, "bandwidth must be a finite number above 0"),
-        ({"penalty": float("nan")}, "penalty must be a positive number, not nan"),
-        ({"penalty": (0.1, 0.0)}, "penalty must be a positive number, not 0"),
-        ({"landmarks": 3}, "landmarks must be at least 10, not 3"),
+        ("bandwidth", 0.0),
+        ("bandwidth", float("inf")),
+        ("penalty", float("nan")),
+        ("penalty", (0.1, 0.0)),
+        ("landmarks", 3),
     ],
 )
-def test_options_out_of_range_are_refused(wrong: dict[str, Any], message: str):
-    with pytest.raises(OptionError, match=message):
-        KernelOptions(**wrong)
+def test_options_out_of_range_are_refused(name: str, value: Any):
+    with pytest.raises(OptionError) as refused:
+        KernelOptions(**{name: value})
+    assert refused.value.where == name

@@ -11,12 +11,13 @@ import pytest
 
 from pramana_core.discretize import interval_labels
 from pramana_core.domain import Domain, Variable
+from pramana_core.encoding import interval_cuts
 from pramana_core.errors import InputError, UnknownCategory, UnknownVariable
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.common.options import LinearOptions, TreeOptions
 from pramana_core.learn.learners import LINEAR, TREE, read_predictor
 from pramana_core.learn.linear.fitting import learn_linear
-from pramana_core.learn.prediction import Predictor, encode_records, interval_cuts
+from pramana_core.learn.prediction import Predictor, encode_records
 from pramana_core.learn.tree.growth import learn_tree
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Plan

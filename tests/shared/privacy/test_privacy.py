@@ -112,7 +112,7 @@ def test_frapps_setting_and_the_limits():
 @pytest.mark.parametrize(("amplification", "prior"), [(0.5, 0.1), (3, 0), (3, 1), (math.nan, 0.1)])
 @pytest.mark.parametrize("bound", [Amplification.grown, Amplification.fallen])
 def test_impossible_bounds_are_refused(bound, amplification: float, prior: float):
-    with pytest.raises(OptionError, match="between 0 and 1|gamma must be"):
+    with pytest.raises(OptionError):
         bound(Amplification.of_gamma(amplification), prior)
 
 
@@ -134,7 +134,7 @@ def test_epsilons_of_independent_draws_add_and_gamma_may_be_beyond_all_numbers()
     ("rho_1", "rho_2"), [(0, 0.5), (0.5, 0.5), (0.5, 0.1), (0.5, 1), (math.nan, 0.5)]
 )
 def test_breaches_that_are_none_are_refused(rho_1: float, rho_2: float):
-    with pytest.raises(OptionError, match="breach"):
+    with pytest.raises(OptionError):
         gamma_for_breach(rho_1, rho_2)
 
 

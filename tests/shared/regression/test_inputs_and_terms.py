@@ -15,66 +15,46 @@ from pramana_core.errors import (
     TableError,
     UnknownCategory,
 )
+from pramana_core.learn.common.options import RegressionOptions
 from pramana_core.mixed import CategoricalColumn, MixedTable, NumericColumn
 from pramana_core.regression.learning import learn_regression
-from pramana_core.regression.options import RegressionOptions
 from pramana_core.regression.records import Feature
 from pramana_core.regression.terms import count_terms
 from tests.shared.regression.tables import copies, store, table, values
 
-POLYNOMIAL = RegressionOptions(model="polynomial", degree=3)
+REFUSED = {
+    "target among the features": (store(50), "age", ["age", "income"], OptionError, "features"),
+    "feature twice": (store(50), "age", ["income", "income"], OptionError, "features"),
+    "no feature": (store(50), "age", [], OptionError, "features"),
+    "target of categories": (store(50), "level", None, TableError, "level"),
+    "target that is missing": (store(50), "wealth", None, MissingColumn, "wealth"),
+    "feature that is missing": (store(50), "age", ["wealth"], MissingColumn, "wealth"),
+    "target without variation": (table(x=range(9), y=[3] * 9), "y", None, EstimationError, "y"),
+    "features without variation": (
+        table(x=[3] * 60, y=range(60)), "y", None, EstimationError, "features",
+    ),
+    "too few records": (store(3), "spends", None, EstimationError, "features"),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("target", "features", "error", "words"),
-    [
-        ("age", ["age", "income"], OptionError, "The target 'age' is among the features"),
-        ("age", ["income", "income"], OptionError, "named twice: .'income'."),
-        ("age", [], OptionError, "no column but the target"),
-        ("level", None, TableError, "The target 'level' has categories"),
-        ("wealth", None, MissingColumn, "no column 'wealth'"),
-        ("age", ["wealth"], MissingColumn, "no column 'wealth'"),
-    ],
-)
-def test_names_that_cannot_be_are_refused(target, features, error, words):
-    with pytest.raises(error, match=words) as caught:
-        learn_regression([store(50)], target, features)
-    assert caught.value.where
-    if error is not MissingColumn:
-        assert caught.value.remedy or "features" in str(caught.value.where)
+@pytest.mark.parametrize("name", REFUSED)
+def test_invalid_records_are_refused(name):
+    people, target, features, error, where = REFUSED[name]
+    with pytest.raises(error) as refused:
+        learn_regression([people], target, features)
+    assert refused.value.where == where
 
 
-def test_a_target_that_never_varies_is_refused():
-    with pytest.raises(EstimationError, match="'y' has the same value in every record"):
-        learn_regression([table(x=range(9), y=[3] * 9)], "y")
-
-
-@pytest.mark.parametrize("model", ["linear", "polynomial", "kernel"])
-def test_features_that_never_vary_are_refused(model):
-    with pytest.raises(EstimationError, match="Every feature has the same value"):
-        learn_regression(
-            [table(x=[3] * 60, y=range(60))], "y", options=RegressionOptions(model=model)
-        )
-
-
-@pytest.mark.parametrize(
-    ("model", "records"), [("linear", 3), ("polynomial", 5), ("kernel", 49), ("tree", 39)]
-)
-def test_too_few_records_are_refused(model, records):
-    with pytest.raises(EstimationError, match="too few"):
-        learn_regression([store(records)], "spends", options=RegressionOptions(model=model))
-
-
-def test_no_tables_and_copies_that_differ_are_refused():
-    with pytest.raises(TableError, match="no tables"):
+def test_no_tables_and_different_copies_are_refused():
+    with pytest.raises(TableError):
         learn_regression([], "y")
     first, second = copies(2, 50)
     for other in (second.project(("age", "spends")), second.rows(np.arange(40))):
-        with pytest.raises(TableError, match="Copy 2 differs"):
+        with pytest.raises(TableError):
             learn_regression([first, other], "spends")
 
 
-def test_what_does_not_vary_or_is_told_by_others_is_left_out_and_named():
+def test_constant_and_redundant_columns_are_left_out_and_named():
     people = store(60)
     age = values(people, "age")
     more = table(months=12 * age, one=[5] * 60, flag=age > 40)
@@ -94,13 +74,13 @@ def test_what_does_not_vary_or_is_told_by_others_is_left_out_and_named():
     )
 
 
-def test_powers_that_others_tell_are_left_out_with_all_that_they_divide():
+def test_a_redundant_power_is_left_out_with_all_higher_ones():
     x = np.linspace(-1, 1, 80)
     people = table(x=x, flag=x > 0, square=x**2, y=np.sin(3 * x))
-    options = RegressionOptions(model="polynomial", degree=3)
+    options = RegressionOptions(degree=3)
     model = learn_regression([people], "y", options=options)
-    # A flag is its own square; the column's square is told by the column `square`, and the cube,
-    # whose expansion needs the square, is left out with it.
+    # A flag is its own square, and the column `square` is the square of x; the cube, whose
+    # expansion needs that square, is left out with it.
     assert {"flag^2", "flag^3", "x^2", "x^3"} <= set(model.redundant)
     assert [c.term for c in model.coefficients][1:] == [
         "x",
@@ -118,7 +98,7 @@ def test_terms_are_counted_without_being_made(degree):
         x=rng.normal(size=400), z=rng.normal(size=400), c=(rng.integers(0, 3, 400), "uvw"),
         d=(rng.integers(0, 2, 400), "st"), y=rng.normal(size=400),
     )  # fmt: skip
-    options = RegressionOptions(model="polynomial", degree=degree)
+    options = RegressionOptions(degree=degree)
     model = learn_regression([people], "y", options=options)
     features = [Feature("x"), Feature("z"), Feature("c", tuple("uvw")), Feature("d", tuple("st"))]
     made = len(model.coefficients) - 1 + len(model.redundant)
@@ -130,8 +110,8 @@ def test_too_many_terms_are_refused_before_they_are_built():
     rng = np.random.default_rng(1)
     people = MixedTable(tuple(NumericColumn(f"x{k}", rng.normal(size=50)) for k in range(200)), 50)
     tracemalloc.start()
-    with pytest.raises(LimitExceeded, match=r"597 terms of 50 records; 500 terms") as caught:
-        learn_regression([people], "x0", options=POLYNOMIAL)
+    with pytest.raises(LimitExceeded) as caught:
+        learn_regression([people], "x0", options=RegressionOptions(degree=3))
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert most < 1_000_000
@@ -140,39 +120,31 @@ def test_too_many_terms_are_refused_before_they_are_built():
 
 
 @pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"model": "spline"}, "model must be one of .*'spline'"),
-        ({"degree": 1}, "degree must be at least 2 and at most 6, not 1"),
-        ({"degree": 9}, "degree must be"),
-        ({"degree": 3}, "degree has no effect with the model 'linear'"),
-        ({"max_depth": 0}, "max_depth must be"),
-        ({"min_leaf": 2}, "min_leaf must be at least 5"),
-        ({"confidence": 1.0}, "confidence must be"),
-        ({"seed": -1}, "seed must be"),
-    ],
+    ("name", "value"),
+    [("degree", 0), ("degree", 9), ("confidence", 1.0), ("seed", -1)],
 )
-def test_options_out_of_range_are_refused(change, words):
-    with pytest.raises(OptionError, match=words):
-        RegressionOptions(**change)
+def test_options_out_of_range_are_refused(name, value):
+    with pytest.raises(OptionError) as refused:
+        RegressionOptions(**{name: value})
+    assert refused.value.where == name
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["linear", "kernel", "tree"])
-def test_categories_are_known_by_their_labels_when_predicting(name):
+def test_records_to_predict_are_matched_by_names_and_labels():
     people = store(200)
-    options = RegressionOptions(model=name)
-    model = learn_regression([people], "spends", ["age", "level"], options)
+    model = learn_regression([people], "spends", ["age", "level"])
     level = people["level"]
     turned = CategoricalColumn("level", 2 - level.codes, ("c", "b", "a"))
     other = MixedTable((turned, people["age"]), 200)
     np.testing.assert_array_equal(model.predict(other), model.predict(people))
     new = CategoricalColumn("level", np.full(200, 1), ("a", "z"))
-    with pytest.raises(UnknownCategory, match="200 values in categories"):
-        model.predict(MixedTable((new, people["age"]), 200))
-    with pytest.raises(MissingColumn, match="'age'"):
-        model.predict(people.project(["level"]))
-    with pytest.raises(TableError, match="'age' has categories; the model knows it with num"):
-        model.predict(
-            MixedTable((CategoricalColumn("age", level.codes, level.categories), level), 200)
-        )
+    for error, where, rows in (
+        (UnknownCategory, "level", MixedTable((new, people["age"]), 200)),
+        (MissingColumn, "age", people.project(["level"])),
+        (
+            TableError, "age",
+            MixedTable((CategoricalColumn("age", level.codes, level.categories), level), 200),
+        ),
+    ):  # fmt: skip
+        with pytest.raises(error) as refused:
+            model.predict(rows)
+        assert refused.value.where == where

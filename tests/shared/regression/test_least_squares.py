@@ -7,10 +7,10 @@ import pytest
 from scipy import stats
 
 from pramana_core.errors import EstimationError
-from pramana_core.mask.copies import combine_copies
+from pramana_core.learn.common.options import RegressionOptions
+from pramana_core.mask.copies import ONE_COPY, combine_copies
 from pramana_core.mixed import MixedTable, NumericColumn
 from pramana_core.regression.learning import learn_regression
-from pramana_core.regression.options import RegressionOptions
 from tests.shared.regression.tables import copies, raw, store, table, values
 
 
@@ -54,14 +54,10 @@ def test_coefficients_errors_and_diagnostics_are_those_of_closed_formulas():
     np.testing.assert_allclose(
         [one.se_robust for one in found], robust.diagonal() ** 0.5, rtol=1e-6
     )
-    told = model.diagnostics[0]
+    (diagnostics,) = model.diagnostics
     rss, tss = residuals @ residuals, np.square(y - y.mean()).sum()
-    assert told.r2 == pytest.approx(1 - rss / tss)
-    assert told.adjusted_r2 == pytest.approx(1 - (rss / (n - k)) / (tss / (n - 1)))
-    assert told.residual_sd == pytest.approx((rss / (n - k)) ** 0.5)
-    assert told.aic == pytest.approx(
-        -2 * stats.norm.logpdf(residuals, scale=(rss / n) ** 0.5).sum() + 2 * (k + 1)
-    )
+    assert diagnostics.r2 == pytest.approx(1 - rss / tss)
+    assert diagnostics.residual_sd == pytest.approx((rss / (n - k)) ** 0.5)
 
 
 def test_a_polynomial_is_least_squares_on_powers_in_the_columns_units():
@@ -69,7 +65,7 @@ def test_a_polynomial_is_least_squares_on_powers_in_the_columns_units():
     x, z, c = rng.normal(3, 1, 300), rng.normal(-2, 2, 300), rng.integers(0, 2, 300)
     y = rng.normal(size=300) + x**2 - z**3 - 3 * c
     people = table(x=x, z=z, c=(c, ["no", "yes"]), y=y)
-    model = learn_regression([people], "y", options=RegressionOptions("polynomial", degree=3))
+    model = learn_regression([people], "y", options=RegressionOptions(degree=3))
     terms = [one.term for one in model.coefficients]
     assert terms == ["(intercept)", "x", "z", "c=yes", "x^2", "z^2", "x^3", "z^3"]
     matrix = np.column_stack([np.ones(300), x, z, c, x**2, z**2, x**3, z**3])
@@ -88,7 +84,7 @@ def test_a_polynomial_far_from_zero_keeps_its_digits():
     """Raw powers of years would be told by each other; standardized ones are not."""
     year = np.linspace(1950, 2020, 141)
     people = table(year=year, y=((year - 1985) / 10) ** 4)
-    options = RegressionOptions(model="polynomial", degree=4)
+    options = RegressionOptions(degree=4)
     model = learn_regression([people], "y", options=options)
     assert model.redundant == ()
     np.testing.assert_allclose(model.predict(people), values(people, "y"), atol=1e-9)
@@ -112,7 +108,7 @@ def test_several_copies_are_combined_by_reiters_rules():
     assert together.copies == 4
     assert len(together.diagnostics) == 4
     assert together.notes == ()
-    assert "One copy" in alone[0].notes[0]
+    assert alone[0].notes == (ONE_COPY,)
 
 
 def test_copies_that_agree_are_as_sure_as_one():
@@ -120,13 +116,6 @@ def test_copies_that_agree_are_as_sure_as_one():
     one, many = (learn_regression([people] * m, "spends") for m in (1, 3))
     for a, b in zip(one.coefficients, many.coefficients, strict=True):
         assert (b.estimate, b.se, b.freedom) == pytest.approx((a.estimate, a.se, a.freedom))
-
-
-def test_an_exact_fit_has_no_criterion():
-    x = np.arange(20.0)
-    model = learn_regression([table(x=x, y=2 * x + 1)], "y")
-    assert [c.estimate for c in model.coefficients] == pytest.approx([1, 2])
-    assert model.diagnostics[0].aic is None
 
 
 def test_the_score_is_of_predictions_by_fits_to_the_others():
@@ -160,14 +149,14 @@ def learned(age, debt, **options):
     return learn_regression([table], "debt", ["age"], RegressionOptions(**options))
 
 
-@pytest.mark.parametrize("model", ["linear", "polynomial", "kernel", "tree"])
+@pytest.mark.parametrize("degree", [1, 2])
 @pytest.mark.parametrize("scale", [1e98, 1e-100, 1e-310])
 @pytest.mark.parametrize("column", ["age", "debt"])
-def test_numbers_beyond_their_powers_are_refused(model, scale, column):
+def test_numbers_beyond_their_powers_are_refused(degree, scale, column):
     values = {"age": AGE, "debt": DEBT}
     values[column] = values[column] * scale
-    with pytest.raises(EstimationError, match=f"column '{column}'") as refused:
-        learned(**values, model=model)
+    with pytest.raises(EstimationError) as refused:
+        learned(**values, degree=degree)
     assert refused.value.where == column
 
 
@@ -175,12 +164,3 @@ def test_numbers_beyond_their_powers_are_refused(model, scale, column):
 def test_large_and_small_units_change_no_fit(scale):
     plain, scaled = learned(AGE, DEBT), learned(AGE * scale, DEBT / scale)
     assert scaled.diagnostics[0].r2 == pytest.approx(plain.diagnostics[0].r2, rel=1e-9)
-
-
-@pytest.mark.parametrize("offset", [1e9, 1e12])
-def test_a_tree_asks_the_same_however_far_the_target_is_from_zero(offset):
-    """Uncentred, the leaves' variances fall below zero by rounding."""
-    debt = np.where(AGE > 40, 4.0, 0.0) + np.round(DEBT * 8) / 8  # eighths are added exactly
-    plain, far = (learned(AGE, d, model="tree", min_leaf=10) for d in (debt, debt + offset))
-    assert [n.threshold for n in far.form.nodes] == [n.threshold for n in plain.form.nodes]
-    assert len(far.form.nodes) > 1

@@ -15,7 +15,8 @@ from pramana_core.errors import DomainError, OptionError
 from pramana_core.learn.common.inputs import record_columns_or_missing, require_inputs
 from pramana_core.learn.common.options import BayesClassifierOptions
 from pramana_core.learn.networks.bayes_net import LearnedBayesNet, LearnedFamily
-from pramana_core.learn.networks.network import BayesNet, posteriors
+from pramana_core.learn.networks.inference import posteriors
+from pramana_core.learn.networks.network import BayesNet
 from pramana_core.learn.networks.structure import Structure
 from pramana_core.marginals.counts import Codes, Tensor
 from pramana_core.ties import first_largest_of_rows
@@ -66,7 +67,7 @@ class BayesClassifier:
         DomainError: no inputs, the class among them, attributes that are not the inputs, or a table
             that does not fit them.
         StructureError: attributes that depend on each other in a circle.
-        NotStochastic: a row of a table that is not a distribution.
+        ChannelError: a row of a table that is not a distribution.
         OptionError: a weight that is not above 0 and at most 1.
     """
 

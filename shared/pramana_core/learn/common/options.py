@@ -1,13 +1,6 @@
-"""Options of learners: frozen dataclasses whose types say their limits, once for all who take them.
+"""The options of every learner: frozen dataclasses whose types state their limits.
 
-Messages, tasks of peers and commands take names, types, limits and defaults from here.
-
-Also here:
-
-* How a decision tree is grown and pruned.
-* How itemsets are mined: what counts as frequent, and how that is decided.
-* How a Bayesian network classifier is learned.
-* How a linear classifier is fitted.
+Estimators, jobs, tasks of peers and `simulate` read names, types, limits and defaults here.
 """
 
 from __future__ import annotations
@@ -26,18 +19,18 @@ from pramana_core.alike import did_you_mean
 from pramana_core.errors import OptionError
 
 Share = Annotated[float, Gt(0), Le(1)]
-"""A share of something, and not none of it."""
+"""A share above 0."""
 
 InnerShare = Annotated[float, Gt(0), Lt(1)]
 Positive = Annotated[float, Gt(0), Le(10**12)]
 NotNegative = Annotated[float, Ge(0), Le(10**12)]
-"""What is larger overflows somewhere, and means the same as the largest."""
+"""Larger numbers overflow somewhere, and mean the same as the largest."""
 
 Seed = Annotated[int, Ge(0), Lt(1 << 53)]
 """Below 2^53, so that no reader of JSON rounds it."""
 
 _LONGEST = 40
-"""What is longer is not quoted."""
+"""The longest value that a message quotes."""
 
 _WORDS = {"gt": "above", "ge": "at least", "lt": "below", "le": "at most"}
 
@@ -59,10 +52,10 @@ def require_limits(options: object) -> None:
 
 
 def require_limit(value: Any, kind: Any, where: str) -> None:
-    """Check that a value is one of a `Literal`, true or false, or a finite number within limits.
+    """Check a value against a type: a `Literal`, bool, or a number within limits.
 
     Raises:
-        OptionError: it is not.
+        OptionError: the value is not of the type.
     """
     if value is None and NoneType in get_args(kind):
         return
@@ -119,16 +112,16 @@ def _require_type(value: Any, kind: Any, where: str) -> None:
 
 
 def require_effect(options: object, choice: str, chosen: str, **belongs: tuple[str, ...]) -> None:
-    """Refuse options that have no effect with what was chosen, unless they are the defaults.
+    """Refuse options that differ from their default and have no effect.
 
     Args:
         options: a dataclass.
-        choice: the option that decides, for the message.
+        choice: the name of the option that decides.
         chosen: its value.
         belongs: by option, the values of the choice with which it has an effect.
 
     Raises:
-        OptionError: an option differs from its default, and does nothing.
+        OptionError: there is such an option.
     """
     for field_ in fields(options):  # type: ignore[arg-type]
         name, owners = field_.name, belongs.get(field_.name)
@@ -144,7 +137,7 @@ def require_effect(options: object, choice: str, chosen: str, **belongs: tuple[s
 
 
 def _given(value: Any) -> str:
-    """Return a value as a message holds it: itself where that is short, else its type."""
+    """Return a value as a message quotes it: itself if short, else its type."""
     text = repr(value) if isinstance(value, str | int | float | None) else ""
     return text if 0 < len(text) <= _LONGEST else f"a {type(value).__name__}"
 
@@ -164,32 +157,29 @@ def _limits(kind: Any) -> list[tuple[str, float]]:
     ]
 
 
-# How a decision tree is grown and pruned.
-
-
 DEEPEST = 256
-"""No path of a tree asks more questions."""
+"""The greatest depth of a tree."""
 
 
 @dataclass(frozen=True)
 class TreeOptions:
-    """How far a tree grows, and what its leaves say.
+    """How a decision tree is grown and pruned.
 
     `TreeOptions(significance=None, least_records=0, prune=False, shrinkage=None)` is ID3 as in
-    Ma 7.2. The default gives a small tree of splits that are beyond chance. For predictions alone
+    Ma 7.2. The default gives a small tree of significant splits. For predictions alone
     `TreeOptions(significance=None, prune=False)` can be better where the class depends strongly on
-    the attributes: its leaves are many, and what they say is only as bold as the noise allows.
+    the attributes.
 
     Args:
-        max_depth: the most attributes asked on a path; None is all.
-        significance: a node is split if chance alone would show its best attribute's gain in no
-            more than this share of cases; None, or 1, splits until nothing is gained.
-        least_records: a node is not split if it holds less information about the class than so
-            many unrandomized records.
-        prune: undo splits that do not pay for their own description length.
-        shrinkage: how far a child's class probabilities usually are from its parent's (Euclidean
-            distance; the scale of a prior with a heavy tail). The noisier a child's are, and the
-            less its siblings differ, the more of the parent's they take. None, or 0, takes none.
+        max_depth: the most questions on a path; None is no limit.
+        significance: the largest p-value of the gain of a node's best attribute at which the node
+            is split; None, or 1, splits until nothing is gained.
+        least_records: the least information about the class, in unrandomized records, of a node
+            that is split.
+        prune: undo splits whose gain is less than their description length.
+        shrinkage: the usual distance of a child's class probabilities from its parent's
+            (Euclidean; the scale of a prior with a heavy tail). The noisier they are, and the less
+            its siblings differ, the more they move to the parent's. None, or 0, moves none.
 
     Raises:
         OptionError: an option outside its range.
@@ -211,11 +201,8 @@ class TreeOptions:
 
     @property
     def limit(self) -> float | None:
-        """The greatest p-value of a split; None where there is no test."""
+        """The largest p-value of a split; None without a test."""
         return None if self.significance == 1 else self.significance
-
-
-# How itemsets are mined: what counts as frequent, and how that is decided.
 
 
 Decisions = Literal["point", "controlled"]
@@ -231,13 +218,13 @@ MINIMUM_CONFIDENCE = 0.8
 class RuleOptions:
     """How itemsets are mined.
 
-    Attributes:
+    Args:
         minimum_support: the least support, as a share of the records, above 0 and at most 1.
         max_length: the most items of an itemset; None for no limit.
-        decisions: how the frequent ones are chosen (see `mining`).
+        decisions: how frequent itemsets are chosen (see `mining`).
         confidence: of the intervals and verdicts.
         false_discovery: the rate that `controlled` decisions keep.
-        against: the error of intervals and tests: given the true records, or against their
+        against: whether intervals and tests are given the true records, or against their
             population.
 
     Raises:
@@ -256,9 +243,6 @@ class RuleOptions:
         require_effect(self, "decisions", self.decisions, false_discovery=("controlled",))
 
 
-# How a Bayesian network classifier is learned.
-
-
 BayesModel = Literal["naive-bayes", "tan", "auto"]
 
 
@@ -267,15 +251,13 @@ class BayesClassifierOptions:
     """How a Bayesian network classifier is learned.
 
     Args:
-        model: on what an attribute depends besides the class: on nothing (`naive-bayes`); on one
-            other attribute each but one, along the tree of the largest conditional mutual
-            information (`tan`, Friedman, Geiger and Goldszmidt 1997, section 4). `auto` is the
-            tree without the links that do not earn what their parameters cost under the noise of
-            the reports (AIC with that noise), which may be none: then it is naive Bayes. Where
-            reports are randomized, the evidence of all attributes then counts for less, by how
-            far they repeat each other and by the share of it that may be noise.
-        alpha: records added to every cell of a conditional distribution, each as uncertain as the
-            reports: where these are noisy it counts for more.
+        model: the parents of an attribute besides the class: none (`naive-bayes`), or one other
+            attribute along the tree of the largest conditional mutual information (`tan`, Friedman,
+            Geiger and Goldszmidt 1997, section 4). `auto` keeps the links of the tree whose gain
+            exceeds the cost of their parameters under the noise of the reports (AIC with that
+            noise). Where reports are randomized it also weighs the evidence of all attributes
+            less, by their redundancy and by the share of it that may be noise.
+        alpha: the pseudo-count of every cell, in records as uncertain as the reports.
 
     Raises:
         OptionError: an unknown model, or a number out of its range.
@@ -290,11 +272,8 @@ class BayesClassifierOptions:
 
     @property
     def depends_on(self) -> int:
-        """The most attributes that one depends on besides the class."""
+        """The most parents of an attribute besides the class."""
         return 0 if self.model == "naive-bayes" else 1
-
-
-# How a linear classifier is fitted.
 
 
 Loss = Literal["perceptron", "least-squares", "logistic"]
@@ -309,26 +288,23 @@ class LinearOptions:
 
     Args:
         loss: `logistic`, `least-squares` (of targets -1 and +1), or `perceptron`: the share of
-            records classified wrong, lowered by the pocket algorithm (Ma 6.2).
-        l2: half of this times the sum of the squared weights is added to the mean loss, where the
-            weights are those of columns scaled to standard deviation 1 and the intercept is free.
-            For squared error the mean loss is half the mean square. Not for the perceptron.
-        encoding: what becomes of a variable of three or more categories that has no
-            representatives: a column for each category but the first (`indicator`), or one column
-            of the categories' numbers 1 .. K (`ordinal`, as Ma does with the lenses; then a
-            variable of two categories is 1 and 2 rather than 0 and 1).
-        numeric: the number that stands for each category, by variable; takes precedence.
-        basis: what is fitted to: `cells`, the counts of all cells of the features and the class
-            (the unbiased ones, whose weights are corrected for noise and have errors; for the
-            perceptron the sums of posterior probabilities), or `network`, records drawn from a
-            Bayesian network classifier learned of the reports (without errors). None takes the
-            cells where reports tell them together and they are not too many.
+            records that are misclassified, lowered by the pocket algorithm (Ma 6.2).
+        l2: half of this times the sum of the squared weights is added to the mean loss. The weights
+            are those of columns scaled to standard deviation 1, without the intercept; the mean
+            loss of squared errors is half their mean. Not for the perceptron.
+        encoding: of a variable with three or more categories and no numbers: `indicator`, a column
+            for each category but the first, or `ordinal`, one column of the numbers 1 .. K (as Ma
+            does with the lenses; a variable of two categories is then 1 and 2, not 0 and 1).
+        numeric: numbers for the categories, by variable; takes precedence over `encoding`.
+        basis: `cells` fits to the counts of all cells of the features and the class (with errors,
+            from unbiased counts; for the perceptron from posterior sums), `network` to records
+            drawn from a learned Bayesian network classifier (without errors). None takes the cells
+            where reports have them together and they are not too many.
         steps: the most updates of the perceptron for each plane.
-        sample: the records drawn from a network.
-        keep: which of the perceptron's weights stay in the pocket. `fewest-wrong`: those that
-            classify the fewest records wrong, of least squares and all met from there on.
-            `longest-run`, as Ma 6.2 says it: those with the longest run of right draws, from
-            weights of 0 on.
+        sample: the number of records drawn from a network.
+        keep: the perceptron's weights that stay in the pocket: `fewest-wrong`, those that
+            misclassify the fewest records, beginning with least squares, or `longest-run` (Ma
+            6.2), those with the longest run of right draws, beginning with 0.
 
     Raises:
         OptionError: an unknown name, or a number out of its range.
@@ -350,3 +326,135 @@ class LinearOptions:
         require_effect(self, "loss", self.loss, l2=fitted, steps=pocket, keep=pocket)
         numeric = {name: tuple(map(float, numbers)) for name, numbers in self.numeric.items()}
         object.__setattr__(self, "numeric", numeric)
+
+
+Method = Literal["ml", "map"]
+ScoreName = Literal["likelihood", "bic", "bayesian", "bdeu"]
+SearchName = Literal["auto", "hill-climbing", "chow-liu"]
+
+MaxParents = Annotated[int, Ge(1), Le(16)]
+
+Draws = Annotated[int, Ge(0), Le(10_000)]
+"""The number of bootstrap samples for the confidence of links; 0 for none."""
+
+DRAWS = 200
+
+
+@dataclass(frozen=True)
+class ParameterOptions:
+    """How the parameters of a network are learned.
+
+    Args:
+        method: `ml`, or `map` with a Dirichlet prior (Ma 5.1).
+        alpha: the prior's pseudo-count per cell; used by `map` only.
+
+    Raises:
+        OptionError: an unknown method, or an alpha that is not positive.
+    """
+
+    method: Method = "ml"
+    alpha: Positive = 1.0
+
+    def __post_init__(self) -> None:
+        require_limits(self)
+        require_effect(self, "method", self.method, alpha=("map",))
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """A score and its options.
+
+    Args:
+        name: `likelihood` of the reports (default); `bic` (Ma 5.5.1, penalty (log N)/2 per
+            parameter), `bayesian` (the same section; Dirichlet prior) or `bdeu` of estimated
+            counts made nonnegative.
+        eta: a parent is added only if new > eta * old, both logarithms and negative (Ma 5.5.2); a
+            value below 1 demands a relative gain of 1 - eta. Of the plain scores.
+        c_star: the penalty of `bic` is multiplied by it (Ma 5.5.2).
+        alpha: the Dirichlet parameter of each cell, of `bayesian`.
+        equivalent_sample_size: the prior's weight in records, of `bdeu`.
+
+    Raises:
+        OptionError: an unknown score, an option out of its range, or of another score.
+    """
+
+    name: ScoreName = "likelihood"
+    eta: Share = 1.0
+    c_star: Positive = 1.0
+    alpha: Positive = 1.0
+    equivalent_sample_size: Positive = 10.0
+
+    def __post_init__(self) -> None:
+        require_limit(self.name, ScoreName, "score")
+        require_limits(self)
+        require_effect(
+            self,
+            "score",
+            self.name,
+            eta=("bic", "bayesian", "bdeu"),
+            c_star=("bic",),
+            alpha=("bayesian",),
+            equivalent_sample_size=("bdeu",),
+        )
+
+
+@dataclass(frozen=True)
+class Search:
+    """How a structure is searched.
+
+    Args:
+        order: only earlier variables can be parents: K2 (Ma 5.5.1).
+        max_parents: the most parents of a variable.
+        refine: K2 only adds parents. Refined it also drops a parent, or exchanges one for another,
+            where that gains. With noise, variables that are reported well are added before those
+            they stand for.
+        method: without an order: `hill-climbing` adds, deletes, reverses and exchanges links by the
+            score; `chow-liu` uses tables of pairs alone: the forest of the largest information
+            (Chow and Liu 1968) and, with more than one parent, the links that nothing between them
+            explains. `auto` climbs where some records report all variables together, else takes
+            `chow-liu`.
+
+    Raises:
+        OptionError: an unknown method, a method together with an order, a repeated variable, a
+            number out of its range, or neither an order nor refinement.
+    """
+
+    order: tuple[str, ...] | None = None
+    max_parents: MaxParents = 3
+    refine: bool = True
+    method: SearchName = "auto"
+
+    def __post_init__(self) -> None:
+        require_limits(self)
+        if self.order is not None and self.method != "auto":
+            raise OptionError(
+                f"The search along an order is K2, not {self.method}.",
+                where="method",
+                remedy="Leave out one of the two.",
+            )
+        if self.order is not None and len(set(self.order)) < len(self.order):
+            raise OptionError("The order names a variable twice.", where="order")
+        if self.order is None and not self.refine:
+            raise OptionError("A search without an order is always refined.", where="refine")
+
+
+@dataclass(frozen=True)
+class RegressionOptions:
+    """How a regression is fitted.
+
+    Args:
+        degree: the highest power of a numeric column; 1 fits lines.
+        confidence: of all intervals.
+        seed: decides which records are left out together when the model is scored on records that
+            it was not fitted to.
+
+    Raises:
+        OptionError: a number out of its range.
+    """
+
+    degree: Annotated[int, Ge(1), Le(6)] = 1
+    confidence: InnerShare = 0.95
+    seed: Seed = 0
+
+    def __post_init__(self) -> None:
+        require_limits(self)

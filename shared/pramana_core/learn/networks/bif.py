@@ -1,19 +1,18 @@
 """Bayesian networks in the Bayesian Interchange Format (BIF 0.15), written and read.
 
-BIF knows only words. In other labels each offending character is written as `_xHEX_` (its
-Unicode code point), which reading turns back.
+BIF knows only words. In other labels each offending character is written as `_xHEX_` (its Unicode
+code point), which reading turns back.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from pramana_core.domain import Domain, Variable
-from pramana_core.errors import InputError, NotStochastic
+from pramana_core.errors import ChannelError, InputError
 from pramana_core.learn.networks.network import BayesNet
 from pramana_core.learn.networks.structure import Structure
 from pramana_core.marginals.counts import Tensor
@@ -30,6 +29,9 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 
+_Row = tuple[int, list[float]]
+"""The line of a row, and its numbers."""
+
 
 def write_bif(network: BayesNet, name: str) -> str:
     """Return a network as BIF text, probabilities to 17 significant digits (none is lost)."""
@@ -43,25 +45,15 @@ def write_bif(network: BayesNet, name: str) -> str:
             "}",
         ]
     for node, parents in network.structure.families:
-        lines += _table_lines(network, node, parents)
+        given = f" | {', '.join(map(_word, parents))}" if parents else ""
+        lines.append(f"probability ( {_word(node)}{given} ) {{")
+        domain, table = network.domain.project(parents), network.tables[node]
+        for index in np.ndindex(*domain.shape):
+            labels = (_word(v.categories[i]) for v, i in zip(domain, index, strict=True))
+            key = f"({', '.join(labels)})" if parents else "table"
+            lines.append(f"  {key} {', '.join(f'{p:.17g}' for p in table[index])};")
+        lines.append("}")
     return "\n".join(lines) + "\n"
-
-
-def _table_lines(network: BayesNet, node: str, parents: tuple[str, ...]) -> list[str]:
-    table = network.tables[node]
-    given = f" | {', '.join(_word(p) for p in parents)}" if parents else ""
-    lines = [f"probability ( {_word(node)}{given} ) {{"]
-    if not parents:
-        lines.append(f"  table {_numbers(table)};")
-    domain = network.domain.project(parents)
-    for index in np.ndindex(*domain.shape) if parents else ():
-        labels = ", ".join(_word(v.categories[i]) for v, i in zip(domain, index, strict=True))
-        lines.append(f"  ({labels}) {_numbers(table[index])};")
-    return [*lines, "}"]
-
-
-def _numbers(row: Tensor) -> str:
-    return ", ".join(f"{p:.17g}" for p in row)
 
 
 def _word(label: str) -> str:
@@ -79,48 +71,32 @@ def _label(word: str) -> str:
 def read_bif(text: str) -> BayesNet:
     """Read a network from BIF text, also in the dialect of JavaBayes.
 
-    Names may be quoted, commas and `|` left out, and rows given in any order. A row whose numbers
+    Names may be quoted, commas and `|` omitted, and rows given in any order. A row whose numbers
     sum to 1 within 0.01 is scaled to 1, for printed probabilities are rounded.
 
     Raises:
-        InputError: the text is not BIF; a node is declared twice, with another number of categories
-            than it lists, or has no or two `probability` blocks; a table lacks a row, or has one
+        InputError: the text is not BIF, names something twice, or a table lacks a row or has one
             too many. The message names the line.
-        NotStochastic: a row is not a distribution.
+        ChannelError: a row is not a distribution.
         StructureError, DomainError: the text describes no network.
     """
     reader = _Reader(text)
     try:
         return reader.network()
     except (StopIteration, ValueError, KeyError, IndexError, OverflowError) as error:
-        raise InputError(
+        raise _malformed(
             f"The text is not a Bayesian network in BIF: line {reader.line} cannot be read"
-            f" ({type(error).__name__}).",
-            remedy=_REMEDY,
+            f" ({type(error).__name__})."
         ) from None
 
 
-_REMEDY = "Give a file with `variable` and `probability` blocks as bnlearn writes them."
-
-
-@dataclass(frozen=True)
-class _Row:
-    """Numbers of a node's table: `key` is the parents' categories, or `table` or `default`."""
-
-    node: str
-    key: str | tuple[str, ...]
-    line: int
-    values: list[float]
-
-    def __str__(self) -> str:
-        key = self.key if isinstance(self.key, str) else f"({', '.join(self.key)})"
-        return f"The row {key} of node {self.node!r} in line {self.line}"
-
-    def sized(self, size: int) -> list[float]:
-        """Return the numbers. Raises InputError for another number of them."""
-        if len(self.values) != size:
-            raise _malformed(self.node, f"{self} has {len(self.values)} numbers for {size}.")
-        return self.values
+def _malformed(message: str, node: str | None = None) -> InputError:
+    return InputError(
+        message,
+        where=node,
+        remedy="Give a `variable` and a `probability` block for each node as bnlearn writes them,"
+        " with one row for each combination of the parents' categories, or a `default`.",
+    )
 
 
 class _Reader:
@@ -136,19 +112,20 @@ class _Reader:
     def network(self) -> BayesNet:
         for word in self._tokens:
             if word == "network":
-                self._skip_block()
+                list(self._block())
             elif word == "variable":
                 self._variable()
             elif word == "probability":
                 self._probability()
             else:
                 raise ValueError(word)
-        self._require_blocks()
+        for name in self._variables.keys() ^ self._parents.keys():
+            raise _malformed(f"{name!r} has only one of the two blocks it needs.", name)
         domain = Domain(tuple(self._variables.values()))
         structure = Structure.of({name: self._parents[name] for name in domain.names})
         tables = {
-            name: _table(domain, name, self._parents[name], self._rows[name])
-            for name in domain.names
+            name: _table(domain, name, parents, self._rows[name])
+            for name, parents in self._parents.items()
         }
         return BayesNet(domain, structure, tables)
 
@@ -158,31 +135,9 @@ class _Reader:
             self.line += text.count("\n", end, match.start())
             end = match.start()
             if match["open"]:
-                raise InputError(
-                    f"The text is not a Bayesian network in BIF: the quotation mark in line"
-                    f" {self.line} is not closed.",
-                    remedy=_REMEDY,
-                )
+                raise _malformed(f"The quotation mark in line {self.line} is not closed.")
             if not match["comment"]:
                 yield match.group()
-
-    def _require_blocks(self) -> None:
-        if not self._variables:
-            raise InputError("The text declares no variable.", remedy=_REMEDY)
-        for name in self._variables:
-            if name not in self._parents:
-                raise InputError(
-                    f"Node {name!r} has no `probability` block.",
-                    where=name,
-                    remedy=f"Add `probability ( {_word(name)} ) {{ table ...; }}`.",
-                )
-        for name in self._parents:
-            if name not in self._variables:
-                raise InputError(
-                    f"There is a `probability` block of {name!r}, which is not a variable.",
-                    where=name,
-                    remedy="Declare it in a `variable` block, or take the block out.",
-                )
 
     def _until(self, end: str) -> Iterator[str]:
         for word in self._tokens:
@@ -192,121 +147,96 @@ class _Reader:
                 yield word
         raise ValueError(f"no {end}")
 
-    def _skip_block(self) -> None:
-        for word in self._tokens:
-            if word == "{":
-                list(self._until("}"))
-                return
+    def _block(self) -> Iterator[str]:
+        list(self._until("{"))
+        for word in self._until("}"):
+            if word == "property":
+                list(self._until(";"))
+            else:
+                yield word
 
     def _variable(self) -> None:
         name = _label(next(self._tokens))
         categories: tuple[str, ...] = ()
-        for word in self._until_opened():
+        for word in self._block():
             if word == "type":
                 declared = [t for t in self._until("{") if t.isdigit()]
                 categories = tuple(_label(t) for t in self._until("}"))
                 if declared and int(declared[0]) != len(categories):
-                    raise InputError(
+                    raise _malformed(
                         f"Line {self.line}: node {name!r} is declared with {declared[0]} categories"
                         f" and lists {len(categories)}.",
-                        where=name,
-                        remedy="Correct the number, or list the categories that are missing.",
+                        name,
                     )
-            elif word == "property":
-                list(self._until(";"))
         if name in self._variables:
-            raise self._twice(f"Node {name!r} is declared", name)
+            raise _malformed(f"Line {self.line}: node {name!r} is declared twice.", name)
         self._variables[name] = Variable(name, categories)
-
-    def _until_opened(self) -> Iterator[str]:
-        list(self._until("{"))
-        return self._until("}")
 
     def _probability(self) -> None:
         if next(self._tokens) != "(":
             raise ValueError("(")
         node, *parents = (_label(t) for t in self._until(")") if t != "|")
         if node in self._parents:
-            raise self._twice(f"Node {node!r} has a `probability` block", node)
+            raise _malformed(f"Line {self.line}: node {node!r} has two `probability` blocks.", node)
         self._parents[node] = parents
-        self._rows[node] = {}
-        for word in self._until_opened():
-            if word in ("table", "default"):
-                self._row(node, word)
-            elif word == "(":
-                self._row(node, tuple(_label(t) for t in self._until(")")))
-            elif word == "property":
-                list(self._until(";"))
-
-    def _row(self, node: str, key: str | tuple[str, ...]) -> None:
-        line, rows = self.line, self._rows[node]
-        row = _Row(node, key, line, [self._number(node, word) for word in self._until(";")])
-        if key in rows:
-            raise self._twice(f"{row} is there", node)
-        rows[key] = row
-
-    def _number(self, node: str, word: str) -> float:
-        try:
-            return float(word)
-        except ValueError:
-            raise _malformed(
-                node,
-                f"Line {self.line}: {word!r} stands where a number of node {node!r} is expected.",
-            ) from None
-
-    def _twice(self, what: str, node: str) -> InputError:
-        return InputError(
-            f"{what} twice, again in line {self.line}.", where=node, remedy="Keep one of them."
-        )
+        rows = self._rows[node] = {}
+        for word in self._block():
+            key = tuple(_label(t) for t in self._until(")")) if word == "(" else word
+            if key in rows or (not isinstance(key, tuple) and key not in ("table", "default")):
+                raise _malformed(f"Line {self.line}: {key} of node {node!r} is not expected.", node)
+            line, words = self.line, list(self._until(";"))
+            try:
+                rows[key] = line, [float(number) for number in words]
+            except ValueError:
+                raise _malformed(
+                    f"Line {line}: a row of node {node!r} holds what is no number.", node
+                ) from None
 
 
 def _table(
     domain: Domain, node: str, names: list[str], rows: dict[str | tuple[str, ...], _Row]
 ) -> Tensor:
-    """Return a node's table of its listed rows, the default row standing for the others."""
-    parents = domain.project(names)
-    size = domain[node].size
-    whole = rows.get("table")
-    if whole and len(rows) > 1:
-        raise _malformed(node, f"{whole} stands beside other rows.")
-    table = np.empty((*parents.shape, size))
-    if whole:
+    """Return a node's table of its listed rows; the default row replaces missing ones."""
+    parents, size = domain.project(names), domain[node].size
+    if "table" in rows:
         # `table` lists the node's value slowest, then the parents in order.
-        flat = np.array(whole.sized(size * parents.size))
-        table = np.moveaxis(flat.reshape(size, *parents.shape), 0, -1)
-    used: set[str | tuple[str, ...]] = {"table", "default"}
+        line, numbers = rows["table"]
+        if len(rows) > 1 or len(numbers) != size * parents.size:
+            raise _malformed(f"Line {line}: the table of node {node!r} has another size.", node)
+        table = np.moveaxis(np.array(numbers).reshape(size, *parents.shape), 0, -1)
+        return _scaled(table, node, dict.fromkeys(np.ndindex(*parents.shape), line))
+    table, lines, used = np.empty((*parents.shape, size)), {}, {"default"}
     for index in np.ndindex(*parents.shape):
         key = tuple(v.categories[i] for v, i in zip(parents, index, strict=True))
+        if key not in rows and "default" not in rows:
+            raise _malformed(f"Node {node!r} has no row ({', '.join(key)}).", node)
+        lines[index], numbers = rows.get(key) or rows["default"]
+        if len(numbers) != size:
+            raise _malformed(
+                f"Line {lines[index]}: a row of node {node!r} has {len(numbers)} numbers for"
+                f" {size}.",
+                node,
+            )
+        table[index] = numbers
         used.add(key)
-        row = whole or rows.get(key) or rows.get("default")
-        if row is None:
-            raise _malformed(node, f"Node {node!r} has no row ({', '.join(key)}).")
-        if row is not whole:
-            table[index] = row.sized(size)
-        _require_distribution(row, table[index])
-    for row in rows.values():
-        if row.key not in used:
-            raise _malformed(node, f"{row} does not name categories of its parents {names}.")
-    total = table.sum(axis=-1, keepdims=True)
-    scaled: Tensor = np.where(np.abs(total - 1) > 1e-12, table / total, table)
-    return scaled
-
-
-def _require_distribution(row: _Row, values: Tensor) -> None:
-    total = float(values.sum())
-    if values.min() < 0 or not abs(total - 1) <= _PRINTED_ROUNDING:
-        raise NotStochastic(
-            f"{row} is not a distribution: its numbers sum to {total:.6g}, the smallest is"
-            f" {values.min():.6g}.",
-            where=row.node,
-            remedy="Probabilities are at least 0 and sum to 1, rounding aside.",
+    for key in rows.keys() - used:
+        raise _malformed(
+            f"Line {rows[key][0]}: row {key} of node {node!r} does not name categories of {names}.",
+            node,
         )
+    return _scaled(table, node, lines)
 
 
-def _malformed(node: str, message: str) -> InputError:
-    return InputError(
-        message,
-        where=node,
-        remedy="Give one row for each combination of the parents' categories, or a `default`, with"
-        " a number for each category of the node.",
-    )
+def _scaled(table: Tensor, node: str, lines: dict[tuple[int, ...], int]) -> Tensor:
+    """Return a table with rows of sum 1. Raises ChannelError."""
+    total = table.sum(axis=-1, keepdims=True)
+    for index, line in lines.items():
+        if table[index].min() < 0 or not abs(total[index][0] - 1) <= _PRINTED_ROUNDING:
+            raise ChannelError(
+                f"Line {line}: a row of node {node!r} is not a distribution; it sums to"
+                f" {total[index][0]:.6g}, its smallest number is {table[index].min():.6g}.",
+                where=node,
+                remedy="Probabilities are at least 0 and sum to 1 but for rounding.",
+            )
+    found: Tensor = np.where(np.abs(total - 1) > 1e-12, table / total, table)
+    return found

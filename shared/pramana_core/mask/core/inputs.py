@@ -86,7 +86,7 @@ class Inputs:
     @cached_property
     def told(self) -> Floats:
         """S as a standardized n x p matrix."""
-        return self.design.matrix(self.s)
+        return self.design.matrix
 
     @cached_property
     def basis(self) -> Floats:
@@ -230,7 +230,7 @@ def require_leverages(found: Floats, most: float, given: Inputs | None = None) -
         OptionError: the bound is none.
         MaskingError: some records' leverage is larger.
     """
-    if not 0 < most <= 1:
+    if isinstance(most, bool) or not isinstance(most, int | float) or not 0 < most <= 1:
         raise OptionError(
             f"max_leverage must be above 0 and at most 1, not {most}.", where="max_leverage"
         )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import Any
 
 from pramana_core.alike import did_you_mean
 from pramana_core.errors import OptionError
+from pramana_core.kernel_regression.options import KernelOptions
 from pramana_core.mask.core.cautions import cautions, gravest_first
 from pramana_core.mask.core.influence import Influence, hidden, influence_of
 from pramana_core.mask.core.inputs import Inputs, inputs
@@ -18,17 +19,17 @@ from pramana_core.mixed import Floats
 
 @dataclass(frozen=True, eq=False)
 class Masked:
-    """Masked values Y in the place of X; `matrix` alone may leave the owner.
+    """Masked values Y in place of X; only `matrix` may leave the owner.
 
     Attributes:
-        matrix: Y as n x q numbers.
-        expectation: what of Y is a function of S, n x q; None where Y was not made so.
-        noise: what was added: e = Y - expectation, or Y - X where there is no expectation; n x q,
-            None where values were reordered. With it Y gives X away.
-        details: what was chosen on the way, by name: numbers and words that hold no record.
-        warnings: sentences on what the custodian must know before this leaves.
-        influence: what of Y is its records' own, before values were reordered; None where Y is not
-            made of a prediction and noise.
+        matrix: Y, n x q.
+        expectation: the part of Y that is a function of S, n x q; None if Y was not made so.
+        noise: e = Y - expectation, or Y - X if there is no expectation, n x q; None if values were
+            reordered. With it Y gives X away.
+        details: what was chosen, by name: numbers and words that hold no record.
+        warnings: sentences that the custodian must know before this leaves.
+        influence: each record's part in its own Y, before values were reordered; None if Y is not a
+            prediction and noise.
         method: the method's name.
     """
 
@@ -42,7 +43,7 @@ class Masked:
 
 
 def facts(given: Inputs) -> dict[str, Any]:
-    """Return what every method tells of S and X: the largest leverage, and columns left out."""
+    """Return the details of every method: the largest leverage, and columns left out."""
     return {
         "records": given.records,
         "largest_leverage": float(given.leverages.max()),
@@ -68,15 +69,15 @@ class Method:
     """A masking method: how to run it, and what it promises.
 
     Attributes:
-        name: what it is called wherever a method is chosen.
+        name: its name wherever a method is chosen.
         run: the method itself: `run(inputs, rng, **options)`.
         keeps: a sentence on which relationships survive it.
-        protects: a sentence on what protection it gives and what it does not.
-        options: the options it takes, each with its default.
-        released_values: whether what is released are true values in another order.
-        independent: whether Y is drawn so that it tells nothing of X beyond S.
-        orthogonal: whether the noise is made orthogonal to X in the sample: each masked column of
-            each copy is then an equation that the true values fulfil.
+        protects: a sentence on what it protects and what not.
+        options: its options, each with its default.
+        released_values: whether it releases true values in another order.
+        independent: whether Y tells nothing of X beyond S.
+        orthogonal: whether the noise is orthogonal to X in the sample: each masked column of each
+            copy is then an equation that the true values fulfil.
         exact_moments: whether means and covariances of (S, Y) are those of (S, X) in the sample.
     """
 
@@ -104,7 +105,7 @@ class Method:
             options: the method's own. `max_leverage`: the largest weight that a record's own value
                 may have in its prediction. `max_told`: the largest share of what S leaves of a
                 record that its masked value may tell (`Influence.told`), above 0 and below 1; None
-                for no bound but warnings.
+                for warnings only. Those of a kernel may be given by their own names.
 
         Raises:
             OptionError: the method has no such option, or a value is out of its range.
@@ -112,23 +113,25 @@ class Method:
             MaskingError: S tells a column of X exactly, a record stands alone in S, more than
                 `max_told` is told of one, or there are too few records.
         """
-        if unknown := sorted(set(options) - set(self.options)):
-            takes = ", ".join(self.options) or "no options"
+        known = [*self.options, *(_KERNEL if "kernel" in self.options else ())]
+        if unknown := sorted(set(options) - set(known)):
             raise OptionError(
                 f"Method {self.name!r} has no option"
-                f" {unknown[0]!r}{did_you_mean(unknown[:1], self.options)}; it takes {takes}.",
+                f" {unknown[0]!r}{did_you_mean(unknown[:1], known)}; it takes"
+                f" {', '.join(known) or 'no options'}.",
                 where=unknown[0],
             )
         require_randomness(rng)
+        if kernel := {name: options.pop(name) for name in _KERNEL if name in options}:
+            options["kernel"] = KernelOptions(**kernel)
         return replace(self.run(inputs(S, X), rng, **options), method=self.name)
 
 
-def method_of(name: str, methods: Mapping[str, Method]) -> Method:
-    """Return the method of a name.
+_KERNEL = tuple(option.name for option in fields(KernelOptions))
 
-    Raises:
-        OptionError: there is none.
-    """
+
+def method_of(name: str, methods: Mapping[str, Method]) -> Method:
+    """Return the method of a name. Raises OptionError."""
     if name not in methods:
         raise OptionError(
             f"There is no masking method {name!r}; there are {', '.join(methods)}.", where="method"

@@ -3,65 +3,48 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from pramana_core.errors import MaskingError, TableError
-from pramana_core.mixed import Design, Floats, MixedTable, design_of, read_mixed
+from pramana_core.mask.core.inputs import Inputs, inputs
+from pramana_core.mixed import Floats, read_mixed
 
 
 @dataclass(frozen=True, eq=False)
 class ComparedTables:
-    """S, X and Y as tables and as matrices.
+    """S and the true X, and the masked Y: n x q."""
 
-    Attributes:
-        s: the columns that are told as they are; there may be none.
-        x: the confidential columns, true: numbers.
-        y: what is released in their place, record by record.
-    """
-
-    s: MixedTable
-    x: MixedTable
-    y: MixedTable
+    given: Inputs
+    masked: Floats
 
     @property
     def records(self) -> int:
         """n, the number of records."""
-        return self.x.records
+        return self.given.records
 
-    @cached_property
-    def _design(self) -> Design:
-        return design_of(self.s)
-
-    @cached_property
+    @property
     def told(self) -> Floats:
         """S standardized, categories as indicators, n x p."""
-        return self._design.matrix(self.s)
+        return self.given.told
 
-    @cached_property
-    def told_names(self) -> tuple[str, ...]:
-        """The columns of S that are in `told`: neither constant nor told by the others."""
-        used = {name for name, _ in self._design.sources}
-        return tuple(name for name in self.s.names if name in used)
-
-    def told_places(self, name: str) -> list[int]:
-        """Return the places in `told` of a column of S."""
-        return [place for place, (own, _) in enumerate(self._design.sources) if own == name]
+    @property
+    def true(self) -> Floats:
+        """X, n x q."""
+        return self.given.matrix
 
     @property
     def labels(self) -> tuple[str, ...]:
         """The names of the columns of X."""
-        return self.x.names
+        return self.given.x.names
 
-    @cached_property
-    def true(self) -> Floats:
-        """X, n x q."""
-        return self.x.matrix()
+    @property
+    def told_names(self) -> tuple[str, ...]:
+        """The columns of S that are in `told`: neither constant nor redundant."""
+        return tuple(name for name in self.given.s.names if self.told_places(name))
 
-    @cached_property
-    def masked(self) -> Floats:
-        """Y, n x q."""
-        return self.y.matrix()
+    def told_places(self, name: str) -> list[int]:
+        """Return the indices in `told` of a column of S."""
+        return [k for k, (source, _) in enumerate(self.given.design.sources) if source == name]
 
 
 def compared(S: Any, X: Any, Y: Any) -> ComparedTables:  # noqa: N803 - the papers' names
@@ -79,14 +62,12 @@ def compared(S: Any, X: Any, Y: Any) -> ComparedTables:  # noqa: N803 - the pape
         MaskingError: fewer than ten records, or no column of X varies.
     """
     x, y = read_mixed(X, "X"), read_mixed(Y, "Y")
-    s = MixedTable((), x.records) if S is None else read_mixed(S, "S")
-    for table, what in ((s, "S"), (y, "Y")):
-        if table.records != x.records:
-            raise TableError(
-                f"{what} has {table.records} records and X has {x.records}.",
-                where=what,
-                remedy="Measures compare the same records in the same order.",
-            )
+    if y.records != x.records:
+        raise TableError(
+            f"Y has {y.records} records and X has {x.records}.",
+            where="Y",
+            remedy="Measures compare the same records in the same order.",
+        )
     if x.records < 10:
         raise MaskingError(
             f"{x.records} records are too few to measure anything; at least 10 are needed.",
@@ -98,10 +79,9 @@ def compared(S: Any, X: Any, Y: Any) -> ComparedTables:  # noqa: N803 - the pape
             where="Y",
             remedy="Pass what was masked and what is released in its place.",
         )
-    by_name = set(x.names) == set(y.names)
     kept = [place for place, column in enumerate(x.columns) if not column.is_constant]
     if not kept:
         raise MaskingError("No column of X varies, so there is nothing to measure.", where="X")
     names = [x.names[place] for place in kept]
-    others = names if by_name else [y.names[place] for place in kept]
-    return ComparedTables(s, x.project(names), y.project(others))
+    others = names if set(x.names) == set(y.names) else [y.names[place] for place in kept]
+    return ComparedTables(inputs(S, x.project(names)), y.project(others).matrix())

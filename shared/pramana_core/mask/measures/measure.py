@@ -14,12 +14,12 @@ class Measure:
     """One number about a masked table.
 
     Attributes:
-        name: which measure, such as "snooper-gain-kernel".
+        name: which measure, such as "snooper-gain".
         group: whether it is about what the table is still good for or about what it gives away.
         about: which columns: a column's name, "debt given age, gender", or "all columns".
-        value: the number; NaN where it does not exist, and then the sentence says why.
-        error: its standard error over records, where one exists.
-        sentence: what the number means for this table, in words.
+        value: the number; NaN if it does not exist, and then the sentence says why.
+        error: its standard error over records, if one exists.
+        sentence: what the number means for this table.
         alarm: whether it shows, by more than chance, that Y tells more of X than S does.
     """
 
@@ -34,12 +34,12 @@ class Measure:
 
 @dataclass(frozen=True)
 class Measures:
-    """The measures of one masked table, in the order in which a report shows them.
+    """The measures of one masked table, in the order of a report.
 
     Attributes:
         rows: the measures.
-        records: n, the number of records they were taken on.
-        notes: sentences on how they were taken, such as on how many of the records.
+        records: n, the number of records measured.
+        notes: sentences on how they were taken.
     """
 
     rows: tuple[Measure, ...]
@@ -61,15 +61,14 @@ class Measures:
         found = self.named(name, about)
         if len(found) != 1:
             raise MaskingError(
-                f"There are {len(found)} measures {name!r}"
-                f"{'' if about is None else f' about {about!r}'}.",
+                f"There are {len(found)} measures {name!r}.",
                 where=name,
                 remedy=f"There are {sorted({(row.name, row.about) for row in self.rows})}.",
             )
         return found[0]
 
     def named(self, name: str, about: str | None = None) -> tuple[Measure, ...]:
-        """Return all measures of a name, and about some columns if they are given."""
+        """Return all measures of a name, and about some columns if these are given."""
         return tuple(
             row for row in self.rows if row.name == name and (about is None or row.about == about)
         )

@@ -24,18 +24,13 @@ def measure_all(
     on_step: Progress = unwatched,
     influence: Influence | None = None,
 ) -> Measures:
-    """Measure what a masked table is good for and what it gives away.
+    """Measure what a masked table is good for and what it gives away, utility before security.
 
     Args:
-        S, X, Y: as of `compared`.
-        rng: draws folds, ties and the records that kernels are made of; nothing of Y depends on it.
-        on_step: told of each step; may raise to stop.
-        influence: what of Y is its records' own, as the method says it (`Masked.influence`).
-
-    Returns:
-        One row per measure, utility before security.
-
-    Raises: as `compared`.
+        S, X, Y: as of `compared`, which also says what is raised.
+        rng: draws folds and the records that kernels are made of.
+        on_step: called after each step; may raise to stop.
+        influence: each record's part in its own masked values (`Masked.influence`).
     """
     data = compared(S, X, Y)
     total, done = security_steps() + utility_steps(data), 0
@@ -50,7 +45,7 @@ def measure_all(
     if data.records > MOST_FITTED:
         notes.append(
             f"Kernels are fitted on {MOST_FITTED:,} records drawn at random (what S tells a"
-            f" snooper, on up to {MOST:,}), spanned by {LANDMARKS}, and asked about all"
+            f" snooper, on up to {MOST:,}), spanned by {LANDMARKS}, and predict all"
             f" {data.records:,}."
         )
     return Measures(tuple(rows), data.records, tuple(notes))

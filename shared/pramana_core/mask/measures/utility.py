@@ -1,8 +1,8 @@
 """The measures of utility: models fitted on the masked table and on the true one.
 
-Both are asked at the true records (AlAhmadi V.2): how far the masked relationship follows the true
-one, and how well a model predicts true records if it was fitted on masked ones. Each confidential
-column is predicted from S, and from S with the other confidential columns.
+Both predict the true records (AlAhmadi V.2): how closely the masked relationship follows the true
+one, and how well a model fitted on masked records predicts true ones. Each confidential column is
+predicted from S, and from S with the other confidential columns.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pramana_core.mixed import Floats
 WORDS: dict[Kind, str] = {"linear": "straight-line", "kernel": "kernel"}
 
 WEAK = 10.0
-"""A relationship whose left-out R2 times n is less than this is none: slopes on noise are noise."""
+"""The least left-out R2 times n of a relationship: slopes on noise are noise."""
 
 NOTHING = 1e-18
 """A share of the variance that is rounding."""
@@ -59,51 +59,54 @@ def model_rows(
 
     Args:
         data: S, X and Y.
-        place: which column of X.
+        place: the index of the column in X.
         independent: the columns of S and X that it is predicted from.
         kind: how models are fitted.
-        rng: draws which records a kernel is made of.
+        rng: draws the records that a kernel is made of.
     """
-    told = [k for name in independent if name in data.s.names for k in data.told_places(name)]
+    told = [k for name in independent for k in data.told_places(name)]
     rest = [data.labels.index(name) for name in independent if name in data.labels]
     features = np.column_stack([data.told[:, told], data.true[:, rest]])
     released = np.column_stack([data.told[:, told], data.masked[:, rest]])
     true = data.true[:, place]
     original = expectation(kind, features, true[:, None], rng)
     masked = expectation(kind, released, data.masked[:, [place]], rng)
-    by_masked = masked.predict(features)[:, 0]
-    about = f"{data.labels[place]} given {', '.join(independent)}"
-    left_out = original.left_out[:, 0]
+    by_masked, left_out = masked.predict(features)[:, 0], original.left_out[:, 0]
     slope, r2 = relationship(original.fitted[:, 0], by_masked, float(true.var()))
     ratio, error, baseline = error_ratio(true, left_out, by_masked)
     word = WORDS[kind]
     strength = 1 - float(np.mean((true - left_out) ** 2)) / float(true.var())
+    none = "The true table shows no such relationship, so there is none to keep."
     if strength * len(true) < WEAK or math.isnan(slope):
         slope = r2 = math.nan
-        slope_words = r2_words = (
-            "The true table shows no such relationship, so there is none to keep."
-        )
-    else:
-        slope_words = (
-            f"Where the true table's {word} fit rises by 1, the masked table's rises by"
-            f" {slope:.3f}; 1 is right."
-        )
-        r2_words = (
-            f"The masked table's {word} fit follows {per_cent(r2)} of the ups and downs of the true"
-            " one's."
-        )
-    ratio_words = "The true model makes no errors, so there is no ratio."
-    if not math.isnan(ratio):
-        ratio_words = (
-            f"A {word} model fitted on the masked table predicts true records with {ratio:.2f}"
-            " times the squared error of one fitted on true records; the mean alone has"
-            f" {baseline:.2f} times."
-        )
-    stated = None if math.isnan(error) else error
+    slope_words = (
+        f"Where the true table's {word} fit rises by 1, the masked table's rises by {slope:.3f}; 1"
+        " is right."
+    )
+    r2_words = (
+        f"The masked table's {word} fit follows {per_cent(r2)} of the ups and downs of the true"
+        " one's."
+    )
+    ratio_words = (
+        f"A {word} model fitted on the masked table predicts true records with {ratio:.2f} times"
+        f" the squared error of one fitted on true records; the mean alone has {baseline:.2f}"
+        " times."
+    )
+    about = f"{data.labels[place]} given {', '.join(independent)}"
     return [
-        Measure(f"relationship-slope-{kind}", "utility", about, slope, None, slope_words),
-        Measure(f"relationship-r2-{kind}", "utility", about, r2, None, r2_words),
-        Measure(f"mse-ratio-{kind}", "utility", about, ratio, stated, ratio_words),
+        Measure(f"{name}-{kind}", "utility", about, value, stated, missing if lacks else words)
+        for name, value, stated, lacks, missing, words in (
+            ("relationship-slope", slope, None, math.isnan(slope), none, slope_words),
+            ("relationship-r2", r2, None, math.isnan(slope), none, r2_words),
+            (
+                "mse-ratio",
+                ratio,
+                None if math.isnan(error) else error,
+                math.isnan(ratio),
+                "The true model makes no errors, so there is no ratio.",
+                ratio_words,
+            ),
+        )
     ]
 
 
@@ -112,12 +115,12 @@ def error_ratio(true: Floats, left_out: Floats, by_masked: Floats) -> tuple[floa
 
     Args:
         true: n numbers.
-        left_out: what the true model says of each without it.
-        by_masked: what the masked model says.
+        left_out: the predictions of the true model, each without the record itself.
+        by_masked: those of the masked model.
 
     Returns:
         the ratio of mean squared errors, its standard error over records by the delta method, and
-        the same ratio of the column's mean alone; NaN where the true model makes no errors.
+        the same ratio of the column's mean alone; NaN if the true model makes no errors.
     """
     own, other = (true - left_out) ** 2, (true - by_masked) ** 2
     base, variance = float(own.mean()), float(true.var())
@@ -132,9 +135,9 @@ def relationship(by_true: Floats, by_masked: Floats, variance: float) -> tuple[f
     """Return slope and R2 of the masked relationship on the true one (AlAhmadi V.2, VII.2).
 
     Args:
-        by_true: what the true model says of n records.
-        by_masked: what the masked one says.
-        variance: that of the column; a true relationship that is rounding beside it has neither.
+        by_true: the predictions of the true model, n.
+        by_masked: those of the masked one.
+        variance: of the column; a true relationship that is rounding beside it has neither.
     """
     original, masked = by_true - by_true.mean(), by_masked - by_masked.mean()
     size, other = float(original @ original), float(masked @ masked)

@@ -140,7 +140,7 @@ class FittedExpectation:
         """Return what was chosen and found, for `Masked.details`."""
         return {
             "bandwidth": self.fit.bandwidth,
-            "penalty": self.fit.penalty,
+            "penalty": min(self.fit.penalties),
             "freedom": float(self.freedom.max()),
             "eigenvectors": self.learned,
             "iterations": min(self.iterations),
@@ -223,15 +223,14 @@ def learned(
     Raises:
         MaskingError: some records' own values weigh more, with the penalty given or with any.
     """
-    options = replace(options, linear=True, smoothest=True)
-    fit = fit_kernel(given.told, given.standard, options, rng)
+    fit = fit_kernel(given.told, given.standard, options, rng, smooth=True)
     bounds, most = _bounds(given, max_leverage, max_told)
     curved = np.ones(given.columns, dtype=np.bool_)
     found = _expectation(given, fit, bounds, curved)
     while options.penalty is None and _too_free(given, found, most):
         penalties = tuple(SMOOTHER * penalty for penalty in fit.penalties)
         smoother = replace(options, bandwidth=fit.bandwidth, penalty=penalties)
-        fit = fit_kernel(given.told, given.standard, smoother, rng)
+        fit = fit_kernel(given.told, given.standard, smoother, rng, smooth=True)
         found = _expectation(given, fit, bounds, curved)
     if options.penalty is None and not (curved := _better(given, found)).all():
         found = _expectation(given, fit, bounds, curved)

@@ -1,224 +1,137 @@
 """Pictures of shared trees, and of global models that are made of them.
 
-A tree is drawn from left to right, in the layout that all trees have. A split is a box with its
-attribute and how many records reach it; each part leads along a line, the wider the more records,
-to what comes below. A leaf has a bar of its classes, its class and its counts; misses of which the
-class is not told are grey.
+A tree is drawn from left to right in the layout of all trees (`pramana_core.pictures.trees`). A
+leaf has a bar of its classes; misses whose class is not told are grey.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from pramana_core.errors import ModelError
 from pramana_core.mixed import Floats
-from pramana_core.model_sharing.conditions import Condition
-from pramana_core.model_sharing.exchange.text import (
-    number,
-    part_words,
-    records_words,
-)
-from pramana_core.model_sharing.global_models.model import GlobalModel, TreeModel
+from pramana_core.model_sharing.exchange.text import number, part_words, records_words
+from pramana_core.model_sharing.global_models.model import GlobalModel
 from pramana_core.model_sharing.global_models.votes import VotesModel
 from pramana_core.model_sharing.tree import Leaf, Node, SharedTree, Split, leaves_below
 from pramana_core.pictures.svg import Group, Layout, Shape, Text, colour, short
 from pramana_core.pictures.trees import UNKNOWN, Item, TreePicture, fitting_depth
 
 MOST_DRAWN = 60
-"""Rows of a picture; deeper trees are cut so that they have no more."""
-
-Conditions = frozenset[tuple[str, Condition]]
-
-
-@dataclass(frozen=True)
-class Marks:
-    """Which nodes of a tree look otherwise, by the conditions that lead to them.
-
-    Attributes:
-        gone: those that pruning took: drawn pale.
-        merged: those that it made: drawn with a frame.
-    """
-
-    gone: frozenset[Conditions] = frozenset()
-    merged: frozenset[Conditions] = frozenset()
-
-
-def _picture(tree: SharedTree, marks: Marks, title: str) -> TreePicture:
-    """Return a tree with its places."""
-    depth = fitting_depth(tree.root, _below, tree.depth, MOST_DRAWN)
-    root = _Drawn(tree, marks).item(tree.root, {}, depth)
-    cut = depth + 1 < tree.depth
-    foot = f"Splits below {depth + 1} others are left out, as the rows say." if cut else ""
-    target = tree.schema.target.name, tree.schema.target.categories
-    return TreePicture(root, target, title=title, foot=foot)
-
-
-def _below(node: Node) -> list[Node]:
-    """Return what follows a split; of very many parts the first, and one in the place of others."""
-    return [] if isinstance(node, Leaf) else [below for _, below in node.parts[:MOST_DRAWN]]
-
-
-@dataclass(frozen=True)
-class _Drawn:
-    tree: SharedTree
-    marks: Marks
-
-    def item(self, node: Node, known: dict[str, Condition], depth: int) -> Item:
-        """Return a node with the splits down to a depth as it is drawn."""
-        here = frozenset(known.items())
-        leaves = list(leaves_below(node))
-        pale, framed = here in self.marks.gone, here in self.marks.merged
-        counts, untold = self._counts(leaves)
-        said, details = records_words(counts.sum() + untold), self._details(counts, untold)
-        if isinstance(node, Split) and depth >= 0:
-            attribute = self.tree.schema[node.attribute]
-            shown = len(node.parts) if len(node.parts) <= MOST_DRAWN else MOST_DRAWN - 1
-            answers = [
-                (
-                    part_words(attribute, part),
-                    self._share(below),
-                    self.item(below, {**known, node.attribute: part}, depth - 1),
-                )
-                for part, below in node.parts[:shown]
-            ]
-            if rest := [below for _, below in node.parts[shown:]]:
-                answers.append(("others", sum(map(self._share, rest)), self._others(rest)))
-            return Item(node.attribute, (said,), details, answers=answers, pale=pale, framed=framed)
-        label = node.label if isinstance(node, Leaf) else int(np.argmax(counts))
-        records = counts.sum() + untold
-        share = f" {100 * counts[label] / records:.0f} %" if records else ""
-        note = f"{number(float(counts[label]))} of {said}"
-        if isinstance(node, Split):
-            note = f"{len(leaves):,} paths left out, {said}"
-        bars = [*((count, colour(code)) for code, count in enumerate(counts)), (untold, UNKNOWN)]
-        return Item(
-            f"{short(self.tree.schema.target.categories[label], 26)}{share}",
-            (note,),
-            details,
-            [(float(count / records), fill) for count, fill in bars if count],
-            colour(label),
-            pale=pale,
-            framed=framed,
-        )
-
-    def _others(self, nodes: Sequence[Node]) -> Item:
-        """Return what stands in the place of parts that are not drawn."""
-        leaves = [leaf for node in nodes for leaf in leaves_below(node)]
-        counts, untold = self._counts(leaves)
-        said = f"{len(nodes):,} more parts with {len(leaves):,} paths and"
-        said += f" {records_words(counts.sum() + untold)} left out"
-        return Item(said, details=self._details(counts, untold))
-
-    def _share(self, node: Node) -> float:
-        below = sum(leaf.records for leaf in leaves_below(node))
-        return below / self.tree.records if self.tree.records else 0.0
-
-    def _counts(self, leaves: Sequence[Leaf]) -> tuple[Floats, float]:
-        """Return the records of each class as far as they are told, and those of untold classes."""
-        counts, untold = np.zeros(self.tree.schema.classes), 0.0
-        for leaf in leaves:
-            if leaf.distribution is None:
-                counts[leaf.label] += leaf.hit
-                untold += leaf.miss
-            else:
-                counts += leaf.distribution
-        return counts, untold
-
-    def _details(self, counts: Floats, untold: float) -> str:
-        """Return what hovering shows: the counts of the classes."""
-        labels = zip(self.tree.schema.target.categories, counts, strict=True)
-        lines = [f"{label}: {number(float(count))}" for label, count in labels if count]
-        if untold:
-            lines.append(f"other classes, untold which: {number(untold)}")
-        return "\n".join(lines) or "no records"
-
+"""The most rows of a picture; deeper trees are cut."""
 
 _VOTERS = 8
-"""So many trees of votes are drawn; of the others it is said that they are not."""
+"""The most trees of votes that are drawn."""
 
 
 def draw_shared_tree(tree: SharedTree) -> Layout:
-    """Return a picture of a tree, as deep as it has at most `MOST_DRAWN` rows."""
-    drawn = _picture(tree, Marks(), "")
-    return Layout(drawn.width, drawn.height, _name(tree), [*drawn.parts()])
-
-
-def draw_pruning(before: SharedTree, after: SharedTree) -> Layout:
-    """Return a picture of a tree before and after it was pruned, one above the other.
-
-    Nodes that pruning took are pale in the first; those that it made have a frame in the second.
-    The first is for whoever may see the records alone.
-    """
-    old, new = _kinds(before), _kinds(after)
-    gone = frozenset(known for known, leaf in old.items() if new.get(known, leaf) != leaf)
-    gone |= frozenset(old) - frozenset(new)
-    merged = frozenset(known for known, leaf in new.items() if leaf and not old.get(known, False))
-    first = _picture(before, Marks(gone=gone), f"Before: {_size(before)}; pale: merged")
-    second = _picture(
-        after, Marks(merged=merged), f"After: {_size(after)}; framed: made by merging"
-    )
-    width = max(first.width, second.width)
-    below = Group([*second.parts()], place=(0, first.height), apart=True)
-    parts = [*first.parts(), below]
-    return Layout(width, first.height + second.height, _name(after), parts)
-
-
-def _kinds(tree: SharedTree) -> dict[Conditions, bool]:
-    """Return the nodes by the conditions that lead to them, and whether they are leaves."""
-    found: dict[Conditions, bool] = {}
-    waiting: list[tuple[Node, dict[str, Condition]]] = [(tree.root, {})]
-    while waiting:
-        node, known = waiting.pop()
-        found[frozenset(known.items())] = isinstance(node, Leaf)
-        if not isinstance(node, Leaf):
-            waiting += [(below, {**known, node.attribute: part}) for part, below in node.parts]
-    return found
-
-
-def _size(tree: SharedTree) -> str:
-    leaves = len(tree.leaves)
-    return f"{leaves:,} path{'' if leaves == 1 else 's'}, {records_words(tree.records)}"
-
-
-def _name(tree: SharedTree) -> str:
-    return f"Decision tree for {tree.schema.target.name}"
+    """Return a picture of a tree, as deep as `MOST_DRAWN` rows allow."""
+    drawn = _picture(tree)
+    name = f"Decision tree for {tree.schema.target.name}"
+    return Layout(drawn.width, drawn.height, name, [*drawn.parts()])
 
 
 def draw_model(model: GlobalModel) -> Layout:
-    """Return a picture of a global model that is made of trees.
-
-    Args:
-        model: a tree, or the votes of several, which are drawn one below another.
+    """Return a picture of a global model of one tree, or of several below one another.
 
     Raises:
-        ModelError: models of its kind are read as text and have no picture.
+        ModelError: models of its kind have no picture, but a text.
     """
-    if isinstance(model, TreeModel):
-        return draw_shared_tree(model.tree)
-    if isinstance(model, VotesModel):
-        return _draw_votes(model)
-    raise ModelError(
-        f"A model of kind {model.kind!r} has no picture.",
-        where="kind",
-        remedy="Read its text (`write_model_text`).",
+    if isinstance(model, SharedTree):
+        return draw_shared_tree(model)
+    if not isinstance(model, VotesModel):
+        raise ModelError(
+            f"A model of kind {model.kind!r} has no picture.",
+            where="kind",
+            remedy="Read its text (`write_model_text`).",
+        )
+    parts: list[Shape] = []
+    top, width, trees = 0.0, 0.0, len(model.trees)
+    for place, tree in enumerate(model.trees[:_VOTERS], 1):
+        paths = f"{len(tree.leaves):,} path{'' if len(tree.leaves) == 1 else 's'}"
+        one = _picture(tree, f"Tree {place} of {trees}: {paths}, {records_words(tree.records)}")
+        parts.append(Group([*one.parts()], place=(0, top), apart=True))
+        top, width = top + one.height, max(width, one.width)
+    if trees > _VOTERS:
+        parts.append(Text(18, top, f"{trees - _VOTERS} more trees are not drawn.", 12, "#555"))
+        top += 18
+    return Layout(width, top, f"The votes of {trees} trees", parts)
+
+
+def _picture(tree: SharedTree, title: str = "") -> TreePicture:
+    depth = fitting_depth(tree.root, _below, tree.depth, MOST_DRAWN)
+    cut = depth + 1 < tree.depth
+    foot = f"Splits below {depth + 1} others are left out, as the rows say." if cut else ""
+    target = tree.schema.target.name, tree.schema.target.categories
+    return TreePicture(_item(tree, tree.root, depth), target, title=title, foot=foot)
+
+
+def _below(node: Node) -> list[Node]:
+    return [] if isinstance(node, Leaf) else [below for _, below in node.parts[:MOST_DRAWN]]
+
+
+def _item(tree: SharedTree, node: Node, depth: int) -> Item:
+    """Return a node as it is drawn, with the splits down to a depth."""
+    leaves = list(leaves_below(node))
+    counts, untold = _counts(tree, leaves)
+    records = counts.sum() + untold
+    said, details = records_words(records), _details(tree, counts, untold)
+    if isinstance(node, Split) and depth >= 0:
+        attribute = tree.schema[node.attribute]
+        shown = len(node.parts) if len(node.parts) <= MOST_DRAWN else MOST_DRAWN - 1
+        answers = [
+            (part_words(attribute, part), _share(tree, [below]), _item(tree, below, depth - 1))
+            for part, below in node.parts[:shown]
+        ]
+        if rest := [below for _, below in node.parts[shown:]]:
+            answers.append(("others", _share(tree, rest), _others(tree, rest)))
+        return Item(node.attribute, (said,), details, answers=answers)
+    label = node.label if isinstance(node, Leaf) else int(np.argmax(counts))
+    share = f" {100 * counts[label] / records:.0f} %" if records else ""
+    note = f"{number(float(counts[label]))} of {said}"
+    if isinstance(node, Split):
+        note = f"{len(leaves):,} paths left out, {said}"
+    bars = [*((count, colour(code)) for code, count in enumerate(counts)), (untold, UNKNOWN)]
+    return Item(
+        f"{short(tree.schema.target.categories[label], 26)}{share}",
+        (note,),
+        details,
+        [(float(count / records), fill) for count, fill in bars if count],
+        colour(label),
     )
 
 
-def _draw_votes(model: VotesModel) -> Layout:
-    trees, number = model.trees[:_VOTERS], len(model.trees)
-    drawn = [
-        _picture(tree, Marks(), f"Tree {place} of {number}: {_size(tree)}")
-        for place, tree in enumerate(trees, 1)
-    ]
-    parts: list[Shape] = []
-    top = 0.0
-    for one in drawn:
-        parts.append(Group([*one.parts()], place=(0, top), apart=True))
-        top += one.height
-    if number > len(trees):
-        parts.append(Text(18, top, f"{number - len(trees)} more trees are not drawn.", 12, "#555"))
-        top += 18
-    return Layout(max(one.width for one in drawn), top, f"The votes of {number} trees", parts)
+def _others(tree: SharedTree, nodes: Sequence[Node]) -> Item:
+    """Return what stands for parts that are not drawn."""
+    leaves = [leaf for node in nodes for leaf in leaves_below(node)]
+    counts, untold = _counts(tree, leaves)
+    records = records_words(counts.sum() + untold)
+    words = f"{len(nodes):,} more parts with {len(leaves):,} paths and {records} left out"
+    return Item(words, details=_details(tree, counts, untold))
+
+
+def _share(tree: SharedTree, nodes: Sequence[Node]) -> float:
+    below = sum(leaf.records for node in nodes for leaf in leaves_below(node))
+    return below / tree.records if tree.records else 0.0
+
+
+def _counts(tree: SharedTree, leaves: Sequence[Leaf]) -> tuple[Floats, float]:
+    """Return the records of each class, and those whose class is not told."""
+    counts, untold = np.zeros(tree.schema.classes), 0.0
+    for leaf in leaves:
+        if leaf.distribution is None:
+            counts[leaf.label] += leaf.hit
+            untold += leaf.miss
+        else:
+            counts += leaf.distribution
+    return counts, untold
+
+
+def _details(tree: SharedTree, counts: Floats, untold: float) -> str:
+    labels = zip(tree.schema.target.categories, counts, strict=True)
+    lines = [f"{label}: {number(float(count))}" for label, count in labels if count]
+    if untold:
+        lines.append(f"other classes: {number(untold)}")
+    return "\n".join(lines) or "no records"

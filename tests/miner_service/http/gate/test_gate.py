@@ -117,12 +117,12 @@ def test_a_part_is_only_read_where_it_may_come(miner, release_a):
     assert put(miner.admin, f"{path}/parts/0", **chunked) == (403, "forbidden", 0)
     assert put(owner, f"{path}/parts/7", **chunked) == (404, "not-found", 0)
     length = {"Content-Length": "12"}
-    assert put(owner, f"{path}/parts/0", **length) == (409, "part-digest-mismatch", 0)
+    assert put(owner, f"{path}/parts/0", **length) == (422, "part-invalid", 0)
     status, code, reads = put(owner, f"{path}/parts/0", **chunked)
     assert (status, code) == (413, "limit-exceeded")
     assert reads <= len(release_a.parts[0]) // 1000 + 1
     assert owner("POST", f"{path}/withdraw").status_code == 200
-    assert put(owner, f"{path}/parts/0", **chunked) == (409, "release-not-open", 0)
+    assert put(owner, f"{path}/parts/0", **chunked) == (409, "conflict", 0)
     assert not list((miner.data / "scratch").glob("*/*"))
 
 

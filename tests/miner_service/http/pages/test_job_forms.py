@@ -7,6 +7,7 @@ import pytest
 from miner_service.http.pages.job_forms import form_of
 from miner_service.http.pages.rendering import SentForm
 from pramana_core.errors import InputError
+from pramana_core.learn.common.options import Scoring
 from tests.miner_service import masking
 from tests.miner_service.http.pages.browsers import Browser
 
@@ -42,13 +43,12 @@ def test_a_score_and_a_search_are_fields():
         **{
             "score.name": ["bic"],
             "score.c_star": ["2"],
-            "score.alpha": ["7"],  # of another score: not read
             "search.order": ["sex\r\na=b\r\n\r\nage"],
             "search.max_parents": ["2"],
             "search.refine": [],
         },
     )
-    assert found.score.model_dump() == {"name": "bic", "eta": 1.0, "c_star": 2.0}
+    assert found.score.options() == Scoring("bic", c_star=2.0)
     assert found.search.order == ("sex", "a=b", "age")
     assert (found.search.max_parents, found.search.refine) == (2, False)
 

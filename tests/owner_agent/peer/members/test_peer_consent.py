@@ -7,10 +7,8 @@ import httpx
 import pytest
 
 from owner_agent.peer.protocol.identity import make_identity
-from owner_agent.peer.protocol.messages import (
-    SessionFile,
-    Statements,
-)
+from owner_agent.peer.protocol.messages import Statements
+from owner_agent.peer.protocol.session_file import SessionFile
 from owner_agent.peer.protocol.steps import ANNOUNCEMENTS, BEGIN, OFFERS, PROPOSE
 from owner_agent.release.ledger import Ledger
 from owner_agent.site.site import load_site

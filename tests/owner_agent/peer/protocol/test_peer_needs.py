@@ -3,16 +3,16 @@
 import pytest
 
 from owner_agent.peer.exchange.catalogue import entitled
-from owner_agent.peer.exchange.incoming import counted_names
-from owner_agent.peer.exchange.outgoing import share_of
-from owner_agent.peer.protocol.messages import Proposal
-from owner_agent.peer.protocol.steps import (
+from owner_agent.peer.exchange.entitlement import (
     cross_parents,
     cross_variables,
     owner_of,
     preceding,
     require_held,
 )
+from owner_agent.peer.exchange.incoming import counted_names
+from owner_agent.peer.exchange.outgoing import share_of
+from owner_agent.peer.protocol.messages import Proposal
 from pramana_core.channels import Dense, Identity, Symmetric
 from pramana_core.domain import Variable
 from pramana_core.errors import StructureError, VariablesMissing

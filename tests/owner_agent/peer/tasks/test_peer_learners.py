@@ -8,9 +8,7 @@ import json
 import numpy as np
 import pytest
 
-from owner_agent.peer.protocol.messages import (
-    SessionFile,
-)
+from owner_agent.peer.protocol.session_file import SessionFile
 from owner_agent.peer.protocol.steps import PROPOSE
 from owner_agent.release.ledger import Ledger
 from pramana_core.errors import Forbidden, OptionError, UnknownCategory

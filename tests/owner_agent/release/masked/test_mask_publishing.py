@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from owner_agent.release.masked import PreparedMask, choose
+from owner_agent.release.masked import MaskPlan, PreparedMask
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import publish
 from owner_agent.state.keys import KeyStore
@@ -36,7 +36,7 @@ def test_what_arrives_is_the_masked_table_sorted_by_pseudonym(shop):
     keys, columns = _told(release)
     assert keys.tolist() == sorted(keys.tolist())
     assert list(columns) == ["age", "gender", "expenditure", "debt"]
-    chosen = choose(shop.site, KeyStore(shop.state).load(), _unwatched)
+    chosen = MaskPlan.of(shop.site, KeyStore(shop.state).load(), _unwatched)
     told, true = chosen.table.told, chosen.table.confidential.matrix()
     assert np.array_equal(columns["age"], told["age"].values)
     assert np.array_equal(columns["gender"], told["gender"].codes)

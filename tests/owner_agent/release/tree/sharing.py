@@ -14,8 +14,3 @@ def shared(bench, **options):
     show = options.pop("show", lambda _now: None)
     chosen = PublishOptions(**options)
     return publish(PreparedTree, bench.site, bench.environment, chosen, show=show)
-
-
-def sent(bench):
-    """Return the manifests that arrived, as JSON."""
-    return [release["manifest"].model_dump_json() for release in bench.miner.releases.values()]

@@ -5,12 +5,8 @@ import pytest
 
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import PreparedRecords, publish
-from owner_agent.release.tree import PreparedTree
-from owner_agent.release.tree_plan import choose
+from owner_agent.release.tree import PreparedTree, TreePlan
 from owner_agent.state.keys import KeyStore
-from pramana_core.errors import (
-    RequirementUnmet,
-)
 from pramana_core.model_sharing.requirements import Requirement
 from tests.owner_agent.release.tree.sharing import shared, unwatched
 
@@ -33,7 +29,7 @@ def test_what_arrives_is_the_tree_and_what_it_promises(clinic):
     assert min(leaf.records for leaf in tree.leaves) >= 10
     assert all(leaf.distribution is None for leaf in tree.leaves)
     # Its paths count the records that are on them.
-    chosen = choose(clinic.site, KeyStore(clinic.state).load_draw())
+    chosen = TreePlan.of(clinic.site, KeyStore(clinic.state).load_draw())
     places = tree.leaf_of(chosen.attributes).tolist()
     assert [places.count(n) for n in range(len(tree.leaves))] == [x.records for x in tree.leaves]
 
@@ -41,15 +37,15 @@ def test_what_arrives_is_the_tree_and_what_it_promises(clinic):
 @pytest.mark.parametrize(
     ("requirement", "told"),
     [
-        ('{ k = 20, by = "growing" }', Requirement(k=20)),
-        ('{ c = 9, l = 3, by = "growing" }', Requirement(c=9, l=3, exact=False)),
-        ('{ k = 5, c = 9, l = 3, counts = "hits", by = "growing" }', None),
+        ("{ k = 20 }", Requirement(k=20)),
+        ("{ c = 9, l = 3 }", Requirement(c=9, l=3, exact=False)),
+        ('{ k = 5, c = 9, l = 3, counts = "hits" }', None),
     ],
 )
 def test_what_is_promised_is_what_the_counts_that_are_told_show(
     clinic, site_text, requirement, told
 ):
-    asked = site_text.replace('{ k = 10, c = 8, l = 2, by = "growing" }', requirement)
+    asked = site_text.replace("{ k = 10, c = 8, l = 2 }", requirement)
     assert asked != site_text
     clinic.write(asked)
     made = PreparedTree.of(clinic.site, unwatched).made
@@ -61,19 +57,6 @@ def test_what_is_promised_is_what_the_counts_that_are_told_show(
     assert _promised(made) == required
     made.message.require_promised()
     assert sum(map(sum, (leaf.distribution for leaf in made.tree.leaves))) == 300
-
-
-@pytest.mark.parametrize("requirement", ["{ k = 10 }", "{ k = 3, c = 9, l = 2 }"])
-def test_where_nothing_is_said_a_tree_grows_with_what_is_required(clinic, site_text, requirement):
-    asked = '{ k = 10, c = 8, l = 2, by = "growing" }'
-    clinic.write(site_text.replace(asked, requirement))
-    made = PreparedTree.of(clinic.site, unwatched).made
-    assert made.pruned is None
-    assert len(made.tree.leaves) > 1
-    # Cut back, nothing is left of this one.
-    clinic.write(site_text.replace(asked, f'{requirement[:-1]}, by = "pruning" }}'))
-    with pytest.raises(RequirementUnmet):
-        PreparedTree.of(clinic.site, unwatched)
 
 
 VARIABLE = """

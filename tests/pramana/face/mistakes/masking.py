@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -16,7 +14,6 @@ from pramana_core.errors import (
     MissingColumn,
     OptionError,
     TableError,
-    TableUnreadable,
 )
 from tests.pramana.face.mistakes import Mistakes
 
@@ -32,20 +29,6 @@ def _mask(**changed: Any) -> pm.MaskedFrame:
     given: dict[str, Any] = {"frame": _store(), "confidential": X, "method": "egadp", "rng": 1}
     given |= changed
     return pm.mask(**given)
-
-
-def _loaded() -> pm.MaskedFrame:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "masked.parquet"
-        pm.save(_mask(), path)
-        return pm.load(path)
-
-
-def _not_masked() -> object:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "plain.parquet"
-        _store().to_parquet(path)
-        return pm.MaskedFrame.load(path)
 
 
 def _pickled() -> object:
@@ -81,19 +64,8 @@ MISTAKES: Mistakes = {
         lambda: _mask(method="sadp", max_told=0.1),
     ],
     (OptionError, "exposure"): [lambda: _mask(method="sadp").exposure()],
-    (OptionError, "measures"): [lambda: _loaded().measures()],
     (OptionError, "MaskedFrame"): [_pickled],
-    (OptionError, "errors"): [
-        lambda: pm.combine_copies([1.0, 2.0]),
-        lambda: pm.combine_copies([1.0, 2.0], [0.1, -0.1]),
-    ],
-    (OptionError, "estimates"): [
-        lambda: pm.combine_copies([{"a": 1.0}, {"b": 1.0}], [{"a": 1.0}, {"b": 1.0}])
-    ],
     (MissingColumn, "income"): [lambda: _mask(confidential=["income"])],
-    (MissingColumn, "expenditure"): [
-        lambda: pm.masking_measures(_store(), _mask().frame[["age"]], X)
-    ],
     (TableError, "debt"): [
         lambda: _mask(frame=_store().assign(debt="high")),
         lambda: _mask(frame=_store().assign(debt=True)),
@@ -104,11 +76,8 @@ MISTAKES: Mistakes = {
     ],
     (TableError, "person"): [lambda: _mask(frame=_store().reset_index())],
     (TableError, "frame"): [lambda: _mask(frame="store.csv")],
-    (TableError, "age"): [lambda: pm.masking_measures(_store(), _mask().frame, X)],
-    (TableError, "released"): [lambda: pm.masking_measures(_store(), _mask().frame.head(50), X)],
     (MaskingError, "max_told"): [lambda: _mask(max_told=1e-6)],
     (MaskingError, "X"): [lambda: _mask(frame=_store().head(3))],
     (MaskingError, "debt"): [lambda: _mask(frame=_store().assign(debt=1.0))],
     (EmptyTable, "frame"): [lambda: _mask(frame=_store().head(0))],
-    (TableUnreadable, "path"): [_not_masked],
 }

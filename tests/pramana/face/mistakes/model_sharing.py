@@ -11,6 +11,7 @@ import pandas as pd
 
 import pramana as pm
 from pramana_core.errors import (
+    DomainError,
     EmptyTable,
     InputError,
     MissingColumn,
@@ -19,7 +20,6 @@ from pramana_core.errors import (
     OptionError,
     RequirementUnmet,
     TableError,
-    TableUnreadable,
     UnknownCategory,
 )
 from tests.pramana.face.mistakes import Mistakes
@@ -66,14 +66,10 @@ MISTAKES: Mistakes = {
     (OptionError, "l"): [lambda: share(pm.Requirement(c=3, l=4))],
     (OptionError, "features"): [lambda: share(features=["survived", "age"])],
     (OptionError, "ranges"): [
-        lambda: share(ranges={"weight": (0, 9)}),
         lambda: share(frame=people().assign(age=np.arange(300) % 70), ranges={"age": 70}),
     ],
-    (OptionError, "merge"): [
-        lambda: share(merge="siblings"),
-        lambda: share(merge="fewest"),
-        lambda: share(merge=["all"]),
-    ],
+    (OptionError, "merge"): [lambda: share(merge="fewest")],
+    (MissingColumn, "weight"): [lambda: share(ranges={"weight": (0, 9)})],
     (OptionError, "tell"): [lambda: share(tell="counts")],
     (OptionError, "by"): [lambda: share(by="cutting")],
     (OptionError, "max_depth"): [
@@ -113,12 +109,12 @@ MISTAKES: Mistakes = {
     (TableError, "name"): [
         lambda: share(frame=people().assign(name=[f"n{k}" for k in range(300)]))
     ],
-    (TableError, "frame"): [
-        lambda: share(frame="people.csv"),
+    (TableError, "frame"): [lambda: share(frame="people.csv")],
+    (DomainError, "survived"): [
         lambda: share(frame=people()[["survived"]]),
+        lambda: share(frame=people().query("survived == 'yes'")),
     ],
-    (TableError, "survived"): [lambda: share(frame=people().query("survived == 'yes'"))],
-    (TableError, ""): [lambda: share(frame=people().rename(columns={"age": ""}))],
+    (DomainError, ""): [lambda: share(frame=people().rename(columns={"age": ""}))],
     (TableError, "y"): [lambda: share().score(people(), ["yes"])],
     (EmptyTable, "frame"): [lambda: share(frame=people().head(0))],
     (UnknownCategory, "class"): [lambda: share(categories={"class": ["1st", "2nd", "3rd"]})],
@@ -134,7 +130,7 @@ MISTAKES: Mistakes = {
         lambda: combine(overlapping()),
     ],
     (ModelError, "requirement"): [lambda: combine(broken())],
-    (TableUnreadable, "messages[0]"): [
+    (TableError, "messages[0]"): [
         lambda: combine("nowhere.json"),
         lambda: combine("."),
         lambda: combine("x" * 5000),

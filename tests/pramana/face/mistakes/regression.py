@@ -58,13 +58,11 @@ MISTAKES: Mistakes = {
         lambda: learn("spends", ["spends", "age"]),
         lambda: learn("spends", "age"),
     ],
-    (OptionError, "model"): [lambda: learn(model="spline")],
     (OptionError, "fit_intercept"): [lambda: pm.Regression("spends", fit_intercept=False)],
-    (OptionError, "degree"): [lambda: learn(model="polynomial", degree=100)],
+    (OptionError, "degree"): [lambda: learn(degree=100)],
     (OptionError, "y"): [
         lambda: pm.Regression("spends").fit(people()[["age"]], people()["spends"])
     ],
-    (OptionError, "coef_"): [lambda: learn(model="tree", min_leaf=10).coef_],
     (MissingColumn, "wealth"): [
         lambda: learn("wealth"),
         lambda: learn("spends", ["age", "wealth"]),

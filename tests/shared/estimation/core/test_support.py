@@ -1,4 +1,4 @@
-"""The free maximum by Newton steps on its support: against a general optimizer and long EM."""
+"""The free maximum by EM: against a general optimizer; every maximization can be stopped."""
 
 from __future__ import annotations
 
@@ -11,19 +11,14 @@ from scipy.optimize import minimize
 
 from pramana_core.channels import Dense, Grouped, Identity, Listed, Symmetric, Transition, Withheld
 from pramana_core.errors import JobCancelled
-from pramana_core.estimation import curvature
 from pramana_core.estimation.axes import Stratum
 from pramana_core.estimation.likelihood import (
     FactoredModel,
-    climb,
     maximize,
-    start,
 )
-from pramana_core.progress import no_cancel
 from tests.shared.estimation.core.strata_cases import (
     RECTANGULAR,
     listed,
-    stratum_of,
 )
 
 ALIKE = Listed(np.array([[0.5, 0.3, 0.2], [0.2, 0.4, 0.4], [0.35, 0.35, 0.3]]))
@@ -98,50 +93,6 @@ def test_no_more_is_found_by_a_general_optimizer(name: str, records: int):
     assert found.probabilities.sum() == pytest.approx(1, abs=1e-12)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("shape", "p", "records"),
-    [
-        ((2,) * 11, 0.4, 50_000),
-        pytest.param((2, 3, 3, 4, 5, 3, 5), 0.4, 50_000, marks=pytest.mark.campaign),
-        ((2,) * 10, 0.1, 10_000),
-    ],
-    ids=["eleven binary", "5,400 cells", "light noise"],
-)
-def test_large_tables_are_certified(shape: tuple[int, ...], p: float, records: int):
-    """EM is far from that after three times as many steps."""
-    stratum = drawn(tuple(Symmetric.from_probability(size, p) for size in shape), records)
-    found = maximize([stratum])
-    assert found.gap <= 1e-4
-    model, begin = FactoredModel(shape), start([stratum])[0]
-    crawled = climb([stratum], model, begin, tolerance=1e-4, steps=3 * found.steps)
-    assert crawled.gap > 0.1
-    assert crawled.log_likelihood[0] - crawled.gap < found.log_likelihood[0] + found.gap
-
-
-@pytest.mark.parametrize("names", [["each-alone"], ["jointly", "one-absent"]])
-def test_the_curvature_is_the_derivative_of_the_slopes(names: list[str]):
-    strata = [stratum_of(name, seed) for seed, name in enumerate(names)]
-    seen = curvature.SeenReports(strata)
-    rng = np.random.default_rng(1)
-    shares, rest = rng.dirichlet(np.ones(6)), rng.dirichlet(np.ones(12))
-    held = curvature.HeldCells(np.array([11, 0, 3, 7, 8]), shares, rest, 12)
-
-    def slopes(at: np.ndarray) -> np.ndarray:
-        return held.gathered(seen.adjoint(seen.counts / seen.expected(held.spread(at))))
-
-    expected = seen.expected(held.spread(shares))
-    bends = seen.curvature(held, expected, no_cancel)
-    for place in range(6):
-        unit = np.eye(6)[place]
-        change = (slopes(shares - 1e-6 * unit) - slopes(shares + 1e-6 * unit)) / 2e-6
-        np.testing.assert_allclose(bends.times(unit), change, rtol=1e-5)
-    free, wanted = np.array([0, 2, 5]), rng.normal(size=6)
-    move = np.zeros(6)
-    move[free] = bends.solved(wanted, free)
-    np.testing.assert_allclose(bends.times(move)[free], wanted[free], atol=1e-6)
-
-
 # --- stopping ------------------------------------------------------------------------------------
 
 CHAIN = FactoredModel((2,) * 6, (((0,), ()), ((1,), (0,)), ((2, 3), (1,)), ((4, 5), (0,))))
@@ -169,6 +120,6 @@ def test_every_maximization_can_be_stopped(way: str):
     assert len(calls) > 15
     for last in {1, len(calls) // 2, len(calls)}:
         stopped, tick = stopping_at(last)
-        with pytest.raises(JobCancelled, match="Enough"):
+        with pytest.raises(JobCancelled):
             maximize([stratum], model, tick=tick)
         assert len(stopped) == last

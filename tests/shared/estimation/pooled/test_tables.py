@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pramana_core.channels import RESOLUTION, Choice, Product, Sampled, Symmetric
+from pramana_core.channels import RESOLUTION, Choice, Mixture, Product, Sampled, Symmetric
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import EstimationError, LimitExceeded, OptionError
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.estimation.pooled_readings import Readings
+from pramana_core.estimation.pooled_readings import Decoder, Readings
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Block, Plan
 from pramana_core.progress import no_cancel
@@ -186,6 +186,16 @@ class TestWhatIsTold:
         for axes in PAIRS:
             told = readings.of([NAMES[a] for a in axes])
             assert told.shares == pytest.approx(margin(theta, axes).ravel(), abs=1e-9)
+
+
+@pytest.mark.parametrize("channel", [Symmetric.from_gamma(7, 9.0), Mixture.from_gamma(7, 30.0)])
+def test_a_mixture_is_decoded_without_a_list(channel):
+    found = Decoder.mixing(*channel.mixture, 7)
+    listed = Decoder.of(channel.matrix(), channel.decoder())
+    np.testing.assert_allclose(found.estimator, listed.estimator, atol=1e-9)
+    counts = np.arange(7.0)
+    np.testing.assert_allclose(found.estimated(counts), listed.estimated(counts), atol=1e-9)
+    assert found.precision == pytest.approx(listed.precision)
 
 
 class TestTables:

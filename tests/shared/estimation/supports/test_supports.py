@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 
 import numpy as np
 import pytest
@@ -17,31 +16,18 @@ from pramana_core.errors import (
     UnknownVariable,
 )
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.estimation.supports_by_tables import (
-    CombinedSupports,
-    TabulatedSupports,
-)
-from pramana_core.estimation.supports_mixed import MixedSupports
 from pramana_core.plan import Block, Plan
 from tests.shared.estimation.recordwise import (
-    FLIP,
     PLANS,
     Records,
     itemsets_of,
-    records_of,
-    reports_of,
     sides_of,
 )
 
 ITEMS = (("c", 1), ("b", 2), ("a", 0), ("b", 0), ("c", 0), ("a", 1), ("b", 1))
 """In no order of variables, codes or blocks."""
 
-MIXED = {"clean", "independent", "joint-symmetric", "joint-around", "mixture", "ran-gd"}
-
-Z2 = 1.959963984540054**2
-
 TABLES = 2000
-"""So many records of so few cells are counted from tables, fewer from packed bits."""
 
 
 # Record by record ---------------------------------------------------------------------------------
@@ -116,7 +102,6 @@ def test_supports_are_sums_over_single_records(name: str, records: int):
     made = Records.random(PLANS[name], records, seed=records)
     supports = made.marginals().supports(ITEMS)
     assert supports.items == ITEMS
-    assert isinstance(supports, MixedSupports) == (name in MIXED)
     assert_counts(supports, [made], ITEMS)
     assert_rules(supports, [made], ITEMS, (2, 3) if records < TABLES else (2,))
 
@@ -140,10 +125,8 @@ def test_the_comparison_sees_another_plan_and_another_error():
 SIX = Domain.of(a="xy", b="123", c="pq", d="uvw", e="01", f="01")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("entries", [1 << 24, 300], ids=["at once", "in parts"])
-def test_rules_over_several_joint_blocks(entries: int):
-    """Antecedents that divide two blocks, one, or none; all rows at once or a few at a time."""
+def test_rules_over_several_joint_blocks():
+    """Antecedents that divide two blocks, one, or none."""
     a, b, c, d, e, f = SIX
     plan = Plan(
         (
@@ -155,103 +138,18 @@ def test_rules_over_several_joint_blocks(entries: int):
     made = Records.random(plan, 30, seed=20)
     items = (("e", 1), ("a", 0), ("f", 1), ("b", 2), ("d", 0), ("c", 1), ("a", 1))
     supports = made.marginals().supports(items)
-    assert isinstance(supports, MixedSupports)
-    supports.at_once = entries
     assert_counts(supports, [made], items, (4, 6))
     assert_rules(supports, [made], items, (4,))
 
 
-# What the errors are made of ----------------------------------------------------------------------
-
-
-UNLIKELY = ("one-hot-exact", "sampled", "cut-and-paste")
-"""Plans under which codes at random are no reports or have negative estimates, or which do not
-report all variables."""
-
-
-@cache
-def listed(name: str) -> tuple[list[tuple[int, ...]], np.ndarray]:
-    """Every report of a plan, and the chance of each, (cells, reports)."""
-    reports = reports_of(PLANS[name])
-    return [codes for codes, _ in reports], np.stack([chances for _, chances in reports], axis=1)
-
-
-def tilt_of(name: str, made: Records, itemset, kept, more: float = Z2) -> tuple[float, float]:
-    """The covariance of W^2 and W and the variance of W, of the kept items of an itemset.
-
-    By every possible report of every true cell: of as many records as there are of independent
-    variables with the distributions estimated, and of `more` that have the items.
-    """
-    plan, chosen = made.plan, [ITEMS[i] for i, keep in zip(itemset, kept, strict=True) if keep]
-    law = np.ones(1)
-    for variable in plan.domain:
-        law = np.kron(law, made.estimators([variable.name]).mean(axis=0))
-    assert (law >= 0).all()
-    cells = np.array(list(np.ndindex(*plan.domain.shape)))
-    has = np.all([cells[:, plan.domain.axis(v)] == code for v, code in chosen], axis=0)
-    reports, chances = listed(name)
-    weights = records_of(plan, reports).estimators([variable for variable, _ in chosen])
-    weights = weights[(slice(None), *(code for _, code in chosen))]
-    counts = (made.size * law / law.sum() + more * law * has / (law @ has)) @ chances
-    mean = counts @ weights / counts.sum()
-    return counts @ (weights**2 * (weights - mean)), counts @ np.square(weights - mean)
-
-
-@pytest.mark.parametrize("tables", [False, True])
-@pytest.mark.parametrize("name", [n for n in PLANS if n not in UNLIKELY])
-def test_slopes_by_every_report(name: str, tables: bool):
-    made = Records.random(PLANS[name], 4 * TABLES, seed=7)
-    marginals = made.marginals()
-    supports = TabulatedSupports(marginals, ITEMS) if tables else marginals.supports(ITEMS)
-    itemsets, side = itemsets_of(ITEMS, 3)[::3], np.array([False, True, True])
-    rules = supports.rules(itemsets, np.tile(side, (len(itemsets), 1)))
-    close(rules.tilt.slope[:, 0], supports.counts(itemsets).tilt.slope)
-    for row, itemset in enumerate(itemsets):
-        for part, kept in enumerate((side | True, side, ~side)):
-            covariance, variance = tilt_of(name, made, itemset, kept)
-            close(rules.tilt.slope[row, part], covariance / variance)
-    if name not in {"clean", "mixture"}:
-        # The control: without what is added, or of the other side, they are others. (Where all
-        # variables are one symmetric block what is added is on the same line.)
-        others = [
-            np.divide(*tilt_of(name, made, itemsets[0], of, more))
-            for of, more in ((side | True, 0.0), (side, Z2))
-        ]
-        assert np.abs(rules.tilt.slope[0, [0, 2]] - others).min() > 1e-5
-
-
-# How reports are counted --------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("records", [1, 7, 8, 9, 63, 64, 65, 127, 128, 129, 1000])
-def test_packed_bits_count_records(records: int):
-    """Of exact columns an itemset is one count; asked again it is the same."""
-    domain = Domain.of(**{f"v{i}": "01" for i in range(10)})
-    made = Records.random(Plan.unrandomized(domain), records, seed=8, dtype=np.uint8)
-    supports = made.marginals().supports([(v.name, 1) for v in domain])
-    itemsets = np.array([[0, 3, 5], [0, 3, 9], [1, 2, 3]])
-    for _ in range(2):
-        found = supports.counts(itemsets).counts
-        for count, itemset in zip(found, itemsets, strict=True):
-            ones = [made.columns[f"v{i}"] == 1 for i in itemset]
-            assert count == np.logical_and.reduce(ones).sum()
-
-
-def test_more_inclusions_and_exclusions_than_allowed_are_refused(monkeypatch: pytest.MonkeyPatch):
-    """Four itemsets of three randomized columns: four times eight; their rules as many."""
-    domain = Domain.of(**{f"v{i}": "01" for i in range(4)})
-    plan = Plan(tuple(Block((v,), FLIP) for v in domain))
-    supports = Records.random(plan, 40, seed=8).marginals().supports([(v, 1) for v in domain.names])
-    itemsets = itemsets_of(supports.items, 3)
-    flags = np.tile([True, False, False], (4, 1))
-    monkeypatch.setattr("pramana_core.estimation.supports_mixed.MOST_ENTRIES", 32)
-    supports.counts(itemsets)
-    supports.rules(itemsets, flags)
-    monkeypatch.setattr("pramana_core.estimation.supports_mixed.MOST_ENTRIES", 31)
-    for ask in (lambda: supports.counts(itemsets), lambda: supports.rules(itemsets, flags)):
-        with pytest.raises(LimitExceeded, match="32 inclusions") as raised:
-            ask()
-        assert raised.value.where == "max_length"
+def test_itemsets_of_more_cells_than_allowed_are_refused(monkeypatch: pytest.MonkeyPatch):
+    supports = Records.random(PLANS["independent"], 40, seed=8).marginals().supports(ITEMS)
+    triples = itemsets_of(ITEMS, 3)
+    monkeypatch.setattr("pramana_core.estimation.supports.SUPPORT_CELLS", 12)
+    supports.counts(triples)
+    monkeypatch.setattr("pramana_core.estimation.supports.SUPPORT_CELLS", 11)
+    with pytest.raises(LimitExceeded):
+        supports.counts(triples)
 
 
 # Strata -------------------------------------------------------------------------------------------
@@ -269,8 +167,6 @@ def test_supports_of_strata_add_up(names):
     sources = [Records.random(PLANS[n], 30 + 7 * i, seed=i) for i, n in enumerate(names)]
     marginals = EstimatedMarginals.of([(s.counts(), s.plan) for s in sources], estimator="sum")
     supports = marginals.supports(ITEMS)
-    mixing = set(names) <= set(MIXED)
-    assert isinstance(supports, CombinedSupports if mixing else TabulatedSupports)
     assert supports.items == ITEMS
     assert_counts(supports, sources, ITEMS)
     assert_rules(supports, sources, ITEMS)
@@ -284,7 +180,7 @@ def test_strata_that_do_not_report_all_variables():
     assert_counts_equal_tables(
         moments, EstimatedMarginals.of(sources), np.array([[1, 2], [2, 3], [2, 6]])
     )
-    with pytest.raises(EstimationError, match="does not report"):
+    with pytest.raises(EstimationError):
         moments.counts(np.array([[0]]))
     marginals = EstimatedMarginals.of(sources, estimator="ml")
     assert_counts_equal_tables(marginals.supports(ITEMS), marginals, itemsets_of(ITEMS, 2))
@@ -323,33 +219,27 @@ def test_supports_by_likelihood_are_cells_of_tables(name: str):
     made = Records.random(PLANS[name], 3000, seed=12)
     marginals = made.marginals(estimator="ml")
     supports = marginals.supports(ITEMS)
-    assert isinstance(supports, TabulatedSupports)
     assert_counts_equal_tables(supports, marginals, itemsets_of(ITEMS, 2))
-
-
-# Every possible report ----------------------------------------------------------------------------
-
-RULES = np.array([[0, 1], [1, 2], [0, 3], [2, 3]])
 
 
 # What cannot be asked -----------------------------------------------------------------------------
 
 
 WRONG = {
-    "unknown variable": ((("a", 0), ("z", 0)), UnknownVariable, "'z'"),
-    "code too large": ((("b", 3),), DomainError, "'b' has no category of code 3"),
-    "negative code": ((("b", -1),), DomainError, "'b' has no category of code -1"),
-    "twice": ((("b", 1), ("a", 0), ("b", 1)), DomainError, "twice"),
+    "unknown variable": ((("a", 0), ("z", 0)), UnknownVariable),
+    "code too large": ((("b", 3),), DomainError),
+    "negative code": ((("b", -1),), DomainError),
+    "twice": ((("b", 1), ("a", 0), ("b", 1)), DomainError),
 }
 
 
-@pytest.mark.parametrize(("items", "error", "message"), WRONG.values(), ids=WRONG.keys())
+@pytest.mark.parametrize(("items", "error"), WRONG.values(), ids=WRONG.keys())
 @pytest.mark.parametrize("estimator", ["moment", "ml"])
-def test_items_that_are_none_are_refused(items, error, message: str, estimator: str):
+def test_items_that_are_none_are_refused(items, error, estimator: str):
     made = Records.random(PLANS["independent"], 20, seed=13)
     for marginals in (
         made.marginals(estimator=estimator),
         EstimatedMarginals.of([(made.counts(), made.plan)] * 2, estimator=estimator),
     ):
-        with pytest.raises(error, match=message):
+        with pytest.raises(error):
             marginals.supports(items)

@@ -13,15 +13,16 @@ import pramana_core
 from pramana_core.errors import OptionError
 from pramana_core.learn.common.options import (
     LinearOptions,
+    ParameterOptions,
     RuleOptions,
+    Scoring,
+    Search,
     TreeOptions,
     limits_of,
     require_limits,
     types_of,
 )
-from pramana_core.learn.networks.structure import ParameterOptions, Scoring, Search
 from pramana_core.model_sharing.combine_options import CombineOptions
-from pramana_core.regression.options import RegressionOptions
 
 
 def test_a_number_that_is_not_finite_is_refused_in_words():
@@ -84,8 +85,6 @@ def test_every_option_refuses_what_is_of_no_type_of_its_own(kind: type) -> None:
         (lambda: RuleOptions(0.1, false_discovery=0.2), "false_discovery"),
         (lambda: ParameterOptions(alpha=2.0), "alpha"),
         (lambda: Scoring("bic", alpha=2.0), "alpha"),
-        (lambda: RegressionOptions(degree=3), "degree"),
-        (lambda: RegressionOptions("polynomial", max_depth=3), "max_depth"),
         (lambda: CombineOptions(pseudo_records=100, scale=2.0), "scale"),
         (lambda: CombineOptions("votes", model="naive-bayes"), "model"),
         (lambda: CombineOptions(model="conjunctive", max_depth=7), "max_depth"),

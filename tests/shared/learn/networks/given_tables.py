@@ -9,7 +9,7 @@ import numpy as np
 from pramana_core.channels import Symmetric
 from pramana_core.domain import Domain
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.learn.networks.structure import Search
+from pramana_core.learn.common.options import Search
 from pramana_core.learn.networks.structure_learning import learn_structure
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Block, Plan

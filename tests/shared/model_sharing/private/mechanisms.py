@@ -10,8 +10,7 @@ import numpy as np
 from pramana_core.domain import Variable
 from pramana_core.mixed import CategoricalColumn, Floats, MixedTable, NumericColumn
 from pramana_core.model_sharing.attributes import CategoricalAttribute, NumericAttribute, TreeSchema
-from pramana_core.model_sharing.noise import choice_probabilities
-from pramana_core.model_sharing.private import PrivateTree, grow_private_tree
+from pramana_core.model_sharing.private import PrivateTree, choice_probabilities, grow_private_tree
 from pramana_core.model_sharing.private_options import PrivateOptions
 
 SCHEMA = TreeSchema(

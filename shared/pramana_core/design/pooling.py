@@ -1,0 +1,134 @@
+"""Predicted errors of tables pooled over all reports, and the information about interactions.
+
+A symmetric channel keeps a record with some probability w and else says nothing. Its report has the
+Fisher information w^2 about each orthonormal contrast of each interaction of its variables. The
+information about an interaction is a sum over the sets that hold it, and the variance of a table's
+cell is a sum over the interactions within the table (the Cramer-Rao bound, which generalized least
+squares over all reports reach).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Collection, Mapping, Sequence
+
+from pramana_core.channels import CONDITION_LIMIT, RESOLUTION, Transition
+from pramana_core.design.goal import Goal
+from pramana_core.design.predict import PredictedErrors, cells_of, summary
+from pramana_core.domain import Domain
+from pramana_core.errors import SingularChannel
+from pramana_core.estimation.information import INFORMATION_CELLS
+from pramana_core.plan import Block, Plan
+
+Names = frozenset[str]
+Kept = tuple[tuple[Names, float], ...]
+"""Which variables of a report are kept or lost together, with the probability of keeping them."""
+
+
+def by_pooling(plan: Plan, goal: Goal, records: int) -> PredictedErrors:
+    """Predict the errors of tables pooled over all reports that hold some of their variables.
+
+    Interactions of at most `goal.order` variables are assumed, as the estimator assumes them.
+    """
+    missing = ""
+    variances: dict[tuple[str, ...], float] = {}
+    inside = {names: within(names, goal.order) for names in goal.sets}
+    try:
+        held = _held_by(plan, set(itertools.chain.from_iterable(inside.values())), goal.order)
+    except SingularChannel as error:
+        return summary(goal, plan.domain, {}, error.message)
+    for names, interactions in inside.items():
+        cells = cells_of(plan.domain, names)
+        if cells > INFORMATION_CELLS:
+            missing = missing or f"{list(names)} have {cells:,} cells, too many to pool."
+            continue
+        untold = next((one for one in interactions if not held[one]), None)
+        if untold is not None:
+            missing = missing or f"No reports tell the interaction of {sorted(untold)}."
+            continue
+        each = (contrasts(plan.domain, one) / held[one] for one in interactions)
+        variances[names] = math.fsum(each) / records
+    return summary(goal, plan.domain, variances, missing)
+
+
+def kept_of(names: Sequence[str], channel: Transition) -> Kept:
+    """Return which of a channel's variables are kept together, and how often.
+
+    Raises:
+        SingularChannel: the channel does not keep or lose them, or says (almost) nothing.
+    """
+    if channel.is_identity:
+        return ((frozenset(names), 1.0),)
+    if channel.factors:
+        return tuple(
+            kept for places, own in channel.factors for kept in kept_of(names[places], own)
+        )
+    if _says_nothing(channel):
+        raise SingularChannel(f"The reports say (almost) nothing about {list(names)}.")
+    if channel.mixture is None:
+        raise SingularChannel(
+            f"The reports of {list(names)} do not keep a record or lose it: tables are not pooled."
+        )
+    return ((frozenset(names), channel.mixture[0]),)
+
+
+def information_of(kept: Kept, interaction: Names) -> float:
+    """Return the Fisher information of one report about a contrast of an interaction."""
+    return math.prod(w * w for names, w in kept if names & interaction)
+
+
+def within(names: Sequence[str], order: int) -> list[Names]:
+    """Return the interactions of up to `order` of some variables."""
+    return [
+        frozenset(one)
+        for size in range(1, min(order, len(names)) + 1)
+        for one in itertools.combinations(names, size)
+    ]
+
+
+def contrasts(domain: Domain, interaction: Names) -> int:
+    """Return the number of contrasts of an interaction."""
+    return math.prod(domain[name].size - 1 for name in interaction)
+
+
+def _held_by(plan: Plan, interactions: Collection[Names], order: int) -> dict[Names, float]:
+    """Return the Fisher information of one record's reports about each interaction."""
+    place = {name: i for i, block in enumerate(plan.blocks) for name in block.names}
+    split = {one: _split(one, place) for one in interactions}
+    inside: list[set[Names]] = [set() for _ in plan.blocks]
+    for parts in split.values():
+        for i, part in parts:
+            inside[i].add(part)
+    told = [
+        _of_block(block, own, order) if own else {}
+        for block, own in zip(plan.blocks, inside, strict=True)
+    ]
+    return {
+        one: math.prod(told[i].get(part, 0.0) for i, part in parts) for one, parts in split.items()
+    }
+
+
+def _split(one: Names, place: Mapping[str, int]) -> list[tuple[int, Names]]:
+    blocks = {place[name] for name in one}
+    return [(i, frozenset(n for n in one if place[n] == i)) for i in blocks]
+
+
+def _of_block(block: Block, wanted: set[Names], order: int) -> dict[Names, float]:
+    found = dict.fromkeys(wanted, 0.0)
+    parts = [
+        (tuple(block.names[a] for a in c.axes), c.channel, c.weight / RESOLUTION)
+        for c in block.channel.choices
+    ] or [(block.names, block.channel, 1.0)]
+    known = frozenset().union(*wanted)
+    for names, channel, share in parts:
+        kept = kept_of(names, channel)
+        for one in within([n for n in names if n in known], order):
+            if one in found:
+                found[one] += share * information_of(kept, one)
+    return found
+
+
+def _says_nothing(channel: Transition) -> bool:
+    """Whether a channel's reports are so alike that rounding decides what they say."""
+    return channel.mixture is not None and channel.condition_number > CONDITION_LIMIT

@@ -1,0 +1,88 @@
+"""Errors of a maximum-likelihood estimate: its observed information, inverted."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.linalg import lapack
+
+from pramana_core.channels import LISTED_ENTRIES
+from pramana_core.errors import EstimationError, LimitExceeded
+from pramana_core.estimation.axes import Stratum
+from pramana_core.marginals.counts import Tensor
+
+INFORMATION_CELLS = 4096
+"""Up to this many cells the observed information of a channel without inverse is inverted."""
+
+_CONDITION = 1e12
+_EDGE = 1e-9
+
+
+def inverse_information(
+    strata: Sequence[Stratum], theta: Tensor, kept: int, silent: float = 0.0
+) -> Tensor:
+    """Return N^2 times the inverse observed information: the second moments of the ML counts.
+
+    The information of theta is the sum over strata of P diag(n / (P'theta)^2) P'. Its constrained
+    inverse (the cells sum to 1) is the unconstrained one less theta theta' / N, exactly the
+    multinomial term that `EstimatedTable.variance` subtracts. Cells at the edge of which no report
+    tells (none seen is possible there) stay at zero, without error.
+
+    Args:
+        strata: the reports.
+        theta: the most likely true table, in the strata's shape.
+        kept: how many of the table's first axes to keep; the others are summed out.
+        silent: records, counted in N, that report none of the table's variables. All they say is
+            that the cells sum to 1.
+
+    Returns:
+        A matrix over the cells kept.
+
+    Raises:
+        LimitExceeded: too many cells or reports.
+        EstimationError: the reports cannot tell all cells apart.
+    """
+    cells = theta.size
+    reports = sum(stratum.column.size for stratum in strata)
+    if cells > INFORMATION_CELLS or reports * cells > LISTED_ENTRIES:
+        raise LimitExceeded(
+            f"The information of {reports} reports over {cells} cells is too large to invert.",
+            remedy="Ask for fewer variables at once.",
+        )
+    information: Tensor = np.full((cells, cells), silent)
+    for stratum in strata:
+        seen = stratum.column[:, 0] > 0
+        listed = stratum.listed()[seen]
+        weights = stratum.column[seen, 0] / np.square(listed @ theta.ravel())
+        information += (listed.T * weights) @ listed
+    identified = np.diag(information) > silent
+    inner = information[np.ix_(identified, identified)]
+    inverted = None if np.any(theta.ravel()[~identified] > _EDGE) else _inverted(inner)
+    if inverted is None:
+        raise EstimationError(
+            f"The reports cannot tell all {cells} cells apart; their counts have no"
+            " maximum-likelihood error.",
+            remedy="Ask for fewer variables, or use the estimator 'pooled'.",
+        )
+    inverse: Tensor = np.zeros((cells, cells))
+    inverse[np.ix_(identified, identified)] = inverted
+    left = math.prod(theta.shape[:kept])
+    records = silent + sum(stratum.records for stratum in strata)
+    kept_rows: Tensor = inverse.reshape(left, cells // left, left, -1).sum(axis=(1, 3))
+    return records**2 * kept_rows
+
+
+def _inverted(information: Tensor) -> Tensor | None:
+    """Return the inverse of a symmetric matrix; None where it is as good as singular."""
+    factor, failed = lapack.dpotrf(information, lower=1)
+    if failed:
+        return None
+    size = float(np.abs(information).sum(axis=0).max())
+    share, _ = lapack.dpocon(factor, size, uplo="L")
+    if share * _CONDITION < 1:
+        return None
+    lower, _ = lapack.dpotri(factor, lower=1)
+    inverse: Tensor = np.tril(lower) + np.tril(lower, -1).T
+    return inverse

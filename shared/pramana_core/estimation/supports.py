@@ -1,0 +1,134 @@
+"""Supports of itemsets as cells of marginal tables, one table for each set of variables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from pramana_core.domain import Domain
+from pramana_core.errors import DomainError, LimitExceeded
+from pramana_core.marginals.counts import KEPT_CELLS, Tensor
+from pramana_core.marginals.support_counts import (
+    Flags,
+    Floats,
+    Indices,
+    Item,
+    RuleCounts,
+    SupportCounts,
+)
+
+if TYPE_CHECKING:
+    from pramana_core.estimation.pooled_tables import PooledTable
+    from pramana_core.marginals.counts import Marginals, MarginalTable
+
+
+SUPPORT_CELLS = 1 << 22
+"""Supports are cells of tables of at most this many cells."""
+
+
+@dataclass(frozen=True, eq=False)
+class TabulatedSupports:
+    """Supports that are cells of marginal tables; all itemsets over some variables share one.
+
+    Attributes:
+        unshrunk: whether the tables are those before shrinkage, of pooled tables.
+        cells: the true or reported cells, whichever are more, of a table over some variables.
+        count_ahead: counts the reports of several tables in one pass.
+    """
+
+    marginals: Marginals
+    items: tuple[Item, ...]
+    unshrunk: bool = False
+    cells: Callable[[Sequence[str]], int] | None = None
+    count_ahead: Callable[[Sequence[Sequence[str]]], None] = lambda _tables: None
+
+    def counts(self, itemsets: Indices) -> SupportCounts:
+        """Return the estimated counts of itemsets; see `Supports`."""
+        found = np.zeros((3, len(itemsets)))
+        for rows, names, cells in self._by_variables(itemsets):
+            table = self._table(names)
+            found[0, rows] = table.counts[cells]
+            for error, population in ((1, False), (2, True)):
+                found[error, rows] = table.variance(population=population)[cells]
+        counts, noise, sampled = found
+        return SupportCounts(self.marginals.records, counts, noise, sampled)
+
+    def rules(self, itemsets: Indices, antecedents: Flags) -> RuleCounts:
+        """Return the estimated counts of itemsets and their parts; see `Supports`."""
+        counts, errors = np.zeros((len(itemsets), 3)), np.zeros((2, len(itemsets), 3, 3))
+        for rows, names, cells in self._by_variables(itemsets):
+            table = self._table(names)
+            for place, row in enumerate(rows):
+                cell = tuple(int(axis[place]) for axis in cells)
+                weights = _parts(table.counts.shape, cell, antecedents[row])
+                counts[row] = (weights * table.counts).reshape(3, -1).sum(axis=1)
+                for error in (0, 1):
+                    errors[error, row] = table.covariance_of(weights, population=error == 1)
+        noise, sampled = errors
+        return RuleCounts(self.marginals.records, counts, noise, sampled)
+
+    def _table(self, names: Sequence[str]) -> MarginalTable:
+        table = self.marginals.marginal(names)
+        return cast("PooledTable", table).unshrunk if self.unshrunk else table
+
+    def _by_variables(
+        self, itemsets: Indices
+    ) -> Iterator[tuple[Indices, list[str], tuple[Indices, ...]]]:
+        """Yield itemsets over the same variables: rows, variables, and cells by axis.
+
+        Raises LimitExceeded for a table of more than `SUPPORT_CELLS` cells.
+        """
+        domain = self.marginals.domain
+        variables = np.array([domain.axis(name) for name, _ in self.items])[itemsets]
+        codes = np.array([code for _, code in self.items])[itemsets]
+        kinds, kind = np.unique(variables, axis=0, return_inverse=True)
+        tables = [[domain.names[axis] for axis in axes] for axes in kinds]
+        cells = self.cells or (lambda names: domain.project(names).size)
+        sizes = [cells(names) for names in tables]
+        if max(sizes, default=0) > SUPPORT_CELLS:
+            raise LimitExceeded(
+                f"Itemsets of {variables.shape[1]} variables need a table of {max(sizes)} cells; at"
+                f" most {SUPPORT_CELLS} are counted.",
+                where="items",
+                remedy="Ask for shorter itemsets, or for variables of fewer categories.",
+            )
+        counted = 0
+        for number, names in enumerate(tables):
+            if number == counted:
+                most = np.searchsorted(np.cumsum(sizes[number:]), KEPT_CELLS, side="right")
+                counted = number + max(int(most), 1)
+                self.count_ahead(tables[number:counted])
+            rows = np.flatnonzero(kind.ravel() == number)
+            yield rows, names, tuple(codes[rows].T)
+
+
+def sides(antecedents: Flags) -> tuple[Flags, Flags, Flags]:
+    """Return which items are in the whole, the antecedent and the consequent of each rule."""
+    return np.ones_like(antecedents), antecedents, ~antecedents
+
+
+def _parts(shape: tuple[int, ...], cell: tuple[int, ...], antecedent: Flags) -> Floats:
+    """Return the weights of a table's cells in a rule's whole, antecedent and consequent."""
+    weights: Tensor = np.zeros((3, *shape))
+    weights[(0, *cell)] = 1.0
+    for part, kept in ((1, antecedent), (2, ~antecedent)):
+        chosen = (code if keep else slice(None) for code, keep in zip(cell, kept, strict=True))
+        weights[(part, *chosen)] = 1.0
+    return weights
+
+
+def require_items(domain: Domain, items: tuple[Item, ...]) -> None:
+    """Check that items are categories of a domain's variables.
+
+    Raises:
+        UnknownVariable: a variable that is not there.
+        DomainError: a code that is not a category, or an item named twice.
+    """
+    for name, code in items:
+        if not 0 <= code < domain[name].size:
+            raise DomainError(f"{name!r} has no category of code {code}.", where=name)
+    if len(set(items)) < len(items):
+        raise DomainError("An item is named twice.", where="items")

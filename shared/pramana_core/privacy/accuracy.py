@@ -1,0 +1,78 @@
+"""What a channel costs in accuracy, with no data and no prior needed."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from pramana_core.channels import Transition
+from pramana_core.errors import OptionError
+from pramana_core.marginals.counts import Tensor
+from pramana_core.plan import Block
+
+
+def largest_proportion_se(block: Block, name: str, records: int) -> float:
+    """Return the largest standard error of an estimated proportion of any category of a variable.
+
+    The error is that of the moment estimate against the population the records were drawn from.
+    The maximum is exact, over all categories and all possible true distributions of the block's
+    variables: the variance (sum_l theta_l M[j, l] - theta_j^2) / N, with M the second moments of
+    the estimator of category j given truth l, is concave in theta_j with the rest on the worst
+    truth.
+
+    Raises:
+        OptionError: `records` is not positive.
+        SingularChannel: the channel has no inverse.
+        UnknownVariable: the block has no such variable.
+        LimitExceeded: a channel without closed form over too many categories.
+    """
+    if records < 1:
+        raise OptionError(f"records must be at least 1, not {records}.", where="records")
+    restricted = block.restrict([name])
+    if restricted is not None and (mixture := restricted.inverse_mixture) is not None:
+        return math.sqrt(_largest_of_mixture(*mixture) / records)
+    decoder, channel = _decoder(block, name, restricted)
+    moments = channel.apply_adjoint(np.square(decoder).T, 0).T
+    category = _category_of_truth(block, name, moments.shape[1])
+    worst = 0.0
+    for j, row in enumerate(moments):
+        inside, outside = row[category == j], row[category != j]
+        if inside.size and outside.size:
+            worst = max(worst, _worst_mix(float(inside.max()), float(outside.max())))
+    return math.sqrt(worst / records)
+
+
+def _largest_of_mixture(a: float, b: float) -> float:
+    """The estimator of a category is a + b where it is reported and b elsewhere: no list needed."""
+    # P = spread I + off 11' and P^-1 = a I + b 11' are inverse: spread = 1 / a, off = -b / a.
+    off = -b / a
+    keep = 1 / a + off
+    hit, miss = (a + b) ** 2, b**2
+    return _worst_mix(keep * hit + (1 - keep) * miss, off * hit + (1 - off) * miss)
+
+
+def _worst_mix(inside: float, outside: float) -> float:
+    """Return the largest variance over the share t of a category, the rest on the worst other."""
+    t = min(1.0, max(0.0, (inside - outside) / 2))
+    return t * inside + (1 - t) * outside - t**2
+
+
+def _decoder(block: Block, name: str, restricted: Transition | None) -> tuple[Tensor, Transition]:
+    """Return the estimator of each category of a variable as a function of the block's report."""
+    if restricted is not None:
+        return restricted.decoder(), restricted
+    shape = tuple(v.size for v in block.variables)
+    dropped = tuple(axis for axis, v in enumerate(block.variables) if v.name != name)
+    decoder = block.channel.decoder()
+    summed: Tensor = decoder.reshape(*shape, -1).sum(axis=dropped)
+    return summed, block.channel
+
+
+def _category_of_truth(block: Block, name: str, truths: int) -> npt.NDArray[np.intp]:
+    axis = block.names.index(name)
+    shape = tuple(v.size for v in block.variables)
+    if truths == shape[axis]:
+        return np.arange(truths)
+    return np.unravel_index(np.arange(truths), shape)[axis]
