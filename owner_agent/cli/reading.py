@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from owner_agent.site.planning import PlannedSite
     from owner_agent.site.site import Site
     from owner_agent.state.environment import Environment
-    from pramana_core.report.report import Report
     from owner_agent.table.encode import Inspection
     from owner_agent.table.predicting import RecordSource
     from pramana_core.learn.prediction import Predictor
+    from pramana_core.report.report import Report
 
 
 def check(context: typer.Context, site: SiteOption = SITE, json: JsonOption = False) -> None:

@@ -14,7 +14,6 @@ from typing import Any
 from owner_agent.peer.exchange.outgoing import OutgoingPackage
 from owner_agent.peer.protocol.messages import Announcement, BlockCost
 from owner_agent.release.ledger import Draw
-from pramana_core.report.numbers import belief, bound
 from pramana_core.errors import PeerDeviated
 from pramana_core.plan import Block
 from pramana_core.privacy import (
@@ -25,6 +24,7 @@ from pramana_core.privacy import (
     StudyDisclosure,
     told_by,
 )
+from pramana_core.report.numbers import belief, bound
 from pramana_core.wire.privacy import AmplificationMessage, ExtremesMessage
 
 _ROUNDING = 1e-9

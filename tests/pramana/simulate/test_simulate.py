@@ -45,10 +45,11 @@ from pramana_core.errors import (
     TableUnreadable,
 )
 from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.learn.common.options import Scoring, Search
 from pramana_core.learn.networks import inference
 from pramana_core.learn.networks.bif import write_bif
 from pramana_core.learn.networks.network import BayesNet
-from pramana_core.learn.networks.structure import Scoring, Search, Structure
+from pramana_core.learn.networks.structure import Structure
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Plan
 from tests.places import DATA, ROOT

@@ -108,5 +108,5 @@ def test_auto_takes_the_recommended_method_and_shows_why(shop, command, site_tex
     again = json.loads(_page(shop).with_suffix(".json").read_text())
     assert again == {name: told[name] for name in again}
     html = _page(shop).read_text()
-    assert told["recommendation"]["sentence"].partition(",")[0] in html
+    assert told["recommendation"]["sentence"].partition("->")[0] in html
     assert "lines explain" in html
