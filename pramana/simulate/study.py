@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -192,8 +192,8 @@ class Simulated(Protocol):
     def findings(self, runs: Series) -> dict[str, Any]:
         """Return what the runs show, as JSON."""
 
-    def sections(self, found: Mapping[str, Any], trials: Trials) -> Sequence[Section]:
-        """Return the same as a report's sections, of which the first has no title."""
+    def sections(self, found: Mapping[str, Any], trials: Trials) -> Iterable[Section]:
+        """Yield the same as a report's sections, of which the first has no title."""
 
 
 @dataclass(frozen=True, eq=False)
