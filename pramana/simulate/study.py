@@ -95,8 +95,7 @@ class Trials:
         design: the designer's account of the plan, if it made it.
         holdout: the share of the records that a run draws at random and keeps for a test.
 
-    Raises:
-        OptionError: no run, a negative seed, or a share that leaves no record to one side.
+    Raises OptionError.
     """
 
     source: Source
@@ -235,8 +234,7 @@ class Outcome:
 def simulate(kind: Simulated, trials: Trials, on_step: OnShare = lambda _share: None) -> Outcome:
     """Learn in every run.
 
-    Raises:
-        EstimationError, LimitExceeded: what the learner raises.
+    Raises EstimationError, LimitExceeded.
     """
     runs, fits = [], []
     for trial in trials:

@@ -211,8 +211,7 @@ def write_tree_text(
         show_weights: write what decided each question and each class.
         decimals: of the percentages.
 
-    Raises:
-        OptionError: a negative depth or number of decimals.
+    Raises OptionError.
     """
     if decimals < 0 or (max_depth is not None and max_depth < 0):
         raise OptionError("A depth and a number of decimals must be 0 or more.", where="max_depth")
@@ -291,8 +290,7 @@ def draw_tree(tree: DecisionTree, *, max_depth: int | None = None) -> Layout:
         max_depth: draw the questions below so many others as leaves that say what they leave out;
             None draws the top: as many levels as have at most `ROWS` rows, and one in any case.
 
-    Raises:
-        OptionError: a negative depth.
+    Raises OptionError.
     """
     if max_depth is not None and max_depth < 0:
         raise OptionError(f"max_depth must be 0 or more, not {max_depth}.", where="max_depth")
