@@ -290,7 +290,7 @@ class StudyPlan:
         """
         return max(composed(self._costs[p.channel] for p in one.parts) for one in self.sets)
 
-    def told_by(self, owner: str) -> Amplification:
+    def loss_at(self, owner: str) -> Amplification:
         """Return the most that one owner tells of a record, in any set."""
         parts = (part for one in self.sets for part in one.parts)
         place = self._place(owner)
