@@ -248,12 +248,10 @@ def test_what_a_tree_may_cost_is_asked_before_it_runs(survey, assert_problem, mo
     answer = study.job(**TREE)
     assert_problem(answer, 413, "limit-exceeded", "attributes", "4 variables", "3 are allowed")
     three = {**TREE, "attributes": ["age", "sport"]}
-    assert study.learn(**three)["document"], "all reports are one table, whatever the depth"
+    assert study.learn(**three)["document"], "reports are weighed, whatever the depth"
     deep = {**three, "estimator": "ml"}
     assert_problem(study.job(**deep), 413, "limit-exceeded", "max_depth", "18 cells")
     assert study.learn(**deep, max_depth=1)["document"]
-    monkeypatch.setattr(classifiers, "CUBE_CELLS", 17)
-    assert_problem(study.job(**three), 413, "limit-exceeded", "max_depth", "18 cells")
     monkeypatch.setattr(classifiers, "INFORMATION_CELLS", 5)
     assert_problem(study.job(**three), 413, "limit-exceeded", "attributes", "6 cells")
     monkeypatch.undo()
