@@ -522,7 +522,6 @@ class EstimatedMarginals:
         return found
 
     def can_estimate(self, variables: Sequence[str]) -> bool:
-        """Return whether reports tell a table, or a model of all variables; see `Marginals`."""
         self._require_known(variables)
         return self._estimator.can_estimate(variables)
 
@@ -546,11 +545,9 @@ class EstimatedMarginals:
         return self._estimator.expected(self._asked(variables), self.marginal)
 
     def subpopulation(self) -> Subpopulation:
-        """Return all records; see `Marginals`."""
         return self._estimator.subpopulation(self)
 
     def supports(self, items: Sequence[Item]) -> Supports:
-        """Return what estimates supports; see `Marginals`."""
         asked = tuple(items)
         require_items(self.domain, asked)
         if not self._estimator.makes_of_pairs(self._estimator.order):
@@ -568,12 +565,10 @@ class EstimatedMarginals:
         return self._estimator.independence(left, right, given)
 
     def explanation(self, parents: Mapping[str, Collection[str]]) -> NetworkExplanation | None:
-        """Return how well a network explains the reports of whole records; see `Evidence`."""
         self._require_known(parents)
         return self._estimator.evidence.explanation(parents)
 
     def jointly_reported(self, variables: Sequence[str]) -> bool:
-        """Return whether some records report all these variables; see `Marginals`."""
         self._require_known(variables)
         return any(plan.reports_together(variables) for _, plan in self._sources)
 

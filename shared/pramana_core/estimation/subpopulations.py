@@ -73,12 +73,10 @@ class ReportedSubpopulation:
     given: Mapping[str, int]
 
     def within(self, variable: str, code: int) -> ReportedSubpopulation:
-        """Return those that also have a category of another variable; see `Subpopulation`."""
         domain = self.sources[0][1].domain
         return replace(self, given=narrowed(domain, self.given, variable, code))
 
     def table(self, variables: Sequence[str]) -> CountedSubtable:
-        """Return the counts over other variables within it; see `Subpopulation`."""
         domain = asked_of(self.sources[0][1].domain, self.given, variables)
         parts = [self._of_source(reports, plan, domain) for reports, plan in self.sources]
         factors = np.ones(len(parts))
@@ -279,13 +277,11 @@ class TabulatedSubpopulation:
     given: Mapping[str, int]
 
     def table(self, variables: Sequence[str]) -> TabulatedSubtable:
-        """Return the counts over other variables within it; see `Subpopulation`."""
         asked_of(self.marginals.domain, self.given, variables)
         whole = self.marginals.marginal([*self.given, *variables])
         return TabulatedSubtable(whole, tuple(self.given.values()))
 
     def within(self, variable: str, code: int) -> TabulatedSubpopulation:
-        """Return those that also have a category of another variable; see `Subpopulation`."""
         return TabulatedSubpopulation(
             self.marginals, narrowed(self.marginals.domain, self.given, variable, code)
         )
