@@ -107,7 +107,7 @@ def cancel(services: Services, identifier: str) -> Job:
         return job_message(session, row, services.now())
 
 
-def total_loss(session: Session, study: str, rows: Sequence[ReleaseRow]) -> Amplification:
+def record_loss(session: Session, study: str, rows: Sequence[ReleaseRow]) -> Amplification:
     """Return the loss of one person's whole record by releases, if columns determine each other.
 
     It is infinite if a release carries no gamma, or no column is randomized. Public columns do not
