@@ -438,26 +438,6 @@ def test_refusals(
         learn_linear(exact(records(0, 50), DOMAIN), target, features, options, seed=seed)
 
 
-@pytest.mark.parametrize(
-    ("where", "option"),
-    [
-        ("loss", {"loss": "hinge"}),
-        ("encoding", {"encoding": "effects"}),
-        ("l2", {"l2": -1.0}),
-        ("l2", {"l2": float("inf")}),
-        ("l2", {"loss": "perceptron", "l2": 1.0}),
-        ("basis", {"basis": "raw"}),
-        ("steps", {"steps": 0}),
-        ("sample", {"sample": 0}),
-        ("keep", {"keep": "last"}),
-    ],
-)
-def test_options_out_of_range(where: str, option: dict[str, object]) -> None:
-    with pytest.raises(OptionError) as caught:
-        LinearOptions(**option)  # type: ignore[arg-type]
-    assert caught.value.where == where
-
-
 def test_learning_can_be_stopped() -> None:
     def stop(done: int, total: int) -> None:
         if done == 1:
