@@ -15,7 +15,7 @@ from pramana_core.errors import DomainError
 from pramana_core.learn.common.documents import DocumentForm
 from pramana_core.learn.common.inputs import record_columns, require_inputs
 from pramana_core.learn.common.options import Basis, LinearOptions
-from pramana_core.learn.linear.columns import Cells, Column, DesignMatrix, ListedCells
+from pramana_core.learn.linear.columns import Cells, Column, DesignMatrix
 from pramana_core.marginals.counts import LEVEL, Codes, Tensor
 from pramana_core.marginals.score_interval import normal_quantile
 from pramana_core.ties import TIE
@@ -164,7 +164,7 @@ class LinearClassifier:
         Raises:
             UnknownVariable, DomainError: see `record_columns`.
         """
-        return self.scores_of(ListedCells(record_columns(self.inputs, codes), self.inputs.shape))
+        return self.scores_of(Cells(record_columns(self.inputs, codes), self.inputs.shape))
 
     def scores_of(self, cells: Cells) -> Tensor:
         """Return each plane's linear function in each cell of the inputs, (cells, planes)."""
@@ -172,7 +172,7 @@ class LinearClassifier:
 
     def predict(self, codes: Mapping[str, Codes]) -> Codes:
         """Return the class code of each of n records. Raises as `scores`."""
-        return self.classes_of(ListedCells(record_columns(self.inputs, codes), self.inputs.shape))
+        return self.classes_of(Cells(record_columns(self.inputs, codes), self.inputs.shape))
 
     def classes_of(self, cells: Cells) -> Codes:
         """Return the class code in each cell of the inputs, shape (cells,).
