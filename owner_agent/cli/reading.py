@@ -168,8 +168,9 @@ def discretize(
     if json:
         print_json(made.as_dict())
         return
-    for line in made.lines():
-        console().print(line, markup=False, soft_wrap=True)
+    for sentence in made.sentences():
+        console().print(sentence, markup=False, highlight=False)
+    console().print("\n".join(["", *made.toml]), markup=False, soft_wrap=True)
 
 
 def ledger(site: SiteOption = SITE, json: JsonOption = False) -> None:

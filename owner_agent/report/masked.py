@@ -40,7 +40,7 @@ MOST_PICTURES, PER_ROW = 8, 4
 MOST_MEASURES = 24
 """Longer tables of measures are folded."""
 
-SHOWN = ("snooper-gain-kernel", "told-largest")
+SHOWN = ("snooper-gain", "told-largest")
 """The measures that a terminal shows although nothing is wrong."""
 
 
@@ -137,7 +137,7 @@ def mask_report(now: PreparedMask, measures: Measures) -> Report:
             "What this protects, and what it does not",
             [Sentence(words, "point") for words in promises],
         ),
-        _relationships(keeps, numbers["recommendation"]),
+        _relationships(keeps, None if advice is None else asdict(advice)),
         *_pictures(now),
         _measures("What it gives away", verdict, _rows(measures, "security")),
         *_named(now),

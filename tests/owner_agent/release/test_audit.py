@@ -6,13 +6,9 @@ a report's truth be its likelier one with odds of at most gamma (times the odds 
 number of those is then binomial, or smaller, and its exact confidence limit (Clopper and Pearson)
 bounds gamma from below. Where the declared gamma is attained it bounds it from above as well.
 
-Each limit is wrong with probability 1e-6. What makes the test sharp is the information in the
-pooled reports: the standard error of ln gamma is 1 / sqrt(n p (1 - p)), n of them and p the share
-of the likelier truth. `POWER` below is the chance that a sampler 2 % off is refuted, at least; the
-normal approximation is compared with it in a test of its own.
+Each limit is wrong with probability 1e-6.
 """
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,7 +37,6 @@ pytestmark = pytest.mark.calibration
 
 RECORDS = 1_000_000
 FALSE_ALARM = 1e-6
-POWER = 0.9
 SECRETS = Secrets(draw=bytes(range(5, 37)), linkage=bytes(range(2, 34)))
 
 
@@ -189,24 +184,6 @@ def test_a_sampler_off_by_two_percent_is_refuted(name, keys, uniform):
     assert low > gamma
     _, high = audit(case, case.weaker, keys, uniform)
     assert high < gamma
-
-
-@pytest.mark.parametrize("name", SCHEMES)
-def test_the_audit_sees_two_percent(name):
-    """The controls are what they are called, and the audit's power is as stated."""
-    case = SCHEMES[name]
-    ends = extremes(case)
-    a, b = ends.truths
-    for channel, factor in ((case.stronger, 1.02), (case.weaker, 1 / 1.02)):
-        rows = channel.matrix()
-        ratio = rows[a][ends.reports[0]] / rows[b][ends.reports[0]]
-        assert ratio == pytest.approx(factor * ends.gamma, rel=1e-3)
-    rows, share = case.declared.matrix(), coin(ends)
-    likelier = share * rows[a][ends.reports[0]].sum() + (1 - share) * rows[b][ends.reports[1]].sum()
-    other = (1 - share) * rows[b][ends.reports[0]].sum() + share * rows[a][ends.reports[1]].sum()
-    information = RECORDS * likelier * other / (likelier + other)
-    power = stats.norm.sf(stats.norm.isf(FALSE_ALARM) - math.log(1.02) * math.sqrt(information))
-    assert power > POWER
 
 
 # Cut-and-paste -----------------------------------------------------------------------------------

@@ -51,7 +51,7 @@ from pramana_core.learn.rules.decisions import (
 from pramana_core.learn.rules.itemsets import FoundItemsets, Level
 from pramana_core.learn.rules.pieces import pieces, variables_of
 from pramana_core.marginals.counts import Marginals, Supports
-from pramana_core.marginals.score_interval import Tilt, normal_quantile
+from pramana_core.marginals.score_interval import normal_quantile
 from pramana_core.marginals.support_counts import Flags, Indices, Item, SupportCounts
 from pramana_core.progress import Progress, unwatched
 
@@ -246,7 +246,7 @@ def _counted(
 
 def _counted_apart(supports: Supports, itemsets: Indices, variables: Indices) -> SupportCounts:
     """Count the itemsets over each set of variables by themselves."""
-    found = np.full((6, len(itemsets)), np.nan)
+    found = np.full((3, len(itemsets)), np.nan)
     records = 1
     _, kinds = np.unique(variables[itemsets], axis=0, return_inverse=True)
     for kind in range(int(kinds.max()) + 1):
@@ -260,7 +260,5 @@ def _counted_apart(supports: Supports, itemsets: Indices, variables: Indices) ->
             part.counts,
             part.variance_records,
             part.variance_population,
-            *part.tilt.numbers,
         )
-    counts, noise, sampled, *tilt = found
-    return SupportCounts(records, counts, noise, sampled, Tilt(*tilt))
+    return SupportCounts(records, *found)

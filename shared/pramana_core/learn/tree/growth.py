@@ -11,13 +11,11 @@ from functools import partial
 
 import numpy as np
 
-from pramana_core.learn.bayes_classifier.learning import learn_with_evidence
+from pramana_core.learn.bayes_classifier.learning import learn_with_redundancy
 from pramana_core.learn.bayes_classifier.model import ChosenModel
-from pramana_core.learn.bayes_classifier.replicates import (
-    UNKNOWN,
-    ModelledSubpopulation,
-    Replicates,
-)
+from pramana_core.learn.bayes_classifier.redundancy import UNKNOWN
+from pramana_core.learn.bayes_classifier.replicates import Replicates
+from pramana_core.learn.bayes_classifier.subpopulation import ModelledSubpopulation
 from pramana_core.learn.common.inputs import inputs_of
 from pramana_core.learn.common.options import DEEPEST, TreeOptions
 from pramana_core.learn.tree.choosing import SplitCandidate, best_split
@@ -83,9 +81,9 @@ def _everything(
     if marginals.can_estimate([*names, target]):
         return None, marginals.subpopulation()
     before = partial(_before, on_step)
-    model, evidence = learn_with_evidence(marginals, target, names, on_step=before)
+    model, evidence = learn_with_redundancy(marginals, target, names, on_step=before)
     replicates = Replicates.of(model, marginals, tick=lambda: on_step(0, STEPS))
-    return model.model, ModelledSubpopulation.everyone(
+    return model.model, ModelledSubpopulation(
         replicates, model.domain, target, marginals.records, evidence or UNKNOWN
     )
 

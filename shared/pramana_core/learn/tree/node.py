@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pramana_core.errors import DomainError, NotStochastic
+from pramana_core.errors import ChannelError, DomainError
 from pramana_core.learn.tree.evidence import EMPTY, valid_rows
 from pramana_core.marginals.counts import LEVEL, Tensor
 from pramana_core.marginals.score_interval import normal_quantile
@@ -31,7 +31,7 @@ class NodeClasses:
     Raises:
         DomainError: no classes, tuples of different lengths, a number or a sum that is not finite,
             an error that is negative, or a share outside [0, 1].
-        NotStochastic: probabilities that are negative or do not sum to 1.
+        ChannelError: probabilities that are negative or do not sum to 1.
     """
 
     counts: tuple[float, ...]
@@ -56,7 +56,7 @@ class NodeClasses:
         if not all(0 <= share <= 1 for share in (*self.low, *self.high, self.leaned)):
             raise DomainError("A node's intervals of shares must lie between 0 and 1.")
         if min(self.probabilities) < 0 or abs(math.fsum(self.probabilities) - 1) > _SUM_TOLERANCE:
-            raise NotStochastic("A node's class probabilities are not a distribution.")
+            raise ChannelError("A node's class probabilities are not a distribution.")
 
     @property
     def total(self) -> float:

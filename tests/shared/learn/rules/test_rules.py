@@ -38,7 +38,6 @@ from pramana_core.learn.rules.measures import (
 from pramana_core.learn.rules.mining import mine_itemsets
 from pramana_core.learn.rules.rules import Rule, derive_rules
 from pramana_core.marginals.counts import ReportedCounts
-from pramana_core.marginals.score_interval import Tilt
 from pramana_core.marginals.support_counts import RuleCounts
 from pramana_core.plan import Block, Plan
 from tests.shared.learn.rules.tables import Z, dependent, domain
@@ -163,7 +162,7 @@ def counts_of(whole: float, left: float, right: float, records: int, noise: floa
     counts = np.array([whole, left, right])
     both = np.array([[whole, whole, whole], [whole, left, whole], [whole, whole, right]])
     sampled = spread + both - np.outer(counts, counts) / records
-    return RuleCounts(records, counts[None], spread[None], sampled[None], Tilt.flat((1, 3)))
+    return RuleCounts(records, counts[None], spread[None], sampled[None])
 
 
 @pytest.mark.parametrize("population", [False, True])

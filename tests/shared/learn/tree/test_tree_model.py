@@ -13,7 +13,7 @@ import pytest
 
 from pramana_core.channels import Symmetric
 from pramana_core.domain import Domain, Variable
-from pramana_core.errors import DomainError, InputError, NotStochastic, UnknownVariable
+from pramana_core.errors import ChannelError, DomainError, InputError, UnknownVariable
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.common.options import DEEPEST, TreeOptions
 from pramana_core.learn.learners import TREE
@@ -194,7 +194,7 @@ def broken(change) -> str:
         (lambda d: d["nodes"][-1].update(split=d["nodes"][0]["split"]), DomainError),
         (lambda d: d["nodes"].append(d["nodes"][-1]), InputError),
         (lambda d: d["nodes"][0]["classes"].update(counts=[1.0, "2", 3.0]), InputError),
-        (lambda d: d["nodes"][0]["classes"].update(probabilities=[1.0, 1.0, 1.0]), NotStochastic),
+        (lambda d: d["nodes"][0]["classes"].update(probabilities=[1.0, 1.0, 1.0]), ChannelError),
         (lambda d: d["nodes"][0]["split"].update(attribute="nothing"), UnknownVariable),
         (lambda d: d["options"].update(least_records=-1), InputError),
         (lambda d: d["inputs"].append(d["inputs"][0]), DomainError),
