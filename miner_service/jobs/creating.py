@@ -14,9 +14,16 @@ from miner_service.intake.unbounded import unbounded_of
 from miner_service.kinds import kind_of
 from miner_service.kinds.base import PreparedJob
 from miner_service.services import Services
-from miner_service.store import queue as job_rows
+from miner_service.store.jobs import (
+    UNFINISHED,
+    add_line,
+    create_job,
+    find_job,
+    job_by_key,
+    job_message,
+)
 from miner_service.store.people import find_study, study_message
-from miner_service.store.queue import UNFINISHED, add_line, create_job, finish
+from miner_service.store.queue import finish
 from miner_service.store.schema import ReleaseRow
 from pramana_core.privacy import Amplification, told_by
 from pramana_core.wire.base import default_records
@@ -30,14 +37,14 @@ def create(services: Services, study: str, body: JobCreate) -> tuple[Job, bool]:
     Raises:
         StructureError, RecordsDoNotAlign, VariablesMissing, Conflict, LimitExceeded: it cannot
             run, or its key belongs to another job.
-        QuotaExceeded: too many jobs of the study wait.
+        LimitExceeded: too many jobs of the study wait.
     """
     with services.database.read() as session:
         find_study(session, study)
         if body.key is not None:
-            known = job_rows.job_by_key(session, study, body.key)
+            known = job_by_key(session, study, body.key)
             if known is not None and _same(read_job_spec(known.spec), body.spec):
-                return job_rows.job_message(session, known, services.now()), False
+                return job_message(session, known, services.now()), False
         spec, prepared = settled(services, session, study, body.spec)
     with services.database.write() as session:
         row, to_run = create_job(
@@ -55,7 +62,7 @@ def create(services: Services, study: str, body: JobCreate) -> tuple[Job, bool]:
                 add_line(session, row, _twice(prepared.alignment), services.now())
             for told in prepared.copied:
                 add_line(session, row, f"Warning: {told}", services.now())
-        return job_rows.job_message(session, row, services.now()), to_run
+        return job_message(session, row, services.now()), to_run
 
 
 def settled(
@@ -94,10 +101,10 @@ def _twice(alignment: Alignment) -> str:
 def cancel(services: Services, identifier: str) -> Job:
     """Cancel a job; one that is finished stays as it is. Raises NotFound."""
     with services.database.write() as session:
-        row = job_rows.find_job(session, identifier)
+        row = find_job(session, identifier)
         if row.state in UNFINISHED:
             finish(session, row, "cancelled", services.now())
-        return job_rows.job_message(session, row, services.now())
+        return job_message(session, row, services.now())
 
 
 def total_loss(session: Session, study: str, rows: Sequence[ReleaseRow]) -> Amplification:

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
 def check(context: typer.Context, site: SiteOption = SITE, json: JsonOption = False) -> None:
     """Validate the table against the site file, and ask the miner of the study; no data is sent."""
-    from owner_agent.report.page import show_warnings
-    from owner_agent.report.whole_study import people_told
+    from owner_agent.report.study import people_of
     from owner_agent.site.planning import raise_together
     from owner_agent.site.site import load_site
+    from pramana_core.report.terminal import print_warnings
 
     opened = load_site(site)
     answer, lines, problems = _checked_plan(opened) if opened.file.variables else ({}, [], [])
@@ -41,7 +41,7 @@ def check(context: typer.Context, site: SiteOption = SITE, json: JsonOption = Fa
         answer[name] = facts
         lines.append(line)
         _add_new(problems, problem)
-    study = people_told(opened, environment_of(context))
+    study = people_of(opened, environment_of(context))
     if isinstance(study, str):
         lines.append(f"The miner was not asked: {study}")
     elif study is not None:
@@ -57,7 +57,7 @@ def check(context: typer.Context, site: SiteOption = SITE, json: JsonOption = Fa
     else:
         for line in lines:
             console().print(line, markup=False, soft_wrap=True)
-        show_warnings(console(), answer.get("warnings", []))
+        print_warnings(console(), answer.get("warnings", []))
     if json or len(problems) < 2:
         raise_together(problems)
         return
@@ -102,7 +102,7 @@ def _add_new(problems: list[PramanaError], found: PramanaError | None) -> None:
 
 def _checked_plan(site: Site) -> tuple[dict[str, Any], list[str], list[PramanaError]]:
     """Return what is shown of the variables of a site, and what is wrong with the table."""
-    from owner_agent.report.report import secrets_said, warnings
+    from owner_agent.report.plan import secrets_said, warnings
     from owner_agent.site.planning import awaiting_plan, planned, without_protection
     from owner_agent.table.encode import inspect
 
@@ -175,7 +175,6 @@ def discretize(
 
 def ledger(site: SiteOption = SITE, json: JsonOption = False) -> None:
     """List everything that ever left this site, and the privacy spent."""
-    from owner_agent.cli.releases_shown import show_ledger
     from owner_agent.cli.sessions_shown import (
         shared_json,
         show_lost,
@@ -186,8 +185,9 @@ def ledger(site: SiteOption = SITE, json: JsonOption = False) -> None:
     from owner_agent.peer.exact import disclosures as all_disclosures
     from owner_agent.peer.session_results import all_kept
     from owner_agent.release.ledger import Ledger
-    from owner_agent.report.releases import ledger_json
+    from owner_agent.report.releases import LedgerSummary, ledger_json
     from owner_agent.site.site import load_site
+    from pramana_core.report.terminal import print_sections
 
     opened = load_site(site)
     entries, kept = Ledger(opened.state).entries(), all_kept(opened.state)
@@ -201,7 +201,10 @@ def ledger(site: SiteOption = SITE, json: JsonOption = False) -> None:
         shared = {"parameters_shared": shared_json(kept), **told_json(disclosures, lost)}
         print_json({**ledger_json(entries), **shared})
         return
-    show_ledger(console(), entries)
+    if entries:
+        print_sections(LedgerSummary.of(entries).sections(), console(), console(stderr=True))
+    else:
+        console().print("Nothing has left this site.")
     show_peer_lines(console(), entries, kept)
     peer = opened.file.peer
     show_told(console(), disclosures, None if peer is None else peer.groupings)

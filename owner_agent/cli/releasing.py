@@ -28,10 +28,9 @@ if TYPE_CHECKING:
     from owner_agent.release.approval import Approval
     from owner_agent.release.prepared import PreparedRelease
     from owner_agent.release.publish import PreparedRecords, PublishOutcome
-    from owner_agent.report.page import ReportView
-    from owner_agent.report.report import PlanReport
     from owner_agent.site.site import Site
     from owner_agent.state.environment import Environment
+    from pramana_core.report.report import Report
 
 PublishOption = Annotated[
     bool, typer.Option("--publish", help="Show it, ask, and send it; without it nothing leaves.")
@@ -82,20 +81,23 @@ class ReleaseCommand:
         """Whether a person is shown the release and asked."""
         return self.publish and not self.yes
 
-    def page(self, view: ReportView[Any], *, always: bool = False) -> Path | None:
+    def page(self, name: str, *, always: bool = False) -> Path | None:
         """Return where the report goes, or None without one. Raises OptionError.
 
         Scripts that ask for JSON get a page if they name one; `always` draws it all the same.
         """
+        from owner_agent.report.files import place
+
         if self.no_report or (self.json and self.report is None and not always):
             return None
-        return view.place(self.site.state, self.report)
+        return place(self.site.state, self.report, name)
 
-    def show(self, view: ReportView[Any], made: Any, page: Path | None) -> None:
+    def show(self, made: Report, page: Path | None) -> None:
         """Print the essentials of a report, and where its page is."""
         from owner_agent.cli.releases_shown import show_written
+        from pramana_core.report.terminal import print_report
 
-        view.printed(console(), console(stderr=True), made)
+        print_report(made, console(), console(stderr=True))
         if page is not None:
             show_written(console(), page)
 
@@ -125,9 +127,9 @@ def plan(
 ) -> None:
     """Report what publishing would reveal, and how accurate the results would be."""
     from owner_agent.cli.releases_shown import show_lines
-    from owner_agent.report.plan_shown import PLAN
-    from owner_agent.report.report import STAGES as PLAN_STAGES
-    from owner_agent.report.report import others_apart, site_report
+    from owner_agent.report.files import write
+    from owner_agent.report.plan import PAGE, others_apart, site_report
+    from owner_agent.report.plan import STAGES as PLAN_STAGES
     from owner_agent.site.site import load_site
 
     require_countable(records)
@@ -139,13 +141,13 @@ def plan(
             bar.stage(PLAN_STAGES[stage], done, total)
 
         made = site_report(opened, environment, records, watch)
-        page = asked.page(PLAN)
+        page = asked.page(PAGE)
         if page is not None:
-            PLAN.write(made, opened.owner, page, partial(_on(bar), "drawing"))
+            write(made, opened.owner, page, partial(_on(bar), "drawing"))
     if json:
         print_json(made.as_dict())
         return
-    asked.show(PLAN, made, page)
+    asked.show(made, page)
     show_lines(console(), others_apart(opened))
 
 
@@ -171,18 +173,19 @@ def publish(
     from owner_agent.release.publish import PreparedRecords
     from owner_agent.report.losses import compare
     from owner_agent.report.outcomes import found_wrong, outcome_lines
-    from owner_agent.report.page import show_warnings
-    from owner_agent.report.plan_shown import PLAN, show_adopted
-    from owner_agent.report.report import (
+    from owner_agent.report.plan import (
+        PAGE,
+        adopted_sections,
         others_apart,
         require_accepted,
         secrets_said,
         site_report,
         warnings,
     )
-    from owner_agent.report.whole_study import outlook_of, show_study, study_json
+    from owner_agent.report.study import outlook_of, study_json, study_sections
     from owner_agent.site.planning import planned
     from owner_agent.site.site import load_site
+    from pramana_core.report.terminal import print_sections, print_warnings
 
     environment, opened = environment_of(context), load_site(site)
     asked = ReleaseCommand(site, opened, environment, True, yes, report, no_report, json)
@@ -190,29 +193,29 @@ def publish(
     plan = planned(opened)
     forecast = outlook_of(opened, plan, environment)
     if yes:
-        show_warnings(console(stderr=True), warnings(plan))
+        print_warnings(console(stderr=True), warnings(plan))
         if not json:
-            show_adopted(console(), plan.adopted)
-            show_study(console(), forecast)
+            sections = [*adopted_sections(plan.adopted), *study_sections(forecast)]
+            print_sections(sections, console(), console(stderr=True))
     require_accepted(opened, plan, environment, forecast)
     options = PublishOptions(part_records, accept_added_loss, corrections, accept_new_people)
     secrets: list[str] = []
 
-    def report_of(now: PreparedRecords, _watch: StagedProgress) -> PlanReport | None:
+    def report_of(now: PreparedRecords, _watch: StagedProgress) -> Report | None:
         if yes:
             # A script hears of the larger loss here.
-            losses = compare(now.draws, now.entries, keys_known=True)
+            losses = compare(now.draws, now.entries)
             secrets.extend(secrets_said(now.one_secret, losses))
             return None
         return site_report(opened, environment, now=now, study=forecast)
 
-    page = asked.page(PLAN)
-    outcome = _published(PreparedRecords, asked, options, PLAN, page, report_of, approval)
+    page = asked.page(PAGE)
+    outcome = _published(PreparedRecords, asked, options, page, report_of, approval)
     if json:
         print_json({**outcome.as_dict(), **study_json(forecast)})
     else:
         show_lines(console(), [*outcome_lines(outcome), *others_apart(opened)])
-    show_warnings(console(stderr=True), [*secrets, *found_wrong(outcome)])
+    print_warnings(console(stderr=True), [*secrets, *found_wrong(outcome)])
 
 
 def mask(
@@ -228,13 +231,13 @@ def mask(
 ) -> None:
     """Mask the confidential columns, report on them, and publish them if asked to."""
     from owner_agent.release.masked import PreparedMask
-    from owner_agent.report.masked import MASKED, report_of
+    from owner_agent.report.masked import PAGE, report_of
     from owner_agent.site.site import load_site
 
     opened, environment = load_site(site), environment_of(context)
     asked = ReleaseCommand(site, opened, environment, publish, yes, report, no_report, json)
     options = PublishOptions(part_records, accept_added_loss)
-    _release(PreparedMask, asked, options, MASKED, report_of)
+    _release(PreparedMask, asked, options, PAGE, report_of)
 
 
 def share_model(
@@ -249,76 +252,78 @@ def share_model(
 ) -> None:
     """Learn a tree, make it anonymous or private, show it, and publish it if asked to."""
     from owner_agent.release.tree import PreparedTree
-    from owner_agent.report.trees import TREE, report_of
+    from owner_agent.report.trees import PAGE, report_of
     from owner_agent.site.site import load_site
 
     opened, environment = load_site(site), environment_of(context)
     asked = ReleaseCommand(site, opened, environment, publish, yes, report, no_report, json)
     options = PublishOptions(accept_added_loss=accept_added_loss)
-    _release(PreparedTree, asked, options, TREE, report_of)
+    _release(PreparedTree, asked, options, PAGE, report_of)
 
 
 def _release(
     kind: type[PreparedRelease],
     asked: ReleaseCommand,
     options: PublishOptions,
-    view: ReportView[Any],
-    report_of: Callable[[Any, StagedProgress], Any],
+    name: str,
+    report_of: Callable[[Any, StagedProgress], Report],
 ) -> None:
     """Make a release and report on it, and publish it if that is asked for."""
     from owner_agent.cli.releases_shown import show_lines
     from owner_agent.release.approval import Approval
+    from owner_agent.report.files import write
     from owner_agent.report.outcomes import found_wrong, outcome_lines
-    from owner_agent.report.page import show_warnings
-    from owner_agent.report.whole_study import people_told, show_people
+    from owner_agent.report.study import people_of, people_sections
     from owner_agent.state.keys import KeyStore
+    from pramana_core.report.terminal import print_sections, print_warnings
 
     site = asked.site
     _ = getattr(site, kind.section)  # raises where the site file does not say
-    page, outcome = asked.page(view, always=asked.publish), None
-    made: list[Any] = []
+    page, outcome, loud = asked.page(name, always=asked.publish), None, console(stderr=True)
+    made: list[Report] = []
 
-    def noted(now: PreparedRelease, watch: StagedProgress) -> Any:
+    def noted(now: PreparedRelease, watch: StagedProgress) -> Report:
         made.append(report_of(now, watch))
         return made[0]
 
     if asked.publish:
-        show_people(console(stderr=asked.json), people_told(site, asked.environment))
+        study = people_of(site, asked.environment)
+        print_sections(people_sections(study), console(stderr=asked.json), loud)
         approval = Approval.of(site) if asked.asking else None
-        outcome = _published(kind, asked, options, view, page, noted, approval)
+        outcome = _published(kind, asked, options, page, noted, approval)
     else:
         with progress_bar() as bar:
             watch = _on(bar)
             now = kind.of(site, watch, replace(options, preview=True), asked.environment)
             noted(now, watch)
             if page is not None:
-                view.write(made[0], site.owner, page, partial(watch, "drawing"))
+                write(made[0], site.owner, page, partial(watch, "drawing"))
     if asked.json:
         answer = None if outcome is None else outcome.as_dict()
         print_json({**made[0].as_dict(), "release": answer})
     else:
         if not asked.asking:
-            asked.show(view, made[0], page)
+            asked.show(made[0], page)
         if outcome is not None:
             show_lines(console(), outcome_lines(outcome))
     if outcome is not None:
-        show_warnings(console(stderr=True), found_wrong(outcome))
+        print_warnings(loud, found_wrong(outcome))
     elif not KeyStore(site.state).path("draw").exists():
         without = "This site has no keys yet (`owner-agent join` or `keys create` makes them):"
-        show_warnings(console(stderr=True), [f"{without} what leaves will be drawn by them, anew."])
+        print_warnings(loud, [f"{without} what leaves will be drawn by them, anew."])
 
 
 def _published(
     kind: type[PreparedRelease],
     asked: ReleaseCommand,
     options: PublishOptions,
-    view: ReportView[Any],
     page: Path | None,
-    report_of: Callable[[Any, StagedProgress], Any],
+    report_of: Callable[[Any, StagedProgress], Report | None],
     approval: Approval | None,
 ) -> PublishOutcome:
     """Publish, and show and ask before: `approval` is to what the site said when it was opened."""
     from owner_agent.release.publish import publish as publish_release
+    from owner_agent.report.files import write
     from owner_agent.site.site import load_site
 
     with progress_bar(patience=0) as bar:
@@ -327,11 +332,11 @@ def _published(
         def show(now: Any) -> PublishOptions | None:
             made = report_of(now, watch)
             if made is not None and page is not None:
-                view.write(made, asked.site.owner, page, partial(watch, "drawing"))
-            if approval is None:
+                write(made, asked.site.owner, page, partial(watch, "drawing"))
+            if approval is None or made is None:
                 return None
             bar.end()
-            asked.require_yes(page, lambda: asked.show(view, made, page))
+            asked.require_yes(page, lambda: asked.show(made, page))
             agreed = options.accept_new_people
             if now.large_exchange is not None and not agreed:
                 agreed = typer.confirm(
@@ -354,16 +359,16 @@ def new_epoch(
 
     What is published from then on costs its whole epsilon once more, and nothing takes that back.
     """
-    from owner_agent.cli.releases_shown import show_new_epoch
+    from owner_agent.cli.releases_shown import show_lines
     from owner_agent.release.new_epoch import begin_new_epoch
-    from owner_agent.report.releases import new_epoch_json
+    from owner_agent.report.releases import new_epoch_json, new_epoch_lines
     from owner_agent.site.site import load_site
 
     begun = begin_new_epoch(load_site(site), environment_of(context), anyway=yes)
     if json:
         print_json(new_epoch_json(begun))
     else:
-        show_new_epoch(console(), begun)
+        show_lines(console(), new_epoch_lines(begun))
 
 
 def withdraw(

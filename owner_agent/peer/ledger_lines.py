@@ -70,7 +70,7 @@ def enter_package(session: Session, peer: str, environment: Environment, consent
 
 
 def enter_told(session: Session, tables: list[Disclosure], environment: Environment) -> None:
-    """Write down what this owner's families tell, with nobody else publishing meanwhile.
+    """Write down what this owner's families reveal, with nobody else publishing meanwhile.
 
     Raises OtherGroupings, Conflict.
     """

@@ -15,9 +15,9 @@ from owner_agent.release.outbox import StoredRelease
 from owner_agent.site.adopting import AdoptedPlan
 from owner_agent.state.ledger_file import WAYS_OUT
 from pramana_core.errors import (
+    Conflict,
     HistoryLost,
     Refused,
-    ReleaseNotOpen,
     TransportError,
     Unreachable,
 )
@@ -83,7 +83,7 @@ class Delivery:
     def announce(self) -> Release:
         """Return what the miner has of the release, which it has heard of from here on.
 
-        Raises ReleaseNotOpen or HistoryLost.
+        Raises Conflict or HistoryLost.
         """
         entry = self.entry
         if entry.state in {"prepared", "sending"}:
@@ -142,7 +142,7 @@ class Delivery:
             )
 
 
-def withdrawn(entry: Entry, where: str) -> ReleaseNotOpen:
+def withdrawn(entry: Entry, where: str) -> Conflict:
     """Return the error of publishing what was withdrawn `where`."""
     remedy = (
         "A table with more or fewer records makes a new release, in which the others are reported"
@@ -154,7 +154,7 @@ def withdrawn(entry: Entry, where: str) -> ReleaseNotOpen:
             " compared with this one: it needs --accept-added-loss."
         )
     held = "this tree" if entry.kind == SHARED_TREE else "these records"
-    return ReleaseNotOpen(
+    return Conflict(
         f"Release {entry.name}, which holds exactly {held}, was withdrawn {where}; the same"
         " content cannot be published again under that name.",
         where=entry.name,

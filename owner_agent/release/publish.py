@@ -311,7 +311,7 @@ def publish(
         approval: what somebody said yes to; None where nobody was shown anything before.
 
     Raises InputError, ChangedSinceShown, BudgetExceeded, StoreCorrupt, KeyFileError,
-    Unauthenticated, Conflict, StudyPlanNotFollowed, LinkageDiffers, ReleaseNotOpen, Refused or
+    Unauthenticated, Conflict, StudyPlanNotFollowed, LinkageDiffers, Conflict, Refused or
     Unreachable.
     """
     options = replace(options, corrections=options.corrections or site.file.corrections)

@@ -1,7 +1,7 @@
 """The channels a `site.toml` can ask for, and the transition matrices they become.
 
 Every `transition` method takes the variables the channel is for, in their order, and raises
-ChannelError (NotStochastic for an invalid probability) where there is no such channel.
+ChannelError where there is no such channel.
 """
 
 from __future__ import annotations
@@ -36,7 +36,6 @@ from pramana_core.channels import (
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import (
     ChannelError,
-    NotStochastic,
     OptionError,
     UnknownCategory,
     UnknownVariable,
@@ -90,7 +89,7 @@ class Replacing(Amplified):
     p: Finite | None = None
 
     def symmetric(self, size: int) -> Symmetric:
-        """Return the channel over `size` categories. Raises ChannelError, NotStochastic."""
+        """Return the channel over `size` categories. Raises ChannelError."""
         if self.p is not None:
             return Symmetric.from_probability(size, self.p)
         return Symmetric.from_gamma(size, self.amplification)
@@ -349,7 +348,7 @@ def _apportioned(weights: tuple[float, ...], subsets: int) -> list[int]:
         )
     total = math.fsum(weights)
     if min(weights) <= 0 or abs(total - 1) > 1e-9:
-        raise NotStochastic(
+        raise ChannelError(
             f"The weights of the subsets sum to {total:.9g}; the smallest is {min(weights):.6g}.",
             where="weights",
             remedy="Give positive probabilities that sum to 1.",

@@ -22,7 +22,6 @@ from pramana_core.determined import Giveaway, PairCounts
 from pramana_core.domain import Variable
 from pramana_core.errors import (
     DuplicateRecordId,
-    MissingRecordId,
     PramanaError,
     TableError,
     UnknownCategory,
@@ -237,7 +236,7 @@ def id_problems(
     problems: list[PramanaError] = []
     if missing:
         problems.append(
-            MissingRecordId(
+            TableError(
                 f"Column {column!r}, the record id, is empty in {missing.text}.",
                 where=column,
                 remedy="Every record needs an id, or it cannot be matched between owners.",

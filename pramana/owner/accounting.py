@@ -90,8 +90,7 @@ class Account:
         Args:
             prior: the belief before, above 0 and below 1.
 
-        Raises:
-            OptionError: no such prior.
+        Raises OptionError.
         """
         return self.amplification.grown(required_prior(prior))
 

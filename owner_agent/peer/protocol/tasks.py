@@ -32,7 +32,7 @@ from pramana_core.wire.jobs import (
 )
 
 MAX_COLUMNS = 64
-"""Of so many variables at most an owner learns for itself."""
+"""The most variables that an owner learns from for itself."""
 
 
 Labels = Annotated[list[Label], Field(min_length=1, max_length=MAX_VARIABLES)]

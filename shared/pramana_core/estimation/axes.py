@@ -15,7 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
-from pramana_core.channels import CONDITION_LIMIT, LISTED_ENTRIES, Transition, along_axis
+from pramana_core.channels import CONDITION_LIMIT, Transition, along_axis
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import DomainError, EstimationError, LimitExceeded, OptionError
 from pramana_core.marginals.counts import ReportTables, Tensor
@@ -295,9 +295,6 @@ def second_moment(
 
 Moments = tuple[Tensor, Tensor, Tensor]
 
-AxisMoments = tuple[Tensor, Tensor, Tensor, Tensor, Tensor]
-"""The means of W, W^2 and W^3 over all reports; of W^2 and W^3 for a record that has the cell."""
-
 DECODER_CELLS = 4096
 """Up to this many cells of a joint block (other than symmetric) its inverse is listed."""
 
@@ -357,64 +354,22 @@ class Axis:
             return self.channel.solve_adjoint(weights, axis)
         return along_axis(self.decoder.T, weights, axis)
 
-    def power(self, tensor: Tensor, axis: int, power: int) -> Tensor:
-        """Turn sums over this axis's reports into sums of the estimators to a power."""
+    def square(self, tensor: Tensor, axis: int) -> Tensor:
+        """Turn sums over this axis's reports into sums of the squared estimators."""
         if len(self.kept) == len(self.variables):
-            return self.channel.solve_power(tensor, axis, power)
-        return along_axis(self.decoder**power, tensor, axis)
-
-    def third_moments(self, reports: Tensor) -> AxisMoments:
-        """Return the moments of each kept cell's estimator if the variables were independent.
-
-        Third moments of the reports themselves are too noisy to be of use (see `Tilt`).
-
-        Args:
-            reports: the counts of this axis's reports, which say how frequent categories are.
-        """
-        law = self._independent(reports)
-        true, reported = self.channel.shape
-        if true * reported <= LISTED_ENTRIES:
-            expected = self.channel.apply(law, 0)
-        else:
-            expected = reports / reports.sum()
-        first, second, third = (self.power(expected, 0, power) for power in (1, 2, 3))
-        return first, second, third, self._own_moment(2, law), self._own_moment(3, law)
-
-    def _independent(self, reports: Tensor) -> Tensor:
-        """Return the law of independent variables that have the distributions estimated."""
-        sizes = [v.size for v in self.variables]
-        cells = np.maximum(self.channel.solve(reports, 0), 0.0).reshape(sizes)
-        law = np.ones(())
-        for place in range(len(sizes)):
-            alone = cells.sum(axis=tuple(i for i in range(len(sizes)) if i != place))
-            law = np.multiply.outer(law, alone)
-        flat = law.ravel()
-        whole: Tensor = flat / flat.sum() if flat.sum() > 0 else np.full(flat.size, 1 / flat.size)
-        return whole
-
-    def _own_moment(self, power: int, law: Tensor) -> Tensor:
-        """Return the mean of each kept cell's estimator to a power for a record that has it."""
-        if len(self.kept) == len(self.variables):
-            return self.channel.own_moment(power)
-        whole = np.arange(len(law)).reshape([v.size for v in self.variables])
-        kept = [i for i, v in enumerate(self.variables) if v.name in self.asked]
-        rows = np.moveaxis(whole, kept, range(len(kept))).reshape(len(self.decoder), -1)
-        matrix, own = self.channel.matrix(), np.empty(len(rows))
-        for cell, parts in enumerate(rows):
-            shares = law[parts] if law[parts].any() else np.ones(len(parts))
-            own[cell] = shares @ (matrix[parts] @ self.decoder[cell] ** power) / shares.sum()
-        return own
+            return self.channel.solve_square(tensor, axis)
+        return along_axis(np.square(self.decoder), tensor, axis)
 
     def moments(self, tensors: Moments, axis: int, summed: frozenset[str]) -> Moments:
         """Turn sums over this axis's reports into sums of W^2, W V and V^2 per kept cell."""
         names = [v.name for v in self.kept]
         if not summed.intersection(names):
-            ww, wv, vv = (self.power(tensor, axis, 2) for tensor in tensors)
+            ww, wv, vv = (self.square(tensor, axis) for tensor in tensors)
             return ww, wv, vv
         ww, wv, vv = tensors
         if summed.issuperset(names) and self.channel.normalized:
             # The estimator of the whole axis is 1 for every report.
-            return self.power(ww, axis, 2), self.estimate(wv, axis), vv.sum(axis, keepdims=True)
+            return self.square(ww, axis), self.estimate(wv, axis), vv.sum(axis, keepdims=True)
         if (mixture := self.channel.inverse_mixture) is not None:
             return self._mixture_moments(tensors, axis, summed, mixture)
         decoder = self.decoder
@@ -455,7 +410,7 @@ class Axis:
         margin = np.broadcast_to(split.sum(axis=gone, keepdims=True), split.shape)
         everything = wv.sum(axis=axis, keepdims=True)
         cross = a * (a + b * s) * wv + a * b * margin.reshape(wv.shape) + b * b * s * everything
-        return self.power(ww, axis, 2), cross, self._margin_moment(vv, axis, summed)
+        return self.square(ww, axis), cross, self._margin_moment(vv, axis, summed)
 
 
 def along_axes(

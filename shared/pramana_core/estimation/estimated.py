@@ -201,14 +201,14 @@ class CountEstimator(ABC):
         self, domain: Domain, axes: Sequence[Axis], stratum: Stratum, theta: Tensor
     ) -> EstimatedTable:
         """Return the most likely table of one source with its errors."""
-        information, third = None, None
+        information = None
         if any(
             c.shape[0] != c.shape[1] or c.condition_number > CONDITION_LIMIT
             for c in stratum.channels
         ):
             strata = strata_of(self.sources, domain.names, INFORMATION_CELLS)
             table = arranged(theta, axes, strata[0].groups)
-            information, third = inverse_information(strata, table, len(domain))
+            information = inverse_information(strata, table, len(domain))
         return EstimatedTable(
             domain,
             arrange(sum_unasked(theta * self.records, axes), axes, domain),
@@ -218,7 +218,6 @@ class CountEstimator(ABC):
             self.records * stratum.expected(theta[..., None]).reshape(stratum.reported.shape),
             tuple(axes),
             information,
-            third,
         )
 
 
@@ -333,10 +332,10 @@ class LikelihoodEstimator(CountEstimator):
         strata = merged(strata_of(self.sources, domain.names, INFORMATION_CELLS))
         theta = maximize(strata, tick=self.tick).table
         silent = self.records - sum(stratum.records for stratum in strata)
-        information, third = inverse_information(strata, theta, len(domain), silent)
+        information = inverse_information(strata, theta, len(domain), silent)
         nuisance = tuple(range(len(domain), theta.ndim))
         counts = np.asarray(theta.sum(axis=nuisance) * self.records)
-        return EstimatedTable(domain, counts, self.records, counts, (), information, third)
+        return EstimatedTable(domain, counts, self.records, counts, (), information)
 
     def unbiased(self, domain: Domain) -> Estimates | None:
         """Return the estimate by moments, if the reports have one."""

@@ -37,9 +37,7 @@ from pramana_core.estimation.pooled_readings import product
 from pramana_core.estimation.table_estimates import Estimates
 from pramana_core.marginals.counts import LEVEL, ReportTables, Tensor, ValueCache
 from pramana_core.marginals.score_interval import (
-    MORE,
     LackOfFit,
-    Tilt,
     normal_quantile,
     possible,
     ratio_interval,
@@ -133,8 +131,8 @@ class PooledTable(Estimates):
         square = self.variance(population=False) / self.records + share
         if whole and not self.told:
             square -= self.supposed / self.records * (1 - self.supposed / self.records)
-        slope, z = self.tilt().slope, normal_quantile(level)
-        ends = score_interval(share, square, slope, self.records, z, population=whole)
+        z = normal_quantile(level)
+        ends = score_interval(share, square, self.records, z, population=whole)
         low, high = possible(*ends, share)
         held = np.clip(self.counts, 0.0, self.records)
         return np.minimum(self.records * low, held), np.maximum(self.records * high, held)
@@ -150,10 +148,6 @@ class PooledTable(Estimates):
         ends = ratio_interval(cells[0], raw, moments, normal_quantile(level))
         share = np.divide(self.counts, shrunk, out=np.zeros(self.counts.shape), where=shrunk > 0)
         return np.minimum(ends[0], share), np.maximum(ends[1], share)
-
-    def tilt(self, more: float = MORE) -> Tilt:  # noqa: ARG002
-        """Return that of noise that is the same whatever the share is."""
-        return Tilt.flat(self.counts.shape)
 
     def _of(self, population: bool) -> bool:
         return population or not self.told

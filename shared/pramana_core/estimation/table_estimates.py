@@ -21,12 +21,10 @@ import numpy as np
 from pramana_core.domain import Domain
 from pramana_core.errors import LimitExceeded
 from pramana_core.estimation.axes import Axis, Moments, along_axes, arrange
-from pramana_core.estimation.information import INFORMATION_CELLS, ThirdMoments
+from pramana_core.estimation.information import INFORMATION_CELLS
 from pramana_core.marginals.counts import LEVEL, Tensor
 from pramana_core.marginals.score_interval import (
     FEW,
-    MORE,
-    Tilt,
     normal_quantile,
     possible,
     ratio_interval,
@@ -96,17 +94,12 @@ class Estimates(ABC):
     def second_moments(self, summed: Sequence[str]) -> Moments:
         """Return the sums of W^2, W V and V^2 over the reports (see `MarginalTable`)."""
 
-    @abstractmethod
-    def tilt(self, more: float = MORE) -> Tilt:
-        """Return how the mean of W^2 follows that of W (see `MarginalTable`)."""
-
     def interval(self, level: float = LEVEL, *, population: bool) -> tuple[Tensor, Tensor]:
         """Return the intervals of the counts (see `MarginalTable`)."""
         z = normal_quantile(level)
         second, _, _ = self.second_moments(())
         share, square = self.counts / self.records, second / self.records
-        slope = self.tilt().slope
-        ends = score_interval(share, square, slope, self.records, z, population=population)
+        ends = score_interval(share, square, self.records, z, population=population)
         low, high = possible(*ends, share)
         return self.records * low, self.records * high
 
@@ -208,7 +201,6 @@ class EstimatedTable(Estimates):
     fitted: Tensor
     axes: tuple[Axis, ...]
     information: Tensor | None = None
-    third: ThirdMoments | None = None
 
     def products(self, weights: Tensor) -> Tensor:
         """Return the sums over the reports of the products of estimators of linear functions.
@@ -277,24 +269,6 @@ class EstimatedTable(Estimates):
             tensors = part.moments(tensors, axis, names)
         ww, wv, vv = tensors
         return self._arrange(ww), self._arrange(wv), self._arrange(vv, names)
-
-    def tilt(self, more: float = MORE) -> Tilt:
-        """Return how the mean of W^2 follows that of W; see `MarginalTable`."""
-        if self.third is not None:
-            second, _, _ = self.second_moments(())
-            shape = self.domain.shape
-            of_cell = (self.third.own[0].reshape(shape), self.third.own[1].reshape(shape))
-            sums = (self.counts, second, self.third.cubes.reshape(shape))
-            return Tilt.of(sums, of_cell, self.records, more)
-        found: tuple[Tensor, ...] = (np.ones(()),) * 5
-        for axis, part in enumerate(self.axes):
-            others = tuple(i for i in range(len(self.axes)) if i != axis)
-            of_axis = part.third_moments(self.fitted.sum(axis=others))
-            found = tuple(map(np.multiply.outer, found, of_axis))
-        first, square, cube, own_square, own_cube = map(self._arrange, found)
-        records = self.records
-        sums = (records * first, records * square, records * cube)
-        return Tilt.of(sums, (own_square, own_cube), records, more)
 
     def _arrange(self, tensor: Tensor, summed: frozenset[str] = frozenset()) -> Tensor:
         return arrange(tensor, self.axes, self.domain, summed)
@@ -370,13 +344,6 @@ class CombinedTable(Estimates):
             wv - self._excess * self.counts * margin,
             vv - self._excess * np.square(margin),
         )
-
-    def tilt(self, more: float = MORE) -> Tilt:
-        """Return how the mean of W^2 follows that of W; see `MarginalTable`."""
-        shares = [table.records / self.records for table in self.tables]
-        parts = zip(self.tables, shares, strict=True)
-        tilts = [(table.tilt(more * share), share) for table, share in parts]
-        return Tilt.pooled(tilts, self.factors, self.counts / self.records)
 
     def _squares(self, moments: Sequence[Tensor]) -> Tensor:
         return weighted_sum(np.square(self.factors), moments)

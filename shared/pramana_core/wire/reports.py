@@ -1,12 +1,8 @@
-"""Single records on the wire: the plan that is published to their holders, and batches of reports.
+"""Single records on the wire: the published plan, and batches of reports (Ma 1.4).
 
-Where each person holds one record, nobody but that person randomizes it (Ma 1.4, the fully
-homogeneous setting). Gateways pass reports on in batches; a report is a row of codes, one of each
-variable in the plan's order, and nothing else.
-
-Also here:
-
-* Rows of codes as cells: bytes of one width, whose order is that of the codes.
+Where each person holds one record, only that person randomizes it, and gateways pass reports on. A
+report is a row of codes, one of each variable in the plan's order. Rows are counted as cells: bytes
+of one width, whose order is that of the codes.
 """
 
 from __future__ import annotations
@@ -133,9 +129,6 @@ class ReportCounts(Message):
     gateways: list[GatewayCount]
     release: str | None
     released: int
-
-
-# Rows of codes as cells: bytes of one width, whose order is that of the codes.
 
 
 @dataclass(frozen=True)

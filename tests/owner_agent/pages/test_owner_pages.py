@@ -11,8 +11,8 @@ import pytest
 from owner_agent.release.ledger import Ledger
 from owner_agent.release.new_epoch import begin_new_epoch
 from owner_agent.release.publish import PreparedRecords
-from owner_agent.report.plan_shown import PLAN
-from owner_agent.report.report import site_report
+from owner_agent.report.plan import site_report
+from pramana_core.report.page import html
 
 pytestmark = pytest.mark.slow
 
@@ -48,7 +48,7 @@ def test_what_a_plan_reveals_is_the_report_of_the_command(bench, browser):
     assert "\u2068smoker\u2069: matrix 2 x 2; gamma 7.5, epsilon 2.015." in page.text
     assert 'src="/pages/plan/report"' in page.text
     framed = browser.get("/pages/plan/report").text
-    own = PLAN.html(site_report(bench.site, bench.environment), "clinic-north")
+    own = html(site_report(bench.site, bench.environment), "clinic-north")
 
     def without_ids(text):
         return re.sub(r"[a-z]?[0-9a-f]{8,}", "", text)

@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from owner_agent.report.report import warnings
+from owner_agent.report.plan import warnings
 from owner_agent.site.planning import PlannedSite
 from owner_agent.site.protection import require_protected, share_proven
 from pramana_core.channels import (

@@ -27,6 +27,7 @@ N = 5,000 and p = 0.0005, gave 7 % instead of 5 %.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -40,22 +41,22 @@ from pramana_core.errors import (
     SingularChannel,
 )
 from pramana_core.learn.common.options import RuleOptions
-from pramana_core.learn.rules.itemsets import (
-    FoundItemsets,
-    Level,
-    Trie,
+from pramana_core.learn.rules.decisions import (
     adjust_for_screening,
     benjamini_hochberg,
-    next_candidates,
     p_values,
     reaches,
     verdicts,
 )
-from pramana_core.learn.rules.rules import pieces, variables_of
+from pramana_core.learn.rules.itemsets import FoundItemsets, Level
+from pramana_core.learn.rules.pieces import pieces, variables_of
 from pramana_core.marginals.counts import Marginals, Supports
-from pramana_core.marginals.score_interval import Tilt, normal_quantile
+from pramana_core.marginals.score_interval import normal_quantile
 from pramana_core.marginals.support_counts import Flags, Indices, Item, SupportCounts
 from pramana_core.progress import Progress, unwatched
+
+MOST_CANDIDATES = 1_000_000
+"""The most candidates of one length."""
 
 _UNTOLD = (SingularChannel, EstimationError, LimitExceeded)
 """What is raised where the reports tell nothing of an itemset."""
@@ -118,7 +119,6 @@ def _levels(
     most = min(options.max_length or len(variables), len(np.unique(variables)))
     itemsets = np.arange(len(variables), dtype=np.int64)[:, None]
     subsets = np.zeros_like(itemsets)
-    trie = Trie(len(variables))
     levels: list[Level] = []
     while len(levels) < most and len(itemsets):
         counts = _counted(supports, itemsets, variables, partial(on_step, len(levels), most))
@@ -127,11 +127,56 @@ def _levels(
         if len(levels) == most:
             break
         kept = reaches(level.support, options.minimum_support)
-        trie = trie.grown(itemsets[kept])
-        itemsets, places = next_candidates(trie, itemsets[kept], variables)
+        itemsets, places = next_candidates(itemsets[kept], variables)
         subsets = np.flatnonzero(kept)[places]
     on_step(most, most)
     return levels
+
+
+def next_candidates(
+    rows: Indices, variables: Indices, most: int = MOST_CANDIDATES
+) -> tuple[Indices, Indices]:
+    """Return the itemsets one item longer all of whose subsets one item shorter are kept.
+
+    Args:
+        rows: the kept itemsets of k items in lexicographic order, shape (n, k), each ascending.
+        variables: a number per item; items of one variable never stand together.
+        most: the most candidates allowed.
+
+    Returns:
+        The candidates, shape (m, k + 1), in lexicographic order, and in the same shape the place
+        in `rows` of the subset that lacks the item at that position.
+
+    Raises:
+        LimitExceeded: more than `most` candidates.
+    """
+    place = {tuple(row): at for at, row in enumerate(rows.tolist())}
+    of = variables.tolist()
+    length = rows.shape[1] + 1
+    candidates, subsets = [], []
+    for _, group in itertools.groupby(place, key=lambda row: row[:-1]):
+        for left, right in itertools.combinations(list(group), 2):
+            if of[left[-1]] == of[right[-1]]:
+                continue
+            candidate = (*left, right[-1])
+            parts = (candidate[:at] + candidate[at + 1 :] for at in range(length))
+            found = [place.get(part, -1) for part in parts]
+            if min(found) < 0:
+                continue
+            candidates.append(candidate)
+            subsets.append(found)
+            if len(candidates) > most:
+                raise LimitExceeded(
+                    f"There are more than {most} candidate itemsets of {length} items.",
+                    where="minimum_support",
+                    remedy="Raise the minimum support, choose fewer items or set a smaller"
+                    " max_length.",
+                )
+    shape = len(candidates), length
+    return (
+        np.array(candidates, dtype=np.int64).reshape(shape),
+        np.array(subsets, dtype=np.int64).reshape(shape),
+    )
 
 
 def _judged(
@@ -201,7 +246,7 @@ def _counted(
 
 def _counted_apart(supports: Supports, itemsets: Indices, variables: Indices) -> SupportCounts:
     """Count the itemsets over each set of variables by themselves."""
-    found = np.full((6, len(itemsets)), np.nan)
+    found = np.full((3, len(itemsets)), np.nan)
     records = 1
     _, kinds = np.unique(variables[itemsets], axis=0, return_inverse=True)
     for kind in range(int(kinds.max()) + 1):
@@ -215,7 +260,5 @@ def _counted_apart(supports: Supports, itemsets: Indices, variables: Indices) ->
             part.counts,
             part.variance_records,
             part.variance_population,
-            *part.tilt.numbers,
         )
-    counts, noise, sampled, *tilt = found
-    return SupportCounts(records, counts, noise, sampled, Tilt(*tilt))
+    return SupportCounts(records, *found)

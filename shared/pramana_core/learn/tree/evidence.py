@@ -27,7 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import brentq
-from scipy.special import gammainc, gammaincc, gammainccinv, xlogy
+from scipy.special import gammainc, gammaincc, xlogy
 
 from pramana_core.learn.common.documents import project_to_simplex
 from pramana_core.marginals.counts import Tensor
@@ -72,12 +72,6 @@ class GainLaw:
         """Return the chance of at most this statistic, likewise."""
         shape, scale = self._scaled(more)
         return float(gammainc(shape, self.statistic / scale))
-
-    def limit(self, significance: float, tried: int) -> float:
-        """Return the statistic that chance alone exceeds so often in the best of several."""
-        shape, scale = self._scaled(0.0)
-        each = -math.expm1(math.log1p(-significance) / tried) if significance < 1 else 1.0
-        return float(gammainccinv(shape, each)) * scale
 
 
 @dataclass(frozen=True)

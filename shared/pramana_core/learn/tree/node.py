@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pramana_core.errors import DomainError, NotStochastic
+from pramana_core.errors import ChannelError, DomainError
 from pramana_core.learn.tree.evidence import EMPTY, valid_rows
 from pramana_core.marginals.counts import LEVEL, Tensor
 from pramana_core.marginals.score_interval import normal_quantile
@@ -37,7 +37,7 @@ class NodeClasses:
     Raises:
         DomainError: no classes, tuples of different lengths, a number or a sum that is not finite,
             an error that is negative, or a share outside [0, 1].
-        NotStochastic: probabilities that are negative or do not sum to 1.
+        ChannelError: probabilities that are negative or do not sum to 1.
     """
 
     counts: tuple[float, ...]
@@ -62,7 +62,7 @@ class NodeClasses:
         if not all(0 <= share <= 1 for share in (*self.low, *self.high, self.leaned)):
             raise DomainError("A node's intervals of shares must lie between 0 and 1.")
         if min(self.probabilities) < 0 or abs(math.fsum(self.probabilities) - 1) > _SUM_TOLERANCE:
-            raise NotStochastic("A node's class probabilities are not a distribution.")
+            raise ChannelError("A node's class probabilities are not a distribution.")
 
     @property
     def total(self) -> float:
@@ -91,10 +91,9 @@ class Split:
     expected of it if the attribute told nothing. `excess` is the gain over chance: an estimate of
     what the attribute tells of the class in the population. `low` and `high` are the ends of its
     95 % interval, which begins above 0 if and only if `p_value` is below 0.05. `statistic` is the
-    likelihood ratio statistic by which the split is tested, `limit` what it had to exceed (None
-    where there was no test), `degrees` the degrees of freedom, `tried` the number of attributes it
-    was the best of, and `p_value` the probability that chance alone would show as much for the best
-    of them.
+    likelihood ratio statistic by which the split is tested, `degrees` the degrees of freedom,
+    `tried` the number of attributes it was the best of, and `p_value` the probability that chance
+    alone would show as much for the best of them.
     """
 
     attribute: str
@@ -104,14 +103,13 @@ class Split:
     high: float
     chance: float
     statistic: float
-    limit: float | None
     degrees: int
     tried: int
     p_value: float
 
     def __post_init__(self) -> None:
         interval = (self.low, self.excess, self.high)
-        numbers = (self.gain, *interval, self.chance, self.statistic, self.p_value, self.limit or 0)
+        numbers = (self.gain, *interval, self.chance, self.statistic, self.p_value)
         if not all(math.isfinite(number) and number >= 0 for number in numbers):
             raise DomainError(
                 f"The split by {self.attribute!r} has a number that is negative or not finite.",

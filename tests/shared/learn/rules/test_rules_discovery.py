@@ -19,11 +19,8 @@ from pramana_core.channels import Identity, Symmetric
 from pramana_core.domain import Variable
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.common.options import RuleOptions
-from pramana_core.learn.rules.itemsets import (
-    FoundItemsets,
-    all_items,
-    benjamini_hochberg,
-)
+from pramana_core.learn.rules.decisions import benjamini_hochberg
+from pramana_core.learn.rules.itemsets import FoundItemsets, all_items
 from pramana_core.learn.rules.mining import mine_itemsets
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.marginals.support_counts import Item

@@ -15,10 +15,12 @@ from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.bayes_classifier.learning import learn_bayes_classifier
 from pramana_core.learn.common.options import TreeOptions
 from pramana_core.learn.learners import TREE
-from pramana_core.learn.tree.drawing import draw_tree, write_tree_text
-from pramana_core.learn.tree.growth import LEAST_TOLD, PAYS, REPEATED, learn_tree, pruned_by_gain
+from pramana_core.learn.tree.drawing import draw_tree
+from pramana_core.learn.tree.growth import learn_tree
 from pramana_core.learn.tree.model import DecisionTree
 from pramana_core.learn.tree.node import Node, NodeClasses, Split
+from pramana_core.learn.tree.pruning import LEAST_TOLD, PAYS, REPEATED, pruned_by_gain
+from pramana_core.learn.tree.text import write_tree_text
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Plan
 
@@ -139,7 +141,7 @@ def test_a_question_that_no_report_tells_must_pay_if_it_repeats(
         Node(node_of((0.2, 0.8), 30.0, 1.0, effective)),
         Node(node_of((0.64 / 0.7, 0.06 / 0.7), 70.0, 1.0, effective)),
     ]
-    split = Split("x", 0.3, 0.2, 0.1, 0.3, 0.1, 0.3, None, 1, 1, 1.0)
+    split = Split("x", 0.3, 0.2, 0.1, 0.3, 0.1, 0.3, 1, 1, 1.0)
     root = Node(above, split, tuple(sides))
     found = pruned_by_gain(root, lambda _asked: reported)
     assert (found.split is not None) == stays
