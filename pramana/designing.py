@@ -122,7 +122,7 @@ class Design:
         """Return the families side by side, the most accurate first.
 
         Columns: `family`; `chosen`; `loss`, by which families are ranked: 1 less the correlation to
-        expect between a moderate association as it is estimated and as it is; `error`, the
+        expect between a moderate association and its estimate; `error`, the
         predicted relative standard error of the cells of the tables wanted, against the population;
         `kept`, how much of a moderate association noise leaves, from 0 to 1; `gamma` of the whole
         record; `estimator`, which errs least; `withheld`, the share of a record's cells that are
@@ -225,8 +225,8 @@ def require_domain(domain: object) -> Domain:
     """Return a domain. Raises DomainError where something else was given."""
     if not isinstance(domain, Domain) or not len(domain):
         made = "; write pm.domain(frame, categories) first" if hasattr(domain, "columns") else ""
-        said = "one without variables" if isinstance(domain, Domain) else shown(domain)
-        raise DomainError(f"domain must be a Domain, not {said}{made}.", where="domain")
+        given = "one without variables" if isinstance(domain, Domain) else shown(domain)
+        raise DomainError(f"domain must be a Domain, not {given}{made}.", where="domain")
     return domain
 
 
@@ -324,21 +324,24 @@ def design(
     demand = one_of({"gamma": gamma, "epsilon": epsilon, "breach": breach})
     if demand is None:
         raise OptionError(
-            "Give one of gamma, epsilon and breach: how much may be told of a whole record, as"
+            "Give one of gamma, epsilon and breach: how much may be revealed of a whole record, as"
             " gamma=19.",
             where="gamma",
         )
     open_ = names_of(public, "public")
     require_variables(open_, require_domain(domain), "public")
-    held = _owners(owners, domain)
-    ordered = [*(domain[name] for name in held), *(v for v in domain if v.name not in held)]
+    by_variable = _owners(owners, domain)
+    ordered = [
+        *(domain[name] for name in by_variable),
+        *(v for v in domain if v.name not in by_variable),
+    ]
     name, value = demand
     content = {
         "variables": [
             {
                 "name": v.name,
                 "categories": v.categories,
-                "owner": held.get(v.name),
+                "owner": by_variable.get(v.name),
                 "sensitive": v.name not in open_,
             }
             for v in ordered
@@ -359,7 +362,7 @@ def design(
 
 
 def _file(content: Mapping[str, object]) -> DesignFile:
-    """Return what was asked for as a design file states it. Raises OptionError."""
+    """Return the design file of some arguments. Raises OptionError."""
     try:
         return DesignFile.model_validate(content)
     except ValidationError as error:
@@ -382,11 +385,11 @@ def _owners(owners: object, domain: Domain) -> dict[str, str]:
             f" {shown(owners)}.",
             where="owners",
         )
-    held: dict[str, str] = {}
+    by_variable: dict[str, str] = {}
     for owner, given in (owners or {}).items():
         names = names_of(given, f"owners[{owner!r}]")
         require_variables(names, domain, "owners")
-        if twice := [name for name in names if name in held]:
+        if twice := [name for name in names if name in by_variable]:
             raise OptionError(f"owners gives {quoted(twice)} to two owners.", where="owners")
-        held |= dict.fromkeys(names, str(owner))
-    return held
+        by_variable |= dict.fromkeys(names, str(owner))
+    return by_variable

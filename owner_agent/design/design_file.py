@@ -119,11 +119,11 @@ class DesignFile(_Section):
     @property
     def owners(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """The owners as they come, with their variables; none where one holds all."""
-        held: dict[str, list[str]] = {}
+        by_owner: dict[str, list[str]] = {}
         for v in self.variables:
             if v.owner is not None:
-                held.setdefault(v.owner, []).append(v.name)
-        return tuple((owner, tuple(names)) for owner, names in held.items())
+                by_owner.setdefault(v.owner, []).append(v.name)
+        return tuple((owner, tuple(names)) for owner, names in by_owner.items())
 
     def domain_variables(self) -> tuple[Variable, ...]:
         """Return the variables, owner by owner. Raises DomainError for impossible categories."""

@@ -40,7 +40,7 @@ from pramana_core.errors import (
 from pramana_core.marginals.counts import Codes, ReportedCounts
 from pramana_core.pictures.plots import Chart
 from pramana_core.plan import Block, Plan
-from pramana_core.privacy import Amplification, told_by_record
+from pramana_core.privacy import Amplification, record_loss
 from pramana_core.privacy.amplification import PRIOR
 from pramana_core.study_plan import StudyPlan
 from pramana_core.wire.base import KEY_BYTES
@@ -69,7 +69,7 @@ def public_names(plan: Plan) -> tuple[str, ...]:
 
 def in_words(plan: Plan) -> str:
     """Return what a whole record tells in a few words."""
-    told, public = told_by_record(plan), public_names(plan)
+    told, public = record_loss(plan), public_names(plan)
     words = f"whole record: {told.told}"
     if public and math.isfinite(told.epsilon):
         return f"{words}, and {', '.join(public)} as it is"
@@ -273,7 +273,7 @@ class Reports:
         nothing. Variables that are reported as they are have no bound and are not in it, unless
         nothing is randomized: then it is infinite.
         """
-        return told_by_record(self.plan)
+        return record_loss(self.plan)
 
     @property
     def gamma(self) -> float:

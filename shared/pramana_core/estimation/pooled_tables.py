@@ -90,27 +90,23 @@ class PooledTable(Estimates):
         return self.counts if self.law is None else self.law
 
     def products(self, weights: Tensor) -> Tensor:
-        """Return the sums over the reports of products; see `Estimates.products`."""
         half = weights.reshape(len(weights), -1) @ self._factor(self.moved)
         found: Tensor = half @ half.T
         return found
 
     def products_with_cells(self, weights: Tensor) -> Tensor:
-        """Return these sums for each function and each cell; see `Estimates`."""
         factor = self._factor(self.moved)
         half = weights.reshape(len(weights), -1) @ factor
         found: Tensor = half @ factor.T
         return found.reshape(weights.shape)
 
     def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
-        """Return the counts with normal deviates of their covariance; see `MarginalTable`."""
         root = np.concatenate([self.root, self.moved[..., None]], axis=-1)
         noise = rng.standard_normal((draws, root.shape[-1])) @ root.reshape(-1, root.shape[-1]).T
         drawn: Tensor = self.counts + noise.reshape(draws, *self.counts.shape)
         return drawn
 
     def second_moments(self, summed: Sequence[str]) -> Moments:
-        """Return the sums of W^2, W V and V^2 before shrinkage (see `MarginalTable`)."""
         if not summed:
             own = np.square(self.root).sum(axis=-1) + np.square(self.supposed) / self.records
             return own, own, own
@@ -124,7 +120,6 @@ class PooledTable(Estimates):
         )
 
     def interval(self, level: float = LEVEL, *, population: bool) -> tuple[Tensor, Tensor]:
-        """Return the intervals of the counts (see `MarginalTable`), holding the shrunk ones."""
         whole = self._of(population)
         share = self.unshrunk.counts / self.records
         # The variance given the records, at the supposed counts; sampling is that of each share.

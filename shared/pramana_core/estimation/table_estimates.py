@@ -95,7 +95,6 @@ class Estimates(ABC):
         """Return the sums of W^2, W V and V^2 over the reports (see `MarginalTable`)."""
 
     def interval(self, level: float = LEVEL, *, population: bool) -> tuple[Tensor, Tensor]:
-        """Return the intervals of the counts (see `MarginalTable`)."""
         z = normal_quantile(level)
         second, _, _ = self.second_moments(())
         share, square = self.counts / self.records, second / self.records
@@ -104,7 +103,6 @@ class Estimates(ABC):
         return self.records * low, self.records * high
 
     def ratio_interval(self, summed: Sequence[str], level: float = LEVEL) -> tuple[Tensor, Tensor]:
-        """Return intervals of cells' shares of their margins (see `MarginalTable`)."""
         gone = tuple(self.domain.axis(name) for name in summed)
         margin = self.counts.sum(axis=gone, keepdims=True)
         moments = self.second_moments(summed)
@@ -142,7 +140,6 @@ class Estimates(ABC):
         return self.covariance_of(_each_cell(self.domain), population=population)
 
     def covariance_of(self, weights: Tensor, *, population: bool) -> Tensor:
-        """Return the covariance of linear functions of the counts (see `MarginalTable`)."""
         flat, counts = weights.reshape(len(weights), -1), self.supposed.ravel()
         if self._of(population):
             part = np.outer(flat @ counts, flat @ counts) / self.records
@@ -151,7 +148,6 @@ class Estimates(ABC):
         return self.products(weights) - part
 
     def covariance_with_cells(self, weights: Tensor, *, population: bool) -> Tensor:
-        """Return the covariance of linear functions with each count (see `MarginalTable`)."""
         if self._of(population):
             rank = self.supposed.ndim
             part = np.multiply.outer(np.tensordot(weights, self.supposed, rank), self.supposed)
@@ -258,7 +254,6 @@ class EstimatedTable(Estimates):
         return np.transpose(split, [len(order), *order])
 
     def second_moments(self, summed: Sequence[str]) -> Moments:
-        """Return the sums of W^2, W V and V^2 over the reports (see `MarginalTable`)."""
         names = frozenset(summed)
         for name in names:
             self.domain.axis(name)
@@ -317,24 +312,20 @@ class CombinedTable(Estimates):
         return cls(tables[0].domain, counts, records, tuple(tables), factors)
 
     def products(self, weights: Tensor) -> Tensor:
-        """Return the sums over all reports; see `Estimates.products`."""
         means = weights.reshape(len(weights), -1) @ self.counts.ravel()
         return self._squares([table.products(weights) for table in self.tables]) - (
             self._excess * np.outer(means, means)
         )
 
     def products_with_cells(self, weights: Tensor) -> Tensor:
-        """Return the sums over all reports; see `Estimates.products_with_cells`."""
         means = np.tensordot(weights, self.counts, self.counts.ndim)
         parts = [table.products_with_cells(weights) for table in self.tables]
         return self._squares(parts) - self._excess * np.multiply.outer(means, self.counts)
 
     def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
-        """Return the counts in bootstrap samples of each stratum (see `MarginalTable`)."""
         return weighted_sum(self.factors, [table.resampled(draws, rng) for table in self.tables])
 
     def second_moments(self, summed: Sequence[str]) -> Moments:
-        """Return the sums of W^2, W V and V^2 over all reports (see `MarginalTable`)."""
         gone = tuple(self.domain.axis(name) for name in summed)
         margin = self.counts.sum(axis=gone, keepdims=True)
         parts = zip(*(table.second_moments(summed) for table in self.tables), strict=True)

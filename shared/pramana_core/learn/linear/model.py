@@ -194,7 +194,7 @@ class LinearClassifier:
         return chosen.astype(np.min_scalar_type(self.target.size - 1))
 
     def probabilities(self, codes: Mapping[str, Codes]) -> Tensor | None:
-        """Return the probability of each class, (n, classes); None but for the logistic loss.
+        """Return the probability of each class, (n, classes); None without logistic loss.
 
         With several planes their probabilities are divided by their sum; a class without a plane
         has 0. Raises as `scores`.
@@ -217,7 +217,7 @@ DOCUMENT = DocumentForm("linear-classifier", LinearClassifier, "a linear classif
 
 
 def weights_csv(model: LinearClassifier) -> str:
-    """Return a row for each weight of each plane; an error or end there is none of is empty."""
+    """Return a row for each weight of each plane; an unknown error or end is empty."""
     header = ["class", "column", "weight", "se_population", "se_records", "low", "high"]
     rows = (
         [

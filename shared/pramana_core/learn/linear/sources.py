@@ -89,7 +89,7 @@ def scaled(
             means.append(mean)
     if not kept:
         raise EstimationError(
-            "No column is estimated to vary, so none tells the classes apart.",
+            "No column is estimated to vary, so none separates the classes.",
             remedy="Choose other features, or collect more records.",
         )
     return tuple(known), Scaling(tuple(known), tuple(kept), np.array(means))

@@ -350,7 +350,7 @@ def test_an_attribute_without_an_estimate_is_not_asked(options):
     below = {name: EstimationError("No estimate.") for name in names}
     stump = learn_tree(FailingMarginals(whole, below, everywhere=False), "y", None, options)
     assert stump.root.depth == 1
-    with pytest.raises(EstimationError, match=r"No estimate\."):
+    with pytest.raises(EstimationError):
         learn_tree(FailingMarginals(whole, below), "y", None, options)
 
 
@@ -358,7 +358,7 @@ def test_an_attribute_that_is_too_wide_is_named():
     domain = domain_of(a=2, b=2048, y=3)
     rng = np.random.default_rng(8)
     columns = {v.name: rng.integers(0, v.size, 50).astype(np.uint16) for v in domain}
-    with pytest.raises(LimitExceeded, match="'b'") as caught:
+    with pytest.raises(LimitExceeded) as caught:
         learn_tree(exactly(domain, columns), "y")
     assert caught.value.where == "b"
     assert "Leave it out" in str(caught.value)
