@@ -44,7 +44,7 @@ MODELS = {
     "linear of three planes and more": lambda: pm.LinearClassifier("class", basis="network"),
     "network": lambda: pm.BayesNet([("sex", "survived"), ("class", "survived")]),
     "network with confidences": lambda: pm.BayesNet(draws=5),
-    "itemsets": lambda: pm.FrequentItemsets(0.1),
+    "itemsets": lambda: pm.AssociationRules(0.3, 1.0),
     "rules": lambda: pm.AssociationRules(0.1, 0.7),
 }
 
@@ -203,7 +203,7 @@ people = pm.example("berkeley")
 plan = pm.Plan.unrandomized(pm.Domain.of(sex=["female", "male"], admitted=["no", "yes"]))
 net = pm.BayesNet().fit(people, plan)
 net._repr_html_(), net.plot(Figure().subplots())
-pm.FrequentItemsets(0.1).fit(people, plan).plot(Figure().subplots())
+pm.AssociationRules(0.1).fit(people, plan).plot(Figure().subplots())
 assert "matplotlib.pyplot" not in sys.modules
 whole = pm.Plan.unrandomized(pm.domain(people, pm.observed_categories(people)))
 pm.LinearClassifier("admitted").fit(people, whole).score(people)
