@@ -44,7 +44,6 @@ MODELS = {
     "linear of three planes and more": lambda: pm.LinearClassifier("class", basis="network"),
     "network": lambda: pm.BayesNet([("sex", "survived"), ("class", "survived")]),
     "network with confidences": lambda: pm.BayesNet(draws=5),
-    "itemsets": lambda: pm.AssociationRules(0.3, 1.0),
     "rules": lambda: pm.AssociationRules(0.1, 0.7),
 }
 
@@ -168,7 +167,7 @@ def test_a_card_says_where_it_was_learned_from(name: str):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["tree", "network", "itemsets", "reports", "counts"])
+@pytest.mark.parametrize("name", ["tree", "network", "rules", "reports", "counts"])
 def test_a_label_that_looks_like_a_script_is_text(name: str):
     html = made(name)._repr_html_()
     assert "<script" not in html

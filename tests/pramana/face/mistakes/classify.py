@@ -121,7 +121,6 @@ MISTAKES: Mistakes = {
         lambda: learn("DecisionTree", max_depth=-1),
         lambda: learn("DecisionTree", max_depth="4"),
         lambda: learn("DecisionTree", max_depth=[2, 3]),
-        lambda: fitted("DecisionTree").to_text(max_depth=-1),
     ],
     (OptionError, "prune"): [lambda: learn("DecisionTree", prune="no")],
     (OptionError, "alpha"): [

@@ -53,9 +53,6 @@ MISTAKES: Mistakes = {
         lambda: pm.AssociationRules(0.1).plot(),
         lambda: pm.AssociationRules(0.1).rules_,
     ],
-    (OptionError, "max_depth"): [
-        lambda: pm.DecisionTree("admitted").fit(_people(), _plan()).plot(max_depth="two")
-    ],
     (OptionError, "ax"): [
         lambda: _net().plot(_figure()),
         lambda: _net().plot(ax=_grid()),
