@@ -223,39 +223,26 @@ class Classifier(Estimator, Generic[ModelT]):
 
     def _require_variables(self, domain: Domain) -> None:
         """Check the target and the features. Raises OptionError, UnknownVariable."""
-        known = ", ".join(domain.names)
         if not isinstance(self.target, str):
             raise OptionError(
                 f"target must be the name of a variable, not {shown(self.target)}; the reports have"
-                f" {known}.",
+                f" {', '.join(domain.names)}.",
                 where="target",
             )
-        if self.target not in domain:
-            raise UnknownVariable(
-                f"target {self.target!r} is no variable of the"
-                f" reports{did_you_mean([self.target], domain.names)}; they have {known}.",
-                where="target",
-            )
-        if len(domain) == 1:
+        features = () if self.features is None else names_of(self.features, "features")
+        for argument, names in (("target", [self.target]), ("features", features)):
+            unknown = [name for name in names if name not in domain]
+            if unknown:
+                raise UnknownVariable(
+                    f"{argument} names {', '.join(map(repr, unknown))}, no variable of the"
+                    f" reports{did_you_mean(unknown, domain.names)}; they have"
+                    f" {', '.join(domain.names)}.",
+                    where=argument,
+                )
+        if len(domain) == 1 or self.target in features:
             raise OptionError(
-                f"target {self.target!r} is the only variable of the reports; a"
-                f" {type(self).__name__} needs others to tell it from.",
-                where="target",
-            )
-        if self.features is None:
-            return
-        names = names_of(self.features, "features")
-        unknown = [name for name in names if name not in domain]
-        if unknown:
-            raise UnknownVariable(
-                f"features name {', '.join(map(repr, unknown))}, no variable of the"
-                f" reports{did_you_mean(unknown, domain.names)}; they have {known}.",
-                where="features",
-            )
-        if self.target in names:
-            raise OptionError(
-                f"features must be other variables than the target {self.target!r}.",
-                where="features",
+                f"{self.target!r} must be predicted from other variables than itself.",
+                where="features" if features else "target",
             )
 
     def _take(self, document: Mapping[str, Any]) -> None:

@@ -10,8 +10,8 @@ import numpy as np
 
 from pramana.estimators.base import estimator
 from pramana.estimators.classifiers import Classifier
-from pramana.frames.tables import Frame, shown
-from pramana_core.errors import OptionError
+from pramana.estimators.saved import plain
+from pramana.frames.tables import Frame
 from pramana_core.learn.common.options import Basis, Encoding, Keep, LinearOptions, Loss
 from pramana_core.learn.learners import LINEAR
 from pramana_core.learn.linear.model import LinearClassifier as Planes
@@ -85,7 +85,8 @@ class LinearClassifier(Classifier[Planes]):
     seed: int = 0
 
     def _options(self) -> LinearOptions:
-        return self._options_of(LinearOptions, numeric=_numbers(self.numeric))
+        numeric = {} if self.numeric is None else plain(self.numeric)
+        return self._options_of(LinearOptions, numeric=numeric)
 
     def job_options(self) -> dict[str, Any]:
         """Return the miner's job that learns the same."""
@@ -189,26 +190,3 @@ _ERRORS = ("se_records", "se_population", "low", "high")
 
 def _row(plane: Plane, what: str) -> npt.NDArray[np.float64]:
     return np.array([getattr(weight, what) for weight in plane.weights], dtype=float)
-
-
-def _numbers(numeric: object) -> dict[str, tuple[float, ...]]:
-    """Return the numbers of categories. Raises OptionError."""
-    if numeric is None:
-        return {}
-    if not isinstance(numeric, Mapping):
-        raise OptionError(
-            "numeric must say the numbers of each variable's categories, as {'age': [20, 50]}, not"
-            f" {shown(numeric)}.",
-            where="numeric",
-        )
-    read = {}
-    for name, numbers in numeric.items():
-        try:
-            read[name] = tuple(float(number) for number in numbers)
-        except (TypeError, ValueError):
-            raise OptionError(
-                f"numeric of {name!r} must be a list of numbers, one for each category, not"
-                f" {shown(numbers)}.",
-                where=f"numeric.{name}",
-            ) from None
-    return read

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pramana.estimators.base import Estimator, estimator
 from pramana.frames.tables import shown
 from pramana.reporting.estimating import EstimatedCounts
+from pramana.reporting.files import names_of
 from pramana_core.domain import Domain
 from pramana_core.errors import OptionError
 from pramana_core.learn.common.options import (
@@ -199,7 +200,7 @@ def _wanted(
     items: Mapping[str, Sequence[str]] | None,
 ) -> tuple[Item, ...]:
     """Return the chosen items, in the order of the domain."""
-    if sum(one is not None for one in (present, items)) > 1:
+    if present is not None and items is not None:
         raise OptionError(
             "items and present exclude each other: items names the categories that are items,"
             " present the one of all variables.",
@@ -208,26 +209,14 @@ def _wanted(
     if present is not None and not isinstance(present, str):
         raise OptionError(f"present must be a category, not {shown(present)}.", where="present")
     if items is not None:
-        return chosen_items(domain, _lists(items))
+        if not isinstance(items, Mapping):
+            raise OptionError(
+                'items must be a dict of lists of categories by variable, {"sex": ["female"]}, not'
+                f" {shown(items)}.",
+                where="items",
+            )
+        named = {name: names_of(labels, f"items[{name!r}]") for name, labels in items.items()}
+        return chosen_items(domain, named)
     if variables is not None:
-        domain = domain.project(_list(variables, "variables", "names of variables"))
+        domain = domain.project(names_of(variables, "variables"))
     return items_wanted(domain, present, None)
-
-
-def _lists(items: object) -> dict[str, list[str]]:
-    if not isinstance(items, Mapping):
-        raise OptionError(
-            f'items must be a dict of lists of categories by variable, {{"sex": ["female"]}}, not'
-            f" {shown(items)}.",
-            where="items",
-        )
-    return {name: _list(labels, f"items[{name!r}]", "categories") for name, labels in items.items()}
-
-
-def _list(given: object, argument: str, of: str) -> list[str]:
-    if isinstance(given, str) or not isinstance(given, Sequence | set | frozenset):
-        raise OptionError(f"{argument} must be a list of {of}, not {shown(given)}.", where=argument)
-    listed = list(given)
-    if len(set(map(str, listed))) < len(listed):
-        raise OptionError(f"{argument} names {of} twice.", where=argument)
-    return listed
