@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.inspection import permutation_importance
-from sklearn.metrics import get_scorer
 from sklearn.utils.estimator_checks import check_estimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -66,15 +62,3 @@ def test_what_is_not_fitted_says_so(name: str):
     for member in ("to_json", "to_frame", "to_document", "source_told"):
         with pytest.raises(pm.NotFitted):
             getattr(made, member)()
-
-
-@pytest.mark.parametrize("name", CLASSIFIERS)
-def test_its_tools_take_a_fitted_classifier(name: str):
-    model, frame = fitted(name), people()
-    features, true = frame.drop(columns="survived"), frame["survived"]
-    assert is_classifier(model)
-    assert get_scorer("accuracy")(model, features, true) == model.score(frame)
-    assert 0.7 < get_scorer("roc_auc")(model, features, true) < 0.9
-    told = permutation_importance(model, features, true, n_repeats=2, random_state=0)
-    means: Any = told.importances_mean
-    assert features.columns[int(means.argmax())] == "sex"
