@@ -11,7 +11,6 @@ import numpy as np
 from pramana.estimators.base import estimator
 from pramana.estimators.classifiers import Classifier
 from pramana.estimators.saved import plain
-from pramana.frames.tables import Frame
 from pramana_core.learn.common.options import Basis, Encoding, Keep, LinearOptions, Loss
 from pramana_core.learn.learners import LINEAR
 from pramana_core.learn.linear.model import LinearClassifier as Planes
@@ -117,25 +116,6 @@ class LinearClassifier(Classifier[Planes]):
     def feature_names_out_(self) -> npt.NDArray[Any]:
         """The columns' names, such as `sex=male`, (columns,)."""
         return np.array([column.name for column in self._fitted.columns], dtype=object)
-
-    def decision_function(self, frame: Frame) -> npt.NDArray[np.float64]:
-        """Return the linear functions of each row.
-
-        Returns:
-            for two classes the function whose positive side is the second, (n,); for more one of
-            each class, (n, classes).
-
-        Raises:
-            NotFitted, TableError, MissingColumn, UnknownCategory: see `predict`.
-        """
-        model = self._fitted
-        scores = model.scores(self._codes(frame))
-        if model.target.size == 2:
-            found: npt.NDArray[np.float64] = scores[:, 0]
-            return found
-        every = np.full((len(scores), model.target.size), -np.inf)
-        every[:, [model.target.code(plane.positive) for plane in model.planes]] = scores
-        return every
 
     def to_frame(self) -> pd.DataFrame:
         """Return the weights, a row for each term of each plane.

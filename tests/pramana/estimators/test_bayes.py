@@ -30,6 +30,5 @@ def test_links_and_their_parameters():
     ((parent, child), *_) = model.links_
     rows = frame[frame["variable"] == child]
     assert all(given.startswith(f"{parent}=") for given in rows["given"])
-    assert rows["evidence"].isna().all()
     assert (rows.groupby(["class", "given"])["probability"].sum().round(12) == 1).all()
     assert fitted("NaiveBayes").links_ == ()

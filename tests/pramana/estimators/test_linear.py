@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
-from tests.pramana.estimators.aboard import fitted, people
+from tests.pramana.estimators.aboard import fitted
 
 
 def test_the_frame_has_weights_with_errors_and_intervals():
@@ -17,12 +16,3 @@ def test_the_frame_has_weights_with_errors_and_intervals():
     assert np.array_equal(frame["se_population"][1:], model.coef_error_[0])
     assert frame["weight"].between(frame["low"], frame["high"]).all()
     assert (frame["se_population"] > frame["se_records"]).all()
-
-
-def test_decisions_are_linear_functions():
-    model, frame = fitted("LinearClassifier"), people()
-    decisions = model.decision_function(frame)
-    assert decisions.shape == (len(frame),)
-    assert np.array_equal(model.predict(frame) == "yes", decisions > 0)
-    (first,) = model.decision_function({"class": ["1st"], "age": ["adult"], "sex": ["female"]})
-    assert first == pytest.approx(model.intercept_[0])

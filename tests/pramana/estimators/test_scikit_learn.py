@@ -54,7 +54,7 @@ def test_what_is_not_fitted_says_so(name: str):
     with pytest.raises(NotFittedError):
         check_is_fitted(made)
     check_is_fitted(fitted(name))
-    calls = [member for member in ("predict", "predict_proba", "score", "decision_function")
+    calls = [member for member in ("predict", "predict_proba", "score")
              if hasattr(made, member)]  # fmt: skip
     for member in calls:
         with pytest.raises(pm.NotFitted):
