@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from miner_service.alignment.align import AlignedSource, Aligner, RecordAccess
+from miner_service.alignment.align import AlignedSource, Aligner
+from miner_service.alignment.joining import RecordAccess
 from miner_service.settings import Limits
 from pramana_core.errors import Conflict
 from pramana_core.learn.common.documents import write_json

@@ -8,7 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from miner_service.alignment.align import Aligner, RecordAccess, require_aligned
+from miner_service.alignment.align import Aligner, require_aligned
+from miner_service.alignment.joining import RecordAccess
 from miner_service.alignment.mixing import MaskedRelease, columns_together, rows_together
 from miner_service.kinds.base import (
     Content,

@@ -107,9 +107,9 @@ def _values(
             f' have categories needs a list: {{ column = "{source.column}", categories = [...] }}.',
         )
         return values, empty, problem if wrong.any() else None
-    codes = encode(cells, source.categories)
+    codes = encode(cells, source.categories).astype(np.int32)
     if source.missing is not None:
-        codes = np.where(empty, np.int64(source.categories.index(source.missing)), codes)
+        codes = np.where(empty, np.int32(source.categories.index(source.missing)), codes)
         empty = np.zeros_like(empty)
     wrong = (codes < 0) & ~empty
     problem = UnknownCategory(

@@ -129,10 +129,10 @@ def test_it_says_what_each_owner_reports_and_what_it_costs():
     assert PLAN.reported("north") == {"a": 3 / 8, "b": 4 / 8}
     assert PLAN.reported("west") == {"d": 2 / 8}
     assert PLAN.reported("nobody") == {}
-    assert PLAN.told_by("north").gamma == pytest.approx(9, rel=1e-9)
+    assert PLAN.loss_at("north").gamma == pytest.approx(9, rel=1e-9)
     # 0.9 / 0.2 is less than 0.8 / 0.1.
-    assert PLAN.told_by("south").gamma == pytest.approx(8, rel=1e-9)
-    assert PLAN.told_by("nobody").gamma == 1
+    assert PLAN.loss_at("south").gamma == pytest.approx(8, rel=1e-9)
+    assert PLAN.loss_at("nobody").gamma == 1
     assert PLAN.amplification.gamma == pytest.approx(27, rel=1e-9)
 
 

@@ -8,16 +8,9 @@ import pytest
 from pydantic import TypeAdapter
 from sqlalchemy import select
 
+from miner_service.store.jobs import create_job
 from miner_service.store.people import create_study
-from miner_service.store.queue import (
-    break_off,
-    claim_next,
-    create_job,
-    finish,
-    give_back,
-    leased,
-    take_back,
-)
+from miner_service.store.queue import break_off, claim_next, finish, give_back, leased, take_back
 from miner_service.store.schema import JobRow
 from pramana_core.errors import LimitExceeded
 from pramana_core.wire.jobs import JobSpec

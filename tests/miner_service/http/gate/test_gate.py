@@ -9,7 +9,7 @@ import pytest
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 
-from miner_service.http.access import access, gate
+from miner_service.http.access import gate, routing
 from miner_service.settings import Limits, WebSettings
 from pramana_core.pages.forms import EVERY_ANSWER
 
@@ -206,17 +206,6 @@ def test_large_json_bodies_take_no_more_memory_than_there_is_for_them(start, mon
     assert (answer.status_code, answer.json()["code"]) == (429, "too-many-requests")
 
 
-def test_a_part_that_is_there_is_only_compared(miner, release_a):
-    miner.study("asia")
-    owner = miner.owner("asia", "north")
-    path = owner.announce("asia", release_a)
-    for status in (201, 200):
-        for number, body in enumerate(release_a.parts):
-            assert owner.put(path, number, body).status_code == status
-    assert owner("POST", f"{path}/seal").status_code == 200
-    assert not list((miner.data / "scratch").glob("*/*"))
-
-
 def chunks_of(start, receive, **web):
     """What a gate makes of a body that comes by `receive`."""
     miner = start(web=WebSettings(**web))
@@ -265,7 +254,7 @@ def test_every_answer_says_what_a_browser_may_do_with_it(miner, monkeypatch):
     def fails(*_):
         raise ZeroDivisionError
 
-    monkeypatch.setattr(access, "enter", fails)
+    monkeypatch.setattr(routing, "enter", fails)
     expected = {"/healthz": 200, "/x": 404, "/v1/studies": 500}
     for path, status in expected.items():
         answer = miner.nobody("GET", path)
