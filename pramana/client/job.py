@@ -251,7 +251,8 @@ class Job(Generic[ModelT]):
         """
         from pramana_core.terminal import progress_bar
 
-        if timeout is not None and not (isinstance(timeout, int | float) and timeout >= 0):
+        given: object = timeout
+        if given is not None and not (isinstance(given, int | float) and given >= 0):
             raise OptionError(f"timeout must be seconds, not {timeout!r}.", where="timeout")
         ends = math.inf if timeout is None else self._line.clock() + timeout
         with progress_bar(self.kind, clock=self._line.clock) as bar:

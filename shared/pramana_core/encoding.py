@@ -54,7 +54,8 @@ def encode(
     if hasattr(cells, "dictionary_encode"):
         distinct = cells.dictionary_encode()
         codes = np.array([*map(code, distinct.dictionary.to_pylist())], dtype=np.int64)
-        return codes[distinct.indices.to_numpy()]
+        found: npt.NDArray[np.int64] = codes[distinct.indices.to_numpy()]
+        return found
     return np.array([*map(code, cells)], dtype=np.int64)
 
 

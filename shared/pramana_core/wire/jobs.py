@@ -34,6 +34,7 @@ from pramana_core.learn.common.options import (
     ParameterOptions,
     RegressionOptions,
     RuleOptions,
+    ScoreName,
     Scoring,
     Search,
     Seed,
@@ -258,6 +259,8 @@ class BayesClassifierSpec(BayesClassifierTask, CountsSpec):
 @options_from(Scoring)
 class ScoreMessage(WithOptions[Scoring]):
     """What a link is worth."""
+
+    name: ScoreName = Scoring.name
 
 
 Order = Annotated[tuple[Label, ...], Field(min_length=1, max_length=MAX_VARIABLES)]

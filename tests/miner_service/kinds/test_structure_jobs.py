@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from miner_service.kinds.bounds import RecordLayout
-from pramana_core.channels import Dense, Symmetric
+from pramana_core.channels import Choice, Dense, Sampled, Symmetric
 from pramana_core.domain import Variable
 from pramana_core.estimation.axes import strata_of
 from pramana_core.marginals.counts import ReportedCounts
@@ -45,6 +45,13 @@ def test_the_bound_holds_where_owners_randomize_the_same_variables_otherwise(joi
             strata = strata_of(sources, names, 1 << 20)
             cells = max(math.prod(strata[0].shape), *(s.reported.size for s in strata))
             assert cells <= layout.cells(set(names)), names
+
+
+def test_a_table_is_as_large_as_its_reports():
+    half = 1 << 31
+    choices = tuple(Choice((axis,), half, Symmetric.from_gamma(2, 3.0)) for axis in (0, 1))
+    layout = RecordLayout((Plan((Block((X, Y), Sampled((2, 2), choices)),)),))
+    assert layout.cells({"x"}) == 3, "two categories, and withheld"
 
 
 SEARCH = {"kind": "bayes-net-structure", "draws": 20}
