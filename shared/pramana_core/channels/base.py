@@ -374,25 +374,6 @@ class ListedTransition(DecodedTransition):
         return self._condition_number
 
 
-@dataclass(frozen=True, eq=False)
-class Listed(ListedTransition):
-    """Any channel as its matrix of probabilities (K x L), for a computation; never published."""
-
-    probabilities: Tensor
-
-    @property
-    def _matrix(self) -> Tensor:
-        return self.probabilities
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        true, reported = self.probabilities.shape
-        return true, reported
-
-    def restrict(self, sizes: Sequence[int], kept: Sequence[bool]) -> Transition | None:  # noqa: ARG002
-        return self if all(kept) else None
-
-
 def left_inverse(matrix: Tensor) -> Tensor:
     """Return D with D P' = I for a K x L matrix P of rank K; P'^-1 if it is square.
 
