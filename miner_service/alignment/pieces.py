@@ -22,8 +22,9 @@ import numpy.typing as npt
 
 from miner_service.store.columns import KeyText, drop_pages, load_columns, load_keys
 from pramana_core.kernels.counting import processors
-from pramana_core.marginals.counts import ReportedCounts, ValueCache
+from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.marginals.passes import Pass, counted_here, total
+from pramana_core.marginals.value_cache import ValueCache
 from pramana_core.progress import Tick, no_cancel
 from pramana_core.wire.base import KEY_BYTES
 from pramana_core.wire.parts import Values, key_words

@@ -40,7 +40,8 @@ from pramana_core.domain import Domain
 from pramana_core.errors import EstimationError, OptionError
 from pramana_core.estimation.information import INFORMATION_CELLS
 from pramana_core.estimation.pooled_readings import PooledReadings, Readings, product
-from pramana_core.marginals.counts import ReportTables, Tensor, ValueCache
+from pramana_core.marginals.counts import ReportTables, Tensor
+from pramana_core.marginals.value_cache import ValueCache
 from pramana_core.plan import Plan
 from pramana_core.progress import Tick, no_cancel
 from pramana_core.ties import first_largest
