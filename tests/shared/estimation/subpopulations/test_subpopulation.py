@@ -143,6 +143,15 @@ def test_tables_of_strata_add_up(names):
     assert_tables(EstimatedMarginals.of(reports, estimator="sum").subpopulation(), sources)
 
 
+def test_weighted_strata_are_slices_of_the_weighted_table():
+    names = ("independent", "mixture", "joint-symmetric")
+    sources = [Records.random(PLANS[n], 300 + i, seed=i) for i, n in enumerate(names)]
+    marginals = EstimatedMarginals.of([(made.counts(), made.plan) for made in sources])
+    assert isinstance(marginals.subpopulation(), ReportedSubpopulation)
+    assert not np.allclose(marginals.marginal(["a", "b"]).factors, 1)
+    assert_slices(marginals, PATHS[1:])
+
+
 def test_strata_that_do_not_report_all_variables():
     full = Records.random(PLANS["independent"], 400, seed=7)
     part = Records.random(Plan(PLANS["independent"].blocks[:2]), 300, seed=8)
