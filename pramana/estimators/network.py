@@ -12,6 +12,7 @@ import numpy as np
 from pramana.estimators.base import Estimator, estimator
 from pramana.estimators.saved import FORMAT, LearnedFrom, parse
 from pramana.frames.sentences import one_sentence
+from pramana.frames.tables import names_of
 from pramana.networks import (
     NetworkAnswers,
     NetworkTask,
@@ -20,7 +21,6 @@ from pramana.networks import (
     structure_of,
 )
 from pramana.reporting.estimating import EstimatedCounts
-from pramana.reporting.files import names_of
 from pramana_core.errors import OptionError, StructureError, UnknownVariable
 from pramana_core.estimation.table_estimates import column_of
 from pramana_core.learn.common.options import (
@@ -191,8 +191,10 @@ class BayesNet(NetworkAnswers, Estimator):
             OptionError: an option out of its range, or one that others have no use for.
             StructureError: the structure is not one.
         """
-        variables = None if self.variables is None else names_of(self.variables, "variables")
-        order = None if self.order is None else names_of(self.order, "order")
+        variables = (
+            None if self.variables is None else names_of(self.variables, "variables", some=True)
+        )
+        order = None if self.order is None else tuple(names_of(self.order, "order", some=True))
         if self.structure is not None:
             self._require_no_search()
         with one_sentence():

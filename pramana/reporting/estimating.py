@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from annotated_types import Ge
 
 from pramana.frames.sentences import joined, listed, one_sentence, options_told
-from pramana.reporting.files import names_of
+from pramana.frames.tables import names_of
 from pramana.reporting.reports import Reports
 from pramana.reporting.sources import Source as Source
-from pramana.reporting.sources import Sources, require_order, sources_of
+from pramana.reporting.sources import Sources, sources_of
 from pramana.reporting.tabulating import (
     tabulated,
     tabulated_each,
@@ -136,7 +138,7 @@ class EstimatedCounts:
                   no  0.677 0.657 0.696         0.0           0.01
                  yes  0.323 0.304 0.343         0.0           0.01
         """
-        names = list(names_of(variables, "variables", one=True))
+        names = names_of(variables, "variables", some=True)
         part = self.marginals.part()
         frame = tabulated(part, names, level, shares=shares, projected=projected)
         warn_of_lack_of_fit(_contradicted(part))
@@ -179,10 +181,10 @@ class EstimatedCounts:
             female 0.732 0.692 0.772         0.0           0.02
               male 0.212 0.193 0.231         0.0           0.01
         """
-        names = list(names_of(variable, "variable", one=True))
+        names = names_of(variable, "variable", some=True)
         if len(names) != 1:
             raise OptionError("variable must be one name.", where="variable")
-        groups = list(names_of(by, "by", one=True)) if len(by) else []
+        groups = names_of(by, "by", some=True) if len(by) else []
         part = self.marginals.part()
         frame = tabulated_means(part, names[0], groups, values, level)
         warn_of_lack_of_fit(_contradicted(part))
@@ -193,7 +195,7 @@ class EstimatedCounts:
 
         A learner of all variables then learns of these.
         """
-        names = list(names_of(variables, "variables", one=True))
+        names = names_of(variables, "variables", some=True)
         with one_sentence():
             return replace(self, marginals=self.marginals.part(names, apart=True))
 
@@ -238,8 +240,8 @@ class EstimatedCounts:
         from scipy.special import chdtrc
 
         sides = {"left": left, "right": right}
-        asked = {side: names_of(names, side, one=True) for side, names in sides.items()}
-        asked["given"] = names_of(given, "given", one=True) if len(given) else ()
+        asked = {side: names_of(names, side, some=True) for side, names in sides.items()}
+        asked["given"] = names_of(given, "given", some=True) if len(given) else []
         everything = [name for names in asked.values() for name in names]
         twice = sorted({name for name in everything if everything.count(name) > 1})
         if twice:
@@ -307,7 +309,7 @@ class EstimatedCounts:
         if variables is None:
             frame = tabulated_each(self.marginals, self._told(), shares=shares)
             return counts_chart(frame, _EACH, "=")
-        names = list(names_of(variables, "variables", one=True))
+        names = names_of(variables, "variables", some=True)
         frame = tabulated(self.marginals, names, shares=shares)
         return counts_chart(frame, list(map(column_of, names)))
 
@@ -382,7 +384,7 @@ def estimate(
         EstimatedCounts(4,526 records from 2 sources of sex, admitted; by moment)
     """
     require_limit(estimator, EstimatorName, "estimator")
-    require_order(order)
+    require_limit(order, Annotated[int, Ge(1)] | None, "order")
     with one_sentence():
         sources = sources_of(reports, plan)
         chosen = (
@@ -400,6 +402,6 @@ def _contradicted(marginals: EstimatedMarginals) -> list[str]:
     return [joined(words) for words in warnings_of(marginals.lack_of_fit)]
 
 
-def _title(asked: dict[str, tuple[str, ...]]) -> str:
+def _title(asked: dict[str, list[str]]) -> str:
     sides = (", ".join(asked[side]) for side in ("left", "right"))
     return " and ".join(sides) + (f" given {', '.join(asked['given'])}" if asked["given"] else "")

@@ -12,7 +12,7 @@ import hashlib
 import json
 import os
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -389,34 +389,3 @@ def _require_sampled(block: Block, codes: Mapping[str, Codes], argument: str) ->
             " the plan samples; an empty cell must be one that was withheld.",
             where=argument,
         )
-
-
-# Lists of variables' names as people give them.
-
-
-def names_of(given: object, argument: str, *, one: bool = False) -> tuple[str, ...]:
-    """Return names given as a list, or as pandas and numpy have them, such as `frame.columns`.
-
-    Args:
-        given: what was passed.
-        argument: the parameter that it was passed as.
-        one: whether a name alone is understood as a list of it.
-
-    Raises OptionError.
-    """
-    if one and isinstance(given, str):
-        return (given,)
-    listed = given if isinstance(given, str) or not hasattr(given, "tolist") else given.tolist()
-    if isinstance(listed, str) or not isinstance(listed, Sequence):
-        wanted = "a name or a list of names" if one else "a list of names"
-        raise OptionError(f"{argument} must be {wanted}, not {shown(listed)}.", where=argument)
-    for name in listed:
-        if not isinstance(name, str):
-            raise OptionError(
-                f"{argument} must be a list of names, but holds {shown(name)}.", where=argument
-            )
-    twice = sorted({name for name in listed if listed.count(name) > 1})
-    if twice or not listed:
-        fault = f"names {twice[0]!r} twice" if twice else "is empty"
-        raise OptionError(f"{argument} {fault}; it must name each variable once.", where=argument)
-    return tuple(listed)
