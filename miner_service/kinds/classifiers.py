@@ -31,7 +31,7 @@ from pramana_core.learn.linear.columns import columns_of
 from pramana_core.learn.linear.fitting import CELLS
 from pramana_core.learn.networks.documents import NetworkDocument
 from pramana_core.learn.networks.drawing import draw_structure
-from pramana_core.learn.tree.drawing import said_of_model
+from pramana_core.learn.tree.text import said_of_model
 from pramana_core.marginals.counts import CUBE_CELLS, Marginals
 from pramana_core.plan import Plan
 from pramana_core.progress import Progress

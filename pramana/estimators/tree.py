@@ -14,9 +14,10 @@ from pramana.estimators.classifiers import Classifier
 from pramana.showing import plotted
 from pramana_core.learn.common.options import TreeOptions, require_limit
 from pramana_core.learn.learners import TREE
-from pramana_core.learn.tree.drawing import draw_tree, write_tree_text
+from pramana_core.learn.tree.drawing import draw_tree
 from pramana_core.learn.tree.model import DecisionTree as Tree
 from pramana_core.learn.tree.node import Node
+from pramana_core.learn.tree.text import write_tree_text
 from pramana_core.pictures.plots import Picture
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from owner_agent.release.populations import same_people
 from pramana.frames.sentences import options_told
 from pramana.frames.tables import shown
 from pramana.reporting.disclosure import NO_BOUND
+from pramana.reporting.draws import BlockDraw
 from pramana.reporting.reports import Reports
-from pramana.reporting.tabulating import BlockDraw
 from pramana.showing import card
 from pramana_core.errors import OptionError
 from pramana_core.learn.common.options import InnerShare, require_limit

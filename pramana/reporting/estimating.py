@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from annotated_types import Ge
 
-from pramana.frames.sentences import joined, listed, one_sentence, options_told
+from pramana.frames.sentences import joined, listed, one_sentence, options_told, warn_each
 from pramana.frames.tables import names_of
 from pramana.reporting.reports import Reports
 from pramana.reporting.sources import Source as Source
@@ -17,7 +17,6 @@ from pramana.reporting.tabulating import (
     tabulated,
     tabulated_each,
     tabulated_means,
-    warn_of_lack_of_fit,
 )
 from pramana.showing import DIGITS, card, counts_chart, plotted
 from pramana_core.domain import Domain
@@ -141,7 +140,7 @@ class EstimatedCounts:
         names = names_of(variables, "variables", some=True)
         part = self.marginals.part()
         frame = tabulated(part, names, level, shares=shares, projected=projected)
-        warn_of_lack_of_fit(_contradicted(part))
+        warn_each(_contradicted(part))
         return frame
 
     def means(
@@ -187,7 +186,7 @@ class EstimatedCounts:
         groups = names_of(by, "by", some=True) if len(by) else []
         part = self.marginals.part()
         frame = tabulated_means(part, names[0], groups, values, level)
-        warn_of_lack_of_fit(_contradicted(part))
+        warn_each(_contradicted(part))
         return frame
 
     def project(self, variables: Sequence[str]) -> EstimatedCounts:
@@ -207,7 +206,7 @@ class EstimatedCounts:
         """
         part = self.marginals.part()
         frame = tabulated_each(part, self._told(), level, shares=shares)
-        warn_of_lack_of_fit(_contradicted(part))
+        warn_each(_contradicted(part))
         return frame
 
     def independence(

@@ -11,18 +11,17 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 from annotated_types import Ge
 
-from pramana.frames.sentences import listed
+from pramana.frames.sentences import listed, warn_caller
 from pramana.frames.tables import Frame, as_frame, shown
 from pramana.reporting.disclosure import in_words, privacy_frame
+from pramana.reporting.draws import BlockDraw
 from pramana.reporting.files import (
     Contents,
     not_what_was_saved,
     read_contents,
-    read_labels,
     write_contents,
-    write_labels,
 )
-from pramana.reporting.tabulating import BlockDraw, warn_of_misfits
+from pramana.reporting.labels import read_labels, write_labels
 from pramana.showing import DIGITS, card, plotted, privacy_chart
 from pramana_core.domain import Domain
 from pramana_core.errors import (
@@ -33,6 +32,7 @@ from pramana_core.errors import (
     PramanaError,
     TableError,
 )
+from pramana_core.estimation.plausibility import examine
 from pramana_core.learn.common.options import InnerShare, require_limit
 from pramana_core.marginals.counts import Codes, ReportedCounts
 from pramana_core.pictures.plots import Chart
@@ -135,7 +135,7 @@ class Reports:
             Reports(3 records of sex; whole record: gamma 9, epsilon 2.197)
         """
         codes = read_labels(require_plan(plan), frame, "frame")
-        warn_of_misfits(codes, plan)
+        _warn_of_misfits(codes, plan)
         index = as_frame(frame, "frame").index
         if index.name != PSEUDONYM:
             return cls(plan, codes)
@@ -373,3 +373,17 @@ def _pseudonyms(index: pd.Index) -> Pseudonyms:
             where="frame",
         )
     return np.frombuffer(raw, dtype=f"V{KEY_BYTES}")
+
+
+def _warn_of_misfits(codes: Mapping[str, Codes], plan: Plan) -> None:
+    """Warn of reports that the plan can hardly have made of any true records."""
+    if all(block.channel.is_identity for block in plan.blocks):
+        return
+    # Whoever made the frame may have sorted it by what was reported.
+    order = np.random.default_rng(0).permutation(len(next(iter(codes.values()))))
+    found = examine({name: column[order] for name, column in codes.items()}, plan)
+    if found.inconsistent:
+        warn_caller(
+            f"frame does not look as if plan had randomized it (p = {found.p_value:.0e}, by"
+            f" {' and '.join(found.worst)}); it may hold true values, or be of another plan."
+        )

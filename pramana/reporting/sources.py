@@ -15,8 +15,8 @@ from miner_service.alignment.pieces import Rows, record_sets
 from miner_service.store.columns import KeyText
 from pramana.frames.sentences import one_sentence, options_told
 from pramana.frames.tables import Frame, shown
+from pramana.reporting.draws import BlockDraw
 from pramana.reporting.reports import Reports, require_reports
-from pramana.reporting.tabulating import BlockDraw
 from pramana_core.errors import EmptyTable, OptionError, PlanError, RecordsDoNotAlign, TableError
 from pramana_core.estimation.axes import joined
 from pramana_core.learn.common.options import require_limit

@@ -26,9 +26,10 @@ from pramana_core.learn.linear.model import DOCUMENT as LINEAR_DOCUMENT
 from pramana_core.learn.linear.model import draw_weights, weights_csv
 from pramana_core.learn.networks.bif import write_bif
 from pramana_core.learn.prediction import Predictor
-from pramana_core.learn.tree.drawing import draw_tree, write_tree_text
+from pramana_core.learn.tree.drawing import draw_tree
 from pramana_core.learn.tree.growth import learn_tree
 from pramana_core.learn.tree.model import DOCUMENT as TREE_DOCUMENT
+from pramana_core.learn.tree.text import write_tree_text
 from pramana_core.marginals.counts import Marginals
 from pramana_core.progress import Progress, unwatched
 

@@ -13,8 +13,8 @@ from miner_service.settings import Limits
 from pramana_core.learn.common.options import TreeOptions
 from pramana_core.learn.learners import LEARNERS, read_predictor
 from pramana_core.learn.networks.bif import read_bif
-from pramana_core.learn.tree.drawing import write_tree_text
 from pramana_core.learn.tree.growth import learn_tree
+from pramana_core.learn.tree.text import write_tree_text
 
 TREE = {"kind": "decision-tree", "target": "ill"}
 LINEAR = {"kind": "linear-classifier", "target": "ill"}

@@ -17,10 +17,11 @@ from pramana_core.errors import DomainError, InputError, NotStochastic, OptionEr
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.common.options import DEEPEST, TreeOptions
 from pramana_core.learn.learners import TREE
-from pramana_core.learn.tree.drawing import draw_tree, shown_children, write_tree_text
+from pramana_core.learn.tree.drawing import draw_tree
 from pramana_core.learn.tree.growth import learn_tree
 from pramana_core.learn.tree.model import DecisionTree
 from pramana_core.learn.tree.node import Node, NodeClasses, Split
+from pramana_core.learn.tree.text import shown_children, write_tree_text
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Block, Plan
 

@@ -15,10 +15,11 @@ from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.bayes_classifier.learning import learn_bayes_classifier
 from pramana_core.learn.common.options import TreeOptions
 from pramana_core.learn.learners import TREE
-from pramana_core.learn.tree.drawing import draw_tree, write_tree_text
+from pramana_core.learn.tree.drawing import draw_tree
 from pramana_core.learn.tree.growth import LEAST_TOLD, PAYS, REPEATED, learn_tree, pruned_by_gain
 from pramana_core.learn.tree.model import DecisionTree
 from pramana_core.learn.tree.node import Node, NodeClasses, Split
+from pramana_core.learn.tree.text import write_tree_text
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Plan
 
