@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 
 from benchmarks.reproduce import data
 from pramana.cli import app
-from pramana.simulate.bayes_net import NetworkSimulation, RunOptions
+from pramana.simulate.bayes_net import NetworkSimulation
 from pramana.simulate.commands.cli import _Chosen
 from pramana.simulate.designs import symmetric
 from pramana.simulate.links import compare, fitted
@@ -322,12 +322,6 @@ def test_divergence_is_the_sum_over_all_records_there_can_be():
     assert (found["extra"], found["missing"], found["reversed"]) == (1, 4, 0)
 
 
-def test_options_out_of_range_are_refused():
-    for draws in (-1, 10_001):
-        with pytest.raises(OptionError):
-            RunOptions(draws=draws)
-
-
 # --- the command ---------------------------------------------------------------------------------
 
 
@@ -389,7 +383,7 @@ def test_a_table_is_held_against_itself(tmp_path: Path):
     table = tmp_path / "t.csv"
     pd.DataFrame(drawn).assign(id=range(2_000)).to_csv(table, index=False)
     options = ("--table", str(table), "--runs", "2")
-    result = simulated(*options, "--p", "0.1", "--set", "draws=5")
+    result = simulated(*options, "--p", "0.1")
     assert result["setting"]["records"] == 2_000
     assert "'id'" in result["source"]["note"]
     zero = {"extra": 0, "missing": 0, "reversed": 0, "kl": 0}
@@ -398,7 +392,6 @@ def test_a_table_is_held_against_itself(tmp_path: Path):
     assert min(unlinked) > 0
     assert kept["clean"]["runs"] == [zero, zero]
     assert kept["runs"] != [zero, zero]
-    assert all(0 <= link["confidence"] <= 1 for link in result["links"])
     some = simulated(*options, "--p", "0", "--variables", "A,B,C", "--records", "500")
     assert some["source"]["variables"] == 3
     assert some["mean"]["kl"] > 0
