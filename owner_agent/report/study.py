@@ -77,7 +77,9 @@ class StudyForecast:
         """Return the section of a report: the losses by column, by this owner and by all."""
         grows = f"{percent(PRIOR)} grows\nat most to"
         columns = (
-            Column(f"a record of study {self.study} is told of by", lambda row: row["by"], False),
+            Column(
+                f"what is disclosed of a record of study {self.study}", lambda row: row["by"], False
+            ),
             Column("epsilon", lambda row: _change(row["loss"], lambda a: bound(a.epsilon))),
             Column("gamma", lambda row: _change(row["loss"], lambda a: a.written_gamma)),
             Column(grows, lambda row: _change(row["loss"], lambda a: belief(a, PRIOR))),

@@ -81,7 +81,7 @@ class Account:
 
     @property
     def public(self) -> tuple[str, ...]:
-        """The variables that some owner told as they are, which no sum bounds."""
+        """The variables that some owner released without randomization, which no sum bounds."""
         return tuple(
             dict.fromkeys(t.variable for t in self._sums.columns if t.amplification is None)
         )

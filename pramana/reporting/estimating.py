@@ -41,7 +41,7 @@ _EACH = ["variable", "category"]
 """What names a row of the tables of one variable each."""
 
 _IN_CARD = 10
-"""A notebook shows the tables of so many variables."""
+"""The most variables whose tables a notebook shows."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -260,7 +260,7 @@ class EstimatedCounts:
 
     @property
     def lack_of_fit(self) -> list[str]:
-        """A sentence for each model of the tables asked so far that the reports contradict.
+        """A sentence for each model of the tables taken so far that the reports contradict.
 
         Empty where the reports fit, and always for `moment` and `ml`, which assume no model.
         """
@@ -268,7 +268,7 @@ class EstimatedCounts:
 
     @property
     def filled_in(self) -> str:
-        """A sentence on the tables asked so far that were made of smaller ones; empty if none."""
+        """A sentence on the tables so far that were filled in from smaller ones; or empty."""
         return joined(filled_in_words(self.marginals.filled_in))
 
     def _told(self) -> list[str]:

@@ -65,7 +65,7 @@ class _Described(Message):
     seal: str
 
     def sealed(self) -> str:
-        """Return the digest of what is in no other: the study and the draws."""
+        """Return the digest of the study and the draws, which no other digest covers."""
         text = self.model_dump_json(include={"study", "draws"})
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -109,7 +109,7 @@ def write_contents(contents: Contents, digest: str, path: str | Path) -> None:
 
 
 def read_contents(path: str | Path) -> tuple[Contents, str]:
-    """Return what a file of reports holds, and the digest of it that the file tells.
+    """Return the contents of a file of reports, and the digest written in it.
 
     Raises TableUnreadable, StoreCorrupt.
     """

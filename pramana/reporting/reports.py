@@ -205,7 +205,7 @@ class Reports:
 
     @cached_property
     def amplification(self) -> Amplification:
-        """What one person's whole record tells, over all randomized blocks.
+        """The amplification of one person's whole record, over all randomized blocks.
 
         Of a sampled block it is the set of variables that tells most; what is withheld tells
         nothing. Variables that are reported as they are have no bound and are not in it, unless

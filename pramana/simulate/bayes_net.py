@@ -35,7 +35,7 @@ _SHOWN = {
 
 @dataclass(frozen=True)
 class RunOptions:
-    """How a structure is simulated, beside score and search: with an order it is found by K2."""
+    """Whether structures are found by K2 along the given order."""
 
     ordered: bool = False
 

@@ -31,7 +31,7 @@ CLASSIFIERS = ("tree", "linear", "classifier")
 HOLDOUT = 0.3
 
 L2 = 1e-3
-"""The weight of the squared weights unless told otherwise: weights stay finite where the classes
+"""The default weight of the squared weights: weights stay finite where the classes
 can be separated."""
 
 
@@ -187,7 +187,7 @@ def _learn(
 def _simulated(
     chosen: _Chosen, options: Any, trials: Trials, target: str | None, estimator: Estimator
 ) -> Simulated:
-    """Return a learner as it is simulated."""
+    """Return the simulation of a learner."""
     from pramana.simulate.bayes_net import NetworkSimulation
     from pramana.simulate.itemsets import RulesSimulation
     from pramana.simulate.learners import ClassifierSimulation

@@ -21,7 +21,7 @@ _MEDIA = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 
 @dataclass(frozen=True)
 class Pages:
-    """The templates of a package, and the files that its pages load, beside those of all sides.
+    """The templates of a package and the files its pages load, with those common to all packages.
 
     Attributes:
         package: has the folders `templates` and `static`.
@@ -53,7 +53,7 @@ class Pages:
 
     @cached_property
     def version(self) -> str:
-        """What is another where a file that pages load is: a browser keeps no old one."""
+        """A digest of the files that pages load, so that browsers keep no old ones."""
         held = b"".join(self._files[name].read_bytes() for name in sorted(self._files))
         return hashlib.sha256(held).hexdigest()[:8]
 

@@ -20,7 +20,7 @@ def write_name(words: object) -> Markup:
 
 
 def write_sentence(words: object) -> Markup:
-    """Return a sentence that names things people gave; what is typed, in backticks, as code."""
+    """Return a sentence as HTML, parts in backticks as code."""
     parts = printable(str(words)).split("`")
     if len(parts) % 2 == 0:
         return write_name(words)
@@ -65,7 +65,7 @@ _APART = "\u2068{}\u2069"
 
 
 def plan_words(plan: Plan, *, whole: bool = False) -> list[str]:
-    """Return a sentence on each block of a plan, and one on what is told as it is.
+    """Return a sentence on each randomized block of a plan, and one on its public variables.
 
     Args:
         plan: the plan.

@@ -20,7 +20,7 @@ from pramana_core.marginals.counts import Tensor
 from pramana_core.ties import descending
 
 _NAMED = 6
-"""So many classes are named in a line; the others are counted."""
+"""The most classes named in a line; others are counted."""
 
 _CERTAIN = 1e-9
 """Smaller p-values are all alike."""
@@ -59,7 +59,7 @@ def shown_children(tree: DecisionTree, node: Node) -> list[tuple[tuple[str, ...]
 
 
 class BoundedClasses(NodeClasses):
-    """What is known of leaves that are put together: their errors are bounds, no errors."""
+    """The classes of merged leaves: their errors are bounds."""
 
 
 def _together(some: Sequence[tuple[str, Node]]) -> Node:
@@ -137,7 +137,7 @@ def records(classes: NodeClasses) -> str:
 
 
 def told(split: Split, tree: DecisionTree) -> str:
-    """Return what a question tells, with its interval; through a model, what that expects."""
+    """Return a question's information with its interval; through a model, the expected one."""
     if tree.through is not None:
         return f"{split.gain:.3f} bits expected"
     return f"{split.excess:.3f} bits ({split.low:.3f} to {split.high:.3f})"
@@ -177,7 +177,7 @@ def write_tree_text(
     show_weights: bool = False,
     decimals: int = 0,
 ) -> str:
-    """Return the rules of a tree, a line for each category asked and each leaf.
+    """Return the rules of a tree, a line for each category and each leaf.
 
         |--- tear-production-rate = normal
         |   |--- class: soft
@@ -237,7 +237,7 @@ def _text_lines(
 
 
 def _cut(said: str, width: int) -> list[str]:
-    """Return what is said in lines of a width, names whole; as it is where it fits into one."""
+    """Return words in lines of a width, with names whole."""
     if len(said) <= width:
         return [said]
     return textwrap.wrap(said, width, break_long_words=False, break_on_hyphens=False)
@@ -251,7 +251,7 @@ def _weights(tree: DecisionTree, leaf: Node, lead: str, decimals: int) -> Iterat
 
 
 def _wrapped(lead: str, said: str) -> Iterator[str]:
-    """Yield what is said in lines of about `_WIDTH` columns, those after the first set in."""
+    """Yield words in lines of about `_WIDTH` columns, those after the first indented."""
     lines = textwrap.wrap(said, max(_WIDTH - len(lead), _NARROW), break_long_words=False)
     for number, part in enumerate(lines):
         yield f"{lead}{'  ' if number else ''}{part}"

@@ -36,7 +36,7 @@ def test_the_report_stays_with_its_owner_and_says_so(shop, command, rows):
     assert html.count("<svg") == 2
     assert re.search(r"egadp +named in the site file", done.out)
     # Records are named on the page, and nowhere else.
-    assert "Records of which most is told" in html
+    assert "Most disclosed records" in html
     assert len(re.findall(r"C-\d{5}", html)) == FIRST
     numbers = _page(shop).with_suffix(".json").read_text()
     assert not re.search(r"C-\d{5}", done.out + done.err + numbers)
