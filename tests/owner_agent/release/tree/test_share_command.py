@@ -146,3 +146,13 @@ def test_check_reads_what_a_tree_would_be_learned_from(clinic, command, rows, wr
         assert "'diagnosis'" in done.out + done.err
         assert "row 4" in done.out + done.err
         assert "secret-text" not in done.out + done.err
+
+
+def test_columns_that_left_before_in_another_tree_are_warned_of(clinic, command, site_text):
+    assert command("share-model", "--publish", "--yes").exit_code == 0
+    clinic.write(site_text.replace("k = 10", "k = 20"))
+    told = json.loads(command("share-model", "--json").out)
+    columns = told["ledger"]["columns"]
+    refused = [one["column"] for one in columns if one["refused_without_accepting"]]
+    assert refused
+    assert any(all(name in words for name in refused) for words in told["warnings"])
