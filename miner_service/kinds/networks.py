@@ -139,6 +139,7 @@ class ParametersKind(_NetworkKind[BayesNetParametersSpec]):
     spec = BayesNetParametersSpec
 
     def check(self, spec: BayesNetParametersSpec) -> None:
+        spec.parameters()
         Structure.of(spec.structure)
 
     def variables(self, spec: BayesNetParametersSpec, _reported: Domain) -> tuple[str, ...]:
@@ -163,6 +164,7 @@ class StructureKind(_NetworkKind[BayesNetStructureSpec]):
     def check(self, spec: BayesNetStructureSpec) -> None:
         spec.search.options()
         spec.score.options()
+        spec.parameters()
 
     def require_affordable(
         self, spec: BayesNetStructureSpec, extent: Extent, limits: Limits

@@ -15,8 +15,8 @@ from pramana_core.terminal import at_terminal, console, print_json, report_error
 if TYPE_CHECKING:
     from owner_agent.release.client import Miner
     from owner_agent.site.adopting import AdoptedPlan
-    from owner_agent.site.planning import ExtendedSite
     from owner_agent.site.site import Site
+    from owner_agent.site.writing import ExtendedSite
     from owner_agent.state.environment import Environment
     from owner_agent.state.keys import KeyName
     from pramana_core.wire.privacy import InvitationFile
@@ -137,12 +137,9 @@ def join(
 
 
 def _invited(now: Joining, path: Path) -> tuple[InvitationFile, ExtendedSite | None]:
-    """Read an invitation; return it, with the site file that names its miner where that is new.
-
-    Raises ConfigError where the site file has another owner, study or miner.
-    """
+    """Read an invitation; return it, with the site file that names its miner where that is new."""
     from owner_agent.release.joining import read_invitation
-    from owner_agent.site.planning import ExtendedSite
+    from owner_agent.site.writing import ExtendedSite
 
     invitation, extended = read_invitation(path), None
     if now.site.file.miner is None:
@@ -290,7 +287,8 @@ def _require_same(site: Site, told: AdoptedPlan) -> None:
 
 def _keep(now: Joining, adopted: AdoptedPlan) -> Path:
     """Write the plan beside the site file, and name it there, if the site can follow it."""
-    from owner_agent.site.planning import ExtendedSite, planned
+    from owner_agent.site.planning import planned
+    from owner_agent.site.writing import ExtendedSite
     from owner_agent.state.private_files import COMMON_MODE, save
 
     digest, content = adopted.plan.digest, adopted.plan.canonical_json() + b"\n"

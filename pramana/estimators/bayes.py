@@ -1,4 +1,4 @@
-"""Bayesian classifiers: naive Bayes, and networks of attributes beside the class."""
+"""Bayesian classifiers: naive Bayes and tree-augmented naive Bayes."""
 
 from __future__ import annotations
 
@@ -19,24 +19,21 @@ from pramana_core.marginals.counts import Tensor
 from pramana_core.pictures.plots import Picture
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
     import pandas as pd
 
 
 @estimator
 class BayesClassifier(Classifier[Learned]):
-    """A Bayesian network in which every attribute depends on the class, and perhaps on others.
+    """A Bayesian network in which every attribute depends on the class and at most one other.
 
-    Naive Bayes (Ma 5.6) and the tree of Friedman, Geiger and Goldszmidt (1997), from estimated
-    counts.
+    Naive Bayes (Ma 5.6), or the tree of Friedman, Geiger and Goldszmidt (1997).
 
     Args:
         target: the variable that holds the class.
         features: what the class is predicted from; by default all other variables.
-        model: what an attribute depends on besides the class: nothing (`naive-bayes`), or at most
-            one other attribute (`tan`). `auto` keeps those links of the tree that are worth the
-            noise of their parameters, and gives less weight to attributes that repeat each other
-            and to what may be noise.
+        model: the parents of an attribute besides the class: none (`naive-bayes`) or one other
+            attribute (`tan`). `auto` keeps the links of the tree whose gain exceeds the noise of
+            their parameters, and gives less weight to redundant attributes and to noise.
         alpha: the pseudo-count of every cell, in records as noisy as the reports; above 0.
 
     Attributes:
@@ -68,7 +65,7 @@ class BayesClassifier(Classifier[Learned]):
 
     @classmethod
     def from_job(cls, job: Mapping[str, Any]) -> Estimator:
-        """Return an estimator that would ask for a job, given its options."""
+        """Return the estimator of a job, given the job's options."""
         if job["model"] == "naive-bayes":
             return NaiveBayes(job["target"], job["features"], alpha=job["alpha"])
         return super().from_job(job)
@@ -82,8 +79,7 @@ class BayesClassifier(Classifier[Learned]):
     def weight_(self) -> float:
         """The weight of all attributes' evidence together, above 0 and at most 1.
 
-        With `model="auto"` it is below 1 where attributes of randomized reports repeat each other,
-        or where what they say of the class may be noise.
+        With `model="auto"` it is below 1 where attributes are redundant or their evidence is noise.
         """
         return self._fitted.weight
 
@@ -91,7 +87,7 @@ class BayesClassifier(Classifier[Learned]):
         return bayes_chart(self.model_)
 
     def to_text(self) -> str:
-        """Return what each attribute tells, the most first, with its probabilities in percent."""
+        """Return the attributes by their information, with their probabilities in percent."""
         return write_bayes_classifier_text(self._fitted)
 
     def to_frame(self) -> pd.DataFrame:
@@ -102,9 +98,8 @@ class BayesClassifier(Classifier[Learned]):
         `probability`, which predicts; `estimate`, the raw ratio of counts, which may be outside
         [0, 1] or missing; `se_records` and `se_population`, its standard errors given these records
         and against their population; `low` and `high`, its 95 % interval against the population;
-        and `evidence`, what the category says for the class against all others, ln P(category |
-        class) / P(category | not class) (Good's weight of evidence, in nats), where the attribute
-        depends on the class alone.
+        and `evidence`, ln P(category | class) / P(category | not class) (Good's weight of evidence,
+        in nats), where the attribute depends on the class alone.
         """
         import pandas as pd
 
@@ -116,8 +111,8 @@ class BayesClassifier(Classifier[Learned]):
 class NaiveBayes(BayesClassifier):
     """Naive Bayes: attributes that are independent given the class (Ma 5.6).
 
-    It needs only the tables of the class with each feature, which reports estimate well. On a table
-    that is not randomized it equals scikit-learn's `CategoricalNB`.
+    It uses only the tables of the class with each feature. On a table that is not randomized it
+    equals scikit-learn's `CategoricalNB`.
 
     Args:
         target: the variable that holds the class.
@@ -136,9 +131,6 @@ class NaiveBayes(BayesClassifier):
         array(['no', 'yes'], dtype=object)
         >>> model.predict_proba({"sex": ["female"], "class": ["1st"]}).round(2)
         array([[0.11, 0.89]])
-        >>> women = {"sex": ["female"]}  # their class is summed out
-        >>> model.predict_proba(women, missing_columns="ignore").round(2)
-        array([[0.29, 0.71]])
         >>> round(model.score(people), 3)
         0.776
         >>> shown = ["category", "class", "probability", "low", "high", "evidence"]
@@ -164,24 +156,8 @@ class NaiveBayes(BayesClassifier):
         self.alpha = alpha
 
     def job_options(self) -> dict[str, Any]:
-        """Return what a miner is asked for to learn the same."""
+        """Return the miner's job that learns the same."""
         return {**super().job_options(), "model": "naive-bayes"}
-
-    @property
-    def class_log_prior_(self) -> npt.NDArray[np.float64]:
-        """The logarithm of each class's probability, (classes,); as in `CategoricalNB`."""
-        return _logarithms(self._fitted.prior.probability)
-
-    @property
-    def feature_log_prob_(self) -> list[npt.NDArray[np.float64]]:
-        """For each feature ln P(category | class), (classes, categories); as in `CategoricalNB`."""
-        return [_logarithms(attribute.family.probability) for attribute in self._fitted.attributes]
-
-
-def _logarithms(shares: Tensor) -> Tensor:
-    with np.errstate(divide="ignore"):
-        found: Tensor = np.log(shares)
-    return found
 
 
 def _rows(model: Learned, family: LearnedFamily) -> Iterator[dict[str, Any]]:
@@ -209,7 +185,7 @@ def _rows(model: Learned, family: LearnedFamily) -> Iterator[dict[str, Any]]:
 
 
 def _evidence(model: Learned, shares: Tensor) -> Tensor:
-    """Return what each category says for each class, (classes, categories), in nats."""
+    """Return the weight of evidence of each category, (classes, categories), in nats."""
     prior = model.prior.probability[:, None]
     others = 1 - prior
     with np.errstate(divide="ignore", invalid="ignore"):

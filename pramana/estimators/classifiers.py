@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
-from pramana.estimators.base import Estimator
+from pramana.estimators.base import Estimator, sklearn_tags
 from pramana.frames.codes import MissingColumns, encode, lacking, takes_empty, tell_of_missing
 from pramana.frames.tables import Frame, as_frame, names_of, shown
 from pramana.reporting.estimating import EstimatedCounts
@@ -275,16 +275,8 @@ class Classifier(Estimator, Generic[ModelT]):
         self.model_ = self.learner.read(write_json(document))
 
     def __sklearn_tags__(self) -> Tags:
-        """Say to scikit-learn what this is: a classifier of text and categories."""
-        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
-
-        return Tags(
-            estimator_type="classifier",
-            target_tags=TargetTags(required=False),
-            classifier_tags=ClassifierTags(),
-            input_tags=InputTags(string=True, categorical=True, allow_nan=True),
-            requires_fit=True,
-        )
+        """Return scikit-learn's tags."""
+        return sklearn_tags("classifier", missing=True)
 
 
 def _true(table: pd.DataFrame, target: Variable, y: Labels | None) -> Codes:

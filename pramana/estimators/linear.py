@@ -14,8 +14,9 @@ from pramana.frames.tables import Frame, shown
 from pramana_core.errors import OptionError
 from pramana_core.learn.common.options import Basis, Encoding, Keep, LinearOptions, Loss
 from pramana_core.learn.learners import LINEAR
+from pramana_core.learn.linear.drawing import weights_chart
 from pramana_core.learn.linear.model import LinearClassifier as Planes
-from pramana_core.learn.linear.model import Plane, weights_chart
+from pramana_core.learn.linear.model import Plane
 from pramana_core.pictures.plots import Picture
 
 if TYPE_CHECKING:
@@ -142,8 +143,7 @@ class LinearClassifier(Classifier[Planes]):
         Columns: `class`, that on the positive side; `term`, the intercept or a column; `weight`, in
         the column's unit; `se_records` and `se_population`, its standard errors given these records
         and against the population they were drawn from; `low` and `high`, the 95 % interval against
-        the population, which may be infinite on a side. Errors are missing where the theory has
-        none (see `notes_`).
+        the population. Errors are missing where the theory has none (see `notes_`).
         """
         import pandas as pd
 

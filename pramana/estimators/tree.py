@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from annotated_types import Ge, Le
 
 from pramana.estimators.base import estimator
 from pramana.estimators.classifiers import Classifier
-from pramana.showing import plotted
-from pramana_core.learn.common.options import TreeOptions, require_limit
+from pramana_core.learn.common.options import TreeOptions
 from pramana_core.learn.learners import TREE
 from pramana_core.learn.tree.drawing import draw_tree
 from pramana_core.learn.tree.model import DecisionTree as Tree
@@ -23,10 +21,6 @@ from pramana_core.pictures.plots import Picture
 if TYPE_CHECKING:
     import numpy.typing as npt
     import pandas as pd
-    from matplotlib.axes import Axes
-
-_MOST_DECIMALS = 15
-"""No number has more digits to tell."""
 
 
 @estimator
@@ -109,48 +103,18 @@ class DecisionTree(Classifier[Tree]):
                 )
         return importances / (importances.sum() or 1.0)
 
-    def to_text(
-        self, *, max_depth: int | None = None, show_weights: bool = False, decimals: int = 0
-    ) -> str:
+    def to_text(self, *, show_weights: bool = False) -> str:
         """Return the rules in the form of scikit-learn's `export_text`.
 
-        Of a tree that was pruned answers that lead to leaves of one class stand in one line.
+        In a pruned tree answers that lead to leaves of one class stand in one line.
 
         Args:
-            max_depth: leave out the questions below so many others; None writes all.
             show_weights: write what decided each question and each class, with its errors.
-            decimals: of the percentages.
-
-        Raises:
-            OptionError: a depth or a number of decimals that is not a number in its range.
         """
-        require_limit(max_depth, Annotated[int, Ge(0)] | None, "max_depth")
-        require_limit(decimals, Annotated[int, Ge(0), Le(_MOST_DECIMALS)], "decimals")
-        return write_tree_text(
-            self._fitted, max_depth=max_depth, show_weights=show_weights, decimals=decimals
-        )
+        return write_tree_text(self._fitted, show_weights=show_weights)
 
     def _picture(self) -> Picture:
         return draw_tree(self.model_)
-
-    def plot(self, ax: Axes | None = None, *, max_depth: int | None = None) -> Axes:
-        """Draw the tree to scale, with letters as large as the axes allow.
-
-        Args:
-            ax: matplotlib axes to draw on; None makes a figure of the picture's own size.
-            max_depth: draw the questions below so many others as leaves that say how much they
-                leave out; None draws the top, about 40 rows.
-
-        Returns:
-            the axes.
-
-        Raises:
-            NotFitted: nothing was learned.
-            OptionError: `ax` is no axes, or a depth out of its range.
-        """
-        self._require_fitted()
-        require_limit(max_depth, Annotated[int, Ge(0)] | None, "max_depth")
-        return plotted(draw_tree(self.model_, max_depth=max_depth), ax)
 
     def to_frame(self) -> pd.DataFrame:
         """Return the nodes, a row each, a parent before its children; the index is `node`.

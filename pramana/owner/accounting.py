@@ -25,7 +25,7 @@ from pramana_core.privacy import (
     CoinDisclosure,
     StudyDisclosure,
     composed,
-    told_by,
+    total_loss,
 )
 from pramana_core.study_plan import StudyPlan
 
@@ -60,7 +60,7 @@ class Account:
 
     @cached_property
     def _sums(self) -> StudyDisclosure:
-        return told_by(self.told, different_people=self.different_people)
+        return total_loss(self.told, different_people=self.different_people)
 
     @cached_property
     def amplification(self) -> Amplification:

@@ -25,7 +25,6 @@ from pramana_core.determined import PairCounts
 from pramana_core.errors import (
     KeyFileError,
     MissingColumn,
-    MissingRecordId,
     OptionError,
     TableError,
     UnprotectedVariable,
@@ -49,14 +48,14 @@ def record_ids(table: pd.DataFrame, record_id: RecordId) -> list[str]:
         record_id: see `pm.randomize`.
 
     Raises:
-        MissingRecordId: none were given, or some are empty.
+        TableError: none were given, or some are empty.
         DuplicateRecordId: some are there twice.
         MissingColumn: there is no such column.
         TableError: they do not fit the table.
     """
     if record_id is None:
         columns = first_few(map(repr, table.columns))
-        raise MissingRecordId(
+        raise TableError(
             "record_id must say what identifies a record, for the draws are keyed by it and a"
             f" record drawn twice is given away; write record_id= a column ({columns}) or the ids"
             " themselves, such as frame.index.",
@@ -150,7 +149,7 @@ def randomize(
 
     Raises:
         KeyFileError: no keys.
-        MissingRecordId, DuplicateRecordId: ids that are not there, empty, or there twice.
+        TableError, DuplicateRecordId: ids that are not there, empty, or there twice.
         PlanError, OptionError: `plan` is no plan, `study` no name.
         TableError, MissingColumn, UnknownCategory: the frame does not fit the plan.
         UnprotectedVariable: a randomized column's value is guessed right for more than 99 % of the

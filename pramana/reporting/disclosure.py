@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from pramana_core.plan import Block, Plan
-from pramana_core.privacy import Amplification, told_by_record
+from pramana_core.privacy import Amplification, record_loss
 from pramana_core.privacy.amplification import PRIOR
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def public_names(plan: Plan) -> tuple[str, ...]:
 
 def in_words(plan: Plan) -> str:
     """Return the amplification of a whole record in a few words."""
-    told, public = told_by_record(plan), public_names(plan)
+    told, public = record_loss(plan), public_names(plan)
     words = f"whole record: {told.told}"
     if public and math.isfinite(told.epsilon):
         return f"{words}, and {', '.join(public)} as it is"

@@ -22,7 +22,7 @@ from pramana_core.errors import (
     OptionError,
     PramanaError,
     StoreCorrupt,
-    TableUnreadable,
+    TableError,
 )
 from pramana_core.marginals.counts import Codes
 from pramana_core.plan import Plan
@@ -111,7 +111,7 @@ def write_contents(contents: Contents, digest: str, path: str | Path) -> None:
 def read_contents(path: str | Path) -> tuple[Contents, str]:
     """Return the contents of a file of reports, and the digest written in it.
 
-    Raises TableUnreadable, StoreCorrupt.
+    Raises TableError, StoreCorrupt.
     """
     place = require_path(path)
     described, file = _opened(place)
@@ -175,9 +175,9 @@ def require_path(path: object) -> Path:
 
 
 def require_version(version: object, newest: int, place: Path) -> None:
-    """Refuse what a later version of Pramana wrote. Raises TableUnreadable."""
+    """Refuse what a later version of Pramana wrote. Raises TableError."""
     if version != newest:
-        raise TableUnreadable(
+        raise TableError(
             f"path {str(place)!r} was written in version {quoted([version])} of the format; this"
             f" Pramana reads version {newest}.",
             where="path",
@@ -187,7 +187,7 @@ def require_version(version: object, newest: int, place: Path) -> None:
 def _opened(place: Path) -> tuple[_Described, pq.ParquetFile]:
     """Return the metadata and the open file; no column is read yet."""
     if not place.is_file():
-        raise TableUnreadable(f"path {str(place)!r} must be a file that exists.", where="path")
+        raise TableError(f"path {str(place)!r} must be a file that exists.", where="path")
     try:
         file = pq.ParquetFile(place)
         metadata = (file.schema_arrow.metadata or {})[_MARK]
@@ -201,7 +201,7 @@ def _opened(place: Path) -> tuple[_Described, pq.ParquetFile]:
         raise _not_reports(place) from None
 
 
-def _not_reports(place: Path) -> TableUnreadable:
-    return TableUnreadable(
+def _not_reports(place: Path) -> TableError:
+    return TableError(
         f"path {str(place)!r} must be a file that Reports.save wrote; it is not.", where="path"
     )

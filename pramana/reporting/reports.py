@@ -37,7 +37,7 @@ from pramana_core.learn.common.options import InnerShare, require_limit
 from pramana_core.marginals.counts import Codes, ReportedCounts
 from pramana_core.pictures.plots import Chart
 from pramana_core.plan import Plan
-from pramana_core.privacy import Amplification, told_by_record
+from pramana_core.privacy import Amplification, record_loss
 from pramana_core.privacy.amplification import PRIOR
 from pramana_core.study_plan import StudyPlan
 from pramana_core.wire.base import KEY_BYTES
@@ -153,7 +153,7 @@ class Reports:
     def load(cls, path: str | Path) -> Reports:
         """Read reports that `save` wrote.
 
-        Raises TableUnreadable, StoreCorrupt.
+        Raises TableError, StoreCorrupt.
         """
         contents, digest = read_contents(path)
         try:
@@ -211,7 +211,7 @@ class Reports:
         nothing. Variables that are reported as they are have no bound and are not in it, unless
         nothing is randomized: then it is infinite.
         """
-        return told_by_record(self.plan)
+        return record_loss(self.plan)
 
     @property
     def gamma(self) -> float:

@@ -38,7 +38,7 @@ class SharingTable:
 
 
 def read_sharing_table(path: Path, target: str) -> SharingTable:
-    """Read a CSV or Parquet file; see `sharing_table`. Raises TableUnreadable, too."""
+    """Read a CSV or Parquet file; see `sharing_table`. Raises TableError, too."""
     return sharing_table(read_cells(path), target, path.name)
 
 

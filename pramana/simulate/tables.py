@@ -281,7 +281,7 @@ def read_source(
             cuts columns of more than `INTERVALS` into as many as the records allow
             (`intervals_for`), of nearly equal numbers of them, and their means stand for them.
 
-    Raises TableUnreadable, EmptyTable, MissingColumn, OptionError, TableError.
+    Raises TableError, EmptyTable, MissingColumn, OptionError.
     """
     if intervals is not None and not _FEWEST <= intervals <= MOST_INTERVALS:
         raise OptionError(
@@ -313,7 +313,7 @@ def read_source(
 def read_cells(path: Path) -> pd.DataFrame:
     """Return the cells of a CSV or Parquet file as text, without blanks around; empty ones as "".
 
-    Raises TableUnreadable, EmptyTable.
+    Raises TableError, EmptyTable.
     """
     columns = read_table(path, column_names(path)).columns
     return pd.DataFrame({n: cells.to_pylist() for n, cells in columns.items()}, dtype=object)

@@ -267,19 +267,18 @@ def raw_columns(table: MixedTable) -> Iterator[tuple[str, Floats]]:
 
 
 def _of_array(data: Any, what: str) -> MixedTable:
-    wrong = TableError(
-        f"{what} must be a data frame or an array of numbers, not {type(data).__name__}.",
-        where=what,
-        remedy="Pass columns of categories or of text in a data frame.",
-    )
     try:
         raw = np.ma.filled(data, np.nan) if np.ma.is_masked(data) else np.asarray(data)
         text = raw.dtype.kind == "O" and any(isinstance(value, str | bytes) for value in raw.flat)
         if raw.dtype.kind not in "biufO" or text:
-            raise wrong
+            raise TypeError  # noqa: TRY301 - as numpy raises
         values = np.asarray(raw, dtype=np.float64)
     except (TypeError, ValueError):
-        raise wrong from None
+        raise TableError(
+            f"{what} must be a data frame or an array of numbers, not {type(data).__name__}.",
+            where=what,
+            remedy="Pass columns of categories or of text in a data frame.",
+        ) from None
     if values.ndim == 1:
         values = values[:, None]
     if values.ndim != 2:

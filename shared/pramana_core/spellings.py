@@ -1,11 +1,4 @@
-"""What the text of a cell means: the category that it spells, a number, or a code of digits.
-
-A category is found by its label, or by another spelling of the same value.
-
-Also here:
-
-* Numbers that count or measure, and codes that consist of digits.
-"""
+"""Spellings of values in cells, and whether digits are numbers or codes."""
 
 from __future__ import annotations
 
@@ -71,8 +64,6 @@ class LabelReader:
         codes: np.ndarray[tuple[int], np.dtype[np.int32]] = found[distinct.indices.to_numpy()]
         return codes
 
-
-# Numbers that count or measure, and codes that consist of digits.
 
 _WRITTEN = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _NAMED_CODE = re.compile(

@@ -45,11 +45,6 @@ def test_numbers_have_one_form():
     assert Domain((variable,)).project(["x"])["x"].representatives == (1.0, 0.0)
 
 
-def test_a_name_used_twice_is_refused():
-    with pytest.raises(DomainError, match="names a variable twice"):
-        Domain((Variable("x", ("a", "b")), Variable("x", ("c", "d"))))
-
-
 def test_projection_keeps_the_order_asked_for():
     domain = Domain.of(x="ab", y="cde", z="fg")
     assert domain.project(["z", "x"]).shape == (2, 2)
@@ -67,22 +62,3 @@ def test_unknown_names_and_categories_say_what_there_is():
     with pytest.raises(UnknownCategory, match=r"no category 'c'.*\['a', 'b'\]"):
         domain["x"].code("c")
     assert domain["x"].code("b") == 1
-
-
-def test_lists_are_taken_as_tuples():
-    variable = Variable("sex", ["f", "m"])  # type: ignore[arg-type]
-    assert variable == Variable("sex", ("f", "m"))
-    assert Domain([variable]) == Domain((variable,))  # type: ignore[arg-type]
-    assert hash(Domain([variable])) == hash(Domain((variable,)))  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("categories", ["fm", {"f"}, None, ("f", 1)], ids=repr)
-def test_categories_are_a_list_of_texts(categories: object):
-    with pytest.raises(DomainError, match="categories of variable 'sex' must be"):
-        Variable("sex", categories)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("variables", [["sex"], "sex", Variable("sex", ("f", "m")), None], ids=repr)
-def test_a_domain_is_made_of_variables(variables: object):
-    with pytest.raises(DomainError, match="made of a list of variables"):
-        Domain(variables)  # type: ignore[arg-type]

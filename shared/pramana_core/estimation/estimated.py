@@ -13,7 +13,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
-from typing import Literal, Self, get_args
+from typing import Literal, Self, cast, get_args
 
 import numpy as np
 
@@ -45,11 +45,7 @@ from pramana_core.estimation.evidence import Evidence, NetworkExplanation
 from pramana_core.estimation.information import INFORMATION_CELLS, inverse_information
 from pramana_core.estimation.likelihood import maximize
 from pramana_core.estimation.pooled_tables import PooledTable, PooledTables
-from pramana_core.estimation.subpopulations import (
-    CombinedSubpopulation,
-    TabulatedSubpopulation,
-    everyone_of,
-)
+from pramana_core.estimation.subpopulations import ReportedSubpopulation, TabulatedSubpopulation
 from pramana_core.estimation.supports import TabulatedSupports, require_items
 from pramana_core.estimation.supports_pooled import PooledSupports
 from pramana_core.estimation.table_estimates import CombinedTable, EstimatedTable, Estimates
@@ -63,6 +59,7 @@ from pramana_core.marginals.counts import (
     Supports,
     Tensor,
 )
+from pramana_core.marginals.passes import CountedRecords
 from pramana_core.marginals.score_interval import LackOfFit
 from pramana_core.marginals.support_counts import Item
 from pramana_core.plan import Plan
@@ -201,14 +198,14 @@ class CountEstimator(ABC):
         self, domain: Domain, axes: Sequence[Axis], stratum: Stratum, theta: Tensor
     ) -> EstimatedTable:
         """Return the most likely table of one source with its errors."""
-        information, third = None, None
+        information = None
         if any(
             c.shape[0] != c.shape[1] or c.condition_number > CONDITION_LIMIT
             for c in stratum.channels
         ):
             strata = strata_of(self.sources, domain.names, INFORMATION_CELLS)
             table = arranged(theta, axes, strata[0].groups)
-            information, third = inverse_information(strata, table, len(domain))
+            information = inverse_information(strata, table, len(domain))
         return EstimatedTable(
             domain,
             arrange(sum_unasked(theta * self.records, axes), axes, domain),
@@ -218,7 +215,6 @@ class CountEstimator(ABC):
             self.records * stratum.expected(theta[..., None]).reshape(stratum.reported.shape),
             tuple(axes),
             information,
-            third,
         )
 
 
@@ -305,14 +301,12 @@ class MomentEstimator(CountEstimator):
 
     def subpopulation(self, marginals: EstimatedMarginals) -> Subpopulation:
         """Return all records, by the reports themselves where these can be weighed one by one."""
-        if any(len(plan.domain) < len(self.everything) for _, plan in self.sources):
+        sources = [(r, plan) for r, plan in self.sources if isinstance(r, RecordTables)]
+        whole = all(len(plan.domain) == len(self.everything) for _, plan in sources)
+        if len(sources) < len(self.sources) or not whole:
             return super().subpopulation(marginals)
-        if self.several:
-            everyone = tuple(part.subpopulation() for part in self.parts)
-            return CombinedSubpopulation(everyone, self.weights)
-        [(reports, plan)] = self.sources
-        whole = everyone_of(plan, reports)
-        return super().subpopulation(marginals) if whole is None else whole
+        counted = cast("Sequence[tuple[CountedRecords, Plan]]", sources)
+        return ReportedSubpopulation(tuple(counted), self.weights if self.several else None, {})
 
 
 class SumEstimator(MomentEstimator):
@@ -333,10 +327,10 @@ class LikelihoodEstimator(CountEstimator):
         strata = merged(strata_of(self.sources, domain.names, INFORMATION_CELLS))
         theta = maximize(strata, tick=self.tick).table
         silent = self.records - sum(stratum.records for stratum in strata)
-        information, third = inverse_information(strata, theta, len(domain), silent)
+        information = inverse_information(strata, theta, len(domain), silent)
         nuisance = tuple(range(len(domain), theta.ndim))
         counts = np.asarray(theta.sum(axis=nuisance) * self.records)
-        return EstimatedTable(domain, counts, self.records, counts, (), information, third)
+        return EstimatedTable(domain, counts, self.records, counts, (), information)
 
     def unbiased(self, domain: Domain) -> Estimates | None:
         """Return the estimate by moments, if the reports have one."""
@@ -528,7 +522,6 @@ class EstimatedMarginals:
         return found
 
     def can_estimate(self, variables: Sequence[str]) -> bool:
-        """Return whether reports tell a table, or a model of all variables; see `Marginals`."""
         self._require_known(variables)
         return self._estimator.can_estimate(variables)
 
@@ -552,11 +545,9 @@ class EstimatedMarginals:
         return self._estimator.expected(self._asked(variables), self.marginal)
 
     def subpopulation(self) -> Subpopulation:
-        """Return all records; see `Marginals`."""
         return self._estimator.subpopulation(self)
 
     def supports(self, items: Sequence[Item]) -> Supports:
-        """Return what estimates supports; see `Marginals`."""
         asked = tuple(items)
         require_items(self.domain, asked)
         if not self._estimator.makes_of_pairs(self._estimator.order):
@@ -574,12 +565,10 @@ class EstimatedMarginals:
         return self._estimator.independence(left, right, given)
 
     def explanation(self, parents: Mapping[str, Collection[str]]) -> NetworkExplanation | None:
-        """Return how well a network explains the reports of whole records; see `Evidence`."""
         self._require_known(parents)
         return self._estimator.evidence.explanation(parents)
 
     def jointly_reported(self, variables: Sequence[str]) -> bool:
-        """Return whether some records report all these variables; see `Marginals`."""
         self._require_known(variables)
         return any(plan.reports_together(variables) for _, plan in self._sources)
 

@@ -37,9 +37,7 @@ from pramana_core.estimation.pooled_readings import product
 from pramana_core.estimation.table_estimates import Estimates
 from pramana_core.marginals.counts import LEVEL, ReportTables, Tensor, ValueCache
 from pramana_core.marginals.score_interval import (
-    MORE,
     LackOfFit,
-    Tilt,
     normal_quantile,
     possible,
     ratio_interval,
@@ -92,27 +90,23 @@ class PooledTable(Estimates):
         return self.counts if self.law is None else self.law
 
     def products(self, weights: Tensor) -> Tensor:
-        """Return the sums over the reports of products; see `Estimates.products`."""
         half = weights.reshape(len(weights), -1) @ self._factor(self.moved)
         found: Tensor = half @ half.T
         return found
 
     def products_with_cells(self, weights: Tensor) -> Tensor:
-        """Return these sums for each function and each cell; see `Estimates`."""
         factor = self._factor(self.moved)
         half = weights.reshape(len(weights), -1) @ factor
         found: Tensor = half @ factor.T
         return found.reshape(weights.shape)
 
     def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
-        """Return the counts with normal deviates of their covariance; see `MarginalTable`."""
         root = np.concatenate([self.root, self.moved[..., None]], axis=-1)
         noise = rng.standard_normal((draws, root.shape[-1])) @ root.reshape(-1, root.shape[-1]).T
         drawn: Tensor = self.counts + noise.reshape(draws, *self.counts.shape)
         return drawn
 
     def second_moments(self, summed: Sequence[str]) -> Moments:
-        """Return the sums of W^2, W V and V^2 before shrinkage (see `MarginalTable`)."""
         if not summed:
             own = np.square(self.root).sum(axis=-1) + np.square(self.supposed) / self.records
             return own, own, own
@@ -126,15 +120,14 @@ class PooledTable(Estimates):
         )
 
     def interval(self, level: float = LEVEL, *, population: bool) -> tuple[Tensor, Tensor]:
-        """Return the intervals of the counts (see `MarginalTable`), holding the shrunk ones."""
         whole = self._of(population)
         share = self.unshrunk.counts / self.records
         # The variance given the records, at the supposed counts; sampling is that of each share.
         square = self.variance(population=False) / self.records + share
         if whole and not self.told:
             square -= self.supposed / self.records * (1 - self.supposed / self.records)
-        slope, z = self.tilt().slope, normal_quantile(level)
-        ends = score_interval(share, square, slope, self.records, z, population=whole)
+        z = normal_quantile(level)
+        ends = score_interval(share, square, self.records, z, population=whole)
         low, high = possible(*ends, share)
         held = np.clip(self.counts, 0.0, self.records)
         return np.minimum(self.records * low, held), np.maximum(self.records * high, held)
@@ -150,10 +143,6 @@ class PooledTable(Estimates):
         ends = ratio_interval(cells[0], raw, moments, normal_quantile(level))
         share = np.divide(self.counts, shrunk, out=np.zeros(self.counts.shape), where=shrunk > 0)
         return np.minimum(ends[0], share), np.maximum(ends[1], share)
-
-    def tilt(self, more: float = MORE) -> Tilt:  # noqa: ARG002
-        """Return that of noise that is the same whatever the share is."""
-        return Tilt.flat(self.counts.shape)
 
     def _of(self, population: bool) -> bool:
         return population or not self.told

@@ -21,12 +21,10 @@ import numpy as np
 from pramana_core.domain import Domain
 from pramana_core.errors import LimitExceeded
 from pramana_core.estimation.axes import Axis, Moments, along_axes, arrange
-from pramana_core.estimation.information import INFORMATION_CELLS, ThirdMoments
+from pramana_core.estimation.information import INFORMATION_CELLS
 from pramana_core.marginals.counts import LEVEL, Tensor
 from pramana_core.marginals.score_interval import (
     FEW,
-    MORE,
-    Tilt,
     normal_quantile,
     possible,
     ratio_interval,
@@ -96,22 +94,15 @@ class Estimates(ABC):
     def second_moments(self, summed: Sequence[str]) -> Moments:
         """Return the sums of W^2, W V and V^2 over the reports (see `MarginalTable`)."""
 
-    @abstractmethod
-    def tilt(self, more: float = MORE) -> Tilt:
-        """Return how the mean of W^2 follows that of W (see `MarginalTable`)."""
-
     def interval(self, level: float = LEVEL, *, population: bool) -> tuple[Tensor, Tensor]:
-        """Return the intervals of the counts (see `MarginalTable`)."""
         z = normal_quantile(level)
         second, _, _ = self.second_moments(())
         share, square = self.counts / self.records, second / self.records
-        slope = self.tilt().slope
-        ends = score_interval(share, square, slope, self.records, z, population=population)
+        ends = score_interval(share, square, self.records, z, population=population)
         low, high = possible(*ends, share)
         return self.records * low, self.records * high
 
     def ratio_interval(self, summed: Sequence[str], level: float = LEVEL) -> tuple[Tensor, Tensor]:
-        """Return intervals of cells' shares of their margins (see `MarginalTable`)."""
         gone = tuple(self.domain.axis(name) for name in summed)
         margin = self.counts.sum(axis=gone, keepdims=True)
         moments = self.second_moments(summed)
@@ -149,7 +140,6 @@ class Estimates(ABC):
         return self.covariance_of(_each_cell(self.domain), population=population)
 
     def covariance_of(self, weights: Tensor, *, population: bool) -> Tensor:
-        """Return the covariance of linear functions of the counts (see `MarginalTable`)."""
         flat, counts = weights.reshape(len(weights), -1), self.supposed.ravel()
         if self._of(population):
             part = np.outer(flat @ counts, flat @ counts) / self.records
@@ -158,7 +148,6 @@ class Estimates(ABC):
         return self.products(weights) - part
 
     def covariance_with_cells(self, weights: Tensor, *, population: bool) -> Tensor:
-        """Return the covariance of linear functions with each count (see `MarginalTable`)."""
         if self._of(population):
             rank = self.supposed.ndim
             part = np.multiply.outer(np.tensordot(weights, self.supposed, rank), self.supposed)
@@ -208,7 +197,6 @@ class EstimatedTable(Estimates):
     fitted: Tensor
     axes: tuple[Axis, ...]
     information: Tensor | None = None
-    third: ThirdMoments | None = None
 
     def products(self, weights: Tensor) -> Tensor:
         """Return the sums over the reports of the products of estimators of linear functions.
@@ -266,7 +254,6 @@ class EstimatedTable(Estimates):
         return np.transpose(split, [len(order), *order])
 
     def second_moments(self, summed: Sequence[str]) -> Moments:
-        """Return the sums of W^2, W V and V^2 over the reports (see `MarginalTable`)."""
         names = frozenset(summed)
         for name in names:
             self.domain.axis(name)
@@ -277,24 +264,6 @@ class EstimatedTable(Estimates):
             tensors = part.moments(tensors, axis, names)
         ww, wv, vv = tensors
         return self._arrange(ww), self._arrange(wv), self._arrange(vv, names)
-
-    def tilt(self, more: float = MORE) -> Tilt:
-        """Return how the mean of W^2 follows that of W; see `MarginalTable`."""
-        if self.third is not None:
-            second, _, _ = self.second_moments(())
-            shape = self.domain.shape
-            of_cell = (self.third.own[0].reshape(shape), self.third.own[1].reshape(shape))
-            sums = (self.counts, second, self.third.cubes.reshape(shape))
-            return Tilt.of(sums, of_cell, self.records, more)
-        found: tuple[Tensor, ...] = (np.ones(()),) * 5
-        for axis, part in enumerate(self.axes):
-            others = tuple(i for i in range(len(self.axes)) if i != axis)
-            of_axis = part.third_moments(self.fitted.sum(axis=others))
-            found = tuple(map(np.multiply.outer, found, of_axis))
-        first, square, cube, own_square, own_cube = map(self._arrange, found)
-        records = self.records
-        sums = (records * first, records * square, records * cube)
-        return Tilt.of(sums, (own_square, own_cube), records, more)
 
     def _arrange(self, tensor: Tensor, summed: frozenset[str] = frozenset()) -> Tensor:
         return arrange(tensor, self.axes, self.domain, summed)
@@ -343,24 +312,20 @@ class CombinedTable(Estimates):
         return cls(tables[0].domain, counts, records, tuple(tables), factors)
 
     def products(self, weights: Tensor) -> Tensor:
-        """Return the sums over all reports; see `Estimates.products`."""
         means = weights.reshape(len(weights), -1) @ self.counts.ravel()
         return self._squares([table.products(weights) for table in self.tables]) - (
             self._excess * np.outer(means, means)
         )
 
     def products_with_cells(self, weights: Tensor) -> Tensor:
-        """Return the sums over all reports; see `Estimates.products_with_cells`."""
         means = np.tensordot(weights, self.counts, self.counts.ndim)
         parts = [table.products_with_cells(weights) for table in self.tables]
         return self._squares(parts) - self._excess * np.multiply.outer(means, self.counts)
 
     def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
-        """Return the counts in bootstrap samples of each stratum (see `MarginalTable`)."""
         return weighted_sum(self.factors, [table.resampled(draws, rng) for table in self.tables])
 
     def second_moments(self, summed: Sequence[str]) -> Moments:
-        """Return the sums of W^2, W V and V^2 over all reports (see `MarginalTable`)."""
         gone = tuple(self.domain.axis(name) for name in summed)
         margin = self.counts.sum(axis=gone, keepdims=True)
         parts = zip(*(table.second_moments(summed) for table in self.tables), strict=True)
@@ -370,13 +335,6 @@ class CombinedTable(Estimates):
             wv - self._excess * self.counts * margin,
             vv - self._excess * np.square(margin),
         )
-
-    def tilt(self, more: float = MORE) -> Tilt:
-        """Return how the mean of W^2 follows that of W; see `MarginalTable`."""
-        shares = [table.records / self.records for table in self.tables]
-        parts = zip(self.tables, shares, strict=True)
-        tilts = [(table.tilt(more * share), share) for table, share in parts]
-        return Tilt.pooled(tilts, self.factors, self.counts / self.records)
 
     def _squares(self, moments: Sequence[Tensor]) -> Tensor:
         return weighted_sum(np.square(self.factors), moments)

@@ -20,7 +20,7 @@ from pramana_core.marginals.counts import Codes, Tensor
 
 
 class Predictor(Protocol):
-    """A model that tells the class of a record from other variables."""
+    """A model that predicts the class of a record from other variables."""
 
     @property
     def inputs(self) -> Domain:
@@ -36,7 +36,7 @@ class Predictor(Protocol):
 
     @property
     def sums_out(self) -> bool:
-        """Whether it predicts records of which inputs are missing, by what it knows of these."""
+        """Whether it predicts records with missing inputs, by their distribution."""
 
     def predict(self, codes: Mapping[str, Codes]) -> Codes:
         """Return the class code of each of n records.

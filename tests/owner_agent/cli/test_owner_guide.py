@@ -13,9 +13,9 @@ from owner_agent.cli.main import build
 from owner_agent.release.ledger import EntryState
 from owner_agent.site import channels, site
 from owner_agent.site import tree_section as sharing
-from owner_agent.site.adopting import StudyPlanSection
 from owner_agent.site.mask_section import MaskSection, TellSection
 from owner_agent.site.planning import planned
+from owner_agent.site.sections import StudyPlanSection
 from owner_agent.state.environment import Environment
 from owner_agent.state.keys import KeyStore
 from pramana.setups import store

@@ -1,61 +1,43 @@
 """Pictures of decision trees, drawn from left to right.
 
-A question is a box with its information and its p-value; each category leads along a line, the
-wider the more records, to a child. A leaf has a bar of the probabilities that decided its class;
-under it what its own records say of that class, a mark within its 95 % interval; and how many
-records that are not randomized would say as much, and how far it leans on its parent.
+A question is a box with its information and p-value; each category leads along a line, the wider
+the more records, to a child. A leaf has a bar of the probabilities that decided its class; under it
+the share of that class among its own records, a mark within its 95 % interval; and how many records
+that are not randomized would show as much, and how far it leans on its parent.
 """
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Sequence
 
-from pramana_core.errors import OptionError
+import numpy as np
+
+from pramana_core.learn.tree import words
 from pramana_core.learn.tree.model import DecisionTree
 from pramana_core.learn.tree.node import Node
-from pramana_core.learn.tree.text import (
-    BoundedClasses,
-    own_records,
-    p_value,
-    percent,
-    said_of_parent,
-    shown_children,
-    tested,
-    told,
-)
 from pramana_core.pictures.svg import Layout, colour, short
 from pramana_core.pictures.trees import Item, TreePicture, fitting_depth
 
 ROWS = 40
-"""Rows of a picture of the top of a tree."""
+"""The most rows of a picture; it shows the top levels that fit."""
 
 
-def draw_tree(tree: DecisionTree, *, max_depth: int | None = None) -> Layout:
-    """Return a picture of a tree.
+def draw_tree(tree: DecisionTree) -> Layout:
+    """Return a picture of the top of a tree: one level, or more that fit into `ROWS` rows.
 
-    Of a pruned tree answers that lead to leaves of one class are drawn together. Hovering over a
+    In a pruned tree answers that lead to leaves of one class are drawn together. Hovering over a
     node shows its class counts with their standard errors.
-
-    Args:
-        tree: the tree.
-        max_depth: draw the questions below so many others as leaves that say what they leave out;
-            None draws the top: as many levels as have at most `ROWS` rows, and one in any case.
-
-    Raises OptionError.
     """
-    if max_depth is not None and max_depth < 0:
-        raise OptionError(f"max_depth must be 0 or more, not {max_depth}.", where="max_depth")
-    depth = max_depth
-    if depth is None:
-        depth = fitting_depth(tree.root, partial(_below, tree), tree.root.depth, ROWS)
+    top: tuple[Node, ...] = (tree.root,)
+    depth = fitting_depth(top, lambda nodes: _below(tree, nodes), tree.root.depth, ROWS)
     target = tree.target.name, tree.target.categories
-    drawn = TreePicture(_item(tree, tree.root, depth), target, 2, said=_left_out(tree, depth))
+    drawn = TreePicture(_item(tree, [tree.root], depth), target, 2, said=_left_out(tree, depth))
     parts = [*drawn.parts()]
     return Layout(drawn.width, drawn.height, f"Decision tree for {tree.target.name}", parts)
 
 
-def _below(tree: DecisionTree, node: Node) -> list[Node]:
-    return [child for _, child in shown_children(tree, node)]
+def _below(tree: DecisionTree, nodes: Sequence[Node]) -> list[tuple[Node, ...]]:
+    return [tuple(some) for _, some in words.grouped_children(tree, nodes[0])]
 
 
 def _leaves(node: Node) -> int:
@@ -66,7 +48,7 @@ def _left_out(tree: DecisionTree, depth: int) -> str:
     """Say how much lies below the levels that are drawn; "" if nothing does."""
     level, drawn = [tree.root], 0
     while drawn <= depth and any(node.split is not None for node in level):
-        level, drawn = [child for node in level for child in _below(tree, node)], drawn + 1
+        level, drawn = [child for node in level for child in node.children], drawn + 1
     below = sum(_leaves(node) for node in level if node.split is not None)
     if not below:
         return ""
@@ -76,48 +58,74 @@ def _left_out(tree: DecisionTree, depth: int) -> str:
     )
 
 
-def _item(tree: DecisionTree, node: Node, depth: int) -> Item:
-    """Return a node with the questions down to a depth as it is drawn."""
-    if node.split is not None and depth >= 0:
-        whole = tree.root.classes.total
-        answers = [
-            (
-                ", ".join(labels),
-                min(max(child.classes.total / whole, 0.0), 1.0),
-                _item(tree, child, depth - 1),
-            )
-            for labels, child in shown_children(tree, node)
-        ]
-        test = p_value(node.split) if tree.through is None else "by the model"
-        notes = (told(node.split, tree), test)
-        return Item(node.split.attribute, notes, _details(tree, node), answers=answers)
+def _item(tree: DecisionTree, nodes: Sequence[Node], depth: int) -> Item:
+    """Return the picture of a node, or of leaves of one class, down to a depth."""
+    (node, *others) = nodes
+    if others:
+        return _alike(tree, nodes)
+    if node.split is None or depth < 0:
+        return _leaf(tree, node)
+    whole = tree.root.classes.total
+    answers = [
+        (
+            ", ".join(labels),
+            min(max(sum(one.classes.total for one in some) / whole, 0.0), 1.0),
+            _item(tree, some, depth - 1),
+        )
+        for labels, some in words.grouped_children(tree, node)
+    ]
+    test = words.p_value(node.split) if tree.through is None else "by the model"
+    notes = (words.information(node.split, tree), test)
+    return Item(node.split.attribute, notes, _details(tree, node), answers=answers)
+
+
+def _leaf(tree: DecisionTree, node: Node) -> Item:
     classes = node.classes
     code, own = classes.decision, classes.proportions
-    itself = "no records of its own"
+    itself, interval = "no records of its own", None
     if own is not None:
-        ends = f"{percent(classes.low[code])} to {percent(classes.high[code])}"
-        itself = f"by itself {percent(own[code])} % ({ends})"
-    leaned = said_of_parent(classes)
+        low, high = classes.low[code], classes.high[code]
+        ends = f"{words.percent(low)} to {words.percent(high)}"
+        itself = f"by itself {words.percent(own[code])} % ({ends})"
+        interval = low, own[code], high
+    leaned = words.lean(classes)
     note = f"worth {classes.effective:,.0f} records" + (leaned and f"; {leaned}")
     if node.split is not None:
         note = f"{_leaves(node)} leaves left out"
-    return Item(
-        f"{short(tree.target.categories[code], 26)} {percent(classes.probabilities[code])} %",
-        (itself, note),
-        _details(tree, node),
-        [(share, colour(at)) for at, share in enumerate(classes.probabilities)],
-        colour(code),
-        None if own is None else (classes.low[code], own[code], classes.high[code]),
-    )
+    details = _details(tree, node)
+    return _bar(tree, code, classes.probabilities, (itself, note), details, interval)
+
+
+def _alike(tree: DecisionTree, leaves: Sequence[Node]) -> Item:
+    """Return leaves of one class as one: the mean of their probabilities by their records."""
+    sizes = np.array([max(leaf.classes.total, 0.0) for leaf in leaves])
+    weights = sizes / sizes.sum() if sizes.sum() > 0 else np.full(len(leaves), 1 / len(leaves))
+    shares = weights @ np.array([leaf.classes.probabilities for leaf in leaves])
+    worth = sum(leaf.classes.effective for leaf in leaves)
+    notes = (f"{len(leaves)} answers alike", f"worth {worth:,.0f} records")
+    details = "\n\n".join(_details(tree, leaf) for leaf in leaves)
+    return _bar(tree, leaves[0].classes.decision, shares.tolist(), notes, details, None)
+
+
+def _bar(
+    tree: DecisionTree,
+    code: int,
+    shares: Sequence[float],
+    notes: tuple[str, str],
+    details: str,
+    interval: tuple[float, float, float] | None,
+) -> Item:
+    name = f"{short(tree.target.categories[code], 26)} {words.percent(shares[code])} %"
+    parts = [(share, colour(at)) for at, share in enumerate(shares)]
+    return Item(name, notes, details, parts, colour(code), interval)
 
 
 def _details(tree: DecisionTree, node: Node) -> str:
     """Return what hovering shows: counts with errors, intervals, and of a question its test."""
     known = node.classes
-    most = "at most " if isinstance(known, BoundedClasses) else ""
     lines = [
-        f"{category}: {count:,.0f} ± {most}{given:,.0f} (population ± {most}{drawn:,.0f});"
-        f" decided by {percent(share, 1)} %"
+        f"{category}: {count:,.0f} ± {given:,.0f} (population ± {drawn:,.0f});"
+        f" decided by {100 * share:.1f} %"
         for category, count, given, drawn, share in zip(
             tree.target.categories,
             known.counts,
@@ -127,7 +135,8 @@ def _details(tree: DecisionTree, node: Node) -> str:
             strict=True,
         )
     ]
-    lines += [own_records(tree.target, known), said_of_parent(known)]
+    lines += [words.own_records(tree.target, known), words.lean(known)]
     if node.split is not None:
-        lines += [f"tells {told(node.split, tree)}", tested(node.split, tree)]
+        information = words.information(node.split, tree)
+        lines += [f"information {information}", words.likelihood_test(node.split, tree)]
     return "\n".join(filter(None, lines))

@@ -84,7 +84,7 @@ def test_a_bound_on_what_is_told_is_kept_or_refused_by_whichever_method(masked, 
     influence = masked("max_told = 0.05\n", method=method).copies[0].influence
     assert influence is not None
     assert influence.told.max() <= 0.05
-    with pytest.raises(MaskingError, match=r"Of \d+ records .* more than max_told, 0.0001"):
+    with pytest.raises(MaskingError):
         masked("max_told = 0.0001\n", method=method)
 
 

@@ -14,14 +14,9 @@ from pramana_core.channels import RESOLUTION, Choice, Identity, Sampled, most_ac
 from pramana_core.domain import Domain
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.common.options import Search
+from pramana_core.learn.networks.dependence import Coefficients, Dependences, _tail
 from pramana_core.learn.networks.network import BayesNet
-from pramana_core.learn.networks.pairs import (
-    LEVEL,
-    Coefficients,
-    Dependences,
-    _tail,
-    from_pairs,
-)
+from pramana_core.learn.networks.pairs import LEVEL, from_pairs
 from pramana_core.learn.networks.structure import Structure
 from pramana_core.learn.networks.structure_learning import learn_structure
 from pramana_core.marginals.counts import ReportedCounts

@@ -18,12 +18,8 @@ from pramana_core.errors import OptionError, StructureError
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.common.options import Scoring, Search
 from pramana_core.learn.networks import searches
-from pramana_core.learn.networks.moves import LEAST_GAIN, ChoiceCandidate, best
-from pramana_core.learn.networks.scores import (
-    FixedGain,
-    PlainJudge,
-    judge_of,
-)
+from pramana_core.learn.networks.gains import LEAST_GAIN, FixedGain, best
+from pramana_core.learn.networks.scores import PlainJudge, judge_of
 from pramana_core.learn.networks.searches import Peak, by_families, climb, k2
 from pramana_core.learn.networks.structure import Structure
 from pramana_core.plan import Block, Plan
@@ -77,12 +73,12 @@ GAINS = st.builds(Stepwise, VALUES, STEPS)
 def test_the_best_is_that_of_exact_values(gains: list[Stepwise], floor: float):
     """The largest value above the floor, the first of equals."""
     exact = [gain.value for gain in gains]
-    found = best([ChoiceCandidate(i, gain) for i, gain in enumerate(gains)], floor)
+    found = best([(gain, i) for i, gain in enumerate(gains)], floor=floor)
     above = [value for value in exact if value > floor]
     if not above:
         assert found is None
     else:
-        assert found == (max(above), exact.index(max(above)))
+        assert found == exact.index(max(above))
 
 
 # Random data --------------------------------------------------------------------------------------
