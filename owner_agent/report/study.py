@@ -53,16 +53,13 @@ class StudyForecast:
         return plural(len(self.forecast.after.owners), "owner")
 
     @property
-    def most(self) -> Amplification:
-        """What all owners tell of a record if each column determines the others."""
-        return _extremes(self.forecast.after.record)[1]
-
-    @property
     def fact(self) -> Fact:
-        """The figure of `most`."""
-        high = self.most.grown(PRIOR) >= ALARMING
+        """What 5 % can grow to by all owners' reports, if each column determines the others."""
+        ends = (self.forecast.before.record, self.forecast.after.record)
+        before, after = (_extremes(one)[1] for one in ends)
         caption = f"the most it can grow to by all that the whole study tells ({self.owners})"
-        return Fact(belief(self.most, PRIOR), caption, high)
+        figure = _change((before, after), lambda loss: belief(loss, PRIOR))
+        return Fact(figure, caption, after.grown(PRIOR) >= ALARMING)
 
     def as_dict(self) -> dict[str, Any]:
         """Return JSON; an infinite number is null."""
@@ -92,7 +89,7 @@ class StudyForecast:
             *(Sentence(words, "warning") for words in after.warnings),
         ]
         if refused is not None:
-            sentences.append(Sentence(f"The miner would refuse this release. {refused}", "alarm"))
+            sentences.append(Sentence(f"The miner would refuse this release. {refused}", "grave"))
         return Section(
             "Together with the whole study", sentences, Table(columns, rows), notes=[_NOTE]
         )
