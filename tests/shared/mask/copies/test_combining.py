@@ -20,7 +20,6 @@ def test_four_numbers_by_hand():
     assert found.between == pytest.approx([14 / 3])
     assert found.variance == pytest.approx([5 + 14 / 12])
     assert found.freedom == pytest.approx([3 * (1 + 4 * 5 / (14 / 3)) ** 2])
-    assert found.added == pytest.approx([(14 / 12) / (5 + 14 / 12)])
     low, high = found.interval(0.9)
     half = stats.t.ppf(0.95, found.freedom) * np.sqrt(found.variance)
     assert np.concatenate([low, high]) == pytest.approx(np.concatenate([3 - half, 3 + half]))
@@ -34,7 +33,6 @@ def test_copies_that_agree_leave_the_variance_of_the_analysis():
     assert found.variance.tolist() == [2.0, 3.0]
     assert found.between.tolist() == [0.0, 0.0]
     assert found.freedom == pytest.approx([48.0, 48.0])
-    assert not found.added.any()
     assert np.isinf(combine_copies([7.0, 7.0], [2.0, 2.0]).freedom).all()
     exact = combine_copies([0.0, 0.0], [0.0, 0.0], 10)
     assert exact.variance == 0
