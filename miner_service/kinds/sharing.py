@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import ClassVar
 
-from miner_service.alignment.align import Aligner, RecordAccess
+from miner_service.alignment.align import Aligner
+from miner_service.alignment.joining import RecordAccess
 from miner_service.kinds.base import (
     Held,
     JobKind,
