@@ -221,7 +221,7 @@ def noise_of(rng: Rng) -> Noise:
 def share_tree(
     frame: Frame,
     target: str,
-    requirement: Requirement | int | None = NOT_GIVEN,  # type: ignore[assignment]
+    requirement: Requirement | int | NotGiven | None = NOT_GIVEN,
     *,
     features: str | Sequence[str] | None = None,
     ranges: Mapping[str, tuple[float, float]] | None = None,
