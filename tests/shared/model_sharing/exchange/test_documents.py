@@ -126,6 +126,10 @@ CONTENTS: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
         lambda d: d["nodes"][2]["parts"][1].update(values=["violet"]),
         "nodes/2",
     ),
+    "a category too many": (
+        lambda d: d["nodes"][2]["parts"][1].update(values=["green", "blue", "violet"]),
+        "nodes/2",
+    ),
     "interval of categories": (
         lambda d: d["nodes"][0].update(
             split({"attribute": "colour", "above": None, "up_to": 1}, 1,
