@@ -107,20 +107,6 @@ def test_what_cannot_be_combined_is_refused():
             CombineOptions(**wrong)
 
 
-def test_progress_is_told_and_can_stop_the_work():
-    told: list[tuple[int, int]] = []
-    combine([tree_of_leaves()], on_step=lambda *now: told.append(now))
-    assert told[-1] == (1, 1)
-    assert (0, 1) in told
-
-    def stop(done: int, total: int) -> None:
-        raise InterruptedError
-
-    for method in get_args(Method):
-        with pytest.raises(InterruptedError):
-            combine([tree_of_leaves()], CombineOptions(method=method), on_step=stop)
-
-
 def doubtful(more: float = 1) -> SharedTree:
     """Return a tree of which no leaf is sure: 8 of 10 are of its class, or 6 of 10."""
     leaves = [Leaf.of(tuple(more * n for n in c)) for c in ((80, 10, 10), (20, 120, 60))]
