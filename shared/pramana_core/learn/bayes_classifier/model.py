@@ -12,7 +12,7 @@ from annotated_types import Ge
 
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import DomainError, OptionError
-from pramana_core.learn.common.inputs import record_columns_or_missing, require_inputs
+from pramana_core.learn.common.inputs import record_columns, require_inputs
 from pramana_core.learn.common.options import BayesClassifierOptions
 from pramana_core.learn.networks.bayes_net import LearnedBayesNet, LearnedFamily
 from pramana_core.learn.networks.inference import posteriors
@@ -144,7 +144,7 @@ class BayesClassifier:
 
     def probabilities(self, codes: Mapping[str, Codes]) -> Tensor:
         """Return the probability of each class, (n, classes); see `predict`."""
-        columns = record_columns_or_missing(self.inputs, codes)
+        columns = record_columns(self.inputs, codes, missing=True)
         known = dict(zip(self.inputs.names, columns, strict=True))
         shares = posteriors(self.network, [self.target.name], known)
         prior = self.prior.probability

@@ -27,7 +27,6 @@ from pramana_core.learn.common.documents import (
 )
 from pramana_core.learn.common.inputs import (
     record_columns,
-    record_columns_or_missing,
     require_inputs,
 )
 from pramana_core.learn.common.options import DEEPEST, TreeOptions
@@ -238,7 +237,7 @@ class DecisionTree:
 
     def _with_missing(self, codes: Mapping[str, Codes]) -> Tensor | None:
         """Return the probabilities of records of which values are missing; None if none are."""
-        columns = record_columns_or_missing(self.inputs, codes)
+        columns = record_columns(self.inputs, codes, missing=True)
         sizes = zip(columns, self.inputs.shape, strict=True)
         if not any(len(column) and int(column.max()) == size for column, size in sizes):
             return None
