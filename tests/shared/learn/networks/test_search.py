@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from pramana_core.channels import Identity, Symmetric
 from pramana_core.domain import Domain
-from pramana_core.errors import OptionError, StructureError
+from pramana_core.errors import StructureError
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.common.options import Scoring, Search
 from pramana_core.learn.networks import searches
@@ -303,20 +303,6 @@ def test_climbing_ends_at_a_peak(seed: int):
                 checked += 1
                 assert total(after) <= total(found) + 1e-6
     assert checked >= 8
-
-
-@pytest.mark.parametrize(
-    ("options", "where"),
-    [
-        ({"order": ("a", "b", "a")}, "order"),
-        ({"max_parents": 0}, "max_parents"),
-        ({"refine": False}, "refine"),
-    ],
-)
-def test_what_is_no_search_is_refused(options: dict[str, object], where: str):
-    with pytest.raises(OptionError) as raised:
-        Search(**options)  # type: ignore[arg-type]
-    assert raised.value.where == where
 
 
 def test_a_search_can_be_stopped():
