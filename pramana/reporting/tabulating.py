@@ -21,7 +21,7 @@ from pramana_core.errors import OptionError
 from pramana_core.estimation.plausibility import examine
 from pramana_core.estimation.pooled_tables import PooledTable
 from pramana_core.estimation.table_estimates import column_of
-from pramana_core.learn.common.documents import project_to_simplex
+from pramana_core.learn.common.distributions import project_to_simplex
 from pramana_core.learn.common.options import InnerShare, require_limit
 from pramana_core.marginals.counts import LEVEL, Codes
 from pramana_core.marginals.score_interval import normal_quantile

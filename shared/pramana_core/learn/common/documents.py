@@ -1,10 +1,4 @@
-"""What all models' JSON documents have in common: strict parts, variables, and named faults.
-
-Also here:
-
-* Making estimates valid: the nearest probability distribution.
-* The streams of bootstrap samples: functions of a seed, so that a model can be made again.
-"""
+"""The JSON documents of models: strict parts, variables, and named faults."""
 
 from __future__ import annotations
 
@@ -229,29 +223,3 @@ def _why(fault: Mapping[str, Any]) -> str:
         return f"{fault['ctx']['discriminator']} must be one of {fault['ctx']['expected_tags']}"
     said: str = fault["msg"]
     return said
-
-
-# Making estimates valid: the nearest probability distribution.
-
-
-def project_to_simplex(rows: Tensor) -> Tensor:
-    """Return the nearest probability distribution (Euclidean) to each row of the last axis.
-
-    Rows must sum to 1 already; only negative entries move (Duchi et al. 2008).
-    """
-    size = rows.shape[-1]
-    ordered = -np.sort(-rows, axis=-1)
-    excess = (np.cumsum(ordered, axis=-1) - 1) / np.arange(1, size + 1)
-    support = (ordered > excess).sum(axis=-1, keepdims=True)
-    shift = np.take_along_axis(excess, support - 1, axis=-1)
-    clipped = np.maximum(rows - shift, 0.0)
-    projected: Tensor = clipped / clipped.sum(axis=-1, keepdims=True)
-    return projected
-
-
-# The streams of bootstrap samples: functions of a seed, so that a model can be made again.
-
-
-def stream(*seed: int) -> np.random.Generator:
-    """Return the generator of a seed; more numbers name streams that are independent."""
-    return np.random.Generator(np.random.PCG64(seed))

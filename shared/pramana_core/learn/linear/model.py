@@ -14,11 +14,7 @@ from scipy.special import log_expit, softmax
 from pramana_core.csv_text import csv_text
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import DomainError
-from pramana_core.learn.common.documents import (
-    DocumentForm,
-    Ends,
-    finite,
-)
+from pramana_core.learn.common.documents import DocumentForm, Ends, finite
 from pramana_core.learn.common.inputs import record_columns, require_inputs
 from pramana_core.learn.common.options import Basis, LinearOptions
 from pramana_core.learn.linear.columns import Cells, Column, DesignMatrix, ListedCells

@@ -21,10 +21,7 @@ from pydantic import AfterValidator, Field, PlainSerializer
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import DomainError, InputError
 from pramana_core.learn.bayes_classifier.model import ChosenModel
-from pramana_core.learn.common.documents import (
-    DocumentForm,
-    DocumentPart,
-)
+from pramana_core.learn.common.documents import DocumentForm, DocumentPart
 from pramana_core.learn.common.inputs import (
     record_columns,
     require_inputs,

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from pramana_core.alike import first_few
 from pramana_core.errors import LimitExceeded, OptionError
-from pramana_core.learn.common.documents import stream
+from pramana_core.learn.common.distributions import stream
 from pramana_core.mixed import CategoricalColumn, Floats, MixedTable
 from pramana_core.model_sharing.agreement import units_warning
 from pramana_core.model_sharing.attributes import CategoricalAttribute, NumericAttribute, TreeSchema

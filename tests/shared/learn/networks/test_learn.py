@@ -16,7 +16,7 @@ from pramana_core.errors import (
     StructureError,
 )
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.learn.common.documents import project_to_simplex
+from pramana_core.learn.common.distributions import project_to_simplex
 from pramana_core.learn.networks.bayes_net import learn_parameters
 from pramana_core.learn.networks.bif import read_bif, write_bif
 from pramana_core.learn.networks.network import BayesNet, cross_entropy, kl_divergence
