@@ -18,7 +18,7 @@ from pramana_core.errors import StructureError
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.common.options import Scoring, Search
 from pramana_core.learn.networks import searches
-from pramana_core.learn.networks.gains import LEAST_GAIN, FixedGain, best
+from pramana_core.learn.networks.gains import LEAST_GAIN, FixedGain, NetGain, best
 from pramana_core.learn.networks.scores import PlainJudge, judge_of
 from pramana_core.learn.networks.searches import Peak, by_families, climb, k2
 from pramana_core.learn.networks.structure import Structure
@@ -79,6 +79,15 @@ def test_the_best_is_that_of_exact_values(gains: list[Stepwise], floor: float):
         assert found is None
     else:
         assert found == exact.index(max(above))
+
+
+@given(GAINS, GAINS)
+def test_a_net_gain_lies_within_its_bounds(dropped: Stepwise, added: Stepwise):
+    net, exact = NetGain(dropped, added), added.value - dropped.value
+    while net.lower < net.upper:
+        assert net.lower <= exact <= net.upper
+        net.sharpen()
+    assert net.upper == exact
 
 
 # Random data --------------------------------------------------------------------------------------
