@@ -32,7 +32,7 @@ _LONGEST = 40
 def _bound(number: Any) -> float:
     """Return a number of at least 0, infinite for null."""
     if number is not None and (type(number) not in (int, float) or not number >= 0):
-        raise ValueError("must be a number of at least 0, or null where there is none")
+        raise ValueError("must be a number of at least 0, or null")
     return math.inf if number is None else float(number)
 
 

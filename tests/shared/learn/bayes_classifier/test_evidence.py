@@ -1,4 +1,4 @@
-"""The weight of naive Bayes' evidence: right where attributes repeat each other, 1 elsewhere."""
+"""The weight of naive Bayes' evidence: below 1 where attributes are redundant, 1 elsewhere."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_a_weighted_posterior_is_tempered():
     wanted /= wanted.sum(axis=1, keepdims=True)
     half = replace(model, weight=0.5)
     assert half.probabilities(columns) == pytest.approx(wanted, abs=1e-12)
-    assert "counts 0.50 times" in write_bayes_classifier_text(half)
+    assert "weighted 0.50" in write_bayes_classifier_text(half)
 
 
 NULL = Domain.of(**{f"x{i}": "stuv" for i in range(8)}, kind=["no", "yes"])
