@@ -76,10 +76,8 @@ SAMPLERS = {
     "pramana_core.marginals.counts",
     "pramana_core.mask.catalogue",
     "pramana_core.model_sharing.global_models.combining",
-    "pramana_core.model_sharing.global_models.pseudo_data",
     "pramana_core.model_sharing.generating",
-    "pramana_core.model_sharing.drawn_sizes",
-    "pramana_core.model_sharing.drawn_values",
+    "pramana_core.model_sharing.private",
 }
 """What samples networks or resamples reports, all by a generator it is given (made of a seed in
 `pramana_core.learn.common.distributions` alone)."""

@@ -8,7 +8,7 @@ from base64 import urlsafe_b64decode
 
 import pytest
 
-from miner_service.store.people import new_credential
+from miner_service.store.credentials import new_credential
 from owner_agent.release.populations import SKETCH_RECORDS, TOLERATED_SHARE
 from owner_agent.report.measures import ALARMING
 from owner_agent.site.channels import BinarySpec, TernarySpec

@@ -13,8 +13,9 @@ from pramana.estimators.classifiers import Classifier
 from pramana.estimators.saved import plain
 from pramana_core.learn.common.options import Basis, Encoding, Keep, LinearOptions, Loss
 from pramana_core.learn.learners import LINEAR
+from pramana_core.learn.linear.drawing import weights_chart
 from pramana_core.learn.linear.model import LinearClassifier as Planes
-from pramana_core.learn.linear.model import Plane, weights_chart
+from pramana_core.learn.linear.model import Plane
 from pramana_core.pictures.plots import Picture
 
 if TYPE_CHECKING:
@@ -120,10 +121,10 @@ class LinearClassifier(Classifier[Planes]):
     def to_frame(self) -> pd.DataFrame:
         """Return the weights, a row for each term of each plane.
 
-        Columns: `class`, on the positive side; `term`, the intercept or a column; `weight`, in the
-        column's unit; `se_records` and `se_population`, its standard errors given these records and
-        against the population; `low` and `high`, the 95 % interval against the population, whose
-        ends may be infinite. Errors may be missing (see `notes_`).
+        Columns: `class`, that on the positive side; `term`, the intercept or a column; `weight`, in
+        the column's unit; `se_records` and `se_population`, its standard errors given these records
+        and against the population they were drawn from; `low` and `high`, the 95 % interval against
+        the population. Errors are missing where the theory has none (see `notes_`).
         """
         import pandas as pd
 

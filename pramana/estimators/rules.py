@@ -19,15 +19,9 @@ from pramana_core.learn.common.options import (
     RuleOptions,
     require_limit,
 )
-from pramana_core.learn.rules.exchange import (
-    RuleFindings,
-    itemsets_chart,
-    itemsets_frame,
-    read_found,
-    rules_chart,
-    rules_frame,
-    write_found,
-)
+from pramana_core.learn.rules.documents import RuleFindings, read_findings, write_findings
+from pramana_core.learn.rules.drawing import itemsets_chart, rules_chart
+from pramana_core.learn.rules.frames import itemsets_frame, rules_frame
 from pramana_core.learn.rules.itemsets import chosen_items, items_wanted
 from pramana_core.learn.rules.mining import mine_itemsets
 from pramana_core.learn.rules.rules import derive_rules
@@ -160,10 +154,10 @@ class AssociationRules(Estimator):
         return {**document, "options": asdict(model.spec.options())}
 
     def _document(self) -> dict[str, Any]:
-        return write_found(self.model_)
+        return write_findings(self.model_.itemsets, self.model_.rules)
 
     def _take(self, document: Mapping[str, Any]) -> None:
-        self.model_ = read_found(document)
+        self.model_ = read_findings(document)
 
     def _picture(self) -> Picture:
         found = self.model_

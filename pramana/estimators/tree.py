@@ -4,26 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from annotated_types import Ge, Le
 
 from pramana.estimators.base import estimator
 from pramana.estimators.classifiers import Classifier
-from pramana_core.learn.common.options import TreeOptions, require_limit
+from pramana_core.learn.common.options import TreeOptions
 from pramana_core.learn.learners import TREE
-from pramana_core.learn.tree.drawing import draw_tree, write_tree_text
+from pramana_core.learn.tree.drawing import draw_tree
 from pramana_core.learn.tree.model import DecisionTree as Tree
 from pramana_core.learn.tree.node import Node
+from pramana_core.learn.tree.text import write_tree_text
 from pramana_core.pictures.plots import Picture
 
 if TYPE_CHECKING:
     import numpy.typing as npt
     import pandas as pd
-
-_MOST_DECIMALS = 15
-"""The most decimals of a percentage."""
 
 
 @estimator
@@ -104,20 +101,15 @@ class DecisionTree(Classifier[Tree]):
                 )
         return importances / (importances.sum() or 1.0)
 
-    def to_text(self, *, show_weights: bool = False, decimals: int = 0) -> str:
+    def to_text(self, *, show_weights: bool = False) -> str:
         """Return the rules in the form of scikit-learn's `export_text`.
 
-        Answers of a pruned tree that lead to leaves of one class stand in one line.
+        In a pruned tree answers that lead to leaves of one class stand in one line.
 
         Args:
-            show_weights: write the evidence of each question and each class, with its errors.
-            decimals: of the percentages.
-
-        Raises:
-            OptionError: `decimals` is out of its range.
+            show_weights: write what decided each question and each class, with its errors.
         """
-        require_limit(decimals, Annotated[int, Ge(0), Le(_MOST_DECIMALS)], "decimals")
-        return write_tree_text(self._fitted, show_weights=show_weights, decimals=decimals)
+        return write_tree_text(self._fitted, show_weights=show_weights)
 
     def _picture(self) -> Picture:
         return draw_tree(self.model_)

@@ -26,9 +26,8 @@ from pramana_core.model_sharing.combine_options import CombineOptions, GlobalNam
 from pramana_core.model_sharing.exchange.documents import model_json, read_model_json
 from pramana_core.model_sharing.exchange.drawing import draw_model
 from pramana_core.model_sharing.exchange.text import write_model_text
-from pramana_core.model_sharing.global_models.combining import combine, pseudo_chunks
-from pramana_core.model_sharing.global_models.model import GlobalModel, TreeModel
-from pramana_core.model_sharing.global_models.pseudo_data import together
+from pramana_core.model_sharing.global_models.combining import combine, pseudo_chunks, together
+from pramana_core.model_sharing.global_models.model import GlobalModel
 from pramana_core.model_sharing.global_models.votes import VotesModel
 from pramana_core.model_sharing.tree import SharedTree
 from pramana_core.pictures.svg import Layout
@@ -142,7 +141,7 @@ class CombinedTrees(ClassTeller, Estimator):
 
         Raises:
             InputError: the list is empty, or something in it is no such message.
-            TableUnreadable: a file cannot be read.
+            TableError: a file cannot be read.
             ModelError: nodes are no tree or break what is promised, or trees have different classes
                 or attributes.
             DomainError: owners code the class or an attribute differently.
@@ -273,7 +272,7 @@ class CombinedTrees(ClassTeller, Estimator):
             return plain_html(repr(self))
         heading = f"{type(self).__name__}({self._options_told()})"
         facts = self._source_facts() + self._facts()
-        if isinstance(self._fitted, TreeModel | VotesModel):
+        if isinstance(self._fitted, SharedTree | VotesModel):
             return card(heading, facts, self._picture().svg())
         return card(heading, facts) + plain_html(self.to_text())
 

@@ -18,9 +18,9 @@ from pramana_core.learn.common.distributions import stream
 from pramana_core.mixed import MixedTable
 from pramana_core.model_sharing.attributes import TreeSchema
 from pramana_core.model_sharing.global_models.combining import combine
-from pramana_core.model_sharing.global_models.learning import GlobalOptions, learn_global
+from pramana_core.model_sharing.global_models.learning import learn_global
 from pramana_core.model_sharing.global_models.measures import accuracy, class_match, path_match
-from pramana_core.model_sharing.global_models.model import GlobalModel, TreeModel
+from pramana_core.model_sharing.global_models.model import GlobalModel
 from pramana_core.model_sharing.growing import GrowthOptions, grow_tree
 from pramana_core.model_sharing.pruning import prune
 from pramana_core.model_sharing.requirements import Requirement, released_form
@@ -50,8 +50,7 @@ class PreparedTable:
 
     They depend on the options alone, so that a cell gives the same numbers by itself.
 
-    Raises:
-        TableError: the table has no class or no attribute.
+    Raises TableError.
     """
 
     table: SharingTable
@@ -93,7 +92,7 @@ class PreparedTable:
         key = ("basis", fold.run, fold.number, options.folds, options.seed, options.model)
         if key not in self._made:
             table, codes = self.attributes.rows(fold.train), self.codes[fold.train]
-            asked = GlobalOptions(seed=options.seed)
+            asked = GrowthOptions(seed=options.seed)
             self._made[key] = learn_global(self.schema, table, codes, options.model, asked)
         found: GlobalModel = self._made[key]
         return found
@@ -150,7 +149,7 @@ def local(kept: PreparedTable, fold: Fold, options: SimulationOptions) -> FoldMo
     """Each owner alone, by its own unpruned tree: the mean over the owners is what counts."""
     grown = kept.trees(fold, replace(options, by="pruning", requirement=None))
     trees = [tree for tree in grown if tree is not None]
-    return FoldModels(tuple(map(TreeModel, trees)), leaves=_leaves(trees))
+    return FoldModels(tuple(trees), leaves=_leaves(trees))
 
 
 def shared(kept: PreparedTable, fold: Fold, options: SimulationOptions) -> FoldModels:
@@ -291,9 +290,7 @@ def simulate(
         kept: the table as other cells prepared it, which makes many cells faster.
         way: makes the models of a fold, in place of the method of the options.
 
-    Raises:
-        OptionError: there are too few records for so many folds and owners.
-        NotInstalled: scikit-learn is not installed.
+    Raises OptionError, NotInstalled.
     """
     held, way = kept or PreparedTable(table), way or WAYS[options.method]
     folds = held.folds(options)
@@ -317,8 +314,8 @@ def _measured(
     for model in made.models:
         right.append(accuracy(model, test, true).value)
         alike.append(class_match(model, basis, test).value)
-        if isinstance(model, TreeModel) and isinstance(basis, TreeModel):
-            shared.append(path_match(model.tree, basis.tree))
+        if isinstance(model, SharedTree) and isinstance(basis, SharedTree):
+            shared.append(path_match(model, basis))
     if not made.models:
         right.append(float(np.mean(true == frequent)))
         alike.append(float(np.mean(basis.predict(test) == frequent)))

@@ -38,7 +38,7 @@ class SharingTable:
 
 
 def read_sharing_table(path: Path, target: str) -> SharingTable:
-    """Read a CSV or Parquet file; see `sharing_table`. Raises TableUnreadable, too."""
+    """Read a CSV or Parquet file; see `sharing_table`. Raises TableError, too."""
     return sharing_table(read_cells(path), target, path.name)
 
 
@@ -48,11 +48,7 @@ def sharing_table(frame: pd.DataFrame, target: str, name: str) -> SharingTable:
     Columns of numbers alone are numeric, all others categories. Records with an empty cell or a
     question mark are left out, and columns of one value.
 
-    Raises:
-        EmptyTable: no complete record.
-        MissingColumn: no column is called like the target.
-        TableError: the target has one value, or nearly as many as there are records; or no other
-            column can be used.
+    Raises EmptyTable, MissingColumn, TableError.
     """
     import pandas as pd
 

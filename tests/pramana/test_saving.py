@@ -21,7 +21,7 @@ from pramana.owner.randomizing import randomize
 from pramana.saving import load, save
 from pramana_core.channels import RESOLUTION, Symmetric
 from pramana_core.domain import Domain, Variable
-from pramana_core.errors import InputError, NotFitted, PramanaError, StoreCorrupt, TableUnreadable
+from pramana_core.errors import InputError, NotFitted, PramanaError, StoreCorrupt, TableError
 from pramana_core.learn.learners import TREE
 from pramana_core.plan import Block, Plan
 from pramana_core.study_plan import StudyPart, StudyPlan, StudySet
@@ -108,7 +108,7 @@ def test_later_versions_say_so(tmp_path, tree):
     for thing in (PLANS["symmetric"], tree):
         save(thing, tmp_path / "thing")
         changed(tmp_path / "thing", version=7, further=1)
-        with pytest.raises(TableUnreadable, match="version 7 of the format; .* reads version 1"):
+        with pytest.raises(TableError, match="version 7 of the format; .* reads version 1"):
             load(tmp_path / "thing")
 
 

@@ -9,7 +9,7 @@ product; with `P` the matrix and `x` the vectors along the axis:
     apply_adjoint   P x         expectation over the report of a function of the report
     solve           D x         moment estimate of true counts, D P' = I (Ma 2.4.1)
     solve_adjoint   D' x        the function of the report that estimates a function of the truth
-    solve_power     (D^k) x     elementwise powers: second and third moments of the estimate
+    solve_square    (D o D) x   elementwise squares: the second moments of the estimate
 
 A family is one class here: its fields are what is published of it, each with its range, of which
 its canonical document and its message on the wire are made; it has its words for people, and says
@@ -18,11 +18,9 @@ how a site file asks for it are not here but dispatched on these classes, each i
 """
 
 from pramana_core.channels.base import (
-    CATEGORIES,
     CONDITION_LIMIT,
     LISTED_ENTRIES,
     RESOLUTION,
-    VARIABLES,
     Choice,
     Listed,
     ListedTransition,

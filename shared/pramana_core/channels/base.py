@@ -22,7 +22,7 @@ import numpy.typing as npt
 from annotated_types import Ge, Le, Len
 
 from pramana_core.domain import CATEGORIES, VARIABLES
-from pramana_core.errors import ChannelError, LimitExceeded, NotStochastic, SingularChannel
+from pramana_core.errors import ChannelError, LimitExceeded, SingularChannel
 
 # What a channel family declares of its parameters: their ranges, and their names in documents.
 #
@@ -116,18 +116,8 @@ class Transition(ABC):
         """Return D' x along `axis` (length K in, L out). Raises SingularChannel."""
 
     @abstractmethod
-    def solve_power(self, tensor: Tensor, axis: int, power: int) -> Tensor:
-        """Return (D to a power elementwise) x along `axis`. Raises SingularChannel."""
-
-    def own_moment(self, power: int) -> Tensor:
-        """Return the expectation of each truth's estimator to a power if it is the truth, (K,).
-
-        That is diag(P (D to the power)'); by design all ones for the first power. Raises
-        SingularChannel, LimitExceeded.
-        """
-        powers = self.decoder() ** power
-        own: Tensor = np.einsum("kl,kl->k", self.matrix(), powers)
-        return own
+    def solve_square(self, tensor: Tensor, axis: int) -> Tensor:
+        """Return (D squared elementwise) x along `axis`. Raises SingularChannel."""
 
     @property
     @abstractmethod
@@ -251,7 +241,7 @@ class Transition(ABC):
 
     def mean_squares(self, theta: Tensor) -> Tensor:
         """Return the expected square of each cell's estimate from one report, in theta's shape."""
-        return self.solve_power(self.apply(theta.ravel(), 0), 0, 2).reshape(theta.shape)
+        return self.solve_square(self.apply(theta.ravel(), 0), 0).reshape(theta.shape)
 
     @property
     def listed_rows(self) -> int:
@@ -342,8 +332,8 @@ class DecodedTransition(Transition):
     def solve_adjoint(self, tensor: Tensor, axis: int) -> Tensor:
         return along_axis(self._decoder.T, tensor, axis)
 
-    def solve_power(self, tensor: Tensor, axis: int, power: int) -> Tensor:
-        return along_axis(self._decoder**power, tensor, axis)
+    def solve_square(self, tensor: Tensor, axis: int) -> Tensor:
+        return along_axis(np.square(self._decoder), tensor, axis)
 
     def decoder(self) -> Tensor:
         return self._decoder
@@ -454,9 +444,9 @@ def require_size(size: int) -> None:
 
 
 def require_units(name: str, units: object, whole: str = "2^32") -> None:
-    """Refuse what is no whole number of units: 0.1 would be next to nothing. NotStochastic."""
+    """Refuse what is no whole number of units: 0.1 would be next to nothing. ChannelError."""
     if isinstance(units, bool) or not isinstance(units, Integral):
-        raise NotStochastic(
+        raise ChannelError(
             f"{name} must be a whole number, the probability times {whole}, not {units!r};"
             " constructors such as from_gamma take plain numbers.",
             where=name,
@@ -464,9 +454,9 @@ def require_units(name: str, units: object, whole: str = "2^32") -> None:
 
 
 def require_probability(what: str, p: float) -> None:
-    """Check that `p` is a probability. Raises NotStochastic."""
+    """Check that `p` is a probability. Raises ChannelError."""
     if not isinstance(p, Real) or not 0 <= p <= 1:
-        raise NotStochastic(f"{what} must be between 0 and 1, not {p!r}.")
+        raise ChannelError(f"{what} must be between 0 and 1, not {p!r}.")
 
 
 def require_gamma(gamma: float) -> None:

@@ -17,8 +17,9 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Ge, Le, Len, Lt
 
-from pramana_core.channels.base import RESOLUTION, VARIABLES, Tensor, Transition
+from pramana_core.channels.base import RESOLUTION, Tensor, Transition
 from pramana_core.channels.sampled import CHOICES, Sampled
+from pramana_core.domain import VARIABLES
 from pramana_core.errors import ChannelError
 
 _NAMED = 2
@@ -82,14 +83,13 @@ class Product(Transition):
         fits = all(math.prod(p) == c.shape[0] for p, c in zip(parts, self.channels, strict=True))
         return parts if fits else None
 
-    def _along(self, turn: str, tensor: Tensor, axis: int, given: int, power: int = 0) -> Tensor:
+    def _along(self, turn: str, tensor: Tensor, axis: int, given: int) -> Tensor:
         """Split the axis by channels (true or reported sizes), turn each part, and join them."""
         moved = np.moveaxis(tensor, axis, 0)
         rest = moved.shape[1:]
         made = moved.reshape(*(c.shape[given] for c in self.channels), *rest)
         for place, channel in enumerate(self.channels):
-            method = getattr(channel, turn)
-            made = method(made, place, power) if power else method(made, place)
+            made = getattr(channel, turn)(made, place)
         return np.moveaxis(made.reshape(-1, *rest), 0, axis)
 
     def apply(self, tensor: Tensor, axis: int) -> Tensor:
@@ -104,14 +104,8 @@ class Product(Transition):
     def solve_adjoint(self, tensor: Tensor, axis: int) -> Tensor:
         return self._along("solve_adjoint", tensor, axis, 0)
 
-    def solve_power(self, tensor: Tensor, axis: int, power: int) -> Tensor:
-        return self._along("solve_power", tensor, axis, 1, power)
-
-    def own_moment(self, power: int) -> Tensor:
-        made = np.ones(1)
-        for channel in self.channels:
-            made = np.multiply.outer(made, channel.own_moment(power)).ravel()
-        return made
+    def solve_square(self, tensor: Tensor, axis: int) -> Tensor:
+        return self._along("solve_square", tensor, axis, 1)
 
     @cached_property
     def condition_number(self) -> float:

@@ -15,13 +15,14 @@ from functools import cached_property
 
 import numpy as np
 
-from pramana_core.channels import CONDITION_LIMIT, LISTED_ENTRIES, Transition, along_axis
+from pramana_core.channels import CONDITION_LIMIT, Transition, along_axis
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import DomainError, EstimationError, LimitExceeded, OptionError
 from pramana_core.marginals.counts import ReportTables, Tensor
-from pramana_core.marginals.support_counts import Indices
 from pramana_core.plan import Plan
-from pramana_core.ties import first_smallest
+
+_FEW = 1 << 13
+"""Up to this many probabilities of reports given cells are listed."""
 
 _TOGETHER = 64
 """Neighbouring channels of up to so many categories together, true or reported, are one matrix."""
@@ -38,14 +39,12 @@ class Stratum:
             by default each channel has one axis, in the order of the channels. Axes in no group
             are not reported: they are summed out, which is what a withheld channel does.
         shape: the true table's; by default that of the channels.
-        few: up to so many probabilities are listed, and not worked out axis by axis.
     """
 
     reported: Tensor
     channels: tuple[Transition, ...]
     groups: tuple[tuple[int, ...], ...] = ()
     shape: tuple[int, ...] = ()
-    few: int = 1 << 13
 
     def __post_init__(self) -> None:
         if self.reported.shape != tuple(c.shape[1] for c in self.channels):
@@ -91,6 +90,11 @@ class Stratum:
             return product
         return self._along_axes(true)
 
+    def _along_axes(self, true: Tensor) -> Tensor:
+        reported = true.sum(axis=self._absent) if self._absent else true
+        arranged = reported.transpose([*self._order, len(self._order)])
+        return self._turned(arranged.reshape(-1, true.shape[-1]), adjoint=False)
+
     def adjoint(self, function: Tensor) -> Tensor:
         """Return the expectation, per true cell, of functions of the report (reports, sets).
 
@@ -135,41 +139,15 @@ class Stratum:
         left = [axis for axis in range(len(self.shape)) if axis not in self._absent]
         return [left.index(axis) for axis in self._held]
 
-    @cached_property
-    def _small(self) -> Tensor | None:
-        """The probabilities where they are few: then one product takes less time than several."""
-        number = math.prod(self.shape) * self.reported.size
-        return self._along_axes(_cells(self.shape)) if number <= self.few else None
-
     def listed(self) -> Tensor:
         """Return the probability of each report (rows) given each true cell (columns)."""
-        return self._along_axes(_cells(self.shape)) if self._small is None else self._small
+        return self._along_axes(np.eye(math.prod(self.shape)).reshape(*self.shape, -1))
 
-    def listed_at(self, reports: Indices, cells: Indices) -> Tensor:
-        """Return the probabilities of some reports (rows) given some true cells (columns).
-
-        Both are numbered in C order. Nothing else is listed.
-        """
-        if self._small is not None:
-            return self._small[np.ix_(reports, cells)]
-        codes = np.unravel_index(cells, self.shape)
-        columns = []
-        for channel, group in zip(self.channels, self.groups, strict=True):
-            sizes = [self.shape[axis] for axis in group]
-            unit = np.zeros((channel.shape[0], len(cells)))
-            true = np.ravel_multi_index([codes[axis] for axis in group], sizes)
-            unit[true, np.arange(len(cells))] = 1.0
-            columns.append(channel.apply(unit, 0))
-        # The axes in two parts: each is multiplied out once, and the reports pick their rows.
-        half = _middle([channel.shape[1] for channel in self.channels])
-        first, last = (_multiplied(part, len(cells)) for part in (columns[:half], columns[half:]))
-        high, low = np.divmod(reports, len(last))
-        return first[high] * last[low]
-
-    def _along_axes(self, true: Tensor) -> Tensor:
-        held = true.sum(axis=self._absent) if self._absent else true
-        arranged = held.transpose([*self._order, len(self._order)])
-        return self._turned(arranged.reshape(-1, true.shape[-1]), adjoint=False)
+    @cached_property
+    def _small(self) -> Tensor | None:
+        """The probabilities where they are few: one product takes less time than several."""
+        few = math.prod(self.shape) * self.reported.size <= _FEW
+        return self.listed() if few else None
 
     def _turned(self, tensor: Tensor, *, adjoint: bool) -> Tensor:
         """Return P' x, or P x, of columns x (cells or reports in the channels' order, sets)."""
@@ -221,25 +199,6 @@ class Stratum:
         return tuple(
             None if axis in self._absent else slice(None) for axis in range(len(self.shape))
         )
-
-
-def _middle(sizes: Sequence[int]) -> int:
-    """Return where to cut a list of sizes so that the products of both parts are about equal."""
-    logs = np.log(sizes)
-    whole = logs.sum()
-    return first_smallest(np.abs(np.cumsum([0.0, *logs]) - whole / 2), scale=whole)
-
-
-def _multiplied(columns: Sequence[Tensor], cells: int) -> Tensor:
-    """Return the products of columns along all axes: (rows in C order, cells)."""
-    product: Tensor = np.ones((1, cells))
-    for column in columns:
-        product = (product[:, None] * column).reshape(-1, cells)
-    return product
-
-
-def _cells(shape: tuple[int, ...]) -> Tensor:
-    return np.eye(math.prod(shape)).reshape(*shape, -1)
 
 
 def merged(strata: Sequence[Stratum]) -> tuple[Stratum, ...]:
@@ -294,9 +253,6 @@ def second_moment(
 
 
 Moments = tuple[Tensor, Tensor, Tensor]
-
-AxisMoments = tuple[Tensor, Tensor, Tensor, Tensor, Tensor]
-"""The means of W, W^2 and W^3 over all reports; of W^2 and W^3 for a record that has the cell."""
 
 DECODER_CELLS = 4096
 """Up to this many cells of a joint block (other than symmetric) its inverse is listed."""
@@ -357,64 +313,22 @@ class Axis:
             return self.channel.solve_adjoint(weights, axis)
         return along_axis(self.decoder.T, weights, axis)
 
-    def power(self, tensor: Tensor, axis: int, power: int) -> Tensor:
-        """Turn sums over this axis's reports into sums of the estimators to a power."""
+    def square(self, tensor: Tensor, axis: int) -> Tensor:
+        """Turn sums over this axis's reports into sums of the squared estimators."""
         if len(self.kept) == len(self.variables):
-            return self.channel.solve_power(tensor, axis, power)
-        return along_axis(self.decoder**power, tensor, axis)
-
-    def third_moments(self, reports: Tensor) -> AxisMoments:
-        """Return the moments of each kept cell's estimator if the variables were independent.
-
-        Third moments of the reports themselves are too noisy to be of use (see `Tilt`).
-
-        Args:
-            reports: the counts of this axis's reports, which say how frequent categories are.
-        """
-        law = self._independent(reports)
-        true, reported = self.channel.shape
-        if true * reported <= LISTED_ENTRIES:
-            expected = self.channel.apply(law, 0)
-        else:
-            expected = reports / reports.sum()
-        first, second, third = (self.power(expected, 0, power) for power in (1, 2, 3))
-        return first, second, third, self._own_moment(2, law), self._own_moment(3, law)
-
-    def _independent(self, reports: Tensor) -> Tensor:
-        """Return the law of independent variables that have the distributions estimated."""
-        sizes = [v.size for v in self.variables]
-        cells = np.maximum(self.channel.solve(reports, 0), 0.0).reshape(sizes)
-        law = np.ones(())
-        for place in range(len(sizes)):
-            alone = cells.sum(axis=tuple(i for i in range(len(sizes)) if i != place))
-            law = np.multiply.outer(law, alone)
-        flat = law.ravel()
-        whole: Tensor = flat / flat.sum() if flat.sum() > 0 else np.full(flat.size, 1 / flat.size)
-        return whole
-
-    def _own_moment(self, power: int, law: Tensor) -> Tensor:
-        """Return the mean of each kept cell's estimator to a power for a record that has it."""
-        if len(self.kept) == len(self.variables):
-            return self.channel.own_moment(power)
-        whole = np.arange(len(law)).reshape([v.size for v in self.variables])
-        kept = [i for i, v in enumerate(self.variables) if v.name in self.asked]
-        rows = np.moveaxis(whole, kept, range(len(kept))).reshape(len(self.decoder), -1)
-        matrix, own = self.channel.matrix(), np.empty(len(rows))
-        for cell, parts in enumerate(rows):
-            shares = law[parts] if law[parts].any() else np.ones(len(parts))
-            own[cell] = shares @ (matrix[parts] @ self.decoder[cell] ** power) / shares.sum()
-        return own
+            return self.channel.solve_square(tensor, axis)
+        return along_axis(np.square(self.decoder), tensor, axis)
 
     def moments(self, tensors: Moments, axis: int, summed: frozenset[str]) -> Moments:
         """Turn sums over this axis's reports into sums of W^2, W V and V^2 per kept cell."""
         names = [v.name for v in self.kept]
         if not summed.intersection(names):
-            ww, wv, vv = (self.power(tensor, axis, 2) for tensor in tensors)
+            ww, wv, vv = (self.square(tensor, axis) for tensor in tensors)
             return ww, wv, vv
         ww, wv, vv = tensors
         if summed.issuperset(names) and self.channel.normalized:
             # The estimator of the whole axis is 1 for every report.
-            return self.power(ww, axis, 2), self.estimate(wv, axis), vv.sum(axis, keepdims=True)
+            return self.square(ww, axis), self.estimate(wv, axis), vv.sum(axis, keepdims=True)
         if (mixture := self.channel.inverse_mixture) is not None:
             return self._mixture_moments(tensors, axis, summed, mixture)
         decoder = self.decoder
@@ -455,7 +369,7 @@ class Axis:
         margin = np.broadcast_to(split.sum(axis=gone, keepdims=True), split.shape)
         everything = wv.sum(axis=axis, keepdims=True)
         cross = a * (a + b * s) * wv + a * b * margin.reshape(wv.shape) + b * b * s * everything
-        return self.power(ww, axis, 2), cross, self._margin_moment(vv, axis, summed)
+        return self.square(ww, axis), cross, self._margin_moment(vv, axis, summed)
 
 
 def along_axes(
@@ -599,7 +513,6 @@ def named(axes: Sequence[Axis]) -> list[str]:
 
 
 def arranged(theta: Tensor, axes: Sequence[Axis], groups: Sequence[Sequence[int]]) -> Tensor:
-    """Put a table of the blocks' cells into axes of another order: see `Stratum.groups`."""
     order = [axis for group in groups for axis in group]
     split = theta.reshape([v.size for axis in axes for v in axis.variables])
     return split.transpose(np.argsort(order))

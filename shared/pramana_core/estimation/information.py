@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import lapack
@@ -13,7 +12,6 @@ from pramana_core.channels import LISTED_ENTRIES
 from pramana_core.errors import EstimationError, LimitExceeded
 from pramana_core.estimation.axes import Stratum
 from pramana_core.marginals.counts import Tensor
-from pramana_core.marginals.support_counts import Flags
 
 INFORMATION_CELLS = 4096
 """Up to this many cells the observed information of a channel without inverse is inverted."""
@@ -22,25 +20,9 @@ _CONDITION = 1e12
 _EDGE = 1e-9
 
 
-@dataclass(frozen=True)
-class ThirdMoments:
-    """Of the functions W of a report that maximum likelihood estimates the cells of a table by.
-
-    Where N is large, the ML estimate of a cell is the mean of W(y) = N I^-1 P_y / (P'theta)_y over
-    the reports y, P_y the column of P; the mean of W is the cell's share.
-
-    Attributes:
-        cubes: the sums of W^3 over the reports, one per cell.
-        own: the means of W^2 and of W^3 for a record that has the cell.
-    """
-
-    cubes: Tensor
-    own: tuple[Tensor, Tensor]
-
-
 def inverse_information(
     strata: Sequence[Stratum], theta: Tensor, kept: int, silent: float = 0.0
-) -> tuple[Tensor, ThirdMoments]:
+) -> Tensor:
     """Return N^2 times the inverse observed information: the second moments of the ML counts.
 
     The information of theta is the sum over strata of P diag(n / (P'theta)^2) P'. Its constrained
@@ -56,7 +38,7 @@ def inverse_information(
             that the cells sum to 1.
 
     Returns:
-        A matrix over the cells kept, and the third moments of what estimates them.
+        A matrix over the cells kept.
 
     Raises:
         LimitExceeded: too many cells or reports.
@@ -87,7 +69,9 @@ def inverse_information(
     inverse: Tensor = np.zeros((cells, cells))
     inverse[np.ix_(identified, identified)] = inverted
     left = math.prod(theta.shape[:kept])
-    return _moments(strata, theta.reshape(left, -1), inverse, identified.reshape(left, -1), silent)
+    records = silent + sum(stratum.records for stratum in strata)
+    kept_rows: Tensor = inverse.reshape(left, cells // left, left, -1).sum(axis=(1, 3))
+    return records**2 * kept_rows
 
 
 def _inverted(information: Tensor) -> Tensor | None:
@@ -102,32 +86,3 @@ def _inverted(information: Tensor) -> Tensor | None:
     lower, _ = lapack.dpotri(factor, lower=1)
     inverse: Tensor = np.tril(lower) + np.tril(lower, -1).T
     return inverse
-
-
-def _moments(
-    strata: Sequence[Stratum], theta: Tensor, inverse: Tensor, identified: Flags, silent: float
-) -> tuple[Tensor, ThirdMoments]:
-    """Return the moments of the rows of theta, whose columns are summed."""
-    left, gone = theta.shape
-    records = silent + sum(stratum.records for stratum in strata)
-    rows = records * inverse.reshape(left, gone, -1).sum(axis=1)
-    products = records * rows.reshape(left, left, gone).sum(axis=2)
-    shares = theta * identified
-    shares = np.where(shares.any(axis=1, keepdims=True), shares, 1.0 * identified)
-    known = shares.any(axis=1)
-    shares = shares / np.where(known, shares.sum(axis=1), 1.0)[:, None]
-    # Records that report nothing count with the estimate itself.
-    mean = theta.sum(axis=1)
-    cubes = silent * mean**3
-    own = [silent / records * mean**power for power in (2, 3)]
-    for stratum in strata:
-        seen = stratum.column[:, 0] > 0
-        listed = stratum.listed()[seen]
-        weights = (listed / (listed @ theta.ravel())[:, None]) @ rows.T
-        cubes += stratum.column[seen, 0] @ weights**3
-        law = (listed.reshape(-1, left, gone) * shares).sum(axis=2)
-        for place, power in enumerate((2, 3)):
-            own[place] += stratum.records / records * (law * weights**power).sum(axis=0)
-    # Of a cell of which no report tells, a record would be seen as itself.
-    second, third = (np.where(known, found, 1.0) for found in own)
-    return products, ThirdMoments(cubes, (second, third))

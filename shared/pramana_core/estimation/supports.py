@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
@@ -12,7 +11,6 @@ import numpy as np
 from pramana_core.domain import Domain
 from pramana_core.errors import DomainError, LimitExceeded
 from pramana_core.marginals.counts import KEPT_CELLS, Tensor
-from pramana_core.marginals.score_interval import Tilt
 from pramana_core.marginals.support_counts import (
     Flags,
     Floats,
@@ -23,7 +21,7 @@ from pramana_core.marginals.support_counts import (
 )
 
 if TYPE_CHECKING:
-    from pramana_core.estimation.pooled_tables import PooledTable
+    from pramana_core.estimation.table_estimates import FactoredTable
     from pramana_core.marginals.counts import Marginals, MarginalTable
 
 
@@ -48,21 +46,17 @@ class TabulatedSupports:
     count_ahead: Callable[[Sequence[Sequence[str]]], None] = lambda _tables: None
 
     def counts(self, itemsets: Indices) -> SupportCounts:
-        """Return the estimated counts of itemsets; see `Supports`."""
-        found, tilts = np.zeros((3, len(itemsets))), np.zeros((3, len(itemsets)))
+        found = np.zeros((3, len(itemsets)))
         for rows, names, cells in self._by_variables(itemsets):
             table = self._table(names)
             found[0, rows] = table.counts[cells]
             for error, population in ((1, False), (2, True)):
                 found[error, rows] = table.variance(population=population)[cells]
-            tilts[:, rows] = [part[cells] for part in table.tilt().numbers]
         counts, noise, sampled = found
-        return SupportCounts(self.marginals.records, counts, noise, sampled, Tilt(*tilts))
+        return SupportCounts(self.marginals.records, counts, noise, sampled)
 
     def rules(self, itemsets: Indices, antecedents: Flags) -> RuleCounts:
-        """Return the estimated counts of itemsets and their parts; see `Supports`."""
         counts, errors = np.zeros((len(itemsets), 3)), np.zeros((2, len(itemsets), 3, 3))
-        tilts = np.zeros((3, len(itemsets), 3))
         for rows, names, cells in self._by_variables(itemsets):
             table = self._table(names)
             for place, row in enumerate(rows):
@@ -71,28 +65,12 @@ class TabulatedSupports:
                 counts[row] = (weights * table.counts).reshape(3, -1).sum(axis=1)
                 for error in (0, 1):
                     errors[error, row] = table.covariance_of(weights, population=error == 1)
-            for part, flags in enumerate(sides(antecedents[rows])):
-                tilts[:, rows, part] = self._tilts(names, cells, flags)
         noise, sampled = errors
-        return RuleCounts(self.marginals.records, counts, noise, sampled, Tilt(*tilts))
+        return RuleCounts(self.marginals.records, counts, noise, sampled)
 
     def _table(self, names: Sequence[str]) -> MarginalTable:
         table = self.marginals.marginal(names)
-        return cast("PooledTable", table).unshrunk if self.unshrunk else table
-
-    def _tilts(self, names: Sequence[str], cells: tuple[Indices, ...], flags: Flags) -> Floats:
-        """Return the tilts of the flagged items of each cell, shape (3, cells).
-
-        They are those of the flagged variables' own tables.
-        """
-        found = np.zeros((3, len(flags)))
-        kinds, kind = np.unique(flags, axis=0, return_inverse=True)
-        for number, kept in enumerate(kinds):
-            rows = np.flatnonzero(kind.ravel() == number)
-            own = tuple(axis[rows] for axis, keep in zip(cells, kept, strict=True) if keep)
-            table = self._table(list(itertools.compress(names, kept)))
-            found[:, rows] = [part[own] for part in table.tilt().numbers]
-        return found
+        return cast("FactoredTable", table).unshrunk if self.unshrunk else table
 
     def _by_variables(
         self, itemsets: Indices

@@ -22,7 +22,6 @@ import numpy as np
 
 from pramana_core.errors import LimitExceeded
 from pramana_core.estimation.supports import TabulatedSupports, sides
-from pramana_core.marginals.score_interval import Tilt
 from pramana_core.marginals.support_counts import (
     Flags,
     Floats,
@@ -69,7 +68,6 @@ class PooledSupports:
         self._pair = np.zeros((4, len(items), len(items)))
 
     def counts(self, itemsets: Indices) -> SupportCounts:
-        """Return the estimated counts of itemsets; see `Supports`."""
         told = self._told(itemsets)
         before = self._unshrunk.counts(itemsets[told])
         ways = [replace(self._tables.counts(itemsets[told]), before=before)]
@@ -80,7 +78,6 @@ class PooledSupports:
         )
 
     def rules(self, itemsets: Indices, antecedents: Flags) -> RuleCounts:
-        """Return the estimated counts of itemsets and their parts; see `Supports`."""
         told = self._told(itemsets)
         before = self._unshrunk.rules(itemsets[told], antecedents[told])
         ways = [replace(self._tables.rules(itemsets[told], antecedents[told]), before=before)]
@@ -116,8 +113,7 @@ class PooledSupports:
         shares = self._shares(itemsets)
         support, slopes = shares.part(np.ones_like(itemsets, dtype=np.bool_))
         variance = np.square(support) * shares.covariance(slopes, slopes) * records**2
-        tilt = Tilt.flat(support.shape)
-        return SupportCounts(records, support * records, variance, variance, tilt)
+        return SupportCounts(records, support * records, variance, variance)
 
     def _modelled_rules(self, itemsets: Indices, antecedents: Flags) -> RuleCounts:
         records = self.marginals.records
@@ -128,7 +124,7 @@ class PooledSupports:
         for a, b in itertools.product(range(3), repeat=2):
             shared = shares.covariance(parts[a][1], parts[b][1])
             error[:, a, b] = support[:, a] * support[:, b] * shared * records**2
-        return RuleCounts(records, support * records, error, error, Tilt.flat(support.shape))
+        return RuleCounts(records, support * records, error, error)
 
     def _shares(self, itemsets: Indices) -> _Shares:
         width = itemsets.shape[1]

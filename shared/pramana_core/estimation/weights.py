@@ -22,9 +22,11 @@ import numpy as np
 from pramana_core.domain import Domain
 from pramana_core.estimation.axes import axes_of
 from pramana_core.marginals.counts import Tensor
-from pramana_core.marginals.score_interval import MORE
 from pramana_core.marginals.support_counts import weighted_sum
 from pramana_core.plan import Plan
+
+_MORE = 1.959963984540054**2
+"""As many records, evenly spread, are added to a variable's counts: no share is zero."""
 
 _LEAST = 1e-12
 """No record tells a table with less variance than this."""
@@ -59,7 +61,7 @@ class SourceWeights:
         """The distribution of a variable by all sources that report it, every share positive."""
         if name not in self._shares:
             size = self.domain[name].size
-            counts = np.full(size, MORE / size)
+            counts = np.full(size, _MORE / size)
             holders = [i for i, plan in enumerate(self.plans) if name in plan.domain]
             flat = [_second_moment(self.plans[i], [name], self._flat) for i in holders]
             precise = 1 / np.maximum(np.array(flat) - 1 / size, _LEAST)
@@ -80,5 +82,5 @@ def _second_moment(plan: Plan, names: Sequence[str], share: Callable[[str], Tens
         law: Tensor = np.ones(1)
         for variable in axis.variables:
             law = np.multiply.outer(law, share(variable.name)).ravel()
-        second *= float(axis.power(axis.channel.apply(law, 0), 0, 2).sum())
+        second *= float(axis.square(axis.channel.apply(law, 0), 0).sum())
     return second

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from pramana_core.domain import Domain
 from pramana_core.errors import DomainError, EmptyTable, LimitExceeded, UnknownVariable
 from pramana_core.kernels import counting
-from pramana_core.marginals.score_interval import MORE, LackOfFit, Tilt
+from pramana_core.marginals.score_interval import LackOfFit
 from pramana_core.marginals.support_counts import Flags, Indices, Item, RuleCounts, SupportCounts
 from pramana_core.progress import Tick, no_cancel
 
@@ -134,7 +134,7 @@ class MarginalTable(Protocol):
             population: which error. Against the population the interval is of the expected number
                 among as many records.
 
-        A score interval (`score_interval`): the error is that at the supposed count.
+        A score interval (`score_interval`): sampling is that at the supposed count.
         """
 
     def covariance_of(self, weights: Tensor, *, population: bool) -> Tensor:
@@ -161,9 +161,6 @@ class MarginalTable(Protocol):
         `WW - 2 t WV + t^2 VV` estimates the population variance of `cell - t * margin` where that
         difference is 0.
         """
-
-    def tilt(self, more: float = MORE) -> Tilt:
-        """Return how the noise of each count follows it, in the shape of `counts`; see `Tilt`."""
 
     def ratio_interval(self, summed: Sequence[str], level: float = LEVEL) -> tuple[Tensor, Tensor]:
         """Return intervals, against the population, of the shares cells have in margins.

@@ -14,7 +14,6 @@ import numpy.typing as npt
 
 from pramana_core.marginals.score_interval import (
     FEW,
-    Tilt,
     deviates,
     normal_quantile,
     score_interval,
@@ -37,16 +36,14 @@ class SupportCounts:
     """How many records have each of n itemsets.
 
     `counts` are the raw estimates, shape (n,), and may be negative; so may the two variances, of
-    the same shape, which are estimates too: `variance` makes them valid. `tilt`, of that shape too,
-    says how the noise would be if the support were another. `before` are the counts before
-    shrinkage, where they were shrunk: intervals and tests are those of these.
+    the same shape, which are estimates too: `variance` makes them valid. `before` are the counts
+    before shrinkage, where they were shrunk: intervals and tests are those of these.
     """
 
     records: int
     counts: Floats
     variance_records: Floats
     variance_population: Floats
-    tilt: Tilt
     before: SupportCounts | None = None
 
     @property
@@ -63,7 +60,6 @@ class SupportCounts:
             _placed([part.counts for part in parts], rows),
             _placed([part.variance_records for part in parts], rows),
             _placed([part.variance_population for part in parts], rows),
-            _placed_tilts([part.tilt for part in parts], rows),
             cls.merged([part.unshrunk for part in parts], rows) if shrunk else None,
         )
 
@@ -104,22 +100,21 @@ class SupportCounts:
         # NaN is no rounding either.
         return np.asarray(np.abs(self.variance_records) <= ROUNDING * np.abs(self.counts))
 
-    def moments(self, *, population: bool) -> tuple[Floats, Floats, Floats]:
-        """Return supports, the mean squares of their estimators, and the slopes of these."""
+    def moments(self, *, population: bool) -> tuple[Floats, Floats]:
+        """Return supports and the mean squares of their estimators."""
         share = self.counts / self.records
         if population:
             square = self.variance_population / self.records + np.square(share)
         else:
             square = self.variance_records / self.records + share
-        square = np.where(self._exact, share, square)
-        return share, square, np.where(self._exact, 1.0, self.tilt.slope)
+        return share, np.where(self._exact, share, square)
 
 
 @dataclass(frozen=True, eq=False)
 class RuleCounts:
     """How many records have the whole, the antecedent and the consequent of each of n rules.
 
-    `counts` and `tilt` have shape (n, 3) in that order; the covariances have shape (n, 3, 3). See
+    `counts` have shape (n, 3) in that order; the covariances have shape (n, 3, 3). See
     `SupportCounts`.
     """
 
@@ -127,7 +122,6 @@ class RuleCounts:
     counts: Floats
     covariance_records: Floats
     covariance_population: Floats
-    tilt: Tilt
     before: RuleCounts | None = None
 
     @property
@@ -144,7 +138,6 @@ class RuleCounts:
             _placed([part.counts for part in parts], rows),
             _placed([part.covariance_records for part in parts], rows),
             _placed([part.covariance_population for part in parts], rows),
-            _placed_tilts([part.tilt for part in parts], rows),
             cls.merged([part.unshrunk for part in parts], rows) if shrunk else None,
         )
 
@@ -156,7 +149,6 @@ class RuleCounts:
             self.counts[:, 0],
             self.covariance_records[:, 0, 0],
             self.covariance_population[:, 0, 0],
-            Tilt(*(part[:, 0] for part in self.tilt.numbers)),
             self.before.wholes if self.before else None,
         )
 
@@ -191,8 +183,3 @@ def _placed(arrays: Sequence[Floats], rows: Sequence[Indices]) -> Floats:
     for array, places in zip(arrays, rows, strict=True):
         whole[places] = array
     return whole
-
-
-def _placed_tilts(tilts: Sequence[Tilt], rows: Sequence[Indices]) -> Tilt:
-    numbers = zip(*(tilt.numbers for tilt in tilts), strict=True)
-    return Tilt(*(_placed(parts, rows) for parts in numbers))

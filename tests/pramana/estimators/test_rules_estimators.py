@@ -10,7 +10,7 @@ from mlxtend import frequent_patterns as theirs
 
 import pramana as pm
 from pramana_core.learn.common.options import MINIMUM_CONFIDENCE, RuleOptions
-from pramana_core.learn.rules.exchange import ITEMSET_ERRORS, MEASURED, RULE_ERRORS, SIDES
+from pramana_core.learn.rules.frames import ENDS, ITEMSET_ERRORS, MEASURED, SIDES
 
 PEOPLE = pm.example("titanic")
 DOMAIN = pm.domain(PEOPLE, pm.observed_categories(PEOPLE))
@@ -51,7 +51,8 @@ def test_rules_of_a_clean_table_are_mlxtends():
     # It takes our itemsets as they are, with their further columns.
     wanted = theirs.association_rules(model.itemsets_, metric="confidence", min_threshold=0.7)
     columns = [*SIDES, *MEASURED]
-    assert list(model.rules_) == ["antecedents", "consequents", *columns, *RULE_ERRORS]
+    errors = [f"{name}_{end}" for name in MEASURED for end in ENDS]
+    assert list(model.rules_) == ["antecedents", "consequents", *columns, *errors]
     pd.testing.assert_frame_equal(
         by_rule(model.rules_)[columns], by_rule(wanted)[columns], rtol=1e-9
     )

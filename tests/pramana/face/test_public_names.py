@@ -48,7 +48,6 @@ NAMES = [
     "Variable",
     "Withheld",
     "accountant",
-    "combine_copies",
     "combine_trees",
     "connect",
     "design",

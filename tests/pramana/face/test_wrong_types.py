@@ -96,7 +96,6 @@ def right() -> dict[str, dict[str, Any]]:
         "Symmetric": {"size": 3, "off_units": 1 << 20},
         "Variable": {"name": "a", "categories": ("x", "y")},
         "Withheld": {"size": 3},
-        "combine_copies": {"estimates": [[1.0, 2.0], [1.1, 2.2]], "errors": [[1.0, 1.0]] * 2},
         "combine_trees": {"messages": [shared], "rng": 1},
         "connect": {"url": "https://example.org", "token": "no token"},
         "design": {"domain": pm.Domain(domain.variables[:2]), "records": 60, "gamma": 19},

@@ -42,7 +42,6 @@ from pramana_core.errors import (
     OptionError,
     PramanaError,
     TableError,
-    TableUnreadable,
 )
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.common.options import Scoring, Search
@@ -294,10 +293,10 @@ def test_rare_categories_of_many_are_put_together(tmp_path: Path):
 @pytest.mark.parametrize(
     ("content", "variables", "error", "where"),
     [
-        (None, None, TableUnreadable, None),
-        ("a,b\n1,2,3\n4,5,6\n1,2,3,4\n", None, TableUnreadable, None),
+        (None, None, TableError, None),
+        ("a,b\n1,2,3\n4,5,6\n1,2,3,4\n", None, TableError, None),
         ("a,b\n", None, EmptyTable, None),
-        ("a,a \n1,2\n", None, TableUnreadable, None),
+        ("a,a \n1,2\n", None, TableError, None),
         ("a;b\n1;2\n2;1\n", None, TableError, None),
         ("a,b\n1,2\n2,2\n", None, TableError, "b"),
         ("a,b\n1,2\n2,1\n", ["a"], TableError, "--variables"),

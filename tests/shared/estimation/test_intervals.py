@@ -50,29 +50,6 @@ def kron(factors: list[Tensor]) -> Tensor:
     return whole
 
 
-def slopes(plan: Plan, reports: Tensor, records: float) -> Tensor:
-    """The regression of W^2 on W by dense algebra, over the law of independent variables."""
-    decoder = kron([b.channel.decoder() for b in plan.blocks])
-    matrix = kron([b.channel.matrix() for b in plan.blocks])
-    law, place = np.ones(1), 0
-    for block in plan.blocks:
-        ends = (place, place + len(block.names))
-        gone = tuple(i for i in range(reports.ndim) if not ends[0] <= i < ends[1])
-        found = block.channel.decoder() @ reports.sum(axis=gone).ravel()
-        cells = np.maximum(found, 0).reshape([v.size for v in block.variables])
-        for axis in range(cells.ndim):
-            alone = cells.sum(axis=tuple(i for i in range(cells.ndim) if i != axis))
-            law = np.kron(law, alone / alone.sum())
-        place = ends[1]
-    found = []
-    for cell, weight in enumerate(decoder):
-        # z^2 more reports, of records that have the cell.
-        mixed = (records * law @ matrix + Z2 * matrix[cell]) / (records + Z2)
-        first, second, third = (mixed @ weight**power for power in (1, 2, 3))
-        found.append((third - second * first) / (second - first**2))
-    return np.array(found)
-
-
 @pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS.keys())
 @pytest.mark.parametrize("population", [True, False])
 def test_the_ends_solve_the_score_equation(plan: Plan, population: bool):
@@ -81,40 +58,20 @@ def test_the_ends_solve_the_score_equation(plan: Plan, population: bool):
     table = marginals(plan, reports).marginal(DOMAIN.names)
     records = reports.sum()
     squares = np.square(kron([b.channel.decoder() for b in plan.blocks])) @ reports.ravel()
-    slope = slopes(plan, reports, records)
     counts = table.counts.ravel()
     low, high = (end.ravel() for end in table.interval(population=population))
-    middle = counts - (Z2 - 1) / 6 * (slope - 1)
     possible = counts > 0
     assert (low < counts)[possible].all()
     assert (counts < high)[possible].all()
     inside = 0
     for ends in (low, high):
-        variance = squares + slope * (ends - counts)
-        variance -= ends**2 / records if population else ends
+        variance = squares - counts + (ends - ends**2 / records if population else 0.0)
         open_end = (ends > 0) & (ends < records)
         inside += open_end.sum()
         np.testing.assert_allclose(
-            np.square(middle - ends)[open_end], Z2 * variance[open_end], rtol=1e-8
+            np.square(counts - ends)[open_end], Z2 * variance[open_end], rtol=1e-8
         )
     assert inside > 1.5 * counts.size
-
-
-def test_a_tilt_has_the_slope_of_the_mean_square_under_exponential_tilting():
-    """The derivative by finite differences, of a channel whose estimator takes many values."""
-    channel = Dense.from_probabilities([[0.6, 0.3, 0.1], [0.2, 0.7, 0.1], [0.1, 0.3, 0.6]])
-    variable = Domain.of(v="123")["v"]
-    reports = np.array([310, 450, 240])
-    table = marginals(Plan((Block((variable,), channel),)), reports).marginal(["v"])
-    slope = table.tilt(0.0).slope
-    for cell, weight in enumerate(channel.decoder()):
-        means = []
-        for step in (-1e-5, 1e-5):
-            tilted = reports * np.exp(step * weight)
-            tilted /= tilted.sum()
-            means.append((tilted @ weight, tilted @ weight**2))
-        (first, second), (other, another) = means
-        assert slope[cell] == pytest.approx((another - second) / (other - first), rel=1e-6)
 
 
 # Several sources, noise, summed variables, likelihood --------------------------------------------
@@ -190,5 +147,5 @@ def test_an_interval_that_holds_everything_or_nothing_is_refused(level: float):
         lambda: table.ratio_interval(["a"], level),
         lambda: table.frame(level),
     ):
-        with pytest.raises(OptionError, match="between 0 and 1"):
+        with pytest.raises(OptionError):
             ask()

@@ -26,8 +26,6 @@ def source(seed: int, p: float, records: int = 3_000) -> tuple[ReportedCounts, P
 
 
 ONE, TWO = [source(1, 0.4)], [source(1, 0.4), source(2, 0.35)]
-FEW = [source(1, 0.4, 40)]
-"""So few that their itemsets are counted record by record, not from the table of all reports."""
 ITEMS = [(v.name, code) for v in DOMAIN for code in range(v.size)]
 PAIRS = np.array(
     [[i, j] for i in range(len(ITEMS)) for j in range(i) if ITEMS[i][0] != ITEMS[j][0]]
@@ -48,13 +46,12 @@ WORK = {
         lambda m: m.independence(["a"], ["b"], ["c"]).resampled(20, np.random.default_rng(1)),
     ),
     "explanation": (ONE, "moment", lambda m: m.explanation(CHAIN).log_likelihood),
-    "supports": (FEW, "moment", lambda m: m.supports(ITEMS).counts(np.sort(PAIRS, axis=1))),
     "pooled table": (
         ONE,
         "pooled",
         lambda m: m.marginal(DOMAIN.names[:3]).interval(population=True),
     ),
-    "supports by tables": (ONE, "ml", lambda m: m.supports(ITEMS).counts(np.sort(PAIRS, axis=1))),
+    "supports": (ONE, "ml", lambda m: m.supports(ITEMS).counts(np.sort(PAIRS, axis=1))),
 }
 
 
@@ -72,7 +69,7 @@ def calls_of(name: str, last: int = 0) -> int:
     if last == 0:
         work(marginals)
     else:
-        with pytest.raises(JobCancelled, match="Enough"):
+        with pytest.raises(JobCancelled):
             work(marginals)
     return len(calls)
 

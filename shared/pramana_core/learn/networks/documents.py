@@ -72,7 +72,7 @@ def read_network_json(text: str) -> NetworkDocument:
 
     Raises:
         InputError: the text is no such document, or it lacks parameters.
-        StructureError, DomainError, NotStochastic: the document describes no network.
+        StructureError, DomainError, ChannelError: the document describes no network.
     """
     try:
         return network_of_json(json.loads(text))

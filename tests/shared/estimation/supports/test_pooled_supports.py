@@ -10,7 +10,6 @@ import pytest
 from pramana_core.domain import Domain
 from pramana_core.errors import LimitExceeded
 from pramana_core.estimation.supports_pooled import LONGEST, PooledSupports
-from pramana_core.marginals.score_interval import Tilt
 
 NAMES = "ABCDEFGHIJK"
 RECORDS = 1_000
@@ -36,9 +35,6 @@ class Table:
         cells = np.eye(self.counts.size).reshape(-1, *self.counts.shape)
         both = self.covariance_of(cells, population=population)
         return np.diagonal(both).reshape(self.counts.shape)
-
-    def tilt(self) -> Tilt:
-        return Tilt.flat(self.counts.shape)
 
 
 class Known:

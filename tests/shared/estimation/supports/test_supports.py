@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 
 import numpy as np
 import pytest
@@ -22,15 +21,11 @@ from tests.shared.estimation.recordwise import (
     PLANS,
     Records,
     itemsets_of,
-    records_of,
-    reports_of,
     sides_of,
 )
 
 ITEMS = (("c", 1), ("b", 2), ("a", 0), ("b", 0), ("c", 0), ("a", 1), ("b", 1))
 """In no order of variables, codes or blocks."""
-
-Z2 = 1.959963984540054**2
 
 TABLES = 2000
 
@@ -145,63 +140,6 @@ def test_rules_over_several_joint_blocks():
     supports = made.marginals().supports(items)
     assert_counts(supports, [made], items, (4, 6))
     assert_rules(supports, [made], items, (4,))
-
-
-# What the errors are made of ----------------------------------------------------------------------
-
-
-UNLIKELY = ("one-hot-exact", "sampled", "cut-and-paste")
-"""Plans under which codes at random are no reports or have negative estimates, or which do not
-report all variables."""
-
-
-@cache
-def listed(name: str) -> tuple[list[tuple[int, ...]], np.ndarray]:
-    """Every report of a plan, and the chance of each, (cells, reports)."""
-    reports = reports_of(PLANS[name])
-    return [codes for codes, _ in reports], np.stack([chances for _, chances in reports], axis=1)
-
-
-def tilt_of(name: str, made: Records, itemset, kept, more: float = Z2) -> tuple[float, float]:
-    """The covariance of W^2 and W and the variance of W, of the kept items of an itemset.
-
-    By every possible report of every true cell: of as many records as there are of independent
-    variables with the distributions estimated, and of `more` that have the items.
-    """
-    plan, chosen = made.plan, [ITEMS[i] for i, keep in zip(itemset, kept, strict=True) if keep]
-    law = np.ones(1)
-    for variable in plan.domain:
-        law = np.kron(law, made.estimators([variable.name]).mean(axis=0))
-    assert (law >= 0).all()
-    cells = np.array(list(np.ndindex(*plan.domain.shape)))
-    has = np.all([cells[:, plan.domain.axis(v)] == code for v, code in chosen], axis=0)
-    reports, chances = listed(name)
-    weights = records_of(plan, reports).estimators([variable for variable, _ in chosen])
-    weights = weights[(slice(None), *(code for _, code in chosen))]
-    counts = (made.size * law / law.sum() + more * law * has / (law @ has)) @ chances
-    mean = counts @ weights / counts.sum()
-    return counts @ (weights**2 * (weights - mean)), counts @ np.square(weights - mean)
-
-
-@pytest.mark.parametrize("name", [n for n in PLANS if n not in UNLIKELY])
-def test_slopes_by_every_report(name: str):
-    made = Records.random(PLANS[name], 4 * TABLES, seed=7)
-    supports = made.marginals().supports(ITEMS)
-    itemsets, side = itemsets_of(ITEMS, 3)[::3], np.array([False, True, True])
-    rules = supports.rules(itemsets, np.tile(side, (len(itemsets), 1)))
-    close(rules.tilt.slope[:, 0], supports.counts(itemsets).tilt.slope)
-    for row, itemset in enumerate(itemsets):
-        for part, kept in enumerate((side | True, side, ~side)):
-            covariance, variance = tilt_of(name, made, itemset, kept)
-            close(rules.tilt.slope[row, part], covariance / variance)
-    if name not in {"clean", "mixture"}:
-        # The control: without what is added, or of the other side, they are others. (Where all
-        # variables are one symmetric block what is added is on the same line.)
-        others = [
-            np.divide(*tilt_of(name, made, itemsets[0], of, more))
-            for of, more in ((side | True, 0.0), (side, Z2))
-        ]
-        assert np.abs(rules.tilt.slope[0, [0, 2]] - others).min() > 1e-5
 
 
 def test_itemsets_of_more_cells_than_allowed_are_refused(monkeypatch: pytest.MonkeyPatch):

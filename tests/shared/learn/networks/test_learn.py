@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from pramana_core.channels import Dense, Symmetric
 from pramana_core.domain import Domain
 from pramana_core.errors import (
+    ChannelError,
     DomainError,
-    NotStochastic,
     OptionError,
     StructureError,
 )
@@ -249,7 +249,7 @@ def test_an_invalid_network_is_refused():
         BayesNet(one, Structure.of({"a": []}), {"a": np.array([0.2, 0.3, 0.5])})
     with pytest.raises(DomainError):
         BayesNet(one, Structure.of({"a": []}), {})
-    with pytest.raises(NotStochastic):
+    with pytest.raises(ChannelError):
         BayesNet(one, Structure.of({"a": []}), {"a": np.array([0.2, 0.7])})
 
 
