@@ -60,22 +60,16 @@ def scoring_of(scoring: object) -> Scoring:
     if isinstance(scoring, Scoring):
         return scoring
     given = {"name": scoring} if isinstance(scoring, str) else scoring
-    if not isinstance(given, Mapping) or "name" not in given:
+    try:
+        with one_sentence():
+            return Scoring(**given)  # type: ignore[arg-type]
+    except TypeError:
         raise OptionError(
-            "scoring must be a name, such as 'bic', or a dict such as"
-            f" {{'name': 'bic', 'c_star': 2.0}}, not {shown(scoring)}.",
+            "scoring must be a name, such as 'bic', or a dict of options, such as"
+            " {'name': 'bic', 'c_star': 2.0}, of"
+            f" {', '.join(Scoring.__dataclass_fields__)}; it is {shown(scoring)}.",
             where="scoring",
-        )
-    known = Scoring.__dataclass_fields__
-    for option in given:
-        if option not in known:
-            raise OptionError(
-                f"scoring has no option {option!r}{did_you_mean([option], known)}; it has"
-                f" {', '.join(known)}.",
-                where="scoring",
-            )
-    with one_sentence():
-        return Scoring(**given)
+        ) from None
 
 
 def _parents(given: StructureLike) -> dict[str, list[str]]:

@@ -272,7 +272,7 @@ class Regression(Estimator):
         """Return in words what was learned from: records, and how they were masked."""
         records = f"learned from {self._fitted.records:,} records"
         if not self.masking_:
-            return f"{records} as they are; no gamma bounds what they tell"
+            return f"{records} without masking; no gamma bounds their disclosure"
         return f"{records} masked by {'; '.join(self.masking_)}, which no gamma bounds"
 
     def _found_told(self) -> str:
@@ -294,7 +294,7 @@ class Regression(Estimator):
 
 
 def source_of(records: int, masking: tuple[str, ...]) -> LearnedFrom:
-    """Return the source of a regression: no bound holds for what its records tell."""
+    """Return the source of a regression, which has no bound."""
     return LearnedFrom(records=records, estimated_by="least squares", masking=masking)
 
 

@@ -12,7 +12,7 @@ from pramana.frames.sentences import listed, one_sentence
 from pramana_core.domain import Variable
 from pramana_core.errors import OptionError
 from pramana_core.estimation.table_estimates import FactoredTable, column_of
-from pramana_core.learn.common.documents import project_to_simplex
+from pramana_core.learn.common.distributions import project_to_simplex
 from pramana_core.learn.common.options import InnerShare, require_limit
 from pramana_core.marginals.counts import LEVEL
 from pramana_core.marginals.score_interval import normal_quantile

@@ -11,7 +11,7 @@ import numpy as np
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import EstimationError, LimitExceeded
 from pramana_core.learn.bayes_classifier.learning import learn_bayes_classifier
-from pramana_core.learn.common.documents import stream
+from pramana_core.learn.common.distributions import stream
 from pramana_core.learn.common.inputs import inputs_of
 from pramana_core.learn.common.options import Basis, LinearOptions, Seed, require_limit
 from pramana_core.learn.linear.columns import Column, DesignMatrix, Scaling, columns_of
