@@ -40,11 +40,11 @@ pramana.checkout pramana.errors core.domain
 core.channels
 core.cells core.encoding core.full_disks core.kernels core.opening
 core.mixed
-core.discretize core.marginals core.mask.core core.plan core.terminal
+core.discretize core.marginals core.plan core.terminal
 core.audit core.determined core.learn.common
 core.kernel_regression core.privacy
-owner_agent.state core.estimation core.learn.rules
-core.mask.measures core.mask.methods core.model_sharing core.pages
+owner_agent.state core.estimation core.learn.rules core.mask.core
+core.mask.measures core.mask.methods core.model_sharing core.pages core.report
 core.learn.networks core.study_plan
 core.design core.mask
 core.regression

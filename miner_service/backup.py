@@ -193,7 +193,7 @@ def restore(services: Services, folder: Path, progress: Progress) -> BackupSumma
         OptionError: the folder holds no backup, or one of another format.
         StoreCorrupt: the backup is damaged; nothing was changed.
         Conflict: the store is not empty; nothing was changed.
-        StoreMismatch: the files belong to another store; nothing was changed.
+        StoreCorrupt: the files belong to another store; nothing was changed.
         StorageFull, NotReady: the store's disk, or its database.
     """
     listing = _read_list(folder)

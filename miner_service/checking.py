@@ -14,9 +14,10 @@ from miner_service.backup import Progress, StoredFile, files_of
 from miner_service.intake.withdrawing import orphans, states_of_releases
 from miner_service.kinds import MODEL_KINDS
 from miner_service.services import Services
+from miner_service.store.jobs import UNFINISHED
 from miner_service.store.people import find_study
-from miner_service.store.queue import UNFINISHED
-from miner_service.store.releases import content_of, miscounted, release_exists
+from miner_service.store.releases import content_of, release_exists
+from miner_service.store.report_rows import miscounted
 from miner_service.store.schema import JobRow, ModelRow, ReleaseRow
 from miner_service.store.tables import damaged_database, delete_rows
 from pramana_core.errors import PramanaError, StoreCorrupt

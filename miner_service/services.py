@@ -10,16 +10,17 @@ from functools import cached_property
 
 from sqlalchemy.orm import Session
 
-from miner_service.alignment.align import AlignedSource, Aligner, RecordAccess
+from miner_service.alignment.align import AlignedSource, Aligner
 from miner_service.alignment.cluster import ClusterPlace
 from miner_service.alignment.copies import Copies, ReleaseInUse, Reports
+from miner_service.alignment.joining import RecordAccess
 from miner_service.alignment.pieces import LocalPlace, PassPlace, PieceReader
 from miner_service.kinds import kind_of
 from miner_service.kinds.base import Held, PreparedJob
 from miner_service.settings import Clock, Settings
 from miner_service.store import releases as release_rows
 from miner_service.store.columns import load_columns, load_keys
-from miner_service.store.database import ContentCache, Database, open_key
+from miner_service.store.database import Database, cached_by_content, open_key
 from miner_service.store.schema import ReleaseRow
 from miner_service.store.segments import Segments, open_segments
 from miner_service.store.sqlite import open_database
@@ -149,17 +150,15 @@ def source_of(row: ReleaseRow) -> AlignedSource:
     )
 
 
+@cached_by_content
 def _columns(row: ReleaseRow) -> tuple[str, ...]:
     """Return the columns of a release's records; none of one without records."""
     kind = release_rows.kind_of_release(row)
     return tuple(kind.schema_of(release_rows.content_of(row)).sizes) if kind.has_records else ()
 
 
-_COLUMNS = ContentCache(_columns)
-
-
 def _sent(row: ReleaseRow) -> ReleaseInUse:
-    columns = _COLUMNS.of(row)
+    columns = _columns(row)
     return ReleaseInUse(
         row.owner, row.id, row.content_digest, row.data_sha256, row.records, columns
     )

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, dataclass_transform
+from typing import Annotated, Any, TypeVar, cast, dataclass_transform
 from urllib.parse import SplitResult, urlsplit
 
 from pydantic import ConfigDict, Field, ValidationError
@@ -47,7 +47,7 @@ def _section(kind: type[Kind]) -> type[Kind]:
             raise OptionError(f"The setting {where}: {wrong['msg']}.", where=where) from None
 
     made.__init__ = init  # type: ignore[method-assign]
-    return made
+    return cast(type[Kind], made)
 
 
 @_section

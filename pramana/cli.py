@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.markup import escape
-from rich.table import Table
 
 from pramana.simulate.commands.cli import simulate
 from pramana.study_command import app as study
+from pramana_core.report.terminal import print_report
 from pramana_core.terminal import (
     application,
     console,
@@ -26,7 +25,6 @@ from pramana_core.terminal import (
 )
 
 if TYPE_CHECKING:
-    from pramana.demo.report import DemoOutcome, Row
     from pramana.demo.scenario import Scenario
 
 app = application("Learn models, with error bars, from data that several owners will not share.")
@@ -56,13 +54,13 @@ def demo(
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     scenario = _scenario(records, seed)
     with progress_bar(patience=0) as bar:
-        outcome, folder = demonstrate(
+        report, folder = demonstrate(
             scenario, out, seed=seed, say=lambda what, share: bar.stage(what, share, 1.0)
         )
     if json:
-        print_json(outcome.as_dict())
+        print_json(report.numbers)
         return
-    _show(outcome, scenario.note)
+    print_report(report, console(), console(stderr=True))
     console().print(f"Report  {folder.report}\nResult  {folder.result}", soft_wrap=True)
 
 
@@ -133,7 +131,7 @@ def conclude(
     from pramana.demo.run import finish
 
     scenario = _scenario(records, seed)
-    outcome = finish(
+    report = finish(
         root,
         scenario,
         miner,
@@ -141,7 +139,7 @@ def conclude(
         seed=seed,
         say=lambda what, _share: console(stderr=True).print(what),
     )
-    _show(outcome, scenario.note)
+    print_report(report, console(), console(stderr=True))
     console().print(f"Report  {root / 'report.html'}", soft_wrap=True)
 
 
@@ -153,55 +151,6 @@ def _scenario(records: int | None, seed: int | None) -> Scenario:
 
     rng = np.random.default_rng(None if seed is None else [seed, 0])
     return from_network(setups.RECORDS if records is None else records, rng)
-
-
-def _show(outcome: DemoOutcome, note: str) -> None:
-    out = console()
-    out.print(f"{outcome.title}: {outcome.records:,} records\n", style="bold", markup=False)
-    shown = Table(box=None, pad_edge=False)
-    shown.add_column("parameter", overflow="fold")
-    for column in ("true", "clean", "estimate", "s.e.", "z"):
-        shown.add_column(column, justify="right")
-    last = None
-    for row in outcome.rows:
-        if row.node != last:
-            family = f"{row.node} | {', '.join(row.parents)}" if row.parents else row.node
-            shown.add_row(f"[bold]{escape(family)}[/]")
-        last = row.node
-        shown.add_row(*_cells(row), style=None if row.covered else "yellow")
-    out.print(shown)
-    held, known = outcome.coverage()
-    left = len(outcome.rows) - known
-    out.print(
-        f"\n{held} of {known} 95 % intervals hold the true value"
-        " (values of one row sum to 1, so they err together)."
-        + (f" {left} parameters have no estimate or no true value." if left else "")
-    )
-    out.print(
-        "true: the network's parameter; clean: from the sample before randomization; s.e.: standard"
-        " error against the population."
-    )
-    if note:
-        out.print(note)
-    out.print(f"{outcome.seconds:.1f} s from the first process to the comparison.")
-
-
-def _cells(row: Row) -> list[str]:
-    given = ", ".join(row.parents.values())
-    name = f"  {row.value} | {given}" if given else f"  {row.value}"
-    z = "" if row.z is None else f"{row.z:+.2f}"
-    return [
-        escape(name),
-        _number(row.truth),
-        _number(row.clean),
-        _number(row.estimate),
-        _number(row.se),
-        z,
-    ]
-
-
-def _number(value: float | None) -> str:
-    return "n/a" if value is None else f"{value:.4f}"
 
 
 EXAMPLES = {

@@ -1,4 +1,4 @@
-"""What a Bayesian network takes and gives: structures, answers, files, other libraries' models.
+"""Structures as users give them, and questions to a network with its forms in other libraries.
 
 The estimator itself is in `pramana.estimators`; learning and inference are in `pramana_core.learn`.
 """
@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Self, TypeAlias
 
 import numpy as np
+from pydantic import Field, TypeAdapter, ValidationError
 
 from pramana import exchange
 from pramana.exchange import text_of, written
@@ -22,7 +22,8 @@ from pramana.reporting.files import names_of
 from pramana_core.alike import did_you_mean
 from pramana_core.errors import OptionError, StructureError, UnknownVariable
 from pramana_core.estimation.table_estimates import column_of
-from pramana_core.learn.common.options import ParameterOptions, Scoring, Search
+from pramana_core.learn.common.documents import faults
+from pramana_core.learn.common.options import Scoring
 from pramana_core.learn.networks.bif import read_bif, write_bif
 from pramana_core.learn.networks.inference import log_likelihoods, posteriors
 from pramana_core.learn.networks.network import BayesNet, sample_chunks
@@ -46,28 +47,8 @@ WANTED = (
 )
 
 
-@dataclass(frozen=True)
-class NetworkTask:
-    """What a `BayesNet` is asked to learn, checked: what jobs of the miner are made of.
-
-    Attributes:
-        structure: the structure given; None if it is to be learned.
-        variables: the nodes to learn it over; None for all.
-        parameters: how parameters are learned.
-        scoring, search, draws, seed: how the structure is learned.
-    """
-
-    structure: Structure | None
-    variables: tuple[str, ...] | None
-    parameters: ParameterOptions
-    scoring: Scoring
-    search: Search
-    draws: int
-    seed: int
-
-
 def structure_of(given: StructureLike, variables: Sequence[str] | None = None) -> Structure:
-    """Return a structure as it was given; `variables` without a link are nodes of it, too."""
+    """Return a given structure, with `variables` as further nodes. Raises StructureError."""
     parents = _parents(given)
     for name in variables or ():
         parents.setdefault(name, [])
@@ -99,83 +80,54 @@ def scoring_of(scoring: object) -> Scoring:
 
 
 def _parents(given: StructureLike) -> dict[str, list[str]]:
+    given = getattr(given, "network_", given)
+    given = getattr(given, "structure", given)
     if isinstance(given, Structure):
         return given.as_dict()
-    network = getattr(given, "network_", None)
-    if network is not None:
-        return _parents(network.structure)
-    if isinstance(given, Mapping):
-        return _of_mapping(given)
     if exchange.is_graph(given):
-        return _of_links(*exchange.links_of_networkx(given, "structure"))
-    if isinstance(given, list | tuple | set):
-        links = [_link(link) for link in given]
-        nodes = dict.fromkeys(name for link in links for name in link)
-        return _of_links(list(nodes), links)
-    raise StructureError(f"structure must be {WANTED}, not {shown(given)}.", where="structure")
-
-
-def _of_mapping(given: Mapping[Any, Any]) -> dict[str, list[str]]:
-    parents: dict[str, list[str]] = {}
-    for child, listed in given.items():
-        if isinstance(listed, str):
+        nodes, links = exchange.links_of_networkx(given, "structure")
+    else:
+        try:
+            found = _FORM.validate_python(given)
+        except ValidationError as error:
             raise StructureError(
-                f"structure must give {child!r} a list of its parents, such as [{listed!r}], not"
-                f" the text {listed!r}.",
+                f"structure must be {WANTED}, not {shown(given)} ({faults(error)}).",
                 where="structure",
-            )
-        if not isinstance(listed, list | tuple | set | frozenset):
-            raise StructureError(
-                f"structure must give {child!r} a list of its parents, not {shown(listed)}.",
-                where="structure",
-            )
-        parents[_name(child)] = [_name(parent) for parent in listed]
-    for name in [name for listed in parents.values() for name in listed]:
-        parents.setdefault(name, [])
-    return parents
-
-
-def _of_links(nodes: list[str], links: list[tuple[str, str]]) -> dict[str, list[str]]:
+            ) from None
+        if isinstance(found, dict):
+            listed = [name for names in found.values() for name in names]
+            return {**found, **{name: [] for name in listed if name not in found}}
+        nodes, links = [name for link in found for name in link], found
     parents: dict[str, list[str]] = {node: [] for node in nodes}
     for parent, child in links:
         parents[child].append(parent)
     return parents
 
 
-def _link(link: object) -> tuple[str, str]:
-    if not isinstance(link, list | tuple) or len(link) != 2:
-        raise StructureError(
-            f"structure must list links as (parent, child), not as {link!r}.", where="structure"
-        )
-    return _name(link[0]), _name(link[1])
-
-
-def _name(given: object) -> str:
-    if not isinstance(given, str):
-        raise StructureError(
-            f"structure must name its nodes by text, not by {shown(given)}.", where="structure"
-        )
-    return given
+_Name = Annotated[str, Field(strict=True)]
+_FORM: TypeAdapter[dict[str, list[str]] | list[tuple[str, str]]] = TypeAdapter(
+    dict[_Name, list[_Name]] | list[tuple[_Name, _Name]]
+)
 
 
 class NetworkAnswers:
-    """What can be asked of anything that has a network, and its forms as files and of libraries."""
+    """Questions to a network, and its forms in files and other libraries."""
 
     @property
     @abstractmethod
     def network_(self) -> BayesNet:
-        """The network itself: its structure and a valid table of each node."""
+        """The network."""
 
     @property
     @abstractmethod
     def learned_links_(self) -> tuple[LearnedLink, ...]:
-        """What was learned of each link; nothing where the structure was given."""
+        """The learned links with their evidence."""
 
     def to_bif(self, path: str | Path | None = None, *, name: str = "network") -> str | None:
-        """Write the network in the Bayesian Interchange Format (BIF 0.15).
+        """Write the network in the Bayesian Interchange Format (BIF 0.15), without loss.
 
-        bnlearn, pgmpy and GeNIe read it; no digit is lost. BIF knows only words: other
-        characters of a label are written as `_xHEX_`, which `from_bif` turns back.
+        BIF knows only words: other characters of a label are written as `_xHEX_`, which `from_bif`
+        turns back.
 
         Args:
             path: the file; without one the text is returned.
@@ -253,27 +205,26 @@ class NetworkAnswers:
         *,
         missing_columns: MissingColumns = "warn",
     ) -> npt.NDArray[Any] | pd.DataFrame:
-        """Return the most probable category of nodes, given what each row shows of the others.
+        """Return the most probable category of nodes, given the other nodes of each row.
 
         Args:
-            frame: n rows; columns that are missing and cells that are empty are summed out.
+            frame: n rows; missing columns and empty cells are summed out.
             target: the node to predict, or a list of nodes, each by itself; by default all nodes
-                that the frame has no column of. Their own columns in the frame are ignored.
-            missing_columns: what is done about nodes that are neither predicted nor columns of the
-                frame, and about those that a further column is called alike: `warn` names them,
-                `error` refuses the frame, `ignore` says nothing.
+                without a column. Columns of targets are ignored.
+            missing_columns: whether nodes that are neither predicted nor columns of the frame, or
+                are spelled differently there, cause a warning (`warn`), an error (`error`) or
+                nothing (`ignore`).
 
         Returns:
             of one target given by its name, (n,) labels; else a frame with a column per target and
-            the index of `frame`. A row that the network holds impossible has None.
+            the index of `frame`. A row of probability zero has None.
 
         Raises:
             NotFitted: nothing was learned.
-            OptionError, UnknownVariable: target is no node, or nothing is left to predict; or
+            OptionError, UnknownVariable: `target` is no node, or nothing is left to predict; or
                 `missing_columns` is not one of these words.
-            UnknownCategory, MissingColumn: the frame does not fit the network's nodes, or lacks
-                some and that is an error.
-            LimitExceeded: what is missing is too much to be summed out exactly.
+            UnknownCategory, MissingColumn: the frame does not fit the network's nodes.
+            LimitExceeded: too many nodes are missing for exact inference.
         """
         import pandas as pd
 
@@ -298,16 +249,16 @@ class NetworkAnswers:
         *,
         missing_columns: MissingColumns = "warn",
     ) -> pd.DataFrame:
-        """Return the probabilities of a node's categories, given what each row shows of others.
+        """Return the probabilities of a node's categories, given the other nodes of each row.
 
         Args:
             frame: n rows; see `predict`.
-            target: the node; by default the only one that the frame has no column of.
+            target: the node; by default the only one without a column.
             missing_columns: as in `predict`.
 
         Returns:
-            (n, categories): a column per category, with the index of `frame`; NaN in a row that
-            the network holds impossible.
+            (n, categories): a column per category, with the index of `frame`; NaN in a row of
+            probability zero.
 
         Raises:
             InputError, OptionError: as in `predict`.
@@ -330,22 +281,20 @@ class NetworkAnswers:
     def query(
         self, of: str | Sequence[str], given: Mapping[str, Any] | None = None
     ) -> pd.DataFrame:
-        """Return the joint distribution of nodes, given the categories of others: P(of | given).
-
-        Exact, by elimination of variables.
+        """Return the joint distribution of nodes given others, P(of | given), exactly.
 
         Args:
-            of: the node to ask for, or a list of nodes.
+            of: a node or a list of nodes.
             given: the category of each known node.
 
         Returns:
-            a row per combination of categories, with its `probability`; the sum is 1. A node that
-            is called so itself has the column `probability (variable)`.
+            a row per combination of categories, with its `probability`; the sum is 1. A node with
+            that name has the column `probability (variable)`.
 
         Raises:
             NotFitted: nothing was learned.
-            OptionError: no node, one that is also given, or what is given is impossible.
-            UnknownVariable, UnknownCategory: a node or a category that there is not.
+            OptionError: no node, one that is also given, or evidence of probability zero.
+            UnknownVariable, UnknownCategory: a node or a category that the network does not have.
             LimitExceeded: too many nodes at once.
         """
         network = self.network_
@@ -373,11 +322,11 @@ class NetworkAnswers:
         return rows.set_axis(called, axis=1).assign(probability=shares.ravel())
 
     def sample(self, n: int, *, seed: int = 0) -> pd.DataFrame:
-        """Draw records from the network: synthetic data, as private as what it was learned from.
+        """Draw synthetic records from the network, as private as its source.
 
         Args:
-            n: how many.
-            seed: decides them; the same seed draws the same records.
+            n: the number of records.
+            seed: decides them.
 
         Returns:
             (n, nodes) labels, categorical.
@@ -402,9 +351,7 @@ class NetworkAnswers:
     def score(self, frame: Frame, *, missing_columns: MissingColumns = "warn") -> float:
         """Return the mean log-likelihood of the rows, in nats per record; the higher the better.
 
-        What a row lacks is summed out. One row that the network holds impossible makes it -inf.
-        With a prior (`method="map"`) nothing is impossible on counts by `ml`; by `moment` a count
-        may be too far below zero for it.
+        Missing nodes are summed out. One row of probability zero makes it -inf.
 
         Args:
             frame: n rows; see `predict`.
@@ -448,7 +395,7 @@ class NetworkAnswers:
         *,
         by_default: bool = False,
     ) -> dict[str, Codes]:
-        """Return what a frame shows of other nodes than the targets, chosen `by_default` or not."""
+        """Return the codes of the nodes that are not targets."""
         network = self.network_
         others = [name for name in network.structure.nodes if name not in targets]
         if not others:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from pramana.model_sharing.sharing import SharedModel
 from pramana.reporting.files import require_path, require_version, write_whole
 from pramana.reporting.reports import Reports
 from pramana_core.domain import Domain
-from pramana_core.errors import InputError, StoreCorrupt, TableUnreadable
+from pramana_core.errors import InputError, StoreCorrupt, TableError
 from pramana_core.learn.common.documents import faults, parse_json, variable_json, write_json
 from pramana_core.plan import Plan
 from pramana_core.study_plan import StudyPlan
@@ -98,7 +97,7 @@ def load(path: str | Path) -> Any:
         a `Plan`, a `StudyPlan`, a `Domain`, `Reports`, a `SharedModel`, or a fitted estimator.
 
     Raises:
-        TableUnreadable: there is no such file, it is not one of these, or it is of a later version.
+        TableError: there is no such file, it is not one of these, or it is of a later version.
         StoreCorrupt: it is not what was saved.
         InputError: a plan or a model with a part that cannot be.
 
@@ -115,7 +114,7 @@ def load(path: str | Path) -> Any:
     """
     place = require_path(path)
     if not place.is_file():
-        raise TableUnreadable(f"path {str(place)!r} must be a file that exists.", where="path")
+        raise TableError(f"path {str(place)!r} must be a file that exists.", where="path")
     content = place.read_bytes()
     if content.startswith(_PARQUET):
         return Reports.load(place)
@@ -204,9 +203,7 @@ def _checked(form: type[Any], content: object, place: Path) -> Any:
     try:
         return form.model_validate(content)
     except ValidationError as error:
-        raise TableUnreadable(
-            f"it holds no such thing: {faults(error)}.", where=str(place)
-        ) from None
+        raise TableError(f"it holds no such thing: {faults(error)}.", where=str(place)) from None
 
 
 def _bare_model(document: Mapping[str, Any], place: Path) -> Estimator:
@@ -222,7 +219,7 @@ def _bare_model(document: Mapping[str, Any], place: Path) -> Estimator:
     model = inner if isinstance(inner, Mapping) else document
     records = document.get("records", 0)
     source = LearnedFrom(
-        records if isinstance(records, int) else 0, (), math.inf, math.inf, "an unknown estimator"
+        records=records if isinstance(records, int) else 0, estimated_by="an unknown estimator"
     )
     with one_sentence(f"path {str(place)!r}"):
         try:
@@ -243,7 +240,7 @@ def _options(found: type[Estimator], model: Mapping[str, Any]) -> dict[str, Any]
     return {name: value for name, value in given.items() if name in known}
 
 
-def _none_of_these(place: Path, why: str) -> TableUnreadable:
-    return TableUnreadable(
+def _none_of_these(place: Path, why: str) -> TableError:
+    return TableError(
         f"path {str(place)!r} must be a file that pm.save wrote; {why}.", where="path"
     )

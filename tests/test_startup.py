@@ -89,4 +89,4 @@ def test_importing_the_package_costs_at_most_two_and_a_half_times_numpy():
 
 def test_what_is_loaded_is_seen():
     assert "numpy" in loaded("import pramana, pramana_core.channels")
-    assert "tomlkit" in loaded("import owner_agent.site.mistakes")
+    assert "tomlkit" in loaded("import owner_agent.site.writing")

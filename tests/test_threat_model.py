@@ -8,11 +8,11 @@ from base64 import urlsafe_b64decode
 
 import pytest
 
-from miner_service.store.people import new_credential
+from miner_service.store.credentials import new_credential
 from owner_agent.release.populations import SKETCH_RECORDS, TOLERATED_SHARE
-from owner_agent.report.thresholds import ALARMING
+from owner_agent.report.measures import ALARMING
 from owner_agent.site.channels import BinarySpec, TernarySpec
-from owner_agent.site.site import PeerSection
+from owner_agent.site.sections import PeerSection
 from owner_agent.state.keys import KEY_LENGTH
 from owner_agent.state.private_files import FILE_MODE
 from owner_agent.table.discretizing import FEWEST_RECORDS

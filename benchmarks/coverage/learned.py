@@ -288,8 +288,8 @@ def _learned(marginals: Marginals) -> LinearClassifier:
 WEIGHTS: tuple[Setting, ...] = (
     Setting(
         "weights, logistic",
-        "5,000 records, p = 0.4, of the class 0; features of 3, 2, 4 categories",
+        "5,000 records, p = 0.3, of the class 0; features of 3, 2, 4 categories",
         1343,
-        partial(weights, 0.4, 5_000),
+        partial(weights, 0.3, 5_000),
     ),
 )

@@ -82,12 +82,6 @@ def count_pieces(pieces: Sequence[Places], task: CountingTask[T]) -> T | None:
     return records.counted(pieces, task)
 
 
-def add_counts(parts: Sequence[T | None]) -> T | None:
-    """Return the sum of what was counted of several pieces."""
-    found = [part for part in parts if part is not None]
-    return total(found) if found else None
-
-
 class WorkerRecords:
     """What a worker keeps while it lives: what reads the columns of sealed releases.
 
@@ -243,11 +237,7 @@ async def _first(*awaited: Any) -> None:
 
 
 _TASK_PIECES = 16
-"""So many pieces at most are counted by one task, and fewer where threads would have none: what is
-added up where it was counted need not be sent."""
-
-_ADDED_AT_ONCE = 8
-"""So many sums are added up by one worker."""
+"""The most pieces of one task: their sums are added up where they were counted."""
 
 _PROBE_SECONDS = 1.0
 
@@ -300,14 +290,11 @@ class ClusterPlace:
             groups = _groups(pieces, max(threads, -(-len(pieces) // _TASK_PIECES)))
             futures = client.map(count_pieces, groups, task=task, pure=False)
             try:
-                while len(futures) > 1:
-                    parts = _groups(futures, -(-len(futures) // _ADDED_AT_ONCE))
-                    futures = [client.submit(add_counts, part, pure=False) for part in parts]
-                found: T | None = self._result(client, futures[0], tick)
+                found: list[T | None] = [self._result(client, one, tick) for one in futures]
             except BaseException:
                 client.cancel(futures)  # type: ignore[no-untyped-call]
                 raise
-        return total([] if found is None else [found])
+        return total([part for part in found if part is not None])
 
     def _connected(self) -> Client:
         if self._client is None:

@@ -1,20 +1,17 @@
-"""Releases of two owners that are the same, or nearly so: sent twice, by one agent or of one table.
+"""Releases that report the same records, compared record by record.
 
-Reports of the same people under the same plan differ where two owners drew them: equal reports of
-nearly everybody are copies, or were hardly randomized. Either way these people count twice.
-
-Also here:
-
-* Records that two releases have by the same draws: whether they report them the same.
+Two releases of different owners that are equal, or nearly so, are copies or hardly randomized:
+their people count twice. Two releases by the same draws that differ show whose values changed:
+the same draws give the same value the same report.
 """
 
 from __future__ import annotations
 
 import itertools
 import logging
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -22,13 +19,8 @@ import numpy.typing as npt
 from pramana_core.wire.parts import Pseudonyms, Values, locate
 from pramana_core.wire.releases import SameReleases
 
-# Records that two releases have by the same draws: whether they report them the same.
-#
-# The same draws give the same value the same report. So a record that is reported differently has
-# another value than before, and whoever holds both releases knows it.
-
 CHUNK = 1 << 16
-"""So many records of a release are compared at once: all the memory that it takes."""
+"""Records compared at once, which bounds the memory."""
 
 Blocks = Mapping[str, tuple[str, ...]]
 """The variables of blocks, by what identifies the blocks."""
@@ -110,7 +102,7 @@ Load = Callable[[str, Sequence[str]], Reports]
 """Returns pseudonyms and columns of a sealed release."""
 
 SAMPLED = 512
-"""So many records are looked at before all are; of most pairs they are enough."""
+"""Records compared before all are; for most pairs they are enough."""
 
 _GOLDEN = (5**0.5 - 1) / 2
 """Steps by this share of the records fall all over them, and in step with no pattern in them."""
@@ -137,21 +129,17 @@ class ReleaseInUse:
     columns: tuple[str, ...]
 
 
-@dataclass(frozen=True)
 class Copies:
-    """Compares releases, remembering what it found: sealed releases never change.
+    """Compares releases, and remembers the results: sealed releases never change."""
 
-    Nobody waits for another one's comparison; two that ask at once for the same may both make it.
-    """
+    def __init__(self, load: Load) -> None:
+        self._load = load
+        self._equal_records = lru_cache(_CACHED)(self._compared)
 
-    load: Load
-    _known: dict[tuple[str, str], int] = field(default_factory=dict)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def among(self, sent: Sequence[ReleaseInUse]) -> list[SameReleases]:
-        """Return which two of some releases of one kind, of different owners, are the same."""
+    def among(self, releases: Sequence[ReleaseInUse]) -> list[SameReleases]:
+        """Return the pairs of equal releases of one kind, of different owners."""
         found = []
-        for one, other in itertools.combinations(sent, 2):
+        for one, other in itertools.combinations(releases, 2):
             most = max(one.records, other.records)
             same = self._same(one, other)
             if same is not None and (not one.columns or same >= max(FEWEST, NEARLY * most)):
@@ -166,29 +154,20 @@ class Copies:
         return found
 
     def _same(self, one: ReleaseInUse, other: ReleaseInUse) -> int | None:
-        """Return how many records are the same, as far as it matters; None if none can be."""
+        """Return the number of equal records; None if the releases cannot be copies."""
         if one.data == other.data and one.content == other.content:
             return one.records
         fewest, most = sorted((one.records, other.records))
         if not one.columns or set(one.columns) != set(other.columns) or fewest < NEARLY * most:
             return None
-        pair = (one.release, other.release)
-        known = self._known.get(pair)
-        if known is not None:
-            return known
         try:
-            found = self._compared(one, other)
+            return self._equal_records(one, other)
         except Exception:  # withdrawn meanwhile, or not as it was sealed: next time it may be read
-            log.exception("releases %s and %s could not be compared", *pair)
+            log.exception("releases %s and %s could not be compared", one.release, other.release)
             return None
-        with self._lock:
-            if len(self._known) >= _CACHED:
-                self._known.pop(next(iter(self._known)))
-            self._known[pair] = found
-        return found
 
     def _compared(self, one: ReleaseInUse, other: ReleaseInUse) -> int:
-        new, known = (self.load(sent.release, one.columns) for sent in (one, other))
+        new, known = (self._load(each.release, one.columns) for each in (one, other))
         sample = _sample(new)
         if _equal(sample, known, one.columns) < _LIKELY * len(sample.keys):
             return 0

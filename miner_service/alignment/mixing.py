@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from miner_service.alignment.align import AlignedSource, Aligner, LoadColumns
-from miner_service.alignment.pieces import Rows
+from miner_service.alignment.align import AlignedSource, Aligner
+from miner_service.alignment.joining import LoadColumns
+from miner_service.alignment.ranges import Rows
 from pramana_core.mixed import CategoricalColumn, Column, MixedTable, NumericColumn
 from pramana_core.wire.parts import Values
 from pramana_core.wire.release_kinds import MaskedTableMessage, TableColumn

@@ -96,7 +96,7 @@ def existing(settings: Settings, *, files: bool = False) -> Iterator[Services]:
 
     Raises:
         OptionError: there is no data.
-        StoreMismatch: the files belong to another store.
+        StoreCorrupt: the files belong to another store.
     """
     from miner_service.store.identity import require_one_store
     from miner_service.store.sqlite import FILE

@@ -191,8 +191,8 @@ def _require_names(names: Sequence[str]) -> None:
 
 def _invite(services: Services, study: str, files: dict[str, Path], url: str) -> None:
     """Invite owners and write their files, all or none. Raises OptionError, Conflict, NotFound."""
+    from miner_service.store.owners import invite as invite_owner
     from miner_service.store.people import find_study
-    from miner_service.store.tokens import invite as invite_owner
     from pramana_core.wire.privacy import InvitationFile
 
     lines = []

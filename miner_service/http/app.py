@@ -15,13 +15,13 @@ from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
 from miner_service.http.access import problems
-from miner_service.http.access.access import require_ruled
 from miner_service.http.access.auditing import AuditMiddleware
 from miner_service.http.access.deps import refuse_unknown_query
 from miner_service.http.access.figures import CountingMiddleware, Figures
-from miner_service.http.access.gate import Gate, SecurityHeaders
-from miner_service.http.access.problems import ProtocolMiddleware
-from miner_service.http.access.shares import Pools
+from miner_service.http.access.gate import Gate
+from miner_service.http.access.headers import ProtocolMiddleware, SecurityHeaders
+from miner_service.http.access.pools import Pools
+from miner_service.http.access.routing import require_ruled
 from miner_service.http.endpoints import health, jobs, models, releases, results, studies
 from miner_service.http.pages import entering, people
 from miner_service.http.pages import jobs as job_pages

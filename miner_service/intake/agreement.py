@@ -26,15 +26,11 @@ from miner_service.store.people import (
     remove_study_plan,
     store_study_plan,
 )
-from miner_service.store.releases import (
-    announced_releases,
-    content_of,
-    kind_of_release,
-    report_plan_of,
-)
+from miner_service.store.releases import announced_releases, content_of, kind_of_release
+from miner_service.store.report_rows import report_plan_of
 from miner_service.store.schema import ReleaseRow, ReportPlanRow
 from pramana_core.channels import Coordinated
-from pramana_core.errors import BudgetExceeded, Conflict, LimitExceeded, StudyPlanNotFollowed
+from pramana_core.errors import BudgetExceeded, Conflict, StudyPlanNotFollowed, require_at_most
 from pramana_core.plan import Plan
 from pramana_core.study_plan import StudyPlan
 from pramana_core.wire.release_kinds import KINDS, RANDOMIZED, ReleaseKind
@@ -177,18 +173,11 @@ def checked_study_plan(limits: Limits, message: StudyPlanMessage) -> StudyPlan:
         "subsets": (len(message.sets), limits.subsets),
     }
     for what, (number, allowed) in found.items():
-        if number > allowed:
-            raise LimitExceeded(
-                f"The study plan has {number} {what}; {allowed} are allowed.", where=what
-            )
+        require_at_most(number, allowed, f"{what} of the study plan", what)
     plan = message.to_plan()
     largest = max(part.channel.listed_rows for one in plan.sets for part in one.parts)
-    if largest > limits.channel_size:
-        raise LimitExceeded(
-            f"A matrix of the study plan has {largest} rows; {limits.channel_size} are allowed.",
-            where="sets",
-            remedy="Use symmetric channels, or sets of fewer variables.",
-        )
+    remedy = "Use symmetric channels, or sets of fewer variables."
+    require_at_most(largest, limits.channel_size, "rows of a matrix", "sets", remedy)
     return plan
 
 

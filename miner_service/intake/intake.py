@@ -3,33 +3,20 @@
 A part is acknowledged only when its bytes and its row are both on disk. Whatever is interrupted
 can be done again with the same result. A release of a kind without records has told all it tells
 when it is announced; sealing puts it to use.
-
-Also here:
-
-* What is asked of a release once, when it is sealed, and never in its way: whether it agrees with
-  its plan, and reports everybody as earlier releases by the same draws do.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy.orm import Session
-
-from miner_service.alignment.copies import Blocks, Reports, repeated
+from miner_service.intake.admission import require_one_secret, require_within_quota
 from miner_service.intake.agreement import require_followed
-from miner_service.intake.receiving import (
-    decode,
-    require_one_secret,
-    require_state,
-    require_within_quota,
-)
+from miner_service.intake.examining import Repetitions, compared, examined, require_known
+from miner_service.intake.receiving import decode, require_state
 from miner_service.intake.study_privacy import require_within_budget
-from miner_service.intake.unbounded import DrawnBlock, drawn
 from miner_service.intake.withdrawing import closing
 from miner_service.services import Services
 from miner_service.settings import Limits
@@ -43,179 +30,16 @@ from miner_service.store.releases import (
     mark_sealed,
     parts_of_release,
     release_message,
-    releases_of,
 )
 from miner_service.store.schema import PartRow, ReleaseRow
 from pramana_core.alike import first_few
-from pramana_core.errors import (
-    HistoryLost,
-    LimitExceeded,
-    NotFound,
-    NotReady,
-    PlanError,
-    PramanaError,
-    ReleaseIncomplete,
-)
-from pramana_core.estimation.plausibility import examine
+from pramana_core.errors import Conflict, NotFound, NotReady, PlanError, require_at_most
 from pramana_core.plan import Plan
 from pramana_core.wire.parts import Pseudonyms, RecordSchema, Values
 from pramana_core.wire.release_kinds import ReleaseKind
-from pramana_core.wire.releases import (
-    Consistency,
-    Release,
-    ReleaseCreate,
-    RepeatedReports,
-    release_digest,
-)
+from pramana_core.wire.releases import Consistency, Release, ReleaseCreate, release_digest
 
 log = logging.getLogger(__name__)
-
-Load = Callable[[Sequence[str]], dict[str, Values]]
-"""Returns columns of the release by their names."""
-
-
-# What is asked of a release once, when it is sealed, and never in its way.
-#
-# Does it agree with its plan? And does it report everybody as earlier releases by the same draws
-# do? The same draws give an unchanged value the same report. An owner's agent that lost its memory
-# draws again by the same keys: a record whose value was corrected since is then reported
-# differently, and whoever holds both releases knows that it was corrected.
-def examined(release: str, kind: ReleaseKind[Any, Any], content: Any, load: Load) -> Consistency:
-    """Return what the reports of a release say of its plan, if it has one.
-
-    Whatever goes wrong is an answer too: a release that cannot be examined is sealed all the same.
-    """
-    plan = kind.plan(content)
-    if plan is None:
-        return _not_examined(kind.unexamined or "")
-    try:
-        found = examine(load(list(plan.reported_sizes)), plan)
-    except PramanaError as error:
-        return _not_examined(error.message)
-    except Exception:
-        log.exception("release %s could not be examined", release)
-        return _not_examined("The examination failed; the service's log says how.")
-    if not found.tables:
-        why = "Its tables are too large." if found.left_out else "No column of it is randomized."
-        return _not_examined(why, found.left_out)
-    return Consistency(
-        state="inconsistent" if found.inconsistent else "consistent",
-        p_value=found.p_value,
-        variables=list(found.worst),
-        tables=len(found.tables),
-        left_out=found.left_out,
-        reason=None,
-    )
-
-
-def _not_examined(reason: str, left_out: int = 0) -> Consistency:
-    return Consistency(
-        state="not-examined",
-        p_value=None,
-        variables=[],
-        tables=0,
-        left_out=left_out,
-        reason=reason,
-    )
-
-
-@dataclass(frozen=True)
-class Repetitions:
-    """What was found of a release, and the ids of the earlier ones it was to be compared with."""
-
-    with_: frozenset[str]
-    found: tuple[RepeatedReports, ...]
-
-    def complete(self, session: Session, row: ReleaseRow) -> bool:
-        """Whether no further release that it repeats was sealed since."""
-        return self.with_.issuperset(other.id for other, _ in _earlier(session, row))
-
-
-def compared(services: Services, release: str) -> Repetitions:
-    """Compare a release whose columns are there with the earlier ones by the same draws.
-
-    An earlier release that cannot be read keeps no release from being sealed: it counts as not
-    compared, and the study's privacy says so.
-    """
-    with services.database.read() as session:
-        row = find_release(session, release)
-        earlier = [(other.id, blocks) for other, blocks in _earlier(session, row)]
-    wanted = frozenset(name for name, _ in earlier)
-    names = {name for _, blocks in earlier for block in blocks.values() for name in block}
-    new = _reports(services, release, sorted(names)) if earlier else None
-    readable = [
-        (name, (reports, blocks))
-        for name, blocks in earlier
-        if (reports := _reports(services, name, [n for b in blocks.values() for n in b]))
-    ]
-    if new is None or not readable:
-        return Repetitions(wanted, ())
-    found = repeated(new, [one for _, one in readable])
-    variables = {block: names for _, (_, blocks) in readable for block, names in blocks.items()}
-    messages = (
-        RepeatedReports(
-            variables=list(variables[block]),
-            compared=sum(block in blocks for _, (_, blocks) in readable),
-            records=comparison.records,
-            changed=comparison.changed,
-            releases=[readable[place][0] for place in sorted(comparison.differing)],
-            anew=comparison.anew,
-        )
-        for block, comparison in found.items()
-    )
-    return Repetitions(wanted, tuple(messages))
-
-
-def _earlier(session: Session, row: ReleaseRow) -> list[tuple[ReleaseRow, Blocks]]:
-    """Return the sealed releases of a study that have blocks by the same draws, and the blocks."""
-    mine = drawn(row)
-    if not mine:
-        return []
-    shared = [
-        (other, _repeated(mine, drawn(other)))
-        for other in releases_of(session, row.study)
-        if other.id != row.id and other.state == "sealed"
-    ]
-    return [(other, blocks) for other, blocks in shared if blocks]
-
-
-def require_known(session: Session, row: ReleaseRow, builds_on: Sequence[str] | None) -> None:
-    """Check that whoever announces a release knows what it adds to.
-
-    A copy of an owner's state, or an older one, does not know the newest release: it could report
-    records differently by the same draws, and would not count what that release cost.
-
-    Raises:
-        HistoryLost: the owner has another release here, or the study has one by the same draws.
-    """
-    mine, known = drawn(row), set(builds_on or ())
-    for other in releases_of(session, row.study):
-        if other.id == row.id or other.digest in known:
-            continue
-        if (builds_on is not None and other.owner == row.owner) or (
-            other.owner != row.owner and _repeated(mine, drawn(other))
-        ):
-            raise HistoryLost(
-                f"Owner {other.owner} announced release {other.name}, which this release does not"
-                " build on: the state directory that announces it does not know all that left."
-                " Nothing was stored.",
-                where=other.name,
-                remedy="Publish from the state directory that sent that release, under the same"
-                f" owner's name: whoever runs the study can invite {other.owner} again.",
-            )
-
-
-def _repeated(mine: Sequence[DrawnBlock], others: Sequence[DrawnBlock]) -> Blocks:
-    """Return the blocks that two releases have by the same draws, by their digests."""
-    return {b.digest: b.names for b in mine if any(b.repeats(other) for other in others)}
-
-
-def _reports(services: Services, release: str, names: Sequence[str]) -> Reports | None:
-    try:
-        return services.reports(release, names)
-    except Exception:  # withdrawn meanwhile, or not as it was sealed
-        log.exception("release %s could not be compared with others", release)
-        return None
 
 
 _NAMED = 10
@@ -235,7 +59,7 @@ def announce(
         HistoryLost: it does not build on all that its owner announced; nothing is stored.
         LinkageDiffers: its linkage secret is not that of the other owners; nothing is stored.
         BudgetExceeded: it would tell more than the study's budget leaves; nothing is stored.
-        QuotaExceeded: the owner would have more here than one may keep; nothing is stored.
+        LimitExceeded: the owner would have more here than one may keep; nothing is stored.
     """
     limits = services.settings.limits
     _require_small(limits, body)
@@ -270,8 +94,8 @@ def seal(services: Services, release: str) -> Release:
     """Close a release, join its parts into columns and examine them; again is harmless.
 
     Raises:
-        ReleaseIncomplete: parts are missing.
-        ReleaseNotOpen: withdrawn.
+        Conflict: parts are missing.
+        Conflict: withdrawn.
         StoreCorrupt: a part is not as it was acknowledged.
         PartInvalid: pseudonyms do not ascend from part to part.
     """
@@ -364,7 +188,7 @@ def _decoded(
 
 def _require_complete(release: str, missing: list[int]) -> None:
     if missing:
-        raise ReleaseIncomplete(
+        raise Conflict(
             f"Parts {first_few(missing, _NAMED)} of the release are not there.",
             where=release,
             remedy="Send them, then seal again.",
@@ -413,21 +237,11 @@ def _require_small(limits: Limits, body: ReleaseCreate) -> None:
 
 def _require_few(counted: Mapping[str, tuple[int, int]]) -> None:
     for what, (found, allowed) in counted.items():
-        if found > allowed:
-            raise LimitExceeded(
-                f"The release has {found} {what}; {allowed} are allowed.",
-                where=what,
-                remedy="Publish less at once.",
-            )
+        require_at_most(found, allowed, f"{what} of the release", what, "Publish less at once.")
 
 
 def _require_small_channels(plan: Plan, allowed: int) -> None:
     """Bound the channels whose matrices have no closed form and must be held whole."""
     for block in plan.blocks:
-        size = block.channel.listed_rows
-        if size > allowed:
-            raise LimitExceeded(
-                f"A matrix of block {block.name!r} has {size} rows; {allowed} are allowed.",
-                where=block.name,
-                remedy="Use a symmetric or sampled channel, or blocks of fewer variables.",
-            )
+        remedy = "Use a symmetric or sampled channel, or blocks of fewer variables."
+        require_at_most(block.channel.listed_rows, allowed, "rows of a matrix", block.name, remedy)

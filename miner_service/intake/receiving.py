@@ -1,12 +1,6 @@
 """How one part comes in: expected before it is read, checked from its file, kept, acknowledged.
 
 It is acknowledged only when its bytes and its row are both on disk.
-
-Also here:
-
-* How much one owner may keep here at once, asked in the transaction that announces.
-* Whether a release's linkage secret is that of the study's other owners, by the fingerprints: a
-  release under another one is refused before anything of it is stored.
 """
 
 from __future__ import annotations
@@ -17,33 +11,24 @@ from datetime import datetime
 from pathlib import Path
 
 import pyarrow as pa
-from sqlalchemy import Subquery, bindparam, case, exists, func, select, update
+from sqlalchemy import bindparam, exists, select, update
 from sqlalchemy.orm import Session
 
-from miner_service.alignment.align import LinkageSecrets
+from miner_service.intake.admission import require_one_secret
 from miner_service.intake.study_privacy import require_within_budget
 from miner_service.services import Services
-from miner_service.settings import MEBIBYTE, Limits, Quotas
-from miner_service.store.database import ContentCache
-from miner_service.store.people import find_study, no_such, study_message
-from miner_service.store.releases import (
-    content_of,
-    find_release,
-    kind_of_release,
-    linkages_now,
-    linkages_of_joined,
-)
+from miner_service.settings import Limits
+from miner_service.store.database import cached_by_content
+from miner_service.store.people import no_such
+from miner_service.store.releases import content_of, find_release, kind_of_release
 from miner_service.store.schema import PartRow, ReleaseRow
 from pramana_core.errors import (
     BudgetExceeded,
-    LimitExceeded,
+    Conflict,
     LinkageDiffers,
-    PartConflict,
-    PartDigestMismatch,
     PartInvalid,
     PramanaError,
-    QuotaExceeded,
-    ReleaseNotOpen,
+    require_at_most,
 )
 from pramana_core.wire.parts import (
     PART_JSON_MEDIA_TYPE,
@@ -53,44 +38,7 @@ from pramana_core.wire.parts import (
     decode_part,
     decode_part_json,
 )
-from pramana_core.wire.releases import LinkageCheck, PartReceipt
-
-
-# Whether a release's linkage secret is that of the study's other owners, by the fingerprints.
-#
-# Where owners may hold the same people, a release under another secret costs privacy and joins with
-# nothing: it is refused before anything of it is stored. The refusal says that secrets differ, and
-# of whose; nothing of any record. Whoever announced first may be the one with the wrong secret:
-# once that release is withdrawn it does not count.
-def check_linkage(session: Session, study: str, owner: str, linkage: str | None) -> LinkageCheck:
-    """Compare an owner's fingerprint with those of the other owners' newest releases.
-
-    Of an owner without releases it is compared with the one that the owner last asked about; a
-    release is refused by releases alone.
-    """
-    people = study_message(find_study(session, study)).people
-    released = {o: told for o, told in linkages_now(session, study).items() if o != owner}
-    known = released | {
-        o: told
-        for o, told in linkages_of_joined(session, study).items()
-        if o != owner and released.get(o) is None
-    }
-    others = [o for o, told in known.items() if linkage and told is not None and told != linkage]
-    agree = LinkageSecrets.of([(owner, linkage), *known.items()]).state if known else "unknown"
-    return LinkageCheck(
-        study=study,
-        people=people,
-        # The others may differ among themselves: the question is about this one.
-        secrets="different" if others else "unknown" if agree == "different" else agree,
-        others=others,
-        refused=people != "different" and any(released.get(o) is not None for o in others),
-    )
-
-
-def require_one_secret(session: Session, study: str, owner: str, linkage: str | None) -> None:
-    """Check that a release may be announced under a secret. Raises LinkageDiffers."""
-    check_linkage(session, study, owner, linkage).require_accepted()
-
+from pramana_core.wire.releases import PartReceipt
 
 _NOT_OPEN_REMEDY = {
     "sealed": "It takes no more records; more or corrected records are another release.",
@@ -164,9 +112,9 @@ def expect_part(
     Raises:
         NotFound: the release has no such part.
         LimitExceeded: it is longer than any part may be.
-        PartDigestMismatch: it is not as long as the manifest announced.
-        PartConflict: stored with other bytes; those stay.
-        ReleaseNotOpen: sealed or withdrawn.
+        PartInvalid: it is not as long as the manifest announced.
+        Conflict: stored with other bytes; those stay.
+        Conflict: sealed or withdrawn.
     """
     limit = limits.json_bytes if media == PART_JSON_MEDIA_TYPE else limits.part_bytes
     found = session.execute(_PART, {"release": release, "number": number}).first()
@@ -176,11 +124,8 @@ def expect_part(
     if found.state == "withdrawn" or not stored:
         require_state(release, found.state, "open")
     for size in (length or 0, found.bytes):
-        if size > limit:
-            raise LimitExceeded(
-                f"The part is longer than the {limit} bytes allowed.",
-                remedy="Send less at once; a release may have many parts.",
-            )
+        remedy = "Send less at once; a release may have many parts."
+        require_at_most(size, limit, "bytes of a part", remedy=remedy)
     expected = ExpectedPart(
         release,
         number,
@@ -202,11 +147,11 @@ def take_part(
     """Check what came, store it durably and acknowledge it; say whether it is new.
 
     Raises:
-        PartDigestMismatch: not the bytes that the header or the manifest announced.
-        PartConflict: stored with other bytes; those stay.
+        PartInvalid: not the bytes that the header or the manifest announced.
+        Conflict: stored with other bytes; those stay.
         PartInvalid: not what the release announces.
         StorageFull, NotReady: it could not be stored; nothing was changed.
-        ReleaseNotOpen: withdrawn, or sealed without this part.
+        Conflict: withdrawn, or sealed without this part.
         BudgetExceeded: it is the first part, and there is no room left.
         NotFound: its study was deleted.
     """
@@ -236,7 +181,7 @@ def _require_bytes(
 ) -> None:
     found = digest.hex()
     if digest_header is not None and digest_header.strip() != _digest_text(digest):
-        raise PartDigestMismatch(
+        raise PartInvalid(
             f"Part {expected.number} was damaged on its way: it does not have the digest in its"
             " header.",
             where=str(expected.number),
@@ -283,9 +228,9 @@ _ARRIVED = (
 
 
 def require_state(release: str, state: str, wanted: str) -> None:
-    """Check the state of a release. Raises ReleaseNotOpen."""
+    """Check the state of a release. Raises Conflict."""
     if state != wanted:
-        raise ReleaseNotOpen(
+        raise Conflict(
             f"The release is {state}.",
             where=release,
             remedy=_NOT_OPEN_REMEDY[state],
@@ -293,7 +238,7 @@ def require_state(release: str, state: str, wanted: str) -> None:
 
 
 def _no_part(row: ReleaseRow) -> PramanaError:
-    """Return the error for a part that a release does not have. Raises ReleaseNotOpen."""
+    """Return the error for a part that a release does not have. Raises Conflict."""
     if row.state == "withdrawn":
         require_state(row.id, row.state, "open")
     return no_such("part")
@@ -309,17 +254,17 @@ def decode(
 
 
 def _schema(services: Services, expected: ExpectedPart) -> RecordSchema:
-    """Return the columns of a release's parts. Raises NotFound, ReleaseNotOpen: it is no more."""
-    schema = _SCHEMAS.known(*expected.content)
-    if schema is not None:
-        return schema
+    """Return the columns of a release's parts. Raises NotFound, Conflict: it is no more."""
+    known: RecordSchema | None = _SCHEMAS.cache.get(expected.content)  # type: ignore[attr-defined]
+    if known is not None:
+        return known
     with services.database.read() as session:
         row = find_release(session, expected.release)
     require_state(row.id, row.state, "open")
-    return _SCHEMAS.of(row)
+    return _SCHEMAS(row)
 
 
-_SCHEMAS = ContentCache(lambda row: kind_of_release(row).schema_of(content_of(row)))
+_SCHEMAS = cached_by_content(lambda row: kind_of_release(row).schema_of(content_of(row)))
 """A plan is long to read, and asked for with each part."""
 
 
@@ -333,17 +278,17 @@ def _require_valid(schema: RecordSchema, expected: ExpectedPart, body: pa.Buffer
         )
 
 
-def _conflict(part: ExpectedPart) -> PartConflict:
-    return PartConflict(
+def _conflict(part: ExpectedPart) -> Conflict:
+    return Conflict(
         f"Part {part.number} is stored with other bytes; those are unchanged.",
         where=str(part.number),
         remedy="Send the bytes announced; other content is another release.",
     )
 
 
-def _other_length(part: ExpectedPart, found: str) -> PartDigestMismatch:
+def _other_length(part: ExpectedPart, found: str) -> PartInvalid:
     has = found if "bytes" in found else f"{found} bytes"
-    return PartDigestMismatch(
+    return PartInvalid(
         f"Part {part.number} has {has}; announced were {part.bytes} bytes with {part.sha256}."
         " Nothing was stored.",
         where=str(part.number),
@@ -353,63 +298,3 @@ def _other_length(part: ExpectedPart, found: str) -> PartDigestMismatch:
 
 def _digest_text(sha256: bytes) -> str:
     return f"sha-256=:{b64encode(sha256).decode()}:"
-
-
-# How much one owner may keep here at once, asked in the transaction that announces.
-
-_OPEN = "Seal or withdraw one that is open; the owner's agent lists them (`owner-agent status`)."
-_STORED = "Withdraw releases that are not used any more, or publish less at once."
-
-
-def require_within_quota(session: Session, quotas: Quotas, study: str, owner: str) -> None:
-    """Check what an owner has in a study, with what the session is about to add.
-
-    Raises:
-        QuotaExceeded: it is more than one may keep here; it says how much there is, how much may
-            be, and what makes room.
-    """
-    announced = session.scalar(select(func.count()).select_from(_of(study, owner, "open"))) or 0
-    parts, held = _parts(session, study, owner, "open")
-    _, stored = _parts(session, study, owner, "open", "sealed")
-    for what, found, allowed, remedy in (
-        ("open releases", announced, quotas.open_releases, _OPEN),
-        ("parts of open releases", parts, quotas.announced_parts, _OPEN),
-        ("bytes of open releases", held, quotas.announced_bytes, _OPEN),
-        ("bytes of releases that are not withdrawn", stored, quotas.stored_bytes, _STORED),
-    ):
-        if found > allowed:
-            raise QuotaExceeded(
-                f"With this release {owner} would have {_told(found, what)} in study {study};"
-                f" {_told(allowed, 'bytes' if 'bytes' in what else '')} are allowed.",
-                where=what,
-                remedy=remedy,
-            )
-
-
-def _of(study: str, owner: str, *states: str) -> Subquery:
-    query = select(ReleaseRow.id).where(
-        ReleaseRow.study == study, ReleaseRow.owner == owner, ReleaseRow.state.in_(states)
-    )
-    return query.subquery()
-
-
-def _parts(session: Session, study: str, owner: str, *states: str) -> tuple[int, int]:
-    """Return how many parts releases in some states announced, and the bytes that they may take."""
-    some, columns = _of(study, owner, *states), ReleaseRow.records * ReleaseRow.row_bytes
-    parts = (
-        select(func.count(PartRow.number).label("number"), func.sum(PartRow.bytes).label("bytes"))
-        .select_from(ReleaseRow)
-        .join(some, some.c.id == ReleaseRow.id)
-        .join(PartRow, PartRow.release == ReleaseRow.id)
-        .group_by(ReleaseRow.id, columns)
-        .add_columns(columns.label("columns"))
-        .subquery()
-    )
-    larger = case((parts.c.columns > parts.c.bytes, parts.c.columns), else_=parts.c.bytes)
-    number, size = session.execute(select(func.sum(parts.c.number), func.sum(larger))).one()
-    return int(number or 0), int(size or 0)
-
-
-def _told(number: int, what: str) -> str:
-    shown = f" ({number / MEBIBYTE:,.0f} MiB)" if "bytes" in what and number >= MEBIBYTE else ""
-    return f"{number:,} {what}{shown}".strip()

@@ -3,10 +3,6 @@
 What is stored is how often each row of codes was reported: not who sent it, when, from where or
 beside which others. A batch is counted and its receipt kept in one transaction, so that it counts
 once whatever is interrupted and however often it is sent.
-
-Also here:
-
-* The counts as a release: jobs, privacy and checks see them as they see any owner's records.
 """
 
 from __future__ import annotations
@@ -25,25 +21,23 @@ from miner_service.intake.agreement import require_followed
 from miner_service.intake.intake import checked_content, seal
 from miner_service.intake.study_privacy import draws_of_reports, require_plan_within_budget
 from miner_service.services import Services
-from miner_service.store import releases as rows
+from miner_service.store import report_rows as rows
 from miner_service.store.durable import storing
+from miner_service.store.owners import deactivate_owner, join
 from miner_service.store.people import awaited_owners, no_such
 from miner_service.store.releases import (
-    CountedCells,
     create_release,
     find_release,
-    find_reports,
     release_message,
     releases_in_use,
     releases_of,
-    report_plan_of,
 )
+from miner_service.store.report_rows import CountedCells, find_reports, report_plan_of
 from miner_service.store.schema import PartRow, ReportPlanRow
-from miner_service.store.tokens import deactivate_owner, join
 from pramana_core.channels import Coordinated
-from pramana_core.errors import Conflict, LimitExceeded, PlanConflict, PlanError
+from pramana_core.errors import Conflict, PlanConflict, PlanError, require_at_most
 from pramana_core.plan import Plan
-from pramana_core.privacy import told_by_record
+from pramana_core.privacy import record_loss
 from pramana_core.wire.base import KEY_BYTES, KEY_COLUMN
 from pramana_core.wire.channels import PlanMessage
 from pramana_core.wire.parts import PART_MEDIA_TYPE, Pseudonyms, RecordSchema, encode_part
@@ -111,12 +105,9 @@ def _checked(services: Services, body: ReportPlanCreate) -> Plan:
         )
     if KEY_COLUMN in plan.domain.names:
         raise PlanError(f"No variable may be called {KEY_COLUMN}.", where="plan")
-    if (width := CellFormat.of(plan).width) > rows.CELL_BYTES:
-        raise LimitExceeded(
-            f"A report by this plan takes {width} bytes; {rows.CELL_BYTES} are allowed.",
-            where="plan",
-            remedy="Publish fewer variables, or a channel with fewer codes.",
-        )
+    remedy = "Publish fewer variables, or a channel with fewer codes."
+    width = CellFormat.of(plan).width
+    require_at_most(width, rows.CELL_BYTES, "bytes of a report", "plan", remedy)
     return plan
 
 
@@ -139,12 +130,8 @@ def count(
         Conflict: the gateway sent other reports under this name; or reports are taken no more.
     """
     most = services.settings.limits.batch_reports
-    if len(body.reports) > most:
-        raise LimitExceeded(
-            f"The batch has {len(body.reports)} reports; {most} are allowed.",
-            where="reports",
-            remedy="Send them in several batches, each with a name of its own.",
-        )
+    remedy = "Send them in several batches, each with a name of its own."
+    require_at_most(len(body.reports), most, "reports in the batch", "reports", remedy)
     with services.database.read() as session:
         plan = report_plan_of(find_reports(session, study))
     if body.plan_digest != plan.digest:
@@ -189,7 +176,7 @@ def counts(session: Session, study: str) -> ReportCounts:
         owner=row.owner,
         state=_state(row),
         plan_digest=row.digest,
-        record=AmplificationMessage.of(told_by_record(report_plan_of(row))),
+        record=AmplificationMessage.of(record_loss(report_plan_of(row))),
         records=row.records,
         combinations=rows.combinations(session, study),
         gateways=rows.gateway_counts(session, study),
@@ -239,14 +226,11 @@ def _taken_no_more(row: ReportPlanRow) -> Conflict:
     )
 
 
-# The counts as a release: jobs, privacy and checks see them as they see any owner's records.
-#
 # A release has a record for each report, under a pseudonym that is its place: rows lie in the order
 # of their codes, so that neither says anything that the counts do not. The same counts make the
 # same bytes, and so an interrupted release is taken up again by making it again. Releases of more
 # and more reports replace each other; places are told apart by how many records a release has, so
 # that nobody takes two reports for two of one person.
-
 _PART = 1 << 17
 """At most so many records in a part."""
 

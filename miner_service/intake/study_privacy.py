@@ -14,11 +14,6 @@ losses add, which no owner sees from its own figure: the sum is stated with a wa
 study says that its owners have different people, the largest owner's counts, and the sum is stated
 beside it; what was said is compared with what arrives. Releases that carry no gamma
 are in no sum; they are listed beside it, and a warning says so.
-
-Also here:
-
-* What a study says of its owners' people, compared with what arrived; never by whether pseudonyms
-  match, for that would tell an owner whether another one knows a person.
 """
 
 from __future__ import annotations
@@ -30,45 +25,38 @@ from dataclasses import dataclass, replace
 
 from sqlalchemy.orm import Session
 
-from miner_service.alignment.align import LinkageSecrets
+from miner_service.intake.declared_people import PeopleDeclaration, declared
 from miner_service.intake.unbounded import (
-    BOUNDS,
+    BlockCost,
     Unbounded,
+    bound_of,
     changed_reports,
+    costs,
+    costs_of,
     draws_of,
     require_no_budget,
     unbounded_of,
     warnings_of,
     warnings_of_changes,
 )
-from miner_service.services import Services, source_of
+from miner_service.services import Services
 from miner_service.store import people
-from miner_service.store.database import ContentCache
-from miner_service.store.people import find_study_plan, study_message
-from miner_service.store.releases import (
-    active_owners,
-    announced_releases,
-    kind_of_release,
-    linkages_now,
-    plan_of,
-    removed_owners,
-    report_plan_of,
-)
+from miner_service.store.people import find_study_plan
+from miner_service.store.releases import active_owners, announced_releases, removed_owners
+from miner_service.store.report_rows import report_plan_of
 from miner_service.store.schema import ReleaseRow, ReportPlanRow, StudyRow
 from pramana_core.alike import first_few
-from pramana_core.errors import BudgetExceeded, LimitExceeded, PramanaError
-from pramana_core.plan import Block, Plan
+from pramana_core.errors import BudgetExceeded, PramanaError
+from pramana_core.plan import Plan
 from pramana_core.privacy import (
     NOTHING,
     PRIOR,
     Amplification,
     BlockDisclosure,
-    CoinDisclosure,
     StudyDisclosure,
-    told_by,
+    total_loss,
 )
 from pramana_core.study_plan import StudyPlan
-from pramana_core.wire.base import People
 from pramana_core.wire.privacy import (
     AmplificationMessage,
     ChangedReports,
@@ -80,121 +68,6 @@ from pramana_core.wire.privacy import (
     PrivacyForecast,
     StudyPrivacy,
 )
-from pramana_core.wire.release_kinds import KINDS, MASKED, RANDOMIZED
-from pramana_core.wire.releases import secrets_differ
-
-
-# What a study says of its owners' people, compared with what arrived.
-#
-# An owner's view hangs on what the study says and on fingerprints of linkage secrets, never on
-# whether pseudonyms match: else it could publish one person's record and read off whether another
-# owner knows that person. Where secrets differ, or are not known, nothing is concluded from
-# pseudonyms that do not match.
-@dataclass(frozen=True)
-class PeopleDeclaration:
-    """What a study says of its people, and what is told of it first.
-
-    `apart` is whether a record has lost what its own owner told, and not the sum.
-    """
-
-    people: People
-    apart: bool
-    warnings: tuple[str, ...]
-
-
-def declared(
-    services: Services, session: Session, study: StudyRow, *, shown_to_owner: bool
-) -> PeopleDeclaration:
-    """Return what a study says of its people, and how what arrived goes with it."""
-    found = _declared(services, session, study, shown_to_owner=shown_to_owner)
-    if shown_to_owner:
-        return found
-    copies = (
-        one.told for kind in KINDS.values() for one in services.same(session, study.name, kind.name)
-    )
-    return replace(found, warnings=(*copies, *found.warnings))
-
-
-def _declared(
-    services: Services, session: Session, study: StudyRow, *, shown_to_owner: bool
-) -> PeopleDeclaration:
-    people = study_message(study).people
-    if people == "different":
-        if shown_to_owner:
-            return PeopleDeclaration(people, apart=True, warnings=())
-        return _against(services, session, study.name)
-    secrets = LinkageSecrets.of(linkages_now(session, study.name).items())
-    if secrets.state == "different":
-        return PeopleDeclaration(people, apart=False, warnings=(_unjoined(secrets),))
-    if shown_to_owner or people == "overlapping":
-        return PeopleDeclaration(people, apart=False, warnings=())
-    return PeopleDeclaration(people, apart=False, warnings=_missing(services, session, study.name))
-
-
-def _against(services: Services, session: Session, study: str) -> PeopleDeclaration:
-    """Look for what contradicts that no person is at two owners, among all releases that left."""
-    there: dict[str, list[ReleaseRow]] = {}
-    unseen = dict[str, None]()
-    for row, arrived in announced_releases(session, study):
-        if arrived and row.state == "sealed" and kind_of_release(row).has_records:
-            there.setdefault(row.owner, []).append(row)
-        elif arrived:
-            unseen[row.owner] = None
-    sources = [[source_of(row) for row in rows] for rows in there.values()]
-    if len(sources) > 1 and not services.aligner.different_people(sources):
-        return PeopleDeclaration("different", apart=False, warnings=(_MET,))
-    why = None
-    if len({*there, *unseen}) > 1:
-        why = _unchecked(
-            LinkageSecrets.of((s.owner, s.linkage) for each in sources for s in each), unseen
-        )
-    said = () if why is None else (f"{_DIFFERENT} Whether that is so could not be checked: {why}",)
-    return PeopleDeclaration("different", apart=True, warnings=said)
-
-
-def _unchecked(secrets: LinkageSecrets, unseen: Iterable[str]) -> str | None:
-    """Return why pseudonyms that do not match say nothing of people; None if they do."""
-    if secrets.state == "different":
-        return f"{secrets_differ(secrets.groups)} One person has other pseudonyms under each."
-    if names := ", ".join(unseen):
-        return (
-            f"nothing is known of the records of releases of {names} that are not sealed, were"
-            " withdrawn, or hold a model learned from records."
-        )
-    if names := ", ".join(secrets.unsaid):
-        return f"releases of {names} carry no fingerprint of their linkage secret."
-    return None
-
-
-def _missing(services: Services, session: Session, study: str) -> tuple[str, ...]:
-    """Say where owners of the same people do not have the same records."""
-    for kind in (RANDOMIZED, MASKED):
-        found = services.alignment(session, study, kind)
-        apart = found.state == "disjoint" and found.secrets == "same"
-        if apart or found.state == "partial":
-            sentence = f"of {found.in_any} records at any owner {found.in_all} are at every owner"
-            return (f"The study says that its owners hold the same people; {sentence}. {_CORRECT}",)
-    return ()
-
-
-def _unjoined(secrets: LinkageSecrets) -> str:
-    return (
-        f"{secrets_differ(secrets.groups)} One person has other pseudonyms under each: nothing of"
-        " theirs can be joined, and that no pseudonym is in common does not say that they have"
-        " different people. What they tell is added up, as of the same people. The owners with"
-        " another secret than the one agreed on withdraw their releases, import it and publish"
-        " again."
-    )
-
-
-_CORRECT = "`miner-service study people` corrects what the study says."
-_DIFFERENT = "The study says that its owners hold different people."
-_MET = (
-    f"{_DIFFERENT} But records of several owners have the same pseudonym: some people are at more"
-    " than one of them, or different people have the same record id. What is told of a record is"
-    f" stated as the sum over owners. {_CORRECT}"
-)
-
 
 _SLACK = 1 + 1e-9
 """Epsilons are logarithms of rounded numbers: a budget is kept to nine digits."""
@@ -232,7 +105,7 @@ class AnnouncedReleases:
         others know that person. What the study says of its people was said before.
         """
         all_of_them = (*self.left, *self.to_come)
-        return told_by(all_of_them, different_people=self.apart, removed=self.removed)
+        return total_loss(all_of_them, different_people=self.apart, removed=self.removed)
 
 
 def announced(session: Session, study: str, but: str | None = None) -> AnnouncedReleases:
@@ -272,7 +145,7 @@ def told_of(row: ReleaseRow) -> list[BlockDisclosure]:
     A release that is bounded as a whole is one block: a differentially private tree tells its
     epsilon of any record, and again nothing if the same tree is announced again.
     """
-    bound = BOUNDS.of(row)
+    bound = bound_of(row)
     if bound.epsilon is not None:
         names = tuple(bound.columns)
         # Two owners may draw the same small tree, each from its own records.
@@ -283,7 +156,7 @@ def told_of(row: ReleaseRow) -> list[BlockDisclosure]:
             BlockDisclosure(row.owner, (name,), Amplification(math.inf), row.id, randomized=False)
             for name in found.message.told
         ]
-    return _told(row.owner, _STORED.of(row), draws_of(row), anew=row.id)
+    return _told(row.owner, costs_of(row), draws_of(row), anew=row.id)
 
 
 def _of_single_records(
@@ -293,7 +166,7 @@ def _of_single_records(
     row = session.get(ReportPlanRow, study)
     if row is not None and (row.records or row.state == "open"):
         plan = report_plan_of(row)
-        disclosures = _told(row.owner, _costs(plan), draws_of_reports(study, plan), anew=study)
+        disclosures = _told(row.owner, costs(plan), draws_of_reports(study, plan), anew=study)
         yield disclosures, row.records > 0
 
 
@@ -312,7 +185,7 @@ def require_plan_within_budget(session: Session, study: str, owner: str, plan: P
         BudgetExceeded: it would tell more than the study's budget leaves.
     """
     row, found = people.find_study(session, study), announced(session, study)
-    disclosures = _told(owner, _costs(plan), draws_of_reports(study, plan), anew=study)
+    disclosures = _told(owner, costs(plan), draws_of_reports(study, plan), anew=study)
     excess = _excess(row, found.owed, found.with_other(disclosures).owed)
     if excess is not None:
         raise excess
@@ -323,7 +196,7 @@ def told_by_plan(owner: str, plan: Plan, draws: Sequence[str] | None) -> list[Bl
 
     Nothing of the plan is remembered: whoever may ask could else fill the service's memory.
     """
-    return _told(owner, _costs(plan), draws, anew="asked")
+    return _told(owner, costs(plan), draws, anew="asked")
 
 
 def study_privacy(
@@ -386,7 +259,7 @@ def require_within_budget(session: Session, release: ReleaseRow) -> None:
 
 
 def _told(
-    owner: str, costs: Sequence[_BlockCost], draws: Sequence[str] | None, *, anew: str
+    owner: str, costs: Sequence[BlockCost], draws: Sequence[str] | None, *, anew: str
 ) -> list[BlockDisclosure]:
     # A block's digest is part of the identity: whatever an owner says, another channel is another
     # draw.
@@ -401,41 +274,6 @@ def _told(
         )
         for number, block in enumerate(costs)
     ]
-
-
-@dataclass(frozen=True)
-class _BlockCost:
-    """All that sums need of a block: a plan may hold whole matrices, and many are remembered."""
-
-    names: tuple[str, ...]
-    digest: str
-    randomized: bool
-    amplification: Amplification
-    coin: CoinDisclosure | None
-
-
-def _costs_of(row: ReleaseRow) -> tuple[_BlockCost, ...]:
-    """Return what the blocks of a release's plan cost."""
-    plan = plan_of(row)
-    return () if plan is None else _costs(plan)
-
-
-_STORED = ContentCache(_costs_of)
-
-
-def _costs(plan: Plan) -> tuple[_BlockCost, ...]:
-    return tuple(
-        _BlockCost(block.names, block.digest, not block.channel.is_identity, *_cost(block))
-        for block in plan.blocks
-    )
-
-
-def _cost(block: Block) -> tuple[Amplification, CoinDisclosure | None]:
-    try:
-        return Amplification.of(block.channel), CoinDisclosure.of(block.channel)
-    except LimitExceeded:
-        # A bound that cannot be computed bounds nothing.
-        return Amplification(math.inf), None
 
 
 def _excess(
@@ -470,10 +308,10 @@ def _excess(
 def _message(
     study: StudyRow, found: AnnouncedReleases, plan: StudyPlan | None, said: PeopleDeclaration
 ) -> StudyPrivacy:
-    together = told_by(found.left)
+    together = total_loss(found.left)
     disclosure = together
     if said.apart:
-        disclosure = told_by(found.left, different_people=True, removed=found.removed)
+        disclosure = total_loss(found.left, different_people=True, removed=found.removed)
     owed = found.owed
     limit = study.max_epsilon_column
     return StudyPrivacy(

@@ -7,19 +7,17 @@ differently by the same draws: their values changed, and whoever holds these rel
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from miner_service.store.database import ContentCache
-from miner_service.store.releases import (
-    content_of,
-    kind_of_release,
-    plan_of,
-    repeated_of,
-)
+from miner_service.store.database import cached_by_content
+from miner_service.store.releases import content_of, kind_of_release, plan_of, repeated_of
 from miner_service.store.schema import ReleaseRow, StudyRow
 from pramana_core.alike import first_few
-from pramana_core.errors import BudgetExceeded
+from pramana_core.errors import BudgetExceeded, LimitExceeded
+from pramana_core.plan import Block, Plan
+from pramana_core.privacy import Amplification, CoinDisclosure
 from pramana_core.wire.privacy import ChangedReports, UnboundedRelease
 from pramana_core.wire.releases import RepeatedReports
 
@@ -41,17 +39,16 @@ class Bound:
     statement: str | None
 
 
-def _bound_of(row: ReleaseRow) -> Bound:
+@cached_by_content
+def bound_of(row: ReleaseRow) -> Bound:
+    """Return what bounds a release as a whole."""
     kind, content = kind_of_release(row), content_of(row)
     return Bound(kind.columns(content), kind.epsilon(content), kind.unbounded(content))
 
 
-BOUNDS = ContentCache(_bound_of)
-
-
 def unbounded_of(row: ReleaseRow) -> Unbounded | None:
     """Return what is said of a release that nothing bounds; None for one that something does."""
-    bound = BOUNDS.of(row)
+    bound = bound_of(row)
     if bound.statement is None:
         return None
     message = UnboundedRelease(
@@ -141,7 +138,7 @@ def draws_of(row: ReleaseRow) -> list[str] | None:
     anew = {tuple(one.variables) for one in repeated_of(row) or () if one.anew}
     return [
         f"{draw} {row.id}" if block.names in anew else draw
-        for block, draw in zip(_BLOCKS.of(row), json.loads(row.draws), strict=True)
+        for block, draw in zip(costs_of(row), json.loads(row.draws), strict=True)
     ]
 
 
@@ -234,21 +231,37 @@ def _entry(row: ReleaseRow, names: tuple[str, ...]) -> RepeatedReports | None:
 
 
 @dataclass(frozen=True)
-class _Block:
-    """All that is needed of a block of a plan."""
+class BlockCost:
+    """All that sums need of a block: a plan may hold whole matrices, and many are remembered."""
 
     names: tuple[str, ...]
     digest: str
     randomized: bool
+    amplification: Amplification
+    coin: CoinDisclosure | None
 
 
-def _blocks(row: ReleaseRow) -> tuple[_Block, ...]:
+@cached_by_content
+def costs_of(row: ReleaseRow) -> tuple[BlockCost, ...]:
+    """Return what the blocks of a release's plan cost."""
     plan = plan_of(row)
-    blocks = () if plan is None else plan.blocks
-    return tuple(_Block(b.names, b.digest, not b.channel.is_identity) for b in blocks)
+    return () if plan is None else costs(plan)
 
 
-_BLOCKS = ContentCache(_blocks)
+def costs(plan: Plan) -> tuple[BlockCost, ...]:
+    """Return what the blocks of a plan cost."""
+    return tuple(
+        BlockCost(block.names, block.digest, not block.channel.is_identity, *_cost(block))
+        for block in plan.blocks
+    )
+
+
+def _cost(block: Block) -> tuple[Amplification, CoinDisclosure | None]:
+    try:
+        return Amplification.of(block.channel), CoinDisclosure.of(block.channel)
+    except LimitExceeded:
+        # A bound that cannot be computed bounds nothing.
+        return Amplification(math.inf), None
 
 
 @dataclass(frozen=True)
@@ -273,7 +286,7 @@ def drawn(row: ReleaseRow) -> list[DrawnBlock]:
 
     Values that are told as they are hide no change.
     """
-    blocks = _BLOCKS.of(row)
+    blocks = costs_of(row)
     said = [json.loads(draws) for draws in (row.draws, row.keyed_draws) if draws is not None]
     if not said:
         return []

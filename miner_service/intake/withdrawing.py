@@ -1,9 +1,4 @@
-"""How a release goes: its records are deleted, and what was to be learned from them ends.
-
-Also here:
-
-* What an interruption left: files that no release needs, removed at the start and on demand.
-"""
+"""How a release goes: its records are deleted, and what was to be learned from them ends."""
 
 from __future__ import annotations
 
@@ -12,12 +7,7 @@ from sqlalchemy import delete, select
 from miner_service.services import Services
 from miner_service.store.identity import require_one_store
 from miner_service.store.queue import drop_models_with, fail_jobs_on
-from miner_service.store.releases import (
-    content_of,
-    find_release,
-    kind_of_release,
-    release_message,
-)
+from miner_service.store.releases import content_of, find_release, kind_of_release, release_message
 from miner_service.store.schema import PartRow, ReleaseRow
 from pramana_core.errors import Conflict
 from pramana_core.wire.releases import Release
@@ -66,14 +56,11 @@ def gone(row: ReleaseRow, how: str) -> ProblemDetail:
     )
 
 
-# What an interruption left: files that no release needs, removed at the start and on demand.
-
-
 def recover(services: Services) -> None:
     """Make the directories, and remove files left by an interruption that no release needs.
 
     Raises:
-        StoreMismatch: the files are not this database's; nothing was removed.
+        StoreCorrupt: the files are not this database's; nothing was removed.
         NotReady: database or files do not answer.
     """
     services.segments.prepare()

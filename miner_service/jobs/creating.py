@@ -14,11 +14,19 @@ from miner_service.intake.unbounded import unbounded_of
 from miner_service.kinds import kind_of
 from miner_service.kinds.base import PreparedJob
 from miner_service.services import Services
-from miner_service.store import queue as job_rows
+from miner_service.store.jobs import (
+    UNFINISHED,
+    add_line,
+    create_job,
+    find_job,
+    job_by_key,
+    job_message,
+)
 from miner_service.store.people import find_study, study_message
-from miner_service.store.queue import UNFINISHED, add_line, create_job, finish
+from miner_service.store.queue import finish
 from miner_service.store.schema import ReleaseRow
-from pramana_core.privacy import Amplification, told_by
+from pramana_core import privacy
+from pramana_core.privacy import Amplification
 from pramana_core.wire.base import default_records
 from pramana_core.wire.jobs import Job, JobCreate, JobSpec, read_job_spec
 from pramana_core.wire.releases import Alignment, secrets_differ
@@ -30,14 +38,14 @@ def create(services: Services, study: str, body: JobCreate) -> tuple[Job, bool]:
     Raises:
         StructureError, RecordsDoNotAlign, VariablesMissing, Conflict, LimitExceeded: it cannot
             run, or its key belongs to another job.
-        QuotaExceeded: too many jobs of the study wait.
+        LimitExceeded: too many jobs of the study wait.
     """
     with services.database.read() as session:
         find_study(session, study)
         if body.key is not None:
-            known = job_rows.job_by_key(session, study, body.key)
+            known = job_by_key(session, study, body.key)
             if known is not None and _same(read_job_spec(known.spec), body.spec):
-                return job_rows.job_message(session, known, services.now()), False
+                return job_message(session, known, services.now()), False
         spec, prepared = settled(services, session, study, body.spec)
     with services.database.write() as session:
         row, to_run = create_job(
@@ -55,7 +63,7 @@ def create(services: Services, study: str, body: JobCreate) -> tuple[Job, bool]:
                 add_line(session, row, _twice(prepared.alignment), services.now())
             for told in prepared.copied:
                 add_line(session, row, f"Warning: {told}", services.now())
-        return job_rows.job_message(session, row, services.now()), to_run
+        return job_message(session, row, services.now()), to_run
 
 
 def settled(
@@ -94,13 +102,13 @@ def _twice(alignment: Alignment) -> str:
 def cancel(services: Services, identifier: str) -> Job:
     """Cancel a job; one that is finished stays as it is. Raises NotFound."""
     with services.database.write() as session:
-        row = job_rows.find_job(session, identifier)
+        row = find_job(session, identifier)
         if row.state in UNFINISHED:
             finish(session, row, "cancelled", services.now())
-        return job_rows.job_message(session, row, services.now())
+        return job_message(session, row, services.now())
 
 
-def total_loss(session: Session, study: str, rows: Sequence[ReleaseRow]) -> Amplification:
+def record_loss(session: Session, study: str, rows: Sequence[ReleaseRow]) -> Amplification:
     """Return the loss of one person's whole record by releases, if columns determine each other.
 
     It is infinite if a release carries no gamma, or no column is randomized. Public columns do not
@@ -110,4 +118,4 @@ def total_loss(session: Session, study: str, rows: Sequence[ReleaseRow]) -> Ampl
     if any(unbounded_of(row) for row in rows) or not any(block.randomized for block in disclosures):
         return Amplification(math.inf)
     apart = find_study(session, study).people == "different"
-    return told_by(disclosures, different_people=apart).record.determined
+    return privacy.total_loss(disclosures, different_people=apart).record.determined

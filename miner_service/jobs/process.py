@@ -19,7 +19,8 @@ from multiprocessing.context import ForkServerContext
 from typing import TYPE_CHECKING
 
 from miner_service.settings import Settings, utc_now
-from miner_service.store.queue import Lease, add_line, give_back, leased, note_progress
+from miner_service.store.jobs import add_line
+from miner_service.store.queue import Lease, give_back, leased, note_progress
 from pramana_core.errors import NotReady, StorageFull
 
 if TYPE_CHECKING:

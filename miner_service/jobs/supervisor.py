@@ -278,7 +278,7 @@ def supervise(settings: Settings) -> None:
 
     Raises:
         NotReady: it is away, or no service has begun a store there.
-        StoreMismatch: its place of files is another store's.
+        StoreCorrupt: its place of files is another store's.
     """
     require_own_folder(settings.data_dir)
     with closing(open_database(settings)) as database:

@@ -30,7 +30,7 @@ from pramana_core.learn.linear.columns import columns_of
 from pramana_core.learn.linear.fitting import CELLS
 from pramana_core.learn.networks.documents import NetworkDocument
 from pramana_core.learn.networks.drawing import draw_structure
-from pramana_core.learn.tree.drawing import said_of_model
+from pramana_core.learn.tree.words import model_note
 from pramana_core.marginals.counts import Marginals
 from pramana_core.progress import Progress
 from pramana_core.wire.jobs import (
@@ -158,7 +158,7 @@ class DecisionTreeKind(_ClassifierKind[DecisionTreeSpec, DecisionTreeMessage]):
 
     @classmethod
     def shown(cls, model: Any) -> Mapping[str, Any]:
-        return {"through": said_of_model(model)}
+        return {"through": model_note(model)}
 
     def require_affordable(self, spec: DecisionTreeSpec, extent: Extent, limits: Limits) -> None:
         """Bound the variables, the table of each split, and what its counts come from.

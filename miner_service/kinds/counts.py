@@ -8,13 +8,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
-from miner_service.alignment.align import (
-    Aligner,
-    PlannedRelease,
-    RecordAccess,
-    marginals_of,
-    require_aligned,
-)
+from miner_service.alignment.align import Aligner, require_aligned
+from miner_service.alignment.joining import PlannedRelease, RecordAccess, marginals_of
 from miner_service.kinds.base import (
     Content,
     Held,

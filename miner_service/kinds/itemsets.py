@@ -20,14 +20,9 @@ from miner_service.settings import Limits
 from pramana_core.domain import Domain
 from pramana_core.errors import OptionError, require_at_most
 from pramana_core.estimation.estimated import COUNT_ESTIMATORS
-from pramana_core.learn.rules.exchange import listed_itemsets_csv, listed_rules_csv, rules_json
-from pramana_core.learn.rules.itemsets import (
-    NOT_FREQUENT,
-    FoundItemsets,
-    Level,
-    items_wanted,
-    present_items,
-)
+from pramana_core.learn.rules.decisions import NOT_FREQUENT
+from pramana_core.learn.rules.documents import itemsets_csv, rules_csv, write_findings
+from pramana_core.learn.rules.itemsets import FoundItemsets, Level, items_wanted, present_items
 from pramana_core.learn.rules.mining import mine_itemsets
 from pramana_core.learn.rules.rules import derive_rules
 from pramana_core.marginals.counts import Marginals
@@ -80,11 +75,11 @@ def _words(model: AssociationRulesMessage, items: Iterable[int]) -> str:
 
 
 def _itemsets_csv(model: AssociationRulesMessage) -> str:
-    return listed_itemsets_csv(model.itemsets, partial(_word, model))
+    return itemsets_csv(model.itemsets, partial(_word, model))
 
 
 def _rules_csv(model: AssociationRulesMessage) -> str:
-    return listed_rules_csv(model.rules, partial(_word, model))
+    return rules_csv(model.rules, partial(_word, model))
 
 
 def _page(model: AssociationRulesMessage) -> str:
@@ -174,7 +169,7 @@ class AssociationRulesKind(CountsKind[AssociationRulesSpec, AssociationRulesMess
             most=MOST_LISTED,
             on_step=part_of(on_step, _MINING_STEPS, _RULE_STEPS),
         )
-        document = rules_json(_shortened(found), rules, examined=True)
+        document = write_findings(_shortened(found), rules)
         return {
             "items": document["items"],
             "examined": sum(map(len, found.levels)),

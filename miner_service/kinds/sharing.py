@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import ClassVar
 
-from miner_service.alignment.align import Aligner, RecordAccess
+from miner_service.alignment.align import Aligner
+from miner_service.alignment.joining import RecordAccess
 from miner_service.kinds.base import (
     Held,
     JobKind,
@@ -32,7 +33,6 @@ from pramana_core.learn.common.documents import stream
 from pramana_core.mixed import MixedTable
 from pramana_core.model_sharing.attributes import CategoricalAttribute, TreeSchema
 from pramana_core.model_sharing.combine_options import CombineOptions
-from pramana_core.model_sharing.drawn_sizes import GenerationOptions
 from pramana_core.model_sharing.exchange.documents import (
     LONGEST_TEXT,
     TreeDocument,
@@ -41,12 +41,11 @@ from pramana_core.model_sharing.exchange.documents import (
 )
 from pramana_core.model_sharing.exchange.drawing import draw_model
 from pramana_core.model_sharing.exchange.text import write_model_text
-from pramana_core.model_sharing.generating import generate
-from pramana_core.model_sharing.global_models.combining import combine, pseudo_chunks
+from pramana_core.model_sharing.generating import GenerationOptions, generate
+from pramana_core.model_sharing.global_models.combining import combine, pseudo_chunks, together
 from pramana_core.model_sharing.global_models.common_schema import common_schema, in_schema
 from pramana_core.model_sharing.global_models.measures import class_match, path_match
-from pramana_core.model_sharing.global_models.model import GlobalModel, TreeModel
-from pramana_core.model_sharing.global_models.pseudo_data import together
+from pramana_core.model_sharing.global_models.model import GlobalModel
 from pramana_core.model_sharing.global_models.votes import VotesModel
 from pramana_core.model_sharing.growing import require_installed
 from pramana_core.model_sharing.tree import Leaf, SharedTree
@@ -119,7 +118,7 @@ def _compared(
     source: TreeSource, tree: SharedTree, model: GlobalModel, records: MixedTable
 ) -> UsedTreeMessage:
     """Return how often a model and a tree agree."""
-    alike = class_match(model, TreeModel(in_schema(tree, model.schema)), records)
+    alike = class_match(model, in_schema(tree, model.schema), records)
     return UsedTreeMessage(
         release=source.release,
         owner=source.owner,
@@ -130,7 +129,7 @@ def _compared(
         epsilon=source.model.epsilon,
         class_match=alike.value,
         class_match_se=alike.standard_error,
-        path_match=path_match(tree, model.tree) if isinstance(model, TreeModel) else None,
+        path_match=path_match(tree, model) if isinstance(model, SharedTree) else None,
     )
 
 
@@ -164,7 +163,7 @@ def _draw(message: ModelSharingMessage) -> str:
 
 def _drawable(model: GlobalModel) -> bool:
     """Whether a model is made of trees that are small enough for a picture."""
-    trees = [model.tree] if isinstance(model, TreeModel) else []
+    trees = [model] if isinstance(model, SharedTree) else []
     trees += model.trees if isinstance(model, VotesModel) else ()
     return 0 < sum(len(tree.leaves) for tree in trees) * model.schema.classes <= MOST_DRAWN
 

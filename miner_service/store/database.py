@@ -2,11 +2,6 @@
 
 There is one writer at a time, so that what it read stays true until it commits; readers see one
 state of all tables and never wait for it. A commit is on disk before it is acknowledged.
-
-Also here:
-
-* What is worked out of a release's content, remembered: a tree or a plan is long to read.
-* Lists in pages: a cursor says how many rows its reader has had.
 """
 
 from __future__ import annotations
@@ -17,8 +12,9 @@ import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
+from cachetools import LRUCache, cached
 from sqlalchemy import Select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
@@ -89,56 +85,24 @@ def open_key(database: Database) -> bytes:
     return row.key
 
 
-# What is worked out of a release's content, remembered: a tree or a plan is long to read.
-
 FoundT = TypeVar("FoundT")
 
 
-class ContentCache(Generic[FoundT]):
-    """What follows from the identity of releases' contents alone; the last `most` are known.
+def cached_by_content(
+    find: Callable[[ReleaseRow], FoundT], most: int = 256
+) -> Callable[[ReleaseRow], FoundT]:
+    """Remember results that follow from a release's content alone, for the last `most` contents.
 
-    Of a content whose JSON is longer than `longest` characters nothing is kept.
-
-    A content that was deleted when its release was withdrawn keeps its identity, so that nothing
-    may be asked for here that is not the same afterwards.
+    A withdrawn release keeps the identity of its content: the result may not depend on the rest.
     """
-
-    def __init__(
-        self,
-        find: Callable[[ReleaseRow], FoundT],
-        most: int = 256,
-        longest: int | None = None,
-    ) -> None:
-        self._find = find
-        self._most = most
-        self._longest = longest
-        self._known: dict[tuple[str, str], FoundT] = {}
-        self._changing = threading.Lock()
-
-    def known(self, kind: str, content_digest: str) -> FoundT | None:
-        """Return what was found of a content before, if it was and is not forgotten."""
-        return self._known.get((kind, content_digest))
-
-    def of(self, row: ReleaseRow) -> FoundT:
-        """Return what is found of a release's content."""
-        key = (row.kind, row.content_digest)
-        if key in self._known:
-            return self._known[key]
-        found = self._find(row)
-        if self._longest is not None and len(row.content) > self._longest:
-            return found
-        with self._changing:
-            if len(self._known) >= self._most:
-                del self._known[next(iter(self._known))]
-            self._known[key] = found
-        return found
+    cache: LRUCache[tuple[str, str], FoundT] = LRUCache(most)
+    return cached(cache, key=lambda row: (row.kind, row.content_digest), lock=threading.Lock())(
+        find
+    )
 
 
-# Lists in pages: a cursor says how many rows its reader has had.
-#
 # Only rows that the reader may see are counted. It is never the number of a row, from which one
 # could count the rows that are hidden.
-
 _CURSOR = re.compile(r"[1-9][0-9]{0,17}")
 
 Row = TypeVar("Row")

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from miner_service.store.database import Database
 from miner_service.store.schema import KeyRow, ReleaseRow
 from miner_service.store.segments import IDENTITY, Segments
-from pramana_core.errors import StoreMismatch
+from pramana_core.errors import StoreCorrupt
 
 MARKER = "pramana/store/1"
 """The row of `service_keys` with the marker."""
@@ -28,7 +28,7 @@ def require_one_store(database: Database, segments: Segments, *, begin: bool = F
     Without one they get it where `begin` says so: a database without releases, and no files.
 
     Raises:
-        StoreMismatch: they are not of one store.
+        StoreCorrupt: they are not of one store.
         NotReady: one of them does not answer.
     """
     found = segments.identity()
@@ -59,8 +59,8 @@ def _marker(session: Session) -> str | None:
 
 def _other_store(
     database: Database, segments: Segments, marker: str | None, found: str | None
-) -> StoreMismatch:
-    return StoreMismatch(
+) -> StoreCorrupt:
+    return StoreCorrupt(
         f"The database {database.place} is of store {marker or 'none'}, and the files in"
         f" {segments.place} are of store {found or 'none'}.",
         where="files",

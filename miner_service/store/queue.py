@@ -1,23 +1,14 @@
-"""Who runs which job: jobs queued, their leases, whose turn it is, signs of life, lines of log.
+"""The queue of jobs: whose turn it is, leases, signs of life, how a run ends, supervisors.
 
 A run is told from others by the number of its attempt and by who holds the lease. Only the run
 that the row names may change it, which is looked at in the transaction that changes.
-
-Also here:
-
-* Lines that the runs of a job leave for whoever runs the study.
-* From queued to the end: how the row of a job changes its state.
-* Whose turn it is: fair between studies, and in the order of their creation within one.
-* Queueing a job, or finding the same one that was made before.
-* Rows of supervisors: who runs jobs on this database, on whatever machine.
-* Rows of jobs and models as messages, found by their names.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -25,128 +16,10 @@ from typing import Any
 from sqlalchemy import delete, func, or_, select
 from sqlalchemy.orm import Session
 
-from miner_service.store.people import new_id, no_such
-from miner_service.store.releases import inconsistent
-from miner_service.store.schema import (
-    JobLogRow,
-    JobRow,
-    ModelRow,
-    ReleaseRow,
-    StudyRow,
-    SupervisorRow,
-)
-from pramana_core.errors import Conflict, QuotaExceeded, WorkerLost
-from pramana_core.wire.jobs import LOG_LINES, Job, JobLine, JobSpec, read_job_spec
+from miner_service.store.jobs import UNFINISHED, add_line, queue_again, touch
+from miner_service.store.schema import JobRow, ModelRow, StudyRow, SupervisorRow
+from pramana_core.errors import WorkerLost
 from pramana_core.wire.services import ProblemDetail, problem_of
-
-
-def job_message(session: Session, row: JobRow, now: datetime, log: Sequence[JobLogRow] = ()) -> Job:
-    """Return a job as the outside sees it, with lines of its log."""
-    used = select(ReleaseRow).where(ReleaseRow.id.in_(json.loads(row.releases)))
-    return Job.model_validate(
-        {
-            "id": row.id,
-            "study": row.study,
-            "key": row.key,
-            "spec": read_job_spec(row.spec),
-            "state": row.state,
-            "progress": row.progress,
-            "model": row.model,
-            "problem": ProblemDetail.model_validate_json(row.problem) if row.problem else None,
-            "created": row.created,
-            "finished": row.finished,
-            "inconsistent": inconsistent(session.scalars(used)),
-            "started": row.started,
-            "heartbeat_age": _heartbeat_age(row, now),
-            "seconds_left": _seconds_left(row, now),
-            "worker": row.lease,
-            "runs": row.attempt,
-            "log": [line_message(line) for line in log],
-        }
-    )
-
-
-def line_message(row: JobLogRow) -> JobLine:
-    """Return a line of a job's log."""
-    return JobLine(run=row.attempt, at=row.at, line=row.line)
-
-
-def last_lines(session: Session, row: JobRow) -> list[JobLogRow]:
-    """Return the last lines of a job's log, in their order."""
-    query = select(JobLogRow).where(JobLogRow.job == row.id).order_by(JobLogRow.seq.desc())
-    return list(session.scalars(query.limit(LOG_LINES)))[::-1]
-
-
-def lines_since(session: Session, row: JobRow, revision: int) -> list[JobLogRow]:
-    """Return the lines that a job's log got after one of its revisions."""
-    query = select(JobLogRow).where(JobLogRow.job == row.id, JobLogRow.revision > revision)
-    return list(session.scalars(query.order_by(JobLogRow.seq)))
-
-
-def _heartbeat_age(row: JobRow, now: datetime) -> float | None:
-    if row.state != "running" or row.heartbeat is None:
-        return None
-    return max((now - row.heartbeat).total_seconds(), 0.0)
-
-
-def _seconds_left(row: JobRow, now: datetime) -> float | None:
-    """Return how long a run may still take at its speed so far."""
-    if row.state != "running" or row.started is None or not row.progress:
-        return None
-    ran = max((now - row.started).total_seconds(), 0.0)
-    return ran * (1 - row.progress) / row.progress
-
-
-def find_job(session: Session, identifier: str) -> JobRow:
-    """Return a job. Raises NotFound."""
-    row = session.scalar(select(JobRow).where(JobRow.id == identifier))
-    if row is None:
-        raise no_such("job")
-    return row
-
-
-def job_by_key(session: Session, study: str, key: str) -> JobRow | None:
-    """Return the job that has a key."""
-    return session.scalar(select(JobRow).where(JobRow.study == study, JobRow.key == key))
-
-
-def find_model(session: Session, identifier: str) -> ModelRow:
-    """Return a model. Raises NotFound."""
-    row = session.scalar(select(ModelRow).where(ModelRow.id == identifier))
-    if row is None:
-        raise no_such("model")
-    return row
-
-
-# Lines that the runs of a job leave for whoever runs the study.
-
-_LONGEST = 500
-
-
-def add_line(
-    session: Session, row: JobRow, line: str, now: datetime, attempt: int | None = None
-) -> None:
-    """Add a line to the log of a job, which is a change of it; of its last run if none is said."""
-    row.revision += 1
-    session.add(
-        JobLogRow(
-            job=row.id,
-            attempt=attempt or row.attempt,
-            revision=row.revision,
-            at=now,
-            line=line[:_LONGEST],
-        )
-    )
-
-
-# From queued to the end: how the row of a job changes its state.
-
-UNFINISHED = ("queued", "running")
-
-
-def touch(row: JobRow) -> None:
-    """Note that something changed that a reader can see."""
-    row.revision += 1
 
 
 def finish(
@@ -187,17 +60,6 @@ def succeed(session: Session, row: JobRow, made: FinishedModel, now: datetime) -
 def model_id(job: str) -> str:
     """Return the id of the model a job makes: running it again makes the same model."""
     return "m-" + job.removeprefix("j-")
-
-
-def queue_again(row: JobRow) -> None:
-    """Put a job back into the queue, as another attempt."""
-    row.state = "queued"
-    row.attempt += 1
-    row.progress = 0.0
-    row.problem = None
-    row.finished = None
-    row.lease = None
-    touch(row)
 
 
 def fail_jobs_on(session: Session, release: str, problem: ProblemDetail, now: datetime) -> None:
@@ -324,12 +186,8 @@ def _given_up() -> ProblemDetail:
     )
 
 
-# Whose turn it is: fair between studies, and in the order of their creation within one.
-#
 # The study with the fewest running jobs comes first, then the one that was served longest ago.
 # With several workers and several studies no study alone can hold all of them.
-
-
 def claim_next(session: Session, holder: str, workers: int, now: datetime) -> Lease | None:
     """Begin the job whose turn it is, if one may begin."""
     row = next_job(session, workers)
@@ -365,81 +223,6 @@ def _turns(session: Session, held: dict[str, int]) -> list[str]:
         return held.get(study, 0), last or never, first
 
     return [study for study, *_ in sorted(served, key=turn)]
-
-
-# Queueing a job, or finding the same one that was made before.
-
-
-def create_job(
-    session: Session,
-    *,
-    study: str,
-    key: str,
-    default_key: bool,
-    spec: JobSpec,
-    releases: Sequence[str],
-    most_queued: int,
-    now: datetime,
-) -> tuple[JobRow, bool]:
-    """Queue a job, or find the same one made before; say whether it is to run.
-
-    A job under its default key that failed or was cancelled is queued again, on the releases in
-    use now: they have the same content, but the ones it had before may be withdrawn.
-
-    Raises:
-        Conflict: the key belongs to a job with another specification.
-        QuotaExceeded: as many jobs of the study wait as may.
-    """
-    row = job_by_key(session, study, key)
-    if row is not None and read_job_spec(row.spec) != spec:
-        raise Conflict(
-            f"The key {key} belongs to a job with another specification; it is unchanged.",
-            where="key",
-            remedy="Use another key, or none.",
-        )
-    if row is not None and not (default_key and row.state in ("failed", "cancelled")):
-        return row, False
-    _require_room(session, study, most_queued)
-    if row is None:
-        row = JobRow(
-            id=new_id("j"),
-            study=study,
-            key=key,
-            default_key=default_key,
-            spec=spec.model_dump_json(),
-            state="queued",
-            attempt=1,
-            broken_off=0,
-            progress=0.0,
-            created=now,
-            records=getattr(spec, "records", None),
-            estimator=getattr(spec, "estimator", None),
-            revision=0,
-            beat=0,
-        )
-        session.add(row)
-    else:
-        row.broken_off = 0
-        queue_again(row)
-    row.releases = json.dumps(list(releases))
-    session.flush()
-    add_line(session, row, "Queued.", now)
-    return row, True
-
-
-def _require_room(session: Session, study: str, most: int) -> None:
-    """Check that a study may queue another job. Raises QuotaExceeded."""
-    waiting = select(func.count()).select_from(JobRow)
-    queued = session.scalar(waiting.where(JobRow.study == study, JobRow.state == "queued")) or 0
-    if queued >= most:
-        raise QuotaExceeded(
-            f"{queued} jobs of study {study} wait to be run; {most} may.",
-            where="queued_jobs",
-            remedy="Wait until some have ended, or cancel some.",
-        )
-
-
-# Rows of supervisors: who runs jobs on this database, on whatever machine.
 
 
 def register_supervisor(

@@ -1,42 +1,25 @@
-"""Rows of releases and their parts.
-
-Also here:
-
-* Rows of single records' reports: the plan, how often each row of codes came, receipts.
-"""
+"""Rows of releases and their parts."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from datetime import datetime
-from functools import lru_cache
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 from pydantic import TypeAdapter
-from sqlalchemy import Select, delete, exists, func, insert, select, text, update
+from sqlalchemy import Select, exists, func, select, update
 from sqlalchemy.orm import Session
 
-from miner_service.store.database import ContentCache
-from miner_service.store.people import ID_BYTES, new_id, no_such
-from miner_service.store.schema import (
-    OwnerRow,
-    PartRow,
-    ReleaseRow,
-    ReportBatchRow,
-    ReportCellRow,
-    ReportPlanRow,
-)
+from miner_service.store.credentials import ID_BYTES, new_id
+from miner_service.store.database import cached_by_content
+from miner_service.store.people import no_such
+from miner_service.store.schema import OwnerRow, PartRow, ReleaseRow
 from pramana_core.errors import Conflict
 from pramana_core.model_sharing.tree import SharedTree
 from pramana_core.plan import Plan
-from pramana_core.wire.channels import PlanMessage
 from pramana_core.wire.release_kinds import KINDS, RANDOMIZED, Content, ReleaseKind, ReleaseKindName
 from pramana_core.wire.releases import Consistency, Release, ReleaseCreate, RepeatedReports
-from pramana_core.wire.reports import CellFormat, GatewayCount
 
 
 def kind_of_release(row: ReleaseRow) -> ReleaseKind[Any, Any]:
@@ -76,8 +59,10 @@ def _message(row: ReleaseRow, parts: int, received: list[int]) -> Release:
             "name": row.name,
             "state": row.state,
             "kind": row.kind,
-            # Of a model nothing may stay when it is withdrawn: it is read anew each time.
-            kind.field: _CONTENTS.of(row) if kind.has_records else _content_message(row),
+            # Nothing of a model may stay when it is withdrawn: it is read anew each time.
+            kind.field: _short_message(row)
+            if kind.has_records and len(row.content) <= _SHORT
+            else _content_message(row),
             kind.digest_field: row.content_digest,
             "records": row.records,
             "parts": parts,
@@ -96,8 +81,9 @@ def _content_message(row: ReleaseRow) -> Any:
     return kind_of_release(row).message.model_validate_json(row.content)
 
 
-_CONTENTS = ContentCache(_content_message, most=64, longest=1 << 17)
-"""The messages of what releases hold: plans are long to read, and shown again and again."""
+_short_message = cached_by_content(_content_message, most=64)
+_SHORT = 1 << 17
+"""Characters of a content whose message is remembered."""
 
 
 def parts_arrived(session: Session, rows: Sequence[ReleaseRow]) -> dict[str, tuple[int, list[int]]]:
@@ -390,143 +376,3 @@ def owners_without_release(session: Session, study: str) -> list[str]:
     for kind in KINDS.values():
         there |= releases_in_use(session, study, kind.name).keys()
     return [owner for owner in active_owners(session, study) if owner not in there]
-
-
-CELL_BYTES = 2000
-"""A row of codes takes no more: PostgreSQL's indexes hold no longer key."""
-
-_AT_ONCE = 1 << 16
-
-_ADD = text(
-    "INSERT INTO report_cells (study, cell, records) VALUES (:study, :cell, :records)"
-    " ON CONFLICT (study, cell) DO UPDATE SET records = report_cells.records + excluded.records"
-)
-
-
-def find_reports(session: Session, study: str) -> ReportPlanRow:
-    """Return the published plan of a study. Raises NotFound."""
-    row = session.get(ReportPlanRow, study)
-    if row is None:
-        raise no_such("plan of single records")
-    return row
-
-
-def report_plan_of(row: ReportPlanRow) -> Plan:
-    """Return the plan itself."""
-    return _read(row.plan)
-
-
-@lru_cache(maxsize=16)
-def _read(stored: str) -> Plan:
-    """Read a stored plan: it may be long, and is asked for with each batch."""
-    return PlanMessage.model_validate_json(stored).to_plan()
-
-
-def store_report_plan(session: Session, study: str, owner: str, plan: Plan, now: datetime) -> None:
-    """Publish a plan in a study that has none."""
-    session.add(
-        ReportPlanRow(
-            study=study,
-            owner=owner,
-            state="open",
-            digest=plan.digest,
-            plan=plan.canonical_json().decode(),
-            published=now,
-            records=0,
-        )
-    )
-    session.flush()
-
-
-def find_batch(session: Session, key: str) -> ReportBatchRow | None:
-    """Return the receipt of a batch, if it was counted."""
-    return session.get(ReportBatchRow, key)
-
-
-def count_batch(
-    session: Session,
-    row: ReportPlanRow,
-    *,
-    key: str,
-    gateway: str,
-    digest: str,
-    cells: Mapping[bytes, int],
-) -> None:
-    """Count a batch and keep its receipt, in the one transaction that the session is."""
-    records = sum(cells.values())
-    _add(session, row.study, cells)
-    receipt = {"key": key, "gateway": gateway, "digest": digest, "records": records}
-    session.execute(insert(ReportBatchRow), [{"study": row.study, **receipt}])
-    row.records += records
-    session.flush()
-
-
-def _add(session: Session, study: str, cells: Mapping[bytes, int]) -> None:
-    """Add counts, in the driver's own words: SQLAlchemy's parameters take as long as the rows."""
-    added = _ADD.compile(dialect=session.get_bind().dialect)
-    named = ({"study": study, "cell": cell, "records": many} for cell, many in cells.items())
-    order = getattr(added, "positiontup", None)
-    given = [tuple(map(one.__getitem__, order)) for one in named] if order else list(named)
-    session.connection().exec_driver_sql(str(added), given)
-
-
-def combinations(session: Session, study: str) -> int:
-    """Return how many different rows were reported."""
-    query = select(func.count()).select_from(ReportCellRow).where(ReportCellRow.study == study)
-    return session.scalar(query) or 0
-
-
-def gateway_counts(session: Session, study: str) -> list[GatewayCount]:
-    """Return what each gateway brought, by name."""
-    query = (
-        select(ReportBatchRow.gateway, func.count(), func.sum(ReportBatchRow.records))
-        .where(ReportBatchRow.study == study)
-        .group_by(ReportBatchRow.gateway)
-        .order_by(ReportBatchRow.gateway)
-    )
-    return [
-        GatewayCount(gateway=name, batches=batches, records=int(records))
-        for name, batches, records in session.execute(query)
-    ]
-
-
-@dataclass(frozen=True)
-class CountedCells:
-    """Different rows of codes, ascending, and how often each was reported."""
-
-    cells: npt.NDArray[np.void]
-    records: npt.NDArray[np.int64]
-
-
-def counted_cells(session: Session, study: str, form: CellFormat) -> Iterator[CountedCells]:
-    """Yield what was counted, ascending, a bounded number of rows at once."""
-    query = (
-        select(ReportCellRow.cell, ReportCellRow.records)
-        .where(ReportCellRow.study == study)
-        .order_by(ReportCellRow.cell)
-        .execution_options(yield_per=_AT_ONCE)
-    )
-    for some in session.execute(query).partitions(_AT_ONCE):
-        cells = np.frombuffer(b"".join(cell for cell, _ in some), dtype=form.dtype)
-        yield CountedCells(cells, np.array([many for _, many in some], dtype=np.int64))
-
-
-def delete_counts(session: Session, study: str) -> None:
-    """Delete what was counted; receipts stay, so that no batch is counted again."""
-    session.execute(delete(ReportCellRow).where(ReportCellRow.study == study))
-
-
-def miscounted(session: Session) -> Iterator[tuple[str, str]]:
-    """Yield the studies whose counts, receipts and sum do not agree, and how."""
-    for row in session.scalars(select(ReportPlanRow).order_by(ReportPlanRow.study)):
-        received = _sum(session, ReportBatchRow, row.study)
-        if received != row.records:
-            yield row.study, f"{row.records} reports are stated, {received} in its receipts."
-        held = _sum(session, ReportCellRow, row.study)
-        if held != (0 if row.state == "withdrawn" else row.records):
-            yield row.study, f"{row.records} reports are stated, {held} in its counts."
-
-
-def _sum(session: Session, table: type[ReportBatchRow | ReportCellRow], study: str) -> int:
-    query = select(func.coalesce(func.sum(table.records), 0)).where(table.study == study)
-    return int(session.scalar(query) or 0)

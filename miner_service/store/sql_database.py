@@ -1,12 +1,4 @@
-"""What the databases have in common: sessions on an engine.
-
-Also here:
-
-* The tables that a database has when it is opened: none, those of this version, or others.
-* One lock per name, kept only while somebody holds it or waits for it.
-* What the failures of either database mean to whoever sent the request; neither a password nor a
-  parameter is in what is raised.
-"""
+"""What the databases have in common: sessions on an engine."""
 
 from __future__ import annotations
 
@@ -21,13 +13,7 @@ from sqlalchemy.exc import TimeoutError as NoFreeConnection
 from sqlalchemy.orm import Session
 
 from miner_service.store.schema import Base
-from pramana_core.errors import (
-    NotReady,
-    OptionError,
-    PramanaError,
-    StorageFull,
-    StoreCorrupt,
-)
+from pramana_core.errors import NotReady, OptionError, PramanaError, StorageFull, StoreCorrupt
 
 _FULL_OF_POSTGRES = "53100"
 """`disk_full`"""
@@ -121,11 +107,8 @@ def _away() -> NotReady:
     )
 
 
-# The tables that a database has when it is opened: none, those of this version, or others.
-#
 # The revision is in `alembic_version`, as Alembic has it. A file of SQLite has it in `PRAGMA
 # user_version`, too, where it is read without opening a transaction.
-
 HEAD = "9"
 """The revision of this version's tables; no released miner had another."""
 
@@ -168,9 +151,6 @@ def revision_of(connection: Connection) -> str | None:
     if REVISION.name in tables:
         return connection.scalar(select(REVISION.c.version_num)) or ""
     return "" if tables else None
-
-
-# One lock per name, kept only while somebody holds it or waits for it.
 
 
 class Locks:

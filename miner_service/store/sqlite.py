@@ -2,10 +2,6 @@
 
 Writers take the write lock at their start (BEGIN IMMEDIATE), so that no transaction fails half
 way because another wrote in between; readers never wait for writers.
-
-Also here:
-
-* The database that the settings name, opened.
 """
 
 from __future__ import annotations

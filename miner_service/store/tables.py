@@ -18,14 +18,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import Session
 
 from miner_service.store.identity import MARKER
-from miner_service.store.schema import (
-    Base,
-    KeyRow,
-    ReleaseRow,
-    SessionRow,
-    StudyRow,
-    SupervisorRow,
-)
+from miner_service.store.schema import Base, KeyRow, ReleaseRow, SessionRow, StudyRow, SupervisorRow
 
 _BATCH = 500
 

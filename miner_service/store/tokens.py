@@ -2,10 +2,6 @@
 
 A token that was rotated stays good until the new one is used for the first time, and a little
 longer: so an answer that is lost locks nobody out, and requests on their way still arrive.
-
-Also here:
-
-* Owners on their way in and out of a study: invited, joined, removed.
 """
 
 from __future__ import annotations
@@ -16,20 +12,11 @@ from typing import NamedTuple
 from sqlalchemy import bindparam, or_, select, update
 from sqlalchemy.orm import Session
 
-from miner_service.store.people import (
-    ADMIN,
-    MONITOR,
-    OWNER,
-    Credential,
-    credential_id,
-    derived_credential,
-    matches,
-    new_credential,
-    no_such,
-)
-from miner_service.store.schema import InvitationRow, OwnerRow, ReportPlanRow, TokenRow
-from pramana_core.errors import Conflict, NotFound
-from pramana_core.wire.privacy import Invitation, TokenEnding, TokenInfo, TokenIssued
+from miner_service.store.credentials import Credential, credential_id, matches, new_credential
+from miner_service.store.people import ADMIN, MONITOR, OWNER, no_such
+from miner_service.store.schema import TokenRow
+from pramana_core.errors import Conflict
+from pramana_core.wire.privacy import TokenEnding, TokenInfo, TokenIssued
 
 _SHOWN = 100
 
@@ -250,187 +237,3 @@ def _find(session: Session, identifier: str) -> TokenRow:
     if row is None:
         raise no_such("token")
     return row
-
-
-def invitation_message(row: InvitationRow, secret: str | None = None) -> Invitation:
-    """Return an invitation; with its secret only when it is new."""
-    return Invitation(
-        id=row.id,
-        study=row.study,
-        owner=row.owner,
-        expires=row.expires,
-        accepted=row.accepted is not None,
-        secret=secret,
-    )
-
-
-def invite(
-    session: Session, *, study: str, owner: str, hours: int, days: int | None, now: datetime
-) -> tuple[InvitationRow, Credential]:
-    """Invite an owner into a study; its token will be good for `days`.
-
-    Raises:
-        Conflict: it is an active owner already, or the name of holders of single records.
-    """
-    _require_absent(session, study, owner)
-    credential = new_credential("i")
-    row = InvitationRow(
-        id=credential.id,
-        hash=credential.hash,
-        study=study,
-        owner=owner,
-        created=now,
-        expires=now + timedelta(hours=hours),
-        days=days,
-        accepted=None,
-    )
-    session.add(row)
-    session.flush()
-    return row, credential
-
-
-def accept_invitation(
-    session: Session, secret: str, now: datetime, *, days: int, key: str | None = None
-) -> tuple[TokenRow, Credential]:
-    """Make the invited an owner of the study and issue its token.
-
-    It is valid for the days in the invitation, or for `days`. The token follows from the secret and
-    the request's `key`: repeated under the same key the same token is returned.
-
-    Raises:
-        NotFound: unknown or expired; the answer does not say which.
-        Conflict: accepted before, or the owner joined by another invitation.
-    """
-    query = select(InvitationRow).where(InvitationRow.id == credential_id(secret))
-    row = session.scalar(query)
-    if row is None or not matches(secret, row.hash) or row.expires <= now:
-        raise NotFound(
-            "The invitation is unknown or has expired.",
-            where="secret",
-            remedy="Ask the analyst for a new one.",
-        )
-    credential = None if key is None else derived_credential("t", secret, key)
-    if row.accepted is not None:
-        known = None if credential is None else find_token(session, credential.text)
-        if credential is not None and known is not None:
-            return _find(session, known.id), credential
-        raise Conflict(
-            "The invitation was accepted before.",
-            where="secret",
-            remedy="Use the token given then. If it was lost, or somebody else accepted it, ask the"
-            " analyst to remove the owner and to invite again.",
-        )
-    _require_absent(session, row.study, row.owner)
-    row.accepted = now
-    _end_invitations(session, row.study, row.owner, now)
-    join(session, row.study, row.owner, now)
-    return issue_token(
-        session,
-        role=OWNER,
-        study=row.study,
-        name=row.owner,
-        now=now,
-        days=row.days or days,
-        credential=credential,
-    )
-
-
-def find_invitation(session: Session, identifier: str) -> InvitationRow:
-    """Return an invitation. Raises NotFound."""
-    row = session.scalar(select(InvitationRow).where(InvitationRow.id == identifier))
-    if row is None:
-        raise no_such("invitation")
-    return row
-
-
-def revoke_invitation(row: InvitationRow, now: datetime) -> None:
-    """End an invitation that was not taken up; again is harmless. Raises Conflict."""
-    if row.accepted is not None:
-        raise Conflict(
-            "The invitation was taken up before.",
-            where="invitation",
-            remedy="Remove the owner if it was not the invited who took it up.",
-        )
-    _end(row, now)
-
-
-def deactivate_owner(session: Session, study: str, owner: str, now: datetime) -> None:
-    """Take an owner out of a study; again is harmless.
-
-    Its tokens are revoked and invitations that it has not taken up end: it can come back only
-    by one issued later.
-
-    Raises:
-        NotFound: there was no such owner.
-        Conflict: it stands for holders of single records, whose reports are not withdrawn.
-    """
-    row = _owner(session, study, owner)
-    if row is None:
-        raise no_such("owner")
-    reports = _reports_of(session, study, owner)
-    if reports is not None and reports.state != "withdrawn":
-        raise Conflict(
-            f"{owner} stands for the holders of single records of study {study}, whose reports are"
-            f" {reports.state}.",
-            where="owner",
-            remedy=f"Withdraw the reports (DELETE /v1/studies/{study}/reports).",
-        )
-    row.active = False
-    session.execute(
-        update(TokenRow)
-        .where(TokenRow.study == study, TokenRow.role == OWNER, TokenRow.name == owner)
-        .values(revoked=True)
-    )
-    _end_invitations(session, study, owner, now)
-
-
-def _end_invitations(session: Session, study: str, owner: str, now: datetime) -> None:
-    """End an owner's invitations that were not taken up."""
-    query = select(InvitationRow).where(
-        InvitationRow.study == study,
-        InvitationRow.owner == owner,
-        InvitationRow.accepted.is_(None),
-    )
-    for row in session.scalars(query):
-        _end(row, now)
-
-
-def _end(row: InvitationRow, now: datetime) -> None:
-    """Let an invitation expire, and forget its secret: no clock set back makes it good again."""
-    row.expires = min(row.expires, now)
-    row.hash = ""
-
-
-def _owner(session: Session, study: str, name: str) -> OwnerRow | None:
-    return session.scalar(select(OwnerRow).where(OwnerRow.study == study, OwnerRow.name == name))
-
-
-def _reports_of(session: Session, study: str, owner: str) -> ReportPlanRow | None:
-    """Return the plan of single records that was published under an owner's name, if one was."""
-    row = session.get(ReportPlanRow, study)
-    return row if row is not None and row.owner == owner else None
-
-
-def _require_absent(session: Session, study: str, owner: str) -> None:
-    if _reports_of(session, study, owner) is not None:
-        raise Conflict(
-            f"{owner} is the name of the holders of single records of study {study}.",
-            where="owner",
-            remedy="Choose another name for the owner.",
-        )
-    row = _owner(session, study, owner)
-    if row is not None and row.active:
-        raise Conflict(
-            f"{owner} is already an owner of study {study}.",
-            where="owner",
-            remedy="Remove the owner first if its token was lost.",
-        )
-
-
-def join(session: Session, study: str, owner: str, now: datetime) -> None:
-    """Make somebody an owner of a study, or one again."""
-    row = _owner(session, study, owner)
-    if row is None:
-        session.add(OwnerRow(study=study, name=owner, joined=now, active=True))
-    else:
-        row.active = True

@@ -16,7 +16,7 @@ COMMANDS = (
     init.init,
     reading.check,
     init.public_part,
-    reading.plan,
+    releasing.plan,
     reading.discretize,
     design.design,
     reading.ledger,

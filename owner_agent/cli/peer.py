@@ -93,7 +93,7 @@ def _session(path: Path, environment: Environment, peers: Path, consent: Consent
         stopped_like_interrupted(),
         opened(path, file.patient(environment), _silent, consent) as participant,
         participant.leading(proposal),
-        PeerServer(participant).beside(),
+        PeerServer(participant).in_background(),
         progress_bar(patience=0) as bar,
     ):
         try:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,10 +13,8 @@ import typer
 from owner_agent.cli.options import (
     SITE,
     JsonOption,
-    RecordsOption,
     SiteOption,
     environment_of,
-    require_countable,
 )
 from pramana_core.errors import OptionError, PramanaError, StoreCorrupt
 from pramana_core.terminal import console, print_json, progress_bar, report_error
@@ -23,214 +22,112 @@ from pramana_core.terminal import console, print_json, progress_bar, report_erro
 if TYPE_CHECKING:
     from owner_agent.release.masked import MaskTable
     from owner_agent.release.tree import TreeColumns
-    from owner_agent.report.report import PlanReport
-    from owner_agent.site.planning import PlannedSite
     from owner_agent.site.site import Site
-    from owner_agent.state.environment import Environment
-    from owner_agent.table.encode import Inspection
     from owner_agent.table.predicting import RecordSource
     from pramana_core.learn.prediction import Predictor
 
 
+@dataclass
+class Check:
+    """What `check` found: facts for scripts, sentences for people, and problems."""
+
+    facts: dict[str, Any] = field(default_factory=dict)
+    lines: list[str] = field(default_factory=list)
+    problems: list[PramanaError] = field(default_factory=list)
+
+    def add(self, *problems: PramanaError) -> None:
+        """Add problems that are not there: record ids and columns may be read more than once."""
+        for found in problems:
+            if (found.code, found.message) not in {(p.code, p.message) for p in self.problems}:
+                self.problems.append(found)
+
+    def read_variables(self, site: Site) -> None:
+        """Read the variables, also of a site that waits for the study's plan."""
+        from owner_agent.report.plan import secrets_said, warnings
+        from owner_agent.site.planning import awaiting_plan, planned, without_protection
+        from owner_agent.table.encode import inspect
+
+        waiting = awaiting_plan(site)
+        plan = planned(without_protection(site) if waiting else site)
+        found = inspect(site, plan)
+        self.facts = {"rows": found.rows, "variables": len(plan.variables)}
+        sensitive = len(waiting) or len(plan.sensitive)
+        self.lines.append(
+            f"{found.rows:,} rows, {len(plan.variables)} variables ({sensitive} sensitive),"
+            f" {len(found.problems)} problems."
+        )
+        if waiting:
+            self.facts |= {"plan_digest": None, "awaiting_plan": list(waiting), "warnings": []}
+            self.lines.append(
+                "Nothing can leave yet: how the sensitive variables are randomized is said by the"
+                " study's plan (`owner-agent join` fetches it), or by channels (`owner-agent"
+                " design`)."
+            )
+        else:
+            said = [*warnings(plan), *secrets_said(found.encoded.one_secret)]
+            self.facts |= {"plan_digest": plan.plan.digest, "warnings": said}
+        self.add(*found.problems)
+
+    def read_columns(
+        self, name: str, command: str, read: Callable[[], MaskTable | TreeColumns]
+    ) -> None:
+        """Read the columns that a command releases."""
+        try:
+            found = read()
+        except PramanaError as error:
+            self.facts[name] = {"records": 0, "dropped": 0}
+            self.lines.append(f"`owner-agent {command}` would fail.")
+            self.add(error)
+            return
+        records, dropped = len(found.record_ids), found.dropped
+        self.facts[name] = {"records": records, "dropped": dropped}
+        left_out = f" ({dropped:,} with empty cells left out)" if dropped else ""
+        self.lines.append(f"{records:,} records{left_out} are ready for `owner-agent {command}`.")
+
+
 def check(context: typer.Context, site: SiteOption = SITE, json: JsonOption = False) -> None:
     """Validate the table against the site file, and ask the miner of the study; no data is sent."""
-    from owner_agent.report.page import show_warnings
-    from owner_agent.report.whole_study import people_told
+    from owner_agent.report.study import people_of
     from owner_agent.site.planning import raise_together
     from owner_agent.site.site import load_site
+    from pramana_core.report.terminal import print_warnings
 
-    opened = load_site(site)
-    answer, lines, problems = _checked_plan(opened) if opened.file.variables else ({}, [], [])
-    for name, facts, line, problem in _checked_sections(opened):
-        answer[name] = facts
-        lines.append(line)
-        _add_new(problems, problem)
-    study = people_told(opened, environment_of(context))
+    opened, found = load_site(site), Check()
+    if opened.file.variables:
+        found.read_variables(opened)
+    if opened.file.mask is not None:
+        from owner_agent.release.masked import read_columns
+
+        found.read_columns("masking", "mask", partial(read_columns, opened))
+    if opened.file.share_model is not None:
+        from owner_agent.release.tree import read_tree_columns
+
+        found.read_columns("model_sharing", "share-model", partial(read_tree_columns, opened))
+    study = people_of(opened, environment_of(context))
     if isinstance(study, str):
-        lines.append(f"The miner was not asked: {study}")
+        found.lines.append(f"The miner was not asked: {study}")
     elif study is not None:
-        answer["people"] = study.people
-        lines.append(study.sentence)
-        _add_new(problems, study.refused)
+        found.facts["people"] = study.people
+        found.lines.append(study.sentence)
+        if study.refused is not None:
+            found.add(study.refused)
+    problems = found.problems
     if json:
         written = [
             {"code": p.code, "where": p.where, "message": p.message, "remedy": p.remedy}
             for p in problems
         ]
-        print_json({"owner": opened.owner, **answer, "problems": written})
+        print_json({"owner": opened.owner, **found.facts, "problems": written})
     else:
-        for line in lines:
+        for line in found.lines:
             console().print(line, markup=False, soft_wrap=True)
-        show_warnings(console(), answer.get("warnings", []))
+        print_warnings(console(), found.facts.get("warnings", []))
     if json or len(problems) < 2:
         raise_together(problems)
         return
     for problem in problems:
         report_error(problem)
     raise typer.Exit(max(problem.exit_code for problem in problems))
-
-
-def _checked_sections(
-    site: Site,
-) -> Iterator[tuple[str, dict[str, int], str, PramanaError | None]]:
-    """Yield what is found in the table of the columns to be masked, and of those of a tree."""
-    if site.file.mask is not None:
-        from owner_agent.release.masked import read_columns
-
-        yield _checked("masking", "mask", partial(read_columns, site))
-    if site.file.share_model is not None:
-        from owner_agent.release.tree import read_tree_columns
-
-        yield _checked("model_sharing", "share-model", partial(read_tree_columns, site))
-
-
-def _checked(
-    name: str, command: str, read: Callable[[], MaskTable | TreeColumns]
-) -> tuple[str, dict[str, int], str, PramanaError | None]:
-    try:
-        found = read()
-    except PramanaError as error:
-        return name, {"records": 0, "dropped": 0}, f"`owner-agent {command}` would fail.", error
-    facts = {"records": len(found.record_ids), "dropped": found.dropped}
-    left_out = f" ({found.dropped:,} with empty cells left out)" if found.dropped else ""
-    line = f"{facts['records']:,} records{left_out} can be released by `owner-agent {command}`."
-    return name, facts, line, None
-
-
-def _add_new(problems: list[PramanaError], found: PramanaError | None) -> None:
-    """Add a problem that is not there: record ids and columns may be read more than once."""
-    known = {(problem.code, problem.message) for problem in problems}
-    if found is not None and (found.code, found.message) not in known:
-        problems.append(found)
-
-
-def _checked_plan(site: Site) -> tuple[dict[str, Any], list[str], list[PramanaError]]:
-    """Return what is shown of the variables of a site, and what is wrong with the table."""
-    from owner_agent.report.report import secrets_said, warnings
-    from owner_agent.site.planning import awaiting_plan, planned, without_protection
-    from owner_agent.table.encode import inspect
-
-    if waiting := awaiting_plan(site):
-        return _checked_table(site, planned(without_protection(site)), waiting)
-    plan = planned(site)
-    found = inspect(site, plan)
-    answer = {
-        "rows": found.rows,
-        "variables": len(plan.variables),
-        "plan_digest": plan.plan.digest,
-        "warnings": [
-            *warnings(plan),
-            *secrets_said(found.encoded.one_secret),
-        ],
-    }
-    return answer, [_counted(found, plan, len(plan.sensitive))], list(found.problems)
-
-
-def _checked_table(
-    site: Site, plan: PlannedSite, waiting: Sequence[str]
-) -> tuple[dict[str, Any], list[str], list[PramanaError]]:
-    """Return the same of a site whose sensitive variables wait for the study's plan."""
-    from owner_agent.table.encode import inspect
-
-    found = inspect(site, plan)
-    answer = {
-        "rows": found.rows,
-        "variables": len(plan.variables),
-        "plan_digest": None,
-        "awaiting_plan": list(waiting),
-        "warnings": [],
-    }
-    line = (
-        "Nothing can leave yet: how the sensitive variables are randomized is said by the study's"
-        " plan (`owner-agent join` fetches it), or by channels (`owner-agent design`)."
-    )
-    return answer, [_counted(found, plan, len(waiting)), line], list(found.problems)
-
-
-def _counted(found: Inspection, plan: PlannedSite, sensitive: int) -> str:
-    return (
-        f"{found.rows:,} rows, {len(plan.variables)} variables ({sensitive} sensitive),"
-        f" {len(found.problems)} problems."
-    )
-
-
-def plan(
-    context: typer.Context,
-    site: SiteOption = SITE,
-    records: RecordsOption = None,
-    report: Annotated[
-        Path | None, typer.Option(help="An .html file or a folder for the report.")
-    ] = None,
-    no_report: Annotated[
-        bool, typer.Option("--no-report", help="Write no file, print only.")
-    ] = False,
-    json: JsonOption = False,
-) -> None:
-    """Report what publishing would reveal, and how accurate the results would be."""
-    from owner_agent.site.site import load_site
-
-    require_countable(records)
-    if report is not None and no_report:
-        raise OptionError("Give --report or --no-report, not both.", where="report")
-    opened = load_site(site)
-    made = measured(opened, environment_of(context), records)
-    # Scripts that ask for JSON get it on standard output and no file they did not ask for.
-    unasked = no_report or (json and report is None)
-    page = report_page(made, opened, report, no_report=unasked)
-    if json:
-        print_json(made.as_dict())
-    else:
-        show_report(made, opened, page)
-
-
-def report_page(
-    made: PlanReport,
-    opened: Site,
-    wanted: Path | None,
-    *,
-    no_report: bool,
-) -> Path | None:
-    """Write the page of a report where it is wanted, and return where; None without a page.
-
-    Raises OptionError.
-    """
-    from owner_agent.report.plan_shown import PLAN
-
-    if no_report:
-        return None
-    page = PLAN.place(opened.state, wanted)
-    with progress_bar("drawing the report") as tick:
-        PLAN.write(made, opened.owner, page, tick)
-    return page
-
-
-def show_report(made: PlanReport, opened: Site, page: Path | None) -> None:
-    """Print the essentials of a report, and where its page is."""
-    from owner_agent.cli.releases_shown import show_lines, show_written
-    from owner_agent.report.plan_shown import PLAN
-    from owner_agent.report.report import others_apart
-
-    PLAN.printed(console(), console(stderr=True), made)
-    show_lines(console(), others_apart(opened))
-    if page is not None:
-        show_written(console(), page)
-
-
-def measured(
-    site: Site,
-    environment: Environment,
-    records: int | None = None,
-) -> PlanReport:
-    """Return what publishing would reveal, and show how far that is; see `site_report`."""
-    from owner_agent.report.report import STAGES, site_report
-
-    with progress_bar() as bar:
-        return site_report(
-            site,
-            environment,
-            records,
-            lambda stage, done, total: bar.stage(STAGES[stage], done, total),
-        )
 
 
 def discretize(
@@ -251,13 +148,13 @@ def discretize(
     if json:
         print_json(made.as_dict())
         return
-    for line in made.lines():
-        console().print(line, markup=False, soft_wrap=True)
+    for sentence in made.sentences():
+        console().print(sentence, markup=False, highlight=False)
+    console().print("\n".join(["", *made.toml]), markup=False, soft_wrap=True)
 
 
 def ledger(site: SiteOption = SITE, json: JsonOption = False) -> None:
     """List everything that ever left this site, and the privacy spent."""
-    from owner_agent.cli.releases_shown import show_ledger
     from owner_agent.cli.sessions_shown import (
         shared_json,
         show_lost,
@@ -268,8 +165,9 @@ def ledger(site: SiteOption = SITE, json: JsonOption = False) -> None:
     from owner_agent.peer.exact import disclosures as all_disclosures
     from owner_agent.peer.session_results import all_kept
     from owner_agent.release.ledger import Ledger
-    from owner_agent.report.releases import ledger_json
+    from owner_agent.report.releases import LedgerSummary, ledger_json
     from owner_agent.site.site import load_site
+    from pramana_core.report.terminal import print_sections
 
     opened = load_site(site)
     entries, kept = Ledger(opened.state).entries(), all_kept(opened.state)
@@ -283,7 +181,10 @@ def ledger(site: SiteOption = SITE, json: JsonOption = False) -> None:
         shared = {"parameters_shared": shared_json(kept), **told_json(disclosures, lost)}
         print_json({**ledger_json(entries), **shared})
         return
-    show_ledger(console(), entries)
+    if entries:
+        print_sections(LedgerSummary.of(entries).sections(), console(), console(stderr=True))
+    else:
+        console().print("Nothing has left this site.")
     show_peer_lines(console(), entries, kept)
     peer = opened.file.peer
     show_told(console(), disclosures, None if peer is None else peer.groupings)

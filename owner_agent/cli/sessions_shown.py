@@ -39,7 +39,7 @@ def outcome_json(outcome: JointOutcome) -> dict[str, Any]:
         "folder": str(outcome.folder),
         "files": sorted(path.name for path in outcome.folder.iterdir()),
         "unconfirmed": list(outcome.unconfirmed),
-        "privacy": session_json(outcome.told),
+        "privacy": session_json(outcome.loss),
     }
 
 
@@ -48,7 +48,7 @@ def show_outcome(console: Console, outcome: JointOutcome) -> None:
     console.print(f"The result is in {outcome.folder}:", markup=False, soft_wrap=True)
     for path in sorted(outcome.folder.iterdir()):
         console.print(f"  {path.name}", markup=False)
-    for line in session_lines(outcome.told):
+    for line in session_lines(outcome.loss):
         console.print(line, markup=False, soft_wrap=True)
     for name in outcome.unconfirmed:
         console.print(

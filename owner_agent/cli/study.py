@@ -15,8 +15,8 @@ from pramana_core.terminal import at_terminal, console, print_json, report_error
 if TYPE_CHECKING:
     from owner_agent.release.client import Miner
     from owner_agent.site.adopting import AdoptedPlan
-    from owner_agent.site.planning import ExtendedSite
     from owner_agent.site.site import Site
+    from owner_agent.site.writing import ExtendedSite
     from owner_agent.state.environment import Environment
     from owner_agent.state.keys import KeyName
     from pramana_core.wire.privacy import InvitationFile
@@ -95,7 +95,7 @@ def join(
     Again is harmless: without an invitation it asks the miner for the plan once more. The plan is
     kept only if you say yes. Nothing of the table is sent.
     """
-    from owner_agent.report.whole_study import PeopleStatement, people_told
+    from owner_agent.report.study import PeopleStatement, people_of
     from owner_agent.site.adopting import adopted_json
     from owner_agent.site.site import load_site
     from owner_agent.state.keys import KeyStore
@@ -115,7 +115,7 @@ def join(
         now.say(f"Named the miner in {now.path}.")
     if secret_file is None:
         _make_keys(now, linkage, new_linkage)
-    people = people_told(now.site, now.environment)
+    people = people_of(now.site, now.environment)
     told = people if isinstance(people, PeopleStatement) else None
     if told is not None:
         now.say(told.sentence)
@@ -137,12 +137,9 @@ def join(
 
 
 def _invited(now: Joining, path: Path) -> tuple[InvitationFile, ExtendedSite | None]:
-    """Read an invitation; return it, with the site file that names its miner where that is new.
-
-    Raises ConfigError where the site file has another owner, study or miner.
-    """
+    """Read an invitation; return it, with the site file that names its miner where that is new."""
     from owner_agent.release.joining import read_invitation
-    from owner_agent.site.planning import ExtendedSite
+    from owner_agent.site.writing import ExtendedSite
 
     invitation, extended = read_invitation(path), None
     if now.site.file.miner is None:
@@ -243,9 +240,10 @@ def _make_keys(now: Joining, linkage: Path | None, new_linkage: Path | None) -> 
 
 def _plan(now: Joining) -> tuple[AdoptedPlan | None, bool]:
     """Show the study's plan and keep it if she says yes; return it, and whether it is kept."""
-    from owner_agent.report.plan_shown import show_adopted
+    from owner_agent.report.plan import adopted_sections
     from owner_agent.site.adopting import AdoptedPlan
     from owner_agent.site.planning import planned, without_protection
+    from pramana_core.report.terminal import print_sections
 
     with now.miner() as miner:
         plan = miner.study_plan(now.site.miner.study)
@@ -254,7 +252,7 @@ def _plan(now: Joining) -> tuple[AdoptedPlan | None, bool]:
         return None, False
     adopted = AdoptedPlan(plan, now.site.owner)
     if not now.json:
-        show_adopted(console(), adopted)
+        print_sections(adopted_sections(adopted), console(), console(stderr=True))
     if now.site.file.study_plan is not None:
         _require_same(now.site, adopted)
         now.say(f"It is the plan that {now.path} names.")
@@ -289,7 +287,8 @@ def _require_same(site: Site, told: AdoptedPlan) -> None:
 
 def _keep(now: Joining, adopted: AdoptedPlan) -> Path:
     """Write the plan beside the site file, and name it there, if the site can follow it."""
-    from owner_agent.site.planning import ExtendedSite, planned
+    from owner_agent.site.planning import planned
+    from owner_agent.site.writing import ExtendedSite
     from owner_agent.state.private_files import COMMON_MODE, save
 
     digest, content = adopted.plan.digest, adopted.plan.canonical_json() + b"\n"

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from owner_agent.site.mistakes import all_mistakes
 from owner_agent.site.planning import planned, without_protection
-from owner_agent.site.protection import Number
+from owner_agent.site.sections import Finite
 from owner_agent.site.site import Site, read_toml
 from pramana_core.design import (
     Learn,
@@ -31,9 +31,9 @@ class _Section(BaseModel):
 class Demand(_Section):
     """The most that may be learned about a whole record: at most one key of them is given."""
 
-    gamma: Number | None = None
-    epsilon: Number | None = None
-    rho: tuple[Number, Number] | None = None
+    gamma: Finite | None = None
+    epsilon: Finite | None = None
+    rho: tuple[Finite, Finite] | None = None
 
     @property
     def given(self) -> tuple[str, ...]:
@@ -62,18 +62,13 @@ class VariableDemand(Demand):
     owner: Name | None = None
     categories: Annotated[int, Field(ge=2, le=MAX_CATEGORIES)] | tuple[Label, ...]
     sensitive: bool = True
-    p: Number | None = None
+    p: Finite | None = None
 
     @model_validator(mode="after")
     def _public_without_demand(self) -> Self:
         if self.given and not self.sensitive:
             raise ValueError(f"a variable that is not sensitive has no {self.given[0]}")
         return self
-
-    @property
-    def numbered(self) -> bool:
-        """Whether only the number of categories is known."""
-        return isinstance(self.categories, int)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -93,7 +88,7 @@ class DesignFile(_Section):
 
     variables: Annotated[tuple[VariableDemand, ...], Field(min_length=1)]
     records: Annotated[int, Field(ge=1, le=MAX_RECORDS)] | None = None
-    learn: Learn | dict[Learn, Annotated[Number, Field(gt=0)]] = "pairs"
+    learn: Learn | dict[Learn, Annotated[Finite, Field(gt=0)]] = "pairs"
     target: Label | None = None
     length: Annotated[int, Field(ge=1)] | None = None
     minimum_support: Annotated[float, Field(ge=0, lt=1)] = 0.0
@@ -119,11 +114,11 @@ class DesignFile(_Section):
     @property
     def owners(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """The owners as they come, with their variables; none where one holds all."""
-        held: dict[str, list[str]] = {}
+        by_owner: dict[str, list[str]] = {}
         for v in self.variables:
             if v.owner is not None:
-                held.setdefault(v.owner, []).append(v.name)
-        return tuple((owner, tuple(names)) for owner, names in held.items())
+                by_owner.setdefault(v.owner, []).append(v.name)
+        return tuple((owner, tuple(names)) for owner, names in by_owner.items())
 
     def domain_variables(self) -> tuple[Variable, ...]:
         """Return the variables, owner by owner. Raises DomainError for impossible categories."""

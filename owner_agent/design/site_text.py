@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from owner_agent.design.design_file import DesignFile
-from owner_agent.site.mistakes import toml
 from owner_agent.site.site import Site
+from owner_agent.site.writing import toml
 from pramana_core.channels import RESOLUTION
 from pramana_core.design import Design, Requirements
 from pramana_core.errors import OptionError

@@ -13,8 +13,8 @@ from owner_agent.release.approval import Approval
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import PreparedRecords, PublishOutcome, publish
 from owner_agent.report.outcomes import found_wrong, outcome_lines
-from owner_agent.report.report import require_accepted
-from owner_agent.report.whole_study import PeopleStatement, outlook_of, people_told
+from owner_agent.report.plan import require_accepted
+from owner_agent.report.study import PeopleStatement, outlook_of, people_of
 from owner_agent.site.planning import planned
 from owner_agent.site.site import load_site
 from owner_agent.state.environment import Environment
@@ -101,7 +101,7 @@ class Publications:
             self._update(identity, stage=stage, **parts)
 
         environment = self._environment
-        people = people_told(load_site(self._site), environment)
+        people = people_of(load_site(self._site), environment)
         # Whoever follows the publication can read it before anything leaves.
         sentence = people.sentence if isinstance(people, PeopleStatement) else people
         self._update(identity, people=sentence)

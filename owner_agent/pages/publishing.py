@@ -13,7 +13,7 @@ from owner_agent.release.approval import Approval
 from owner_agent.release.options import STAGES, PublishOptions
 from owner_agent.report.corrected import corrected_of
 from owner_agent.report.losses import losses_of
-from owner_agent.report.report import warnings
+from owner_agent.report.plan import warnings
 from owner_agent.site.corrections import CorrectionChoice
 from owner_agent.site.planning import planned
 from owner_agent.site.site import Site

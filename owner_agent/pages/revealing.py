@@ -10,15 +10,15 @@ from fastapi import APIRouter, Request, Response
 
 from owner_agent.pages.rendering import Agent, AgentDep, SiteDep, page
 from owner_agent.release.ledger import Entry, Ledger
-from owner_agent.report.plan_shown import PLAN
+from owner_agent.report.plan import others_apart, site_report
 from owner_agent.report.releases import ColumnSpent, LedgerSummary
-from owner_agent.report.report import others_apart, site_report
 from owner_agent.site.planning import awaiting_plan, planned
 from owner_agent.site.site import Site
 from owner_agent.state.tokens import TokenStore
 from pramana_core.errors import PramanaError, Unauthenticated
 from pramana_core.pages.forms import FRAMED
 from pramana_core.pages.rendering import plan_words
+from pramana_core.report.page import html
 
 router = APIRouter()
 
@@ -74,8 +74,7 @@ def show_plan(request: Request, site: SiteDep) -> Response:
 @router.get("/plan/report")
 def read_report(agent: AgentDep, site: SiteDep) -> Response:
     """Return the report of `owner-agent plan`, to be framed."""
-    made = site_report(site, agent.environment)
-    written = PLAN.html(made, site.owner)
+    written = html(site_report(site, agent.environment), site.owner)
     return Response(written, media_type="text/html", headers=dict(FRAMED))
 
 

@@ -1,4 +1,4 @@
-"""What an owner checks before it goes on: its custodian's consent, and that all tell the same."""
+"""What an owner checks before it goes on: its custodian's consent, and that all state the same."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def stated(
 
 
 def agree_on_offers(mine: Session) -> None:
-    """Check that the owners were asked the same, fit together, and have all that is needed.
+    """Check that the owners received the same proposal, fit together, and have all that is needed.
 
     Raises PeerDeviated, RecordsDoNotAlign, StructureError, VariablesMissing, InputError.
     """
@@ -97,16 +97,16 @@ def agree_on_offers(mine: Session) -> None:
     for owner, offer in mine.offers.items():
         if offer.proposal != proposal.digest:
             raise PeerDeviated(f"{owner} answers to another proposal.", where=owner)
-        _require_asked(owner, offer, variables_of(proposal))
+        _require_wanted(owner, offer, variables_of(proposal))
     require_held(variables_of(proposal), mine.holdings)
     owner_of(mine.holdings)
     require_aligned(mine.offers, proposal.study)
     task_of(proposal).require_fit(mine.domain)
 
 
-def _require_asked(owner: str, offer: Offer, asked: Sequence[str]) -> None:
+def _require_wanted(owner: str, offer: Offer, wanted: Sequence[str]) -> None:
     names = [offered.variable.name for offered in offer.variables]
-    wrong = sorted({n for n in names if n not in asked or names.count(n) > 1})
+    wrong = sorted({n for n in names if n not in wanted or names.count(n) > 1})
     if wrong:
         raise PeerDeviated(
             f"{owner} offers {wrong}, which the session does not ask for, or twice.", where=owner

@@ -4,8 +4,8 @@ What an owner shares of a family are estimates from one table: the node's true v
 as this owner has them (own true columns, and what it received of its peers'). Whoever sent a
 randomized parent knows its own reports and can undo the inversion: it has the table's exact counts.
 So every cell of that table keeps to a floor. And two tables whose records, values or groups differ
-in one record tell that record's value by subtraction: an owner tells one table in a study, and
-parts of it, as often as anybody asks. Another one is told only if the custodian allows it
+in one record reveal that record's value by subtraction. So an owner shares one table in a study,
+and parts of it, as often as it likes. Another table is shared only if the custodian allows it
 (`groupings`).
 """
 
@@ -100,7 +100,7 @@ class Disclosure(Message):
     """One table that was disclosed in a study, by digests, without a value or a record.
 
     `own` are the digests of this owner's `columns` (and the records), `groups` those of the peers'
-    columns `against` which they were told, as the session called them.
+    columns `against` which they were shared, as the session called them.
     """
 
     study: str
@@ -184,7 +184,7 @@ def tables_of(
     *,
     floor: int,
 ) -> list[Disclosure]:
-    """Return the tables that families tell, given the columns that each is counted from.
+    """Return the tables that families reveal, given the columns that each is counted from.
 
     It is one table, of this owner's columns by all the peers' columns in them, if that of each own
     column by all of these keeps to the `floor`; with 0 no count is looked at. Else there is one for
@@ -222,9 +222,9 @@ def exact_tables(
     families: Sequence[LearnedFamily],
     now: datetime,
 ) -> list[Disclosure]:
-    """Return what telling some families would tell, if that is allowed.
+    """Return the tables that sharing some families would reveal, if that is allowed.
 
-    Whether the table is a new one is asked before anything is counted: once as many were told as
+    Whether the table is new is checked before anything is counted: once as many were shared as
     are allowed, no refusal depends on the values any more.
     Raises OtherGroupings, SmallCounts, StoreCorrupt.
     """

@@ -44,14 +44,14 @@ from pramana_core.wire.services import problem_of
 class JointOutcome:
     """A session's result: where it is, its digest, and owners that did not confirm theirs.
 
-    `told` is what the columns that were sent in it tell.
+    `loss` is that of the columns sent in it.
     """
 
     session: str
     folder: Path
     digest: str
     unconfirmed: tuple[str, ...]
-    told: StudyDisclosure
+    loss: StudyDisclosure
 
 
 def run_session(
@@ -80,7 +80,7 @@ def run_session(
             led.end(SessionEnded(f"{name} {what}.", where=name))
             raise
     folder = participant.site.folder / participant.site.peer.results / session
-    disclosure = participant.told(participant.mine(session, name))
+    disclosure = participant.loss(participant.mine(session, name))
     return JointOutcome(session, folder, written.digest or "", unconfirmed, disclosure)
 
 
@@ -125,21 +125,21 @@ class _Coordinator:
         Raises PramanaError, SessionEnded.
         """
         session = self.proposal.session
-        asked = [started(partial(p.ask, step, session, message)) for p in self.partners]
+        pending_answers = [started(partial(p.ask, step, session, message)) for p in self.partners]
         left = max(0.0, self.ends - self.participant.clock()) + self.patience.last
         limit = time.monotonic() + left
-        pending = set(asked)
+        pending = set(pending_answers)
         while pending:
-            self.watch(title, len(asked) - len(pending), len(asked))
+            self.watch(title, len(pending_answers) - len(pending), len(pending_answers))
             left = limit - time.monotonic()
             _, pending = wait(
                 pending, max(0.0, min(left, self.patience.poll)), return_when=FIRST_COMPLETED
             )
             if pending and left <= 0:
-                answers = zip(self.partners, asked, strict=True)
+                answers = zip(self.partners, pending_answers, strict=True)
                 raise self._late(partner for partner, answer in answers if answer in pending)
-        self.watch(title, len(asked), len(asked))
-        return [answer.result() for answer in asked]
+        self.watch(title, len(pending_answers), len(pending_answers))
+        return [answer.result() for answer in pending_answers]
 
     def _late(self, slow: Iterator[Partner]) -> SessionEnded:
         names = ", ".join(partner.name for partner in slow)
@@ -190,27 +190,27 @@ class _Coordinator:
         """
         session, ends = self.proposal.session, self.participant.clock() + self.patience.last
         others = [partner.within(ends) for partner in self.others]
-        asked = [started(partial(partner.ask, COMMIT, session, agreed)) for partner in others]
-        wait(asked, self.patience.last)
+        pending_answers = [started(partial(p.ask, COMMIT, session, agreed)) for p in others]
+        wait(pending_answers, self.patience.last)
         unconfirmed = tuple(
             partner.name
-            for partner, answer in zip(others, asked, strict=True)
+            for partner, answer in zip(others, pending_answers, strict=True)
             if not answer.done() or answer.exception() is not None
         )
         self.watch("writing", len(self.partners) - len(unconfirmed), len(self.partners))
         return unconfirmed
 
     def end(self, error: PramanaError) -> None:
-        """Tell all owners that the session is over, as far as they can be told."""
+        """Notify all owners that the session is over, as far as they can be told."""
         ending = Ending(owner=self.participant.name, problem=problem_of(error))
         ends = self.participant.clock() + self.patience.last
 
-        def tell(partner: Partner) -> None:
+        def inform(partner: Partner) -> None:
             # It may never have begun, or be the one that is gone: its own deadline ends it.
             with suppress(PramanaError):
                 partner.within(ends).ask(END, self.proposal.session, ending)
 
-        wait([started(partial(tell, partner)) for partner in self.partners], self.patience.last)
+        wait([started(partial(inform, partner)) for partner in self.partners], self.patience.last)
 
 
 def _progress(statuses: Sequence[Status]) -> tuple[int, int]:

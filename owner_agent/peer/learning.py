@@ -20,7 +20,7 @@ def learn(
 ) -> tuple[Findings, list[Disclosure]]:
     """Fetch, check and count the peers' columns, and run the task's learner.
 
-    Return with it what sharing the families would tell of true records.
+    Return with it the tables of true records that sharing the families would reveal.
     Raises PeerUnreachable, PeerDeviated, SmallCounts, OtherGroupings, PramanaError.
     """
     proposal, holding = mine.proposal, mine.holding

@@ -36,7 +36,7 @@ from pramana_core.wire.services import problem_of
 Partners = Callable[[str], Peer]
 """Returns another owner by its name."""
 
-Tell = Callable[[str], None]
+Notify = Callable[[str], None]
 """Called with what a person at this owner may want to know."""
 
 _TOLD_AS: Mapping[type[PramanaError], type[PramanaError]] = {
@@ -46,16 +46,16 @@ _TOLD_AS: Mapping[type[PramanaError], type[PramanaError]] = {
 """As what the others hear an error of this owner's own: that its values changed is not theirs."""
 
 
-def untold(line: str) -> None:
-    """Tell nobody."""
+def ignore(line: str) -> None:
+    """Notify nobody."""
 
 
 @dataclass(eq=False)
 class Member:
     """This owner, apart from what others ask of it.
 
-    `site` is what the site file at `path` said at the start; `own_error` is what was wrong here, in
-    full, while the others were told less; `miner_not_asked` says why it is not known whether the
+    `site` is the site file at `path` as it was at the start. `own_error` is the full error here, of
+    which the others heard less. `miner_not_asked` says why it is not known whether the
     site's miner has releases that the ledger does not.
     """
 
@@ -65,7 +65,7 @@ class Member:
     known: Mapping[str, PublicIdentity]
     environment: Environment
     partners: Partners
-    tell: Tell = untold
+    notify: Notify = ignore
     session: Session | None = None
     own_error: PramanaError | None = None
     miner_not_asked: str | None = None
@@ -99,7 +99,7 @@ class Member:
             raise
         except PramanaError as error:
             self.own_error = error
-            self.tell(str(error))
+            self.notify(str(error))
             kind = _TOLD_AS.get(type(error), type(error))
             raise kind(
                 f"{self.name} cannot take part ({kind.code}).",
@@ -176,7 +176,7 @@ class Member:
                 forget(mine.holding, made)
             if NetworkPart.noun not in mine.own:
                 mark_session(mine, "discarded", self.environment.now())
-        self.tell(f"Session {mine.proposal.session[:12]} ended without a result: {error}")
+        self.notify(f"Session {mine.proposal.session[:12]} ended without a result: {error}")
 
     def make_ready(self, mine: Session, files: Mapping[str, bytes]) -> Signed:
         """Write a result out of sight and sign its digest. Raises StateError."""
@@ -195,7 +195,7 @@ class Member:
             results = mine.staged.final.parent
             with self._writing(results):
                 folder = write_agreed(mine, mine.staged)
-            self.tell(f"Session {mine.proposal.session[:12]}: the result is in {folder}.")
+            self.notify(f"Session {mine.proposal.session[:12]}: the result is in {folder}.")
             mine.phase = "written"
             close_lines(mine, self.environment.now())
 
@@ -205,7 +205,7 @@ class Member:
         try:
             yield
         except OSError as error:
-            self.tell(f"The folder {results} cannot be written: {error.strerror}.")
+            self.notify(f"The folder {results} cannot be written: {error.strerror}.")
             raise StateError(
                 f"{self.name} cannot write its result ({error.strerror}).",
                 where=self.name,

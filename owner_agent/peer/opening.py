@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from owner_agent.peer.exchange.outgoing import Consent
-from owner_agent.peer.member import Tell
+from owner_agent.peer.member import Notify
 from owner_agent.peer.participant import Participant
 from owner_agent.peer.protocol.identity import load_identity, pinned
 from owner_agent.peer.protocol.steps import Peer
@@ -23,7 +23,7 @@ from pramana_core.errors import ConfigError
 def opened(
     path: Path,
     environment: Environment,
-    tell: Tell,
+    notify: Notify,
     accepts: Consent = Consent(),  # noqa: B008 - frozen
 ) -> Iterator[Participant]:
     """Open this owner for sessions; its connections are closed in the end.
@@ -54,7 +54,7 @@ def opened(
             known,
             environment,
             partners.__getitem__,
-            tell,
+            notify,
             accepts=accepts,
         )
 

@@ -1,6 +1,6 @@
 """An owner in joint sessions: what it agrees to, gives, learns and writes, one session at a time.
 
-The owner decides by itself at every step. It knows who calls, works out from the agreed task what
+The owner decides at every step. It knows who calls, works out from the agreed task what
 the caller is entitled to, and ends the session at the first thing that is not as agreed.
 """
 
@@ -25,7 +25,7 @@ from owner_agent.peer.exchange.catalogue import entitled, learners, task_of, var
 from owner_agent.peer.exchange.local_records import hold, offer
 from owner_agent.peer.exchange.network import files_of, merge, part_of
 from owner_agent.peer.exchange.outgoing import Consent, OutgoingPackage, outgoing, share_of
-from owner_agent.peer.exchange.session_loss import costs_of, session_lines, session_told
+from owner_agent.peer.exchange.session_loss import costs_of, session_lines, session_loss
 from owner_agent.peer.learning import learn
 from owner_agent.peer.ledger_lines import (
     close_lines,
@@ -163,14 +163,14 @@ class Participant(Member):
             remember_peers(self.site.state, self.name, mine.proposal, mine.offers, signed)
         mine.announcements = signed
         agree_on_announcements(mine, self.name)
-        for line in session_lines(self.told(mine)):
-            self.tell(line)
+        for line in session_lines(self.loss(mine)):
+            self.notify(line)
         mine.phase = "agreed"
         return mine.status()
 
-    def told(self, mine: Session) -> StudyDisclosure:
-        """Return what the columns that all announced tell of a record."""
-        return session_told(mine.announcements)
+    def loss(self, mine: Session) -> StudyDisclosure:
+        """Return the loss of a record by the columns that all announced."""
+        return session_loss(mine.announcements)
 
     def begin(self, mine: Session) -> Status:
         """Start to fetch and to learn, in a thread of its own."""
@@ -244,7 +244,7 @@ class Participant(Member):
                 mine.require_phase("learned")
                 mine.phase = "finished"
                 close_lines(mine, self.environment.now())
-                self.tell(f"Session {session[:12]} is finished; {caller} has its result.")
+                self.notify(f"Session {session[:12]} is finished; {caller} has its result.")
                 return mine.status()
             mine.require_phase("ready")
             agree_on_result(mine, self.everybody(), agreed)
@@ -268,7 +268,7 @@ class Participant(Member):
             return self.make_ready(mine, mine.own_files or {})
 
     def _taken_up(self, caller: str, proposal: Proposal) -> tuple[Session, Offer]:
-        self.tell(f"{caller} proposes session {proposal.session[:12]}: {proposal.task.kind}.")
+        self.notify(f"{caller} proposes session {proposal.session[:12]}: {proposal.task.kind}.")
         now = self.clock()
         with self.own_affairs():
             state = self.site.state
@@ -282,12 +282,12 @@ class Participant(Member):
         return self.session, made
 
     def _ask_miner(self) -> None:
-        """Check that the ledger knows what the site's miner has; say if that cannot be asked."""
+        """Check that the ledger knows what the site's miner has; note if it does not answer."""
         entries = known_entries(self.site.state)
         why = not_known_by_miner(self.site, entries, self.environment)
         self.miner_not_asked = None if why is None else f"The miner was not asked: {why}"
         if self.miner_not_asked is not None:
-            self.tell(self.miner_not_asked)
+            self.notify(self.miner_not_asked)
 
     def _outgoing(self, mine: Session) -> Iterator[tuple[str, OutgoingPackage]]:
         # No two peers see two randomizations of one value.

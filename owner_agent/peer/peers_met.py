@@ -38,7 +38,7 @@ _NEVER = datetime.min.replace(tzinfo=UTC)
 class LatestDisclosure(Message):
     """The newest session of a study in which a peer gave something away.
 
-    `beginning` is when that peer last began anew after a loss, as it said in that session.
+    `beginning` is when that peer last began anew after a loss, by its statement then.
     """
 
     study: Name

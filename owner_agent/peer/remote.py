@@ -13,7 +13,7 @@ from owner_agent.peer.protocol.messages import read
 from owner_agent.peer.protocol.steps import MESSAGE_BYTES, PACKAGE_PART, Answer, Request, Step
 from owner_agent.peer.protocol.threads import started
 from owner_agent.peer.session import error_of
-from owner_agent.site.site import KnownPeer
+from owner_agent.site.sections import KnownPeer
 from owner_agent.state.environment import Environment
 from pramana_core.errors import PeerDeviated, PeerUnreachable
 from pramana_core.wire.services import PROBLEM_MEDIA_TYPE, read_problem

@@ -75,12 +75,12 @@ class PeerServer(uvicorn.Server):
             write_replacing(self._ready_file, ready.encode())
 
     def serve_until_stopped(self) -> None:
-        """Serve on the site file's address until told to stop. Raises OptionError."""
+        """Serve on the site file's address until stopped. Raises OptionError."""
         with self._listening() as socket_:
             self.run(sockets=[socket_])
 
     @contextmanager
-    def beside(self) -> Iterator[None]:
+    def in_background(self) -> Iterator[None]:
         """Serve in another thread while the caller does something else. Raises OptionError."""
         start = self._participant.environment.patience.start
         with self._listening() as socket_:
@@ -130,6 +130,6 @@ def _bound(host: str, port: int) -> Iterator[socket.socket]:
             raise OptionError(
                 f"The agent cannot listen on {host} port {port}: {error}.",
                 where="peer.listen",
-                remedy="Stop what uses the port, or choose another one and tell the other owners.",
+                remedy="Stop what uses the port, or take another one and inform the other owners.",
             ) from None
         yield listening

@@ -2,7 +2,7 @@
 
 Files are made out of sight and get their name whole or not at all. The kept agreements prove that
 every owner was ready to write one result. With them an owner may write it after a new start, and
-tell an owner that missed the last message.
+inform an owner that missed the last message.
 """
 
 from __future__ import annotations

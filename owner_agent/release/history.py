@@ -64,11 +64,8 @@ def unknown_in_outbox(state: Path, entries: Iterable[Entry]) -> tuple[str, ...]:
 
 
 def _require_reported(study: str, reported: frozenset[str], entries: Sequence[Entry]) -> None:
-    """Check that the ledger knows the releases whose reports are remembered. Raises HistoryLost.
-
-    What was made for a peer is remembered before the ledger has it: with peers in the study, only
-    that the ledger has anything of it is checked.
-    """
+    """Check that the ledger knows the releases whose reports are remembered. Raises HistoryLost."""
+    # What was made for a peer is remembered before the ledger has it.
     mine = [entry for entry in entries if entry.study == study]
     lost = reported - {entry.content for entry in mine}
     if not lost or any(entry.miner.startswith(PEER) for entry in mine):

@@ -29,14 +29,10 @@ from owner_agent.site.site import Site
 from owner_agent.state.environment import Environment
 from owner_agent.state.keys import KeyStore, Secrets, linkage_fingerprint
 from owner_agent.table.mixed import (
-    ReadColumn,
     content_of,
     ranked,
-    read_categories,
-    read_numbers,
     read_records,
 )
-from owner_agent.table.table import TextTable
 from pramana_core.alike import first_few
 from pramana_core.determined import PairCounts
 from pramana_core.errors import ConfigError, UnprotectedVariable
@@ -135,25 +131,11 @@ class MaskTable:
 
 
 def read_columns(site: Site) -> MaskTable:
-    """Read what a site masks and tells.
-
-    Raises ConfigError where the site masks nothing, TableError and UnknownCategory for cells,
-    OptionError for true values beyond their bounds, and UnprotectedVariable where a column that is
-    told gives a confidential one away.
-    """
+    """Read what a site masks and tells. Raises InputError for the site file and the table."""
     section = site.mask
     columns = [*section.tell, *(TellSection(column=name) for name in section.confidential)]
     count = len(section.tell)
-    read = read_records(
-        site,
-        {
-            tell.column: partial(_column, tell=tell, told=place < count)
-            for place, tell in enumerate(columns)
-        },
-        drop=section.missing == "drop",
-        section="mask",
-        used="masked or told",
-    )
+    read = read_records(site, columns, drop=section.missing == "drop", section="mask")
     records = len(read.record_ids)
     told, masked = (
         MixedTable(part, records) for part in (read.columns[:count], read.columns[count:])
@@ -180,23 +162,6 @@ def _require_hidden(tell: Sequence[TellSection], told: MixedTable, masked: Mixed
                 remedy="Mask it too or leave it out. Where everybody may know, say so with"
                 f' reveals = ["{one.of}"] in its entry of tell.',
             )
-
-
-def _column(table: TextTable, tell: TellSection, *, told: bool) -> ReadColumn:
-    name = tell.column
-    if tell.categories is not None:
-        return read_categories(table, name, tell.categories, tell.missing, "mask")
-    if told:
-        remedy = (
-            "Correct those cells; a column of categories that is told needs a list of them:"
-            f' {{ column = "{name}", categories = [...] }}.'
-        )
-        return read_numbers(table, name, "told", remedy)
-    remedy = (
-        "Correct those cells, or take the column out of confidential in [mask]: only numbers can"
-        " be masked."
-    )
-    return read_numbers(table, name, "masked", remedy)
 
 
 FORM = "2"
@@ -302,10 +267,7 @@ class MaskPlan:
         )
 
     def masked(self, watch: StagedProgress) -> tuple[Masked, ...]:
-        """Mask the table, each copy by noise of its own.
-
-        Raises TableError, MaskingError: it cannot be masked so, or not so many times.
-        """
+        """Mask the table, each copy by noise of its own. Raises TableError, MaskingError."""
         table, choice = self.table.confidential, self.choice
         require_few_copies(choice.method, self.copies, table.records, len(table.columns))
         made = []

@@ -129,10 +129,7 @@ class Memory:
     """
 
     def __init__(self, file: IO[bytes] | None = None, where: str = FOLDER):
-        """Open what `write` wrote.
-
-        Raises StoreCorrupt: it is another file than was written; `where` names it.
-        """
+        """Open what `write` wrote. Raises StoreCorrupt."""
         self._where = where
         self._batches: pa.ipc.RecordBatchFileReader | None = None
         self._fields = [pa.field(KEY_COLUMN, pa.binary(KEY_BYTES))]

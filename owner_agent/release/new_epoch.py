@@ -128,10 +128,8 @@ def _counted(
     known: Sequence[Entry],
     now: datetime,
 ) -> tuple[Entry, ...]:
-    """Return what the ledger is to say of releases that it does not know as left.
-
-    Each counts as a draw of its own, also where two of them repeat the same draws: an upper bound.
-    """
+    """Return what the ledger is to say of releases that it does not know as left."""
+    # Each counts as a draw of its own, also where two repeat the same draws: an upper bound.
     columns: Mapping[str, str] = {}
     with suppress(InputError):  # A site file without variables still has releases.
         columns = planned(site).columns

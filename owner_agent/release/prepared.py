@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import ClassVar, Self
 
 from owner_agent.release.composition import refuse_conflicts
+from owner_agent.release.corrections import Exchange
 from owner_agent.release.delivery import Delivery
 from owner_agent.release.ledger import Draw, Entry
 from owner_agent.release.options import PublishOptions
@@ -83,8 +84,10 @@ class PreparedRelease(ABC):
         if not options.accept_added_loss:
             refuse_conflicts(self.draws, self.entries)
 
-    def require_same_people(self, options: PublishOptions) -> None:  # noqa: B027 - most have none
-        """Check that no people are taken for others. Raises RecordsExchanged."""
+    @property
+    def large_exchange(self) -> Exchange | None:
+        """How records differ from those of the last release, where that needs a yes of its own."""
+        return None
 
     def before_announcing(self, delivery: Delivery) -> None:
         """Check the release against the study's plan. Raises what `Delivery` does."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -33,13 +33,9 @@ from owner_agent.site.tree_section import (
 from owner_agent.state.environment import Environment
 from owner_agent.state.keys import KeyStore
 from owner_agent.table.mixed import (
-    ReadColumn,
     content_of,
-    read_categories,
-    read_numbers,
     read_records,
 )
-from owner_agent.table.table import TextTable
 from pramana_core.errors import BudgetExceeded, ConfigError, RequirementUnmet
 from pramana_core.mixed import MixedTable
 from pramana_core.model_sharing.attributes import TreeSchema
@@ -78,34 +74,14 @@ class TreeColumns:
 
 
 def read_tree_columns(site: Site) -> TreeColumns:
-    """Read what a tree is learned from.
-
-    Raises ConfigError where the site shares no tree, TableError and UnknownCategory.
-    """
+    """Read what a tree is learned from. Raises InputError for the site file and the table."""
     section = site.share_model
     columns: list[AttributeSection | TargetSection] = [*section.attributes, section.target]
-    read = read_records(
-        site,
-        {one.column: partial(_column, section=one) for one in columns},
-        drop=section.missing == "drop",
-        section=SECTION,
-        used="an attribute or the class",
-    )
+    read = read_records(site, columns, drop=section.missing == "drop", section=SECTION)
     ids = read.record_ids
     order = np.array(sorted(range(len(ids)), key=ids.__getitem__), dtype=np.intp)
     table = MixedTable(read.columns, len(ids)).rows(order)
     return TreeColumns([ids[place] for place in order], table, read.dropped)
-
-
-def _column(text: TextTable, section: AttributeSection | TargetSection) -> ReadColumn:
-    name = section.column
-    if section.categories is not None:
-        return read_categories(text, name, section.categories, section.missing, SECTION)
-    remedy = (
-        "Correct those cells; an attribute of categories needs a list of them:"
-        f' {{ column = "{name}", categories = [...] }}.'
-    )
-    return read_numbers(text, name, "an attribute read", remedy)
 
 
 @dataclass(frozen=True, eq=False)

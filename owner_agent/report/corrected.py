@@ -1,7 +1,7 @@
-"""How many records would be reported differently than before, and what each choice would cost.
+"""The records whose values were corrected since they were reported, and what each choice costs.
 
-It is the one part of the plan's report that is counted from the table: numbers of records whose
-values were corrected since they were reported, block by block, and nothing of the values.
+It is the only part of a plan's report that is counted from the table: numbers of records by block,
+and no value.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from owner_agent.release.corrections import (
 )
 from owner_agent.release.ledger import Entry, Ledger
 from owner_agent.release.publish import DrawnTable, PreparedRecords, draw_table
-from owner_agent.report.losses import finite
 from owner_agent.site.corrections import CorrectionChoice
 from owner_agent.site.planning import PlannedSite
 from owner_agent.site.site import Site
@@ -28,14 +27,13 @@ from owner_agent.state.keys import KeyStore
 from pramana_core.errors import InputError, KeyFileError, StorageFull
 from pramana_core.privacy import epsilon
 from pramana_core.progress import Progress
+from pramana_core.report.numbers import bound, count, finite
+from pramana_core.report.report import Column, Section, Sentence, Table
 
 
 @dataclass(frozen=True)
 class BlockCorrections:
-    """One block of which records were reported before; epsilons are about the block's columns.
-
-    `epsilon_anew` is the largest composed epsilon of a column after a new epoch.
-    """
+    """The corrected records of a block, and the largest epsilon of its columns by each choice."""
 
     correction: Correction
     epsilon_kept: float
@@ -43,7 +41,7 @@ class BlockCorrections:
 
     @property
     def waits(self) -> bool:
-        """Whether publish asks what happens to records of the block."""
+        """Whether publish asks for a choice on the block."""
         return self.correction.differing > 0
 
     def as_dict(self) -> dict[str, Any]:
@@ -56,13 +54,26 @@ class BlockCorrections:
             "epsilon_if_anew": finite(self.epsilon_anew),
         }
 
+    def line(self, choice: CorrectionChoice | None) -> str:
+        """Return what the choice means, or the choices, in a sentence."""
+        one = self.correction
+        counted = f"{one.block}: {one.differing:,} of {one.reported:,} records that left before"
+        kept = f"keep reports of values that they no longer have (epsilon {self.epsilon_kept:.4g})"
+        if choice == "keep":
+            return f"{counted} {kept}."
+        return (
+            f"{counted} would be reported differently. publish refuses until you choose: with"
+            f" --corrections keep they {kept}; after `owner-agent new-epoch --yes` all are drawn"
+            f" anew (epsilon {self.epsilon_anew:.4g} for everybody)."
+        )
+
 
 @dataclass(frozen=True)
 class Corrected:
-    """What was found of records that left before; `reason` says why nothing could be.
+    """The corrected records of a table; `reason` says why they could not be looked for.
 
-    `exchanges` has of each study how its records differ from those of the last release; `table`
-    what was drawn to find out.
+    `exchanges` has, for each study, how its records differ from those of the last release; `table`
+    is the table as it was drawn for the comparison.
     """
 
     choice: CorrectionChoice | None
@@ -73,12 +84,12 @@ class Corrected:
 
     @property
     def waits(self) -> bool:
-        """Whether records were corrected, and the site file does not say what happens to them."""
+        """Whether records were corrected, and the site file has no choice."""
         return self.choice is None and any(block.waits for block in self.blocks)
 
     @property
     def large_exchange(self) -> Exchange | None:
-        """The exchange that needs a yes of its own, if there is one."""
+        """The exchange that must be confirmed, if there is one."""
         return next((one for one in self.exchanges if one.is_large), None)
 
     def as_dict(self) -> dict[str, Any]:
@@ -92,12 +103,39 @@ class Corrected:
         }
 
     def lines(self) -> tuple[str, ...]:
-        """Say in sentences what a custodian must know before publishing."""
+        """Return what a custodian must know before publishing, in sentences."""
         if self.reason is not None:
             return (f"Corrected records were not looked for: {self.reason}",)
-        said = (_line(block, self.choice) for block in self.blocks)
-        exchanges = (str(one) for one in self.exchanges)
-        return (*exchanges, *(line for line in said if line is not None))
+        changed = (block.line(self.choice) for block in self.blocks if block.waits)
+        return (*map(str, self.exchanges), *changed)
+
+    def section(self) -> Section:
+        """Return the section of a plan's report."""
+        columns = (
+            Column("block", lambda row: row["block"], number=False),
+            Column("records that\nleft before", lambda row: count(row["reported_before"])),
+            Column(
+                "would be reported\ndifferently",
+                lambda row: count(row["would_differ"]),
+                high=lambda row: row["would_differ"] > 0,
+            ),
+            Column("epsilon if\nkept", lambda row: bound(row["epsilon_if_kept"])),
+            Column("epsilon if all\nare drawn anew", lambda row: bound(row["epsilon_if_anew"])),
+        )
+        note = (
+            "These numbers are counted from the table: leave this section out where nobody may know"
+            " how many records were corrected. Two differing reports of one record would show that"
+            " its value changed, whatever the channel. So every record keeps its first report, or"
+            " all records are drawn anew and their epsilons add."
+        )
+        rows = [block.as_dict() for block in self.blocks]
+        return Section(
+            "Records that were reported before and have other values now",
+            [Sentence(line, "warning") for line in self.lines()],
+            Table(columns, rows, brief=lambda row: row["would_differ"] > 0),
+            notes=[note],
+            brief=bool(self.lines()),
+        )
 
 
 def corrected_of(site: Site, plan: PlannedSite, watch: Progress) -> Corrected | None:
@@ -135,19 +173,13 @@ def _described(
 ) -> Corrected:
     before = spent(entries)
     blocks = {block.name: block for block in plan.plan.blocks}
-    return Corrected(
-        site.file.corrections,
-        tuple(
-            BlockCorrections(correction, kept, kept + epsilon(blocks[correction.block].channel))
-            for one in compared
-            for correction in one.corrections
-            for kept in (
-                max(before.get(plan.columns[n], 0.0) for n in blocks[correction.block].names),
-            )
-        ),
-        exchanges=tuple(one.exchange for one in compared if one.exchange is not None),
-        table=table,
-    )
+    found = []
+    for correction in (correction for one in compared for correction in one.corrections):
+        block = blocks[correction.block]
+        kept = max(before.get(plan.columns[name], 0.0) for name in block.names)
+        found.append(BlockCorrections(correction, kept, kept + epsilon(block.channel)))
+    exchanges = tuple(one.exchange for one in compared if one.exchange is not None)
+    return Corrected(site.file.corrections, tuple(found), exchanges=exchanges, table=table)
 
 
 def _compared(
@@ -156,24 +188,9 @@ def _compared(
     """Compare the table with what left in one study."""
     secrets = KeyStore(site.state).load()
 
-    def told(_stage: str, done: int, total: int, /) -> None:
+    def progress(_stage: str, done: int, total: int, /) -> None:
         watch(done, total)
 
     past = ReleaseHistory.of(site.state, entries, study)
-    drawn = draw_table(site, study, plan, secrets, past.beginning, told)
+    drawn = draw_table(site, study, plan, secrets, past.beginning, progress)
     return overlay_reported(drawn.reports, past.identities(plan.plan, secrets), past), drawn
-
-
-def _line(found: BlockCorrections, choice: CorrectionChoice | None) -> str | None:
-    one = found.correction
-    if not one.differing:
-        return None
-    counted = f"{one.block}: {one.differing:,} of {one.reported:,} records that left before"
-    kept = f"keep reports of values that they no longer have (epsilon {found.epsilon_kept:.4g})"
-    anew = f"all are drawn anew (epsilon {found.epsilon_anew:.4g} for everybody)"
-    if choice == "keep":
-        return f"{counted} {kept}."
-    return (
-        f"{counted} would be reported differently. publish refuses until you choose: with"
-        f" --corrections keep they {kept}; after `owner-agent new-epoch --yes` {anew}."
-    )

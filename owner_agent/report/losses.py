@@ -1,14 +1,11 @@
-"""What blocks tell: bounds for every prior, beliefs under one, and the losses of columns."""
+"""What each column has lost by everything that left, and what a release would add."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, TypeVar
-
-import numpy as np
+from typing import Any
 
 from owner_agent.randomize.draws import draw_id
 from owner_agent.release.composition import (
@@ -20,137 +17,17 @@ from owner_agent.release.composition import (
     spent,
 )
 from owner_agent.release.ledger import Draw, Entry, Ledger
-from owner_agent.report.thresholds import BELIEF, POSTERIOR, THRESHOLD
 from owner_agent.site.planning import PlannedSite
 from owner_agent.site.site import Site
 from owner_agent.state.keys import KeyStore
-from pramana_core.channels import Transition
-from pramana_core.errors import KeyFileError, LimitExceeded, OptionError, SingularChannel
-from pramana_core.plan import Block
-from pramana_core.privacy import (
-    PRIOR,
-    Amplification,
-    attacker_accuracy,
-    conditional_entropy,
-    gamma_within_groups,
-    k_anonymity,
-    worst_posterior,
-)
-
-LISTED_CATEGORIES = 1000
-"""Posteriors of more categories are not listed one by one."""
-
-T = TypeVar("T")
-Reasons = dict[str, str]
-"""Why a measure has no value, by the measure's name."""
-
-
-def attempt(reasons: Reasons, name: str, compute: Callable[[], T]) -> T | None:
-    """Return what is computed, or None and the reason under `name`."""
-    try:
-        return compute()
-    except (SingularChannel, LimitExceeded, OptionError) as error:
-        reasons[name] = error.message
-        return None
-
-
-@dataclass(frozen=True)
-class Bounds:
-    """What holds for every prior, and gamma for who knows the group; both may be infinite."""
-
-    told: Amplification
-    gamma_within: float
-
-    @classmethod
-    def of(cls, channel: Transition) -> Bounds:
-        """Return a channel's bounds. Raises LimitExceeded."""
-        return cls(Amplification.of(channel), gamma_within_groups(channel))
-
-    @classmethod
-    def together(cls, blocks: Sequence[Block]) -> Bounds:
-        """Return the bounds about all variables of several blocks at once. Raises LimitExceeded."""
-        amplification = Amplification.together(blocks)
-        return cls(amplification, amplification.gamma)
-
-    @property
-    def rho2(self) -> float:
-        """The largest posterior of a prior of `PRIOR`."""
-        return self.told.grown(PRIOR)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return JSON; an infinite number is null, which JSON has no other word for."""
-        return {
-            "gamma": finite(self.told.gamma),
-            "gamma_within_groups": finite(self.gamma_within),
-            "epsilon": finite(self.told.epsilon),
-            "rho_2": self.rho2,
-            "rho_1": self.told.fallen(POSTERIOR),
-            "falls_to": self.told.fallen(BELIEF),
-        }
-
-
-@dataclass(frozen=True)
-class Attack:
-    """What an attacker to whom all categories are as likely believes and guesses after a report.
-
-    `figures` are the measures by name; what is None has its reason in `reasons`.
-    """
-
-    prior: tuple[float, ...] | None
-    worst: tuple[float, ...] | None
-    figures: Mapping[str, float | None]
-    reasons: Reasons = field(default_factory=dict)
-
-    @classmethod
-    def unknown(cls, reason: str) -> Attack:
-        """Return an attack that cannot be assessed, and why."""
-        return cls(None, None, dict.fromkeys(MEASURES), {"posteriors": reason})
-
-
-MEASURES = (
-    "entropy",
-    "conditional_entropy",
-    "k_anonymity",
-    "dist_k",
-    "dist_k_worst",
-    "guess_blind",
-    "guess_expected",
-    "guess_worst",
-)
-
-
-def attack(channel: Transition) -> Attack:
-    """Return what an attacker learns through a channel, to whom all categories are as likely."""
-    reasons: Reasons = {}
-    worst = attempt(reasons, "posteriors", lambda: _listed_posteriors(channel))
-    left = attempt(reasons, "conditional_entropy", lambda: conditional_entropy(channel))
-    k = attempt(reasons, "k_anonymity", lambda: k_anonymity(channel, THRESHOLD))
-    guess = attempt(reasons, "guess", lambda: attacker_accuracy(channel))
-    known = None if k is None else (k.categories, k.least_divergence, k.worst_divergence)
-    guesses = None if guess is None else (guess.blind, guess.expected, guess.worst)
-    # Over the possible categories, which the blind guess counts.
-    before = None if left is None or guess is None else -math.log2(guess.blind)
-    figures = zip(
-        MEASURES, (before, left, *(known or [None] * 3), *(guesses or [None] * 3)), strict=True
-    )
-    possible = np.array(worst or ()) > 0
-    prior = None if worst is None else tuple((possible / possible.sum()).tolist())
-    return Attack(prior, worst, dict(figures), reasons)
-
-
-def finite(value: float) -> float | None:
-    """Return a number as JSON has it: null where it is infinite."""
-    return value if math.isfinite(value) else None
-
-
-def number(value: float) -> str:
-    """Write a number with four digits, or the sign of infinity."""
-    return "∞" if value == float("inf") else f"{value:.4g}"
+from pramana_core.errors import KeyFileError
+from pramana_core.report.numbers import bound, finite, plural
+from pramana_core.report.report import Column, Section, Table
 
 
 def loss_text(epsilon: float, forms: Sequence[str] = ()) -> str:
-    """Write what a column has lost: an epsilon, or the forms in which it left without one."""
-    return f"no bound ({', '.join(forms)})" if forms else number(epsilon)
+    """Write a column's loss: an epsilon, or the forms in which it left without one."""
+    return f"no bound ({', '.join(forms)})" if forms else bound(epsilon)
 
 
 def draw_text(draw: Draw) -> str:
@@ -158,21 +35,13 @@ def draw_text(draw: Draw) -> str:
     return loss_text(draw.epsilon, Unbounded.of([draw]).forms(draw.column))
 
 
-def _listed_posteriors(channel: Transition) -> tuple[float, ...]:
-    if channel.shape[0] > LISTED_CATEGORIES:
-        raise LimitExceeded(
-            f"The posteriors of {channel.shape[0]:,} categories are too many to print; the guess"
-            " holds the largest."
-        )
-    return tuple(float(value) for value in worst_posterior(channel))
-
-
 @dataclass(frozen=True)
 class ColumnLoss:
-    """The composed epsilon of a column before and after; `refused`: only with accepted loss.
+    """The composed epsilon of a column before and after a release.
 
-    A column that left masked or in a shared tree before, or after, has no epsilon that would bound
-    it; `forms` has in words in which of these forms it left.
+    Attributes:
+        refused: whether publishing is refused unless the added loss is accepted.
+        forms_before, forms_after: the forms, masked or in a shared tree, that no epsilon bounds.
     """
 
     column: str
@@ -184,18 +53,8 @@ class ColumnLoss:
 
     @property
     def texts(self) -> tuple[str, str]:
-        """What was lost before, and what will have been lost after."""
-        return (
-            loss_text(self.before, self.forms_before),
-            loss_text(self.after, self.forms_after),
-        )
-
-    @property
-    def sentence(self) -> str:
-        """What was lost before and will have been after."""
-        refused = "; publish refuses it unless you accept the loss" if self.refused else ""
-        before, after = self.texts
-        return f"{self.column} left before: epsilon {before}, after this {after}{refused}."
+        """The loss before and after."""
+        return loss_text(self.before, self.forms_before), loss_text(self.after, self.forms_after)
 
     def as_dict(self) -> dict[str, Any]:
         """Return JSON; an infinite epsilon is null."""
@@ -211,11 +70,19 @@ class ColumnLoss:
 
 @dataclass(frozen=True)
 class Losses:
-    """What left, and what this plan adds; `keys_known` is whether draws could be compared."""
+    """The releases that may have left, and each column's loss with one more release.
+
+    `keys_known` is whether the draws could be compared with those of earlier releases.
+    """
 
     releases: int
     keys_known: bool
     columns: tuple[ColumnLoss, ...]
+
+    @property
+    def refused(self) -> tuple[str, ...]:
+        """The columns whose added loss must be accepted."""
+        return tuple(loss.column for loss in self.columns if loss.refused)
 
     def as_dict(self) -> dict[str, Any]:
         """Return JSON."""
@@ -226,6 +93,33 @@ class Losses:
             "columns": [column.as_dict() for column in self.columns],
         }
 
+    def section(self, note: str) -> Section:
+        """Return the section of a report on the columns that left before."""
+        columns = (
+            Column("column", lambda row: row["column"], number=False),
+            Column("epsilon before", lambda row: row["before"]),
+            Column("epsilon after", lambda row: row["after"]),
+            Column("", lambda row: row["said"], number=False, high=lambda row: row["refused"]),
+        )
+        rows = [
+            {
+                "column": loss.column,
+                "before": loss.texts[0],
+                "after": loss.texts[1],
+                "left": loss.before > 0,
+                "refused": loss.refused,
+                "said": "publish refuses it unless you accept the added loss"
+                if loss.refused
+                else "nothing added" * (loss.texts[0] == loss.texts[1]),
+            }
+            for loss in self.columns
+        ]
+        return Section(
+            "Together with what left before",
+            table=Table(columns, rows, brief=lambda row: row["left"]),
+            notes=[f"{plural(self.releases, 'release')} may have left. {note}"],
+        )
+
 
 def losses_of(
     site: Site,
@@ -234,27 +128,19 @@ def losses_of(
 ) -> Losses | None:
     """Return the loss of every column of the plan.
 
-    None where nothing has left this site and no two columns are one secret.
-
-    The records are taken to be those that left before: under other record ids the same draw would
-    be another loss, which `publish` finds out. Without keys every randomization counts as new.
+    None where nothing has left this site and no two columns are one secret. The records are taken
+    to be those that left before; without keys every randomization counts as new.
     Raises StoreCorrupt.
     """
     entries = tuple(entry for entry in Ledger(site.state).entries() if entry.left)
     if not entries and not one_secret:
         return None
     known = known_draws(site, plan)
-    draws = joined(known or new_draws(plan), one_secret)
-    return compare(draws, entries, keys_known=known is not None)
+    return compare(joined(known or new_draws(plan), one_secret), entries, known is not None)
 
 
-def compare(
-    draws: Sequence[Draw],
-    entries: Sequence[Entry],
-    *,
-    keys_known: bool,
-) -> Losses:
-    """Compose the planned draws with everything that left."""
+def compare(draws: Sequence[Draw], entries: Sequence[Entry], keys_known: bool = True) -> Losses:
+    """Compose the draws of a release with everything that left."""
     left = [draw for entry in entries if entry.left for draw in entry.draws]
     before, after = losses(left, beside=draws), losses([*left, *draws])
     unbounded, then = Unbounded.of(left, beside=draws), Unbounded.of([*left, *draws])
@@ -284,10 +170,9 @@ def known_draws(site: Site, plan: PlannedSite) -> tuple[Draw, ...] | None:
         secrets = KeyStore(site.state).load()
     except KeyFileError:
         return None
-    entries = Ledger(site.state).entries()
-    beginning = Ledger(site.state).beginning
-    newest = {d.draw_id: d.population for entry in entries for d in entry.draws}
-    study = site.miner.study
+    ledger, study = Ledger(site.state), site.miner.study
+    beginning = ledger.beginning
+    newest = {d.draw_id: d.population for entry in ledger.entries() for d in entry.draws}
     identities = {b.name: draw_id(secrets, study, b, beginning) for b in plan.plan.blocks}
     return planned_draws(
         plan.plan.blocks,
@@ -298,7 +183,6 @@ def known_draws(site: Site, plan: PlannedSite) -> tuple[Draw, ...] | None:
 
 
 def new_draws(plan: PlannedSite) -> tuple[Draw, ...]:
-    """Return a plan's draws as those of a randomization that never was."""
+    """Return a plan's draws as those of a new randomization."""
     blocks = plan.plan.blocks
-    identities = {block.name: f"planned {block.digest}" for block in blocks}
-    return planned_draws(blocks, plan.columns, identities)
+    return planned_draws(blocks, plan.columns, {b.name: f"planned {b.digest}" for b in blocks})

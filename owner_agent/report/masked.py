@@ -1,223 +1,303 @@
-"""The report of a masked table before it leaves, and how it is shown."""
+"""The report of a masked table before it leaves."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
-from rich.box import SIMPLE
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
 from owner_agent.release.masked import LETTERS, PreparedMask, protection
-from owner_agent.report.page import ReportView, measured
-from owner_agent.report.release_report import ReleaseReport, printing
+from owner_agent.report.release_report import left_out, losses_by, refusals
 from pramana_core.mask.core.cautions import Caution, Gravity, below_zero, gravest_first, gravity_of
-from pramana_core.mask.core.influence import Influence
-from pramana_core.mask.measures import Measure, Measures, measure_all
+from pramana_core.mask.measures import Measures, measure_all
 from pramana_core.mask.pictures import pairs_to_show, relationships_chart
 from pramana_core.mixed import numeric_table
-from pramana_core.progress import Progress, StagedProgress, unwatched
+from pramana_core.progress import StagedProgress
+from pramana_core.report.numbers import measured, percent, plural
+from pramana_core.report.report import (
+    Column,
+    Fact,
+    Picture,
+    Report,
+    Row,
+    Section,
+    Sentence,
+    Table,
+)
 
-FIRST = 5
-"""How many of the records that are disclosed most are shown, named or not."""
+PAGE = "mask.html"
 
-MOST_NAMED = 100
-"""Of more that are to be named, these."""
+FIRST, MOST_NAMED = 5, 100
+"""The fewest records shown of which most is told, and the most that are named."""
 
+MOST_PICTURES, PER_ROW = 8, 4
+"""The most relationships drawn, the strongest first, and how many stand beside each other."""
 
-@dataclass(frozen=True)
-class NamedRecord:
-    """A record and what of its masked value is its own, in the column where it is most.
+MOST_MEASURES = 24
+"""Longer tables of measures are folded."""
 
-    Attributes:
-        record_id: whose it is, for the owner's eyes.
-        column: the confidential column.
-        own: how much the masked value moves with the true one.
-        noise: the standard deviation of its noise, in those of what the told columns leave.
-        told: the share of what they leave that the masked value tells.
-        exposed: whether that is so much that it is named.
-    """
-
-    record_id: str
-    column: str
-    own: float
-    noise: float
-    told: float
-    exposed: bool
+SHOWN = ("snooper-gain", "told-largest")
+"""The measures that a terminal shows although nothing is wrong."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class MaskReport(ReleaseReport[PreparedMask]):
-    """What masking would release; `measures` are of the first copy: the others are drawn alike."""
-
-    measures: Measures
-
-    @property
-    def headline(self) -> tuple[str, ...]:
-        """What would be released, and which relationships are kept."""
-        chosen = self.now.chosen
-        method, told = chosen.choice.method, ", ".join(chosen.table.told.names) or "nothing"
-        advice = chosen.choice.recommendation
-        how = "named in the site file" if advice is None else "recommended for this table"
-        copies = f", {chosen.copies} copies" if chosen.copies > 1 else ""
-        masked = ", ".join(chosen.table.confidential.names)
-        first = (
-            f"{len(chosen.keys):,} records: {masked} masked by {method.name} ({how}{copies}); told"
-            f" as they are: {told}."
-        )
-        return first, LETTERS, method.keeps if advice is None else advice.sentence
-
-    @property
-    def influence(self) -> Influence | None:
-        """What of masked values is their records' own; None where the method predicts nothing."""
-        return self.now.copies[0].influence
-
-    @property
-    def leverage(self) -> float | None:
-        """The largest weight of a record's own value in its masked one."""
-        return None if self.influence is None else float(self.influence.weights.max())
-
-    @property
-    def exposed(self) -> int:
-        """How many records are to be named, whether or not all of them are shown."""
-        return 0 if self.influence is None else int(np.count_nonzero(self.influence.exposed))
-
-    @property
-    def named(self) -> tuple[NamedRecord, ...]:
-        """The records that are disclosed most, by their ids.
-
-        Those to be named, up to `MOST_NAMED` of them, and at least `FIRST`.
-        """
-        influence, table = self.influence, self.now.chosen.table
-        if influence is None:
-            return ()
-        shown = max(FIRST, min(MOST_NAMED, self.exposed))
-        return tuple(
-            NamedRecord(
-                table.record_ids[place],
-                table.confidential.names[influence.columns[place]],
-                float(influence.own[place]),
-                float(influence.noise[place]),
-                float(influence.told[place]),
-                bool(influence.exposed[place]),
-            )
-            for place in influence.order[:shown]
-        )
-
-    @property
-    def stated(self) -> float | None:
-        """By how much no record's masked value moves with its own true one, but for those in
-        `named` that are exposed: where these are too many to be shown, the others count."""
-        if self.influence is None:
-            return None
-        shown = sum(record.exposed for record in self.named)
-        others = self.influence.weights[self.influence.order[shown:]]
-        return float(np.max(others, initial=0.0))
-
-    @property
-    def bounded(self) -> tuple[str, ...]:
-        """The columns that bounds may change: none where true values are reordered."""
-        chosen = self.now.chosen
-        return () if chosen.choice.method.released_values else tuple(chosen.bounds)
-
-    @property
-    def protection(self) -> tuple[str, ...]:
-        """What the method protects and what it does not."""
-        chosen = self.now.chosen
-        told = chosen.table.told.names
-        return protection(chosen.choice.method, told, chosen.copies, chosen.bounds)
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What the custodian must know before this leaves: alarms of measures, and cautions."""
-        alarms = (f"{row.about}: {row.sentence}" for row in self.measures.alarms)
-        return (*alarms, *self.cautions)
-
-    @property
-    def cautions(self) -> tuple[str, ...]:
-        """What no measure says: what is lost, left out, near the true values, or refused."""
-        found: list[str] = []
-        found += dict.fromkeys(w for copy in self.now.copies for w in copy.warnings)
-        advice = self.now.chosen.choice.recommendation
-        if advice is not None:
-            found += advice.lost
-        table = self.now.chosen.table.confidential
-        matrix = self.now.copies[0].matrix
-        for name, fact in below_zero(table.names, table.matrix(), matrix):
-            cuts = f'bounds = {{ "{name}" = {{ low = 0 }} }} in [mask] cuts them off'
-            found.append(f"{fact}: {cuts}; methods that shuffle keep to true values.")
-        found += [Caution(said, Gravity.NOTE) for said in self.left_out("release")]
-        return gravest_first([*found, *self.refusals()])
-
-    def of(self, group: str) -> Sequence[Measure]:
-        """Return the measures of a group: "utility" or "security"."""
-        return [row for row in self.measures if row.group == group]
-
-    @property
-    def judged(self) -> Sequence[Measure]:
-        """The measures of what is given away, alarms first."""
-        return sorted(self.of("security"), key=lambda row: not row.alarm)
-
-    @property
-    def verdict(self) -> str:
-        """Whether any measure shows that masked values tell more than the columns told do."""
-        if found := len(self.measures.alarms):
-            some = "One measure shows" if found == 1 else f"{found} measures show"
-            return f"{some} that the masked values tell more of a record than the columns told do."
-        return (
-            "No measure shows that the masked values tell more of a record than the columns told"
-            " do."
-        )
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return JSON: measures and words, and nothing of any record."""
-        chosen = self.now.chosen
-        choice, table = chosen.choice, chosen.table
-        advice = choice.recommendation
-        return {
-            "records": len(chosen.keys),
-            "dropped": table.dropped,
-            "told": list(table.told.names),
-            "confidential": list(table.confidential.names),
-            "method": choice.method.name,
-            "recommended": advice is not None,
-            "recommendation": None if advice is None else _plain(asdict(advice)),
-            "keeps": choice.method.keeps,
-            "copies": chosen.copies,
-            "largest_leverage": self.leverage,
-            "named": self.exposed,
-            "verdict": self.verdict,
-            "protection": list(self.protection),
-            "warnings": list(self.warnings),
-            "measures": [_plain(asdict(row)) for row in self.measures],
-            "notes": list(self.measures.notes),
-            "ledger": None if self.losses is None else self.losses.as_dict(),
-        }
-
-
-def report_of(made: PreparedMask, watch: StagedProgress) -> MaskReport:
-    """Measure a masked table. Raises TableError, MaskingError."""
-
-    def measuring(done: int, total: int, /) -> None:
-        watch("measuring", done, total)
-
-    table, first = made.chosen.table, made.copies[0]
-    rng = made.chosen.randomness(0)
-    masked = numeric_table(table.confidential.names, first.matrix)
+def report_of(now: PreparedMask, watch: StagedProgress) -> Report:
+    """Measure a masked table and report on it. Raises TableError, MaskingError."""
+    table, first = now.chosen.table, now.copies[0]
     measures = measure_all(
         table.told,
         table.confidential,
-        masked,
-        rng=rng,
-        on_step=measuring,
+        numeric_table(table.confidential.names, first.matrix),
+        rng=now.chosen.randomness(0),
+        on_step=partial(watch, "measuring"),
         influence=first.influence,
     )
-    return MaskReport(made, measures)
+    return mask_report(now, measures)
+
+
+def mask_report(now: PreparedMask, measures: Measures) -> Report:
+    """Return the report of a masked table; the measures are of the first copy.
+
+    Its JSON and what a terminal shows hold nothing of any single record.
+    """
+    chosen = now.chosen
+    choice, table, losses = chosen.choice, chosen.table, losses_by(now)
+    advice, influence = choice.recommendation, now.copies[0].influence
+    told, bounds = table.told.names, chosen.bounds
+    largest = None if influence is None else float(influence.weights.max())
+    exposed = 0 if influence is None else int(np.count_nonzero(influence.exposed))
+    alarms = measures.alarms
+    verdict = (
+        f"{plural(len(alarms), 'measure')} {'shows' if len(alarms) == 1 else 'show'}"
+        if alarms
+        else "No measure shows"
+    ) + " that the masked values tell more of a record than the columns told do."
+    cautions = gravest_first([*_cautions(now), *refusals(losses)])
+    promises = protection(choice.method, told, chosen.copies, bounds)
+    keeps = choice.method.keeps
+    if bounds and not choice.method.released_values:
+        keeps += f" Columns cut to bounds ({', '.join(bounds)}) keep them nearly."
+    how = "named in the site file" if advice is None else "recommended for this table"
+    copies = f"; {chosen.copies} copies" if chosen.copies > 1 else ""
+    numbers = {
+        "records": len(chosen.keys),
+        "dropped": table.dropped,
+        "told": list(told),
+        "confidential": list(table.confidential.names),
+        "method": choice.method.name,
+        "recommended": advice is not None,
+        "recommendation": None if advice is None else _plain(asdict(advice)),
+        "keeps": choice.method.keeps,
+        "copies": chosen.copies,
+        "largest_leverage": largest,
+        "named": exposed,
+        "verdict": verdict,
+        "protection": list(promises),
+        "warnings": [*(f"{row.about}: {row.sentence}" for row in alarms), *cautions],
+        "measures": [_plain(asdict(row)) for row in measures],
+        "notes": list(measures.notes),
+        "ledger": None if losses is None else losses.as_dict(),
+    }
+    head = [Caution(f"{verdict} See “What it gives away”.", Gravity.GRAVE)] if alarms else []
+    facts = [
+        Fact(f"{len(chosen.keys):,}", "records"),
+        Fact(choice.method.name, f"{how}{copies}"),
+        Fact("no bound", "masked records carry no gamma"),
+    ]
+    if largest is not None:
+        changed = "of a change of one true value is seen in its own masked value, at most"
+        more = "more than a quarter of what the told columns leave unknown"
+        facts += [
+            Fact(percent(largest), changed),
+            Fact(f"{exposed:,}", f"records of which the masked value tells {more}"),
+        ]
+    sections = [
+        Section(
+            sentences=[
+                Sentence(
+                    "This page shows your true values, as pictures. Keep it where it is; it is for"
+                    " your eyes and is never sent.",
+                    "private",
+                    brief=False,
+                )
+            ],
+            facts=facts,
+        ),
+        Section(
+            sentences=[
+                LETTERS,
+                f"S: {', '.join(told) or 'nothing'}. X: {', '.join(table.confidential.names)}.",
+                *(_weighed(words) for words in gravest_first([*head, *cautions])),
+            ]
+        ),
+        Section(
+            "What this protects, and what it does not",
+            [Sentence(words, "point") for words in promises],
+        ),
+        _relationships(keeps, None if advice is None else asdict(advice)),
+        *_pictures(now),
+        _measures("What it gives away", verdict, _rows(measures, "security")),
+        *_named(now),
+        _measures(
+            "What it is good for", "", _rows(measures, "utility"), measures.notes, brief=False
+        ),
+    ]
+    if losses is not None:
+        sections.append(losses.section("No sum counts a masked column, for it has no bound."))
+    foot = "The same numbers, without pictures, are in the JSON file beside this page."
+    return Report("what masking would release", sections, numbers, foot)
+
+
+def _cautions(now: PreparedMask) -> Iterator[str]:
+    """Yield what no measure says: what is lost, left out, or near the true values."""
+    for copy in now.copies:
+        yield from copy.warnings
+    advice = now.chosen.choice.recommendation
+    if advice is not None:
+        yield from advice.lost
+    table = now.chosen.table.confidential
+    for name, fact in below_zero(table.names, table.matrix(), now.copies[0].matrix):
+        cuts = f'bounds = {{ "{name}" = {{ low = 0 }} }} in [mask] cuts them off'
+        yield f"{fact}: {cuts}; methods that shuffle keep to true values."
+    for words in left_out(now, "release"):
+        yield Caution(words, Gravity.NOTE)
+
+
+def _weighed(words: str) -> Sentence:
+    return Sentence(words, "grave" if gravity_of(words) == Gravity.GRAVE else "warning")
+
+
+def _relationships(keeps: str, advice: Row | None) -> Section:
+    title = "What relationships are kept"
+    if advice is None:
+        return Section(title, [keeps])
+    columns = (
+        Column("relationship", lambda row: row["about"].replace("->", "→"), number=False),
+        Column("kind", lambda row: row["kind"], number=False),
+        Column("lines explain", lambda row: _share(row["linear"])),
+        Column("curves explain", lambda row: _share(row["curved"])),
+    )
+    note = (
+        "Shares of variance that fits explain of records they have not seen, ± a standard error"
+        " over records."
+    )
+    sentences = [keeps, advice["sentence"]]
+    table = Table(columns, advice["evidence"], brief=lambda _row: False)
+    return Section(title, sentences, table, notes=[note])
+
+
+def _share(found: Row) -> str:
+    return measured(found["share"], found["error"])
+
+
+def _pictures(now: PreparedMask) -> Iterator[Section]:
+    """Yield pictures of the strongest relationships, the true records above the masked ones."""
+    told, true = now.chosen.table.told, now.chosen.table.confidential
+    masked = numeric_table(true.names, now.copies[0].matrix)
+    versions = [("original", told.beside(true)), ("masked", told.beside(masked))]
+    chosen = pairs_to_show(told, true, MOST_PICTURES)
+    first = "; masked is the first copy" if now.chosen.copies > 1 else ""
+    note = f"The strongest first. Original and masked have the same scales{first}."
+    yield Section("Original against masked", [Sentence(note, "note")], brief=False)
+    for place, start in enumerate(range(0, len(chosen), PER_ROW)):
+        pairs = chosen[start : start + PER_ROW]
+        chart = replace(relationships_chart(versions, pairs), salt=f"mask-{place}")
+        about = ", ".join(f"{up} over {across}" for across, up in pairs)
+        yield Section(about, pictures=[Picture(about, chart.svg)], minor=True, brief=False)
+
+
+def _rows(measures: Measures, group: str) -> list[Row]:
+    """Return the measures of a group, alarms first."""
+    found = [asdict(row) for row in measures if row.group == group]
+    return sorted(found, key=lambda row: not row["alarm"])
+
+
+def _measures(
+    title: str, verdict: str, rows: list[Row], notes: Iterable[str] = (), *, brief: bool = True
+) -> Section:
+    columns = (
+        Column("measure", lambda row: row["name"], number=False, brief=False),
+        Column("of", lambda row: row["about"], number=False),
+        Column(
+            "value", lambda row: measured(row["value"], row["error"]), high=lambda row: row["alarm"]
+        ),
+        Column("in words", lambda row: row["sentence"], number=False),
+    )
+    table = Table(columns, rows, brief=lambda row: row["alarm"] or row["name"] in SHOWN)
+    folded = f"All {len(rows)} measures" if len(rows) > MOST_MEASURES else ""
+    note = "± is a standard error over records, where one exists."
+    sentences = [verdict] if verdict else []
+    return Section(
+        title, sentences, table, notes=[" ".join([note, *notes])], folded=folded, brief=brief
+    )
+
+
+def named_records(now: PreparedMask) -> list[Row]:
+    """Return the records of which most is told: all that are exposed up to `MOST_NAMED`, and at
+    least `FIRST`.
+
+    `own` is how much the masked value moves with the true one; `noise` is the standard deviation
+    of its noise, in those of what the told columns leave unknown; `told` is the share of that
+    which the masked value tells.
+    """
+    influence, table = now.copies[0].influence, now.chosen.table
+    if influence is None:
+        return []
+    shown = max(FIRST, min(MOST_NAMED, int(np.count_nonzero(influence.exposed))))
+    return [
+        {
+            "record": table.record_ids[place],
+            "column": table.confidential.names[influence.columns[place]],
+            "own": float(influence.own[place]),
+            "noise": float(influence.noise[place]),
+            "told": float(influence.told[place]),
+            "exposed": bool(influence.exposed[place]),
+        }
+        for place in influence.order[:shown]
+    ]
+
+
+def _named(now: PreparedMask) -> Iterator[Section]:
+    """Yield the section that names records, for pages alone."""
+    influence, rows = now.copies[0].influence, named_records(now)
+    if influence is None or not rows:
+        return
+    exposed = int(np.count_nonzero(influence.exposed))
+    # Exposed records beyond those named count among the others.
+    shown = sum(row["exposed"] for row in rows)
+    others = float(np.max(influence.weights[influence.order[shown:]], initial=0.0))
+    but = ", but for those in colour" if exposed else ""
+    columns = (
+        Column("record", lambda row: row["record"], number=False, high=lambda row: row["exposed"]),
+        Column("of", lambda row: row["column"], number=False),
+        Column("own weight", lambda row: percent(row["own"])),
+        Column("noise", lambda row: percent(row["noise"])),
+        Column("told", lambda row: percent(row["told"]), high=lambda row: row["exposed"]),
+    )
+    count = (
+        f"These are the first {len(rows)} of {exposed:,} such records, those of which most is told."
+        if exposed > len(rows)
+        else "Of all others less is told."
+    )
+    yield Section(
+        "Records of which most is told",
+        [
+            (
+                f"No record's masked value moves by more than {percent(others)} of a change of"
+                f" its own true one{but}, while what is chosen from all records (smoothness, whom"
+                " to hold back) stays. What is told is the share of what the told columns leave"
+                " unknown that the masked value tells to whoever knows all other records; noise"
+                " is in shares of the usual."
+            )
+        ],
+        Table(columns, rows),
+        notes=[f"{count} Ids of records are on this page alone."],
+        minor=True,
+        brief=False,
+    )
 
 
 def _plain(value: Any) -> Any:
@@ -229,112 +309,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
-
-
-MOST_PICTURES, PER_ROW = 8, 4
-"""So many relationships are drawn, those first that tell most of a confidential column, and so many
-of them beside each other."""
-
-
-@dataclass(frozen=True)
-class RelationshipPicture:
-    """Some relationships beside each other, the true records above and the masked ones below."""
-
-    about: str
-    svg: str
-
-
-def relationship_pictures(
-    made: PreparedMask, tick: Progress = unwatched
-) -> tuple[RelationshipPicture, ...]:
-    """Draw the strongest relationships of confidential columns, original and masked."""
-    told, true = made.chosen.table.told, made.chosen.table.confidential
-    masked = numeric_table(true.names, made.copies[0].matrix)
-    versions = [("original", told.beside(true)), ("masked", told.beside(masked))]
-    chosen = pairs_to_show(told, true, MOST_PICTURES)
-    rows = [chosen[start : start + PER_ROW] for start in range(0, len(chosen), PER_ROW)]
-    pictures = []
-    for done, row in enumerate(rows):
-        tick(done, len(rows))
-        about = ", ".join(f"{up} over {across}" for across, up in row)
-        chart = replace(relationships_chart(versions, row), salt=f"mask-{done}")
-        pictures.append(RelationshipPicture(about, chart.svg()))
-    tick(len(rows), len(rows))
-    return tuple(pictures)
-
-
-def _drawn(report: MaskReport, tick: Progress) -> dict[str, Any]:
-    """Return what the page shows besides the report's numbers: true values, as pictures."""
-    return {
-        "alarms": report.measures.alarms,
-        "utility": report.of("utility"),
-        "security": report.judged,
-        "evidence": _evidence(report),
-        "cautions": _cautions(report),
-        "named": report.named,
-        "stated": report.stated,
-        "bounded": report.bounded,
-        "losses": report.earlier,
-        "pictures": relationship_pictures(report.now, tick),
-    }
-
-
-def _cautions(report: MaskReport) -> list[tuple[str, bool]]:
-    """Return what the head of the page warns of, and whether it is grave; alarms stand in words in
-    their table."""
-    alarms = [
-        Caution(f"{report.verdict} See “What it gives away”.", Gravity.GRAVE)
-        for _ in report.measures.alarms[:1]
-    ]
-    said = gravest_first([*alarms, *report.cautions])
-    return [(words, gravity_of(words) == Gravity.GRAVE) for words in said]
-
-
-def _evidence(report: MaskReport) -> list[tuple[str, str, str, str]]:
-    """Return a row per relationship looked at: what it is, and what lines and curves explain."""
-    advice = report.now.chosen.choice.recommendation
-    rows = () if advice is None else advice.evidence
-    return [
-        (
-            row.about.replace("->", "→"),
-            row.kind,
-            measured(row.linear.share, row.linear.error),
-            measured(row.curved.share, row.curved.error),
-        )
-        for row in rows
-    ]
-
-
-SHOWN = ("snooper-gain-kernel", "told-largest")
-"""The measures that are printed though nothing is wrong."""
-
-
-def _details(console: Console, report: MaskReport) -> None:
-    """Print what is given away: alarms, and the measures that say it best, each in words."""
-    table = Table(box=SIMPLE, expand=True)
-    table.add_column("of", overflow="fold", ratio=2)
-    table.add_column("value", justify="right", no_wrap=True)
-    table.add_column("in words", ratio=7)
-    for row in report.judged:
-        if row.alarm or row.name in SHOWN:
-            style = "bold yellow" if row.alarm else None
-            value = measured(row.value, row.error)
-            table.add_row(escape(row.about), value, escape(row.sentence), style=style)
-    style = "bold yellow" if report.measures.alarms else "bold"
-    console.print(report.verdict, style=style, soft_wrap=True)
-    console.print(table)
-    console.print(
-        "± is a standard error over records. The report and --json have all measures.",
-        style="dim",
-        soft_wrap=True,
-    )
-    if report.leverage is not None:
-        console.print(
-            f"Largest weight of a record's own true value in its masked one: {report.leverage:.3g}."
-            " The page names the records that are disclosed most.",
-            markup=False,
-            soft_wrap=True,
-        )
-
-
-MASKED = ReportView("mask.html", _drawn, printing(_details))

@@ -10,7 +10,9 @@ from typing import Any
 from owner_agent.release.composition import Unbounded, left_draws, renamed, spent
 from owner_agent.release.ledger import PEER, Entry, Form
 from owner_agent.release.new_epoch import NewEpoch
-from owner_agent.report.losses import draw_text, finite, loss_text
+from owner_agent.report.losses import draw_text, loss_text
+from pramana_core.report.numbers import count, finite, plural
+from pramana_core.report.report import Column, Section, Table
 from pramana_core.wire.release_kinds import SHARED_TREE
 
 MASKED_NOTE = (
@@ -24,14 +26,14 @@ SHARED_NOTE = (
 
 
 @dataclass(frozen=True)
-class ReleaseTold:
+class LedgerLine:
     """One line of the ledger.
 
     Attributes:
         receiver: the miner's address, or the peer's name.
-        to_peer: which of both it is.
-        how: how what left was made.
-        draws: each variable, with what its column loses by this release.
+        to_peer: whether it went to a peer.
+        how: the plan, the masking method, or the kind of tree.
+        draws: each variable and what its column loses by this release.
     """
 
     prepared: datetime
@@ -45,7 +47,7 @@ class ReleaseTold:
     draws: tuple[tuple[str, str], ...]
 
     @classmethod
-    def of(cls, entry: Entry) -> ReleaseTold:
+    def of(cls, entry: Entry) -> LedgerLine:
         """Return the line of an entry."""
         return cls(
             prepared=entry.prepared,
@@ -62,7 +64,7 @@ class ReleaseTold:
 
 @dataclass(frozen=True)
 class ColumnSpent:
-    """What a column has lost; `epsilon` is None where it left in a form that nothing bounds."""
+    """What a column has lost; `epsilon` is None where nothing bounds it."""
 
     column: str
     epsilon: float | None
@@ -71,15 +73,15 @@ class ColumnSpent:
 
 @dataclass(frozen=True)
 class LedgerSummary:
-    """The whole ledger, and what must be known to read its sums."""
+    """The whole ledger, and notes on its sums."""
 
-    releases: tuple[ReleaseTold, ...]
+    releases: tuple[LedgerLine, ...]
     columns: tuple[ColumnSpent, ...]
     notes: tuple[str, ...]
 
     @classmethod
     def of(cls, entries: Sequence[Entry]) -> LedgerSummary:
-        """Return what a ledger's entries say, in their order."""
+        """Return the summary of a ledger's entries, in their order."""
         unbounded = Unbounded.of(left_draws(entries))
         columns = []
         for column, epsilon in spent(entries).items():
@@ -91,11 +93,38 @@ class LedgerSummary:
             f"{column} has the values of {', '.join(others)}: one secret, whose losses add."
             for column, others in renamed(entries).items()
         ]
-        return cls(tuple(map(ReleaseTold.of, entries)), tuple(columns), tuple(notes))
+        return cls(tuple(map(LedgerLine.of, entries)), tuple(columns), tuple(notes))
+
+    def sections(self) -> list[Section]:
+        """Return the sections of a report: each release, and the losses of columns."""
+        releases = (
+            Column("prepared (UTC)", lambda row: f"{row['prepared']:%Y-%m-%d %H:%M}", number=False),
+            Column("study", lambda row: row["study"], number=False),
+            Column("release", lambda row: row["name"], number=False),
+            Column("state", lambda row: row["state"], number=False),
+            Column("records", lambda row: count(row["records"])),
+            Column("plan", lambda row: row["how"], number=False),
+            Column(
+                "variables: epsilon",
+                lambda row: ", ".join(f"{name}: {loss}" for name, loss in row["draws"]),
+                number=False,
+            ),
+        )
+        losses = (
+            Column("column", lambda row: row["column"], number=False),
+            Column("epsilon", lambda row: row["text"]),
+        )
+        return [
+            Section("Releases", table=Table(releases, [vars(one) for one in self.releases])),
+            Section(
+                "Composed epsilon of everything that may have left",
+                table=Table(losses, [vars(one) for one in self.columns]),
+            ),
+            Section(sentences=self.notes),
+        ]
 
 
 def _how(entry: Entry) -> str:
-    """Say how what left was made: by a plan, by a masking method, or as a tree."""
     if entry.follows_plan:
         return entry.plan_digest[:12]
     return f"tree, {entry.method}" if entry.kind == SHARED_TREE else f"masked by {entry.method}"
@@ -110,6 +139,31 @@ def ledger_json(entries: Sequence[Entry]) -> dict[str, Any]:
         "masked_columns": sorted(unbounded.masked),
         "shared_columns": sorted(unbounded.shared),
     }
+
+
+def new_epoch_lines(begun: NewEpoch) -> list[str]:
+    """Return what a new epoch begins with, in sentences."""
+    if not begun.asked:
+        lines = ["No miner was asked: this site has none, or has not joined its study."]
+    elif not begun.counted:
+        lines = ["The miner has nothing that the ledger does not know."]
+    else:
+        named = ", ".join(entry.name for entry in begun.counted)
+        releases = plural(len(begun.counted), "release")
+        lines = [f"Counted as published: {releases} that the miner has ({named})."]
+    if begun.losses:
+        words = "; ".join(f"{c}: epsilon {loss:.4g}" for c, loss in begun.losses.items())
+        lines.append(f"What is known to have left: {words}.")
+    if begun.uncounted:
+        lines.append(
+            f"The audit log has {', '.join(begun.uncounted)} besides; what they cost is not known."
+        )
+    lines.append(
+        "What left to peers, to other miners or in other studies, and is not in the ledger, could"
+        " not be counted. From here on all records are drawn anew: `owner-agent publish` says what"
+        " that adds, and --accept-added-loss accepts it."
+    )
+    return lines
 
 
 def new_epoch_json(begun: NewEpoch) -> dict[str, Any]:

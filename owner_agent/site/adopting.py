@@ -1,20 +1,15 @@
-"""From the file of a study's plan to this owner's part of it, or why the part does not fit.
-
-Also here:
-
-* What a site file says of the study's plan.
-* What a study's plan says of an owner: what it discloses of a record, and how often.
-"""
+"""From the file of a study's plan to this owner's part of it, or why the part does not fit."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
+from pydantic import ValidationError
 
+from owner_agent.site.sections import StudyPlanSection
 from pramana_core.alike import first_few
 from pramana_core.domain import Variable
 from pramana_core.errors import ConfigError, PramanaError
@@ -23,21 +18,6 @@ from pramana_core.privacy import PRIOR
 from pramana_core.study_plan import StudyPlan
 from pramana_core.wire.privacy import AmplificationMessage
 from pramana_core.wire.study_plans import StudyPlanMessage
-
-# What a site file says of the study's plan.
-
-
-class StudyPlanSection(BaseModel):
-    """The file of the study's plan, and the digest that the custodian approved.
-
-    Without `digest` the file is the approved plan, whatever is in it.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-    file: Annotated[str, StringConstraints(min_length=1)]
-    digest: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")] | None = None
-
 
 FETCH = "`owner-agent join` fetches the study's plan."
 _LISTED = 4
@@ -167,8 +147,6 @@ def _difference(planned: Variable, own: Variable) -> str:
     return " and ".join(said) or f"has its categories in another order than {planned.categories}"
 
 
-# What a study's plan says of an owner: what it discloses of a record, and how often.
-
 _NAMED = 12
 
 
@@ -182,7 +160,7 @@ def adopted_json(adopted: AdoptedPlan | None) -> dict[str, Any] | None:
         "owners": [name for name, _ in plan.owners],
         "sets": len(plan.sets),
         "record": AmplificationMessage.of(plan.amplification).model_dump(mode="json"),
-        "own": AmplificationMessage.of(plan.told_by(owner)).model_dump(mode="json"),
+        "own": AmplificationMessage.of(plan.loss_at(owner)).model_dump(mode="json"),
         "reported": plan.reported(owner),
     }
 
@@ -191,7 +169,7 @@ def told_lines(adopted: AdoptedPlan) -> Iterator[str]:
     """Yield the same in sentences."""
     plan, owner = adopted.plan, adopted.owner
     names = [name for name, _ in plan.owners]
-    whole, own = plan.amplification, plan.told_by(owner)
+    whole, own = plan.amplification, plan.loss_at(owner)
     yield (
         f"The study plan {plan.digest} bounds what {len(names)} owners ({', '.join(names)}) tell of"
         f" a record together: epsilon {whole.epsilon:.4g} (gamma {whole.written_gamma});"

@@ -1,11 +1,7 @@
 """The channels a `site.toml` can ask for, and the transition matrices they become.
 
 Every `transition` method takes the variables the channel is for, in their order, and raises
-ChannelError (NotStochastic for an invalid probability) where there is no such channel.
-
-Also here:
-
-* How a `site.toml` asks for a sampled block: which subsets, how often, and how strong.
+ChannelError where there is no such channel.
 """
 
 from __future__ import annotations
@@ -18,21 +14,12 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from owner_agent.site.protection import (
-    Amplified,
-    ChannelSpec,
-    Number,
-    Replacing,
-    labels,
-    require_countable,
-    require_expressible,
-    require_known,
-    require_listable,
-    require_size,
-)
+from owner_agent.site.sections import Finite, Section
 from pramana_core.alike import did_you_mean, first_few
 from pramana_core.channels import (
     CHOICES,
+    LISTED_ENTRIES,
+    MIXTURE_CELLS,
     RESOLUTION,
     Choice,
     CutAndPaste,
@@ -42,13 +29,227 @@ from pramana_core.channels import (
     OneHot,
     RandomSymmetric,
     Sampled,
+    Symmetric,
     Transition,
     most_accurate,
 )
 from pramana_core.domain import Domain, Variable
-from pramana_core.errors import ChannelError, NotStochastic, OptionError, UnknownVariable
+from pramana_core.errors import (
+    ChannelError,
+    OptionError,
+    UnknownCategory,
+    UnknownVariable,
+)
 
-# How a `site.toml` asks for a sampled block: which subsets, how often, and how strong.
+_SHOWN = 5
+"""How many categories an error lists."""
+
+
+class ChannelSpec(Section):
+    """The base of all channel descriptions: frozen, unknown keys refused by name."""
+
+    one_of: ClassVar[tuple[str, ...]] = ()
+    """The keys of which exactly one is given."""
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        given = [name for name in self.one_of if getattr(self, name) is not None]
+        if self.one_of and len(given) != 1:
+            kind = getattr(self, "kind", "such")
+            keys = f"{', '.join(self.one_of[:-1])} and {self.one_of[-1]}"
+            raise ValueError(f"a {kind} channel takes exactly one of {keys}, not {len(given)}")
+        return self
+
+
+class Amplified(ChannelSpec):
+    """A channel whose strength is `gamma`, the amplification allowed, or `epsilon` = ln gamma."""
+
+    one_of: ClassVar[tuple[str, ...]] = ("gamma", "epsilon")
+    gamma: Finite | None = None
+    epsilon: Finite | None = None
+
+    @property
+    def amplification(self) -> float:
+        """The amplification allowed. Raises ChannelError where epsilon is too large."""
+        if self.gamma is not None:
+            return self.gamma
+        try:
+            return math.exp(self.epsilon or 0.0)
+        except OverflowError:
+            raise ChannelError(
+                f"An epsilon of {self.epsilon} is too large to protect anything.",
+                remedy="Choose a smaller epsilon.",
+            ) from None
+
+
+class Replacing(Amplified):
+    """A channel made of symmetric ones: also by `p`, the probability of replacing a category."""
+
+    one_of: ClassVar[tuple[str, ...]] = ("p", "gamma", "epsilon")
+    p: Finite | None = None
+
+    def symmetric(self, size: int) -> Symmetric:
+        """Return the channel over `size` categories. Raises ChannelError."""
+        if self.p is not None:
+            return Symmetric.from_probability(size, self.p)
+        return Symmetric.from_gamma(size, self.amplification)
+
+
+class SymmetricSpec(Replacing):
+    """Keep a category with one probability, move to each other one with another.
+
+    Exactly one of: `p`, the probability of replacing the category (Ma 2.1); `gamma`, the
+    amplification allowed (FRAPP eq. 13); `epsilon`, its logarithm.
+    """
+
+    kind: Literal["symmetric"]
+
+    def transition(self, variables: tuple[Variable, ...]) -> Transition:
+        """Return the channel over the variables' product."""
+        size = Domain(variables).size
+        require_at_most(EXPRESSIBLE, size)
+        return self.symmetric(size)
+
+
+class GammaDiagonalSpec(Amplified):
+    """FRAPP's gamma-diagonal matrix over a whole record: a product of any size up to 2^62."""
+
+    kind: Literal["gamma-diagonal"]
+
+    def transition(self, variables: tuple[Variable, ...]) -> Transition:
+        """Return the mixture over the variables' product (FRAPP eq. 13)."""
+        return Mixture.from_gamma(Domain(variables).size, self.amplification)
+
+
+class RandomGammaDiagonalSpec(ChannelSpec):
+    """A gamma-diagonal matrix drawn anew for every record (RAN-GD, FRAPP 4).
+
+    `share` is alpha as a share of the probability to keep the record.
+    """
+
+    kind: Literal["random-gamma-diagonal"]
+    gamma: Finite
+    share: Finite = 0.5
+
+    def transition(self, variables: tuple[Variable, ...]) -> Transition:
+        """Return the channel over the variables' product. Also raises OptionError."""
+        size = Domain(variables).size
+        require_at_most(EXPRESSIBLE, size)
+        return RandomSymmetric.around_gamma(size, self.gamma, self.share)
+
+
+class BinarySpec(ChannelSpec):
+    """Ma's binary randomization: `p1` first to second category, `p2` second to first."""
+
+    kind: Literal["binary"]
+    p1: Finite
+    p2: Finite
+
+    def transition(self, variables: tuple[Variable, ...]) -> Transition:
+        """Return the channel over two categories."""
+        require_size(2, variables)
+        return Dense.binary(self.p1, self.p2)
+
+
+class TernarySpec(ChannelSpec):
+    """Ma's ternary randomization: `p1` to the next category, `p2` to the one after."""
+
+    kind: Literal["ternary"]
+    p1: Finite
+    p2: Finite
+
+    def transition(self, variables: tuple[Variable, ...]) -> Transition:
+        """Return the channel over three categories."""
+        require_size(3, variables)
+        return Dense.ternary(self.p1, self.p2)
+
+
+class MatrixSpec(ChannelSpec):
+    """Any matrix: row l lists the probabilities of every report when category l is true."""
+
+    kind: Literal["matrix"]
+    rows: tuple[tuple[Finite, ...], ...]
+
+    def transition(self, variables: tuple[Variable, ...]) -> Transition:
+        """Return the channel over the variables' product."""
+        channel = Dense.from_probabilities(self.rows)
+        require_size(channel.shape[0], variables)
+        return channel
+
+
+class GroupedSpec(Replacing):
+    """Groups of categories; inside its group a category is replaced as by `symmetric`.
+
+    In a joint block a category is a combination, written with a star: `"male*high"`.
+    """
+
+    kind: Literal["grouped"]
+    groups: tuple[tuple[str, ...], ...]
+
+    def transition(self, variables: tuple[Variable, ...]) -> Transition:
+        """Return the channel over the variables. Raises UnknownCategory, ChannelError."""
+        require_at_most(LISTED, Domain(variables).size)
+        codes = labels(variables)
+        require_known([c for group in self.groups for c in group], codes, "groups")
+        self._require_partition(codes)
+        return Grouped.alike([[codes[c] for c in group] for group in self.groups], self.symmetric)
+
+    def _require_partition(self, codes: dict[str, int]) -> None:
+        times = Counter(category for group in self.groups for category in group)
+        twice = [category for category in codes if times[category] > 1]
+        missed = [category for category in codes if not times[category]]
+        if twice or missed or not all(self.groups):
+            raise ChannelError(
+                "The groups must hold each category exactly once and none may be empty; they"
+                f" repeat {len(twice)} categories [{first_few(map(repr, twice), _SHOWN)}] and"
+                f" miss {len(missed)} [{first_few(map(repr, missed), _SHOWN)}].",
+                where="groups",
+                remedy="Put every category into one group.",
+            )
+
+
+class MaskSpec(ChannelSpec):
+    """The MASK channel of one variable: each of its categories is an item that may be flipped.
+
+    Either `p`, the probability that an item is reported as it is, or `gamma` (FRAPP 7).
+    """
+
+    one_of: ClassVar[tuple[str, ...]] = ("p", "gamma")
+    kind: Literal["mask"]
+    p: Finite | None = None
+    gamma: Finite | None = None
+
+    def transition(self, variables: tuple[Variable, ...]) -> Transition:
+        """Return the channel of one variable."""
+        if len(variables) > 1:
+            raise ChannelError(
+                f"A MASK channel is of one variable; the block has {len(variables)}.",
+                remedy="Give each variable a MASK channel of its own; amplifications multiply.",
+            )
+        if self.p is not None:
+            return OneHot.from_probability(variables[0].size, self.p)
+        return OneHot.from_gamma(variables[0].size, self.gamma or 0.0)
+
+
+class CutAndPasteSpec(ChannelSpec):
+    """The cut-and-paste operator: keep at most `keep` items of the record, insert others.
+
+    Either `rho`, the probability of inserting an item, or `gamma`, for the smallest such rho.
+    """
+
+    one_of: ClassVar[tuple[str, ...]] = ("rho", "gamma")
+    kind: Literal["cut-and-paste"]
+    keep: Annotated[int, Field(ge=0)]
+    rho: Finite | None = None
+    gamma: Finite | None = None
+
+    def transition(self, variables: tuple[Variable, ...]) -> Transition:
+        """Return the channel of the variables. Raises OptionError where no rho reaches gamma."""
+        domain = Domain(variables)
+        require_at_most(COUNTABLE, domain.size)
+        if self.rho is not None:
+            return CutAndPaste.from_probability(domain.shape, self.keep, self.rho)
+        return CutAndPaste.from_gamma(domain.shape, self.keep, self.gamma or 0.0)
 
 
 class SampledSpec(Amplified):
@@ -63,8 +264,8 @@ class SampledSpec(Amplified):
     kind: Literal["sampled"]
     subsets: tuple[tuple[str, ...], ...] | None = None
     size: Annotated[int, Field(ge=1)] | None = None
-    weights: tuple[Number, ...] | None = None
-    gammas: tuple[Number, ...] | None = None
+    weights: tuple[Finite, ...] | None = None
+    gammas: tuple[Finite, ...] | None = None
 
     @model_validator(mode="after")
     def _subsets_or_size(self) -> Self:
@@ -85,8 +286,8 @@ class SampledSpec(Amplified):
                 remedy="Give each subset one amplification.",
             )
         sizes = [math.prod(domain.shape[axis] for axis in axes) for axes in subsets]
-        for axes, size in zip(subsets, sizes, strict=True):
-            require_countable(size, f"of {len(axes)} variables of a subset")
+        for size in sizes:
+            require_at_most(COUNTABLE, size)
         # Thousands of subsets share a channel or two.
         made = cache(most_accurate)
         return Sampled(
@@ -138,10 +339,7 @@ def _require_distinct(named: tuple[tuple[str, ...], ...], axes: list[tuple[int, 
 
 
 def _apportioned(weights: tuple[float, ...], subsets: int) -> list[int]:
-    """Return weights as integers over 2^32 that sum to it, each within 1 of its share.
-
-    Raises OptionError, NotStochastic, ChannelError.
-    """
+    """Return weights as integers over 2^32 that sum to it, each within 1 of its share."""
     if len(weights) != subsets:
         raise OptionError(
             f"There are {len(weights)} weights for {subsets} subsets.",
@@ -150,7 +348,7 @@ def _apportioned(weights: tuple[float, ...], subsets: int) -> list[int]:
         )
     total = math.fsum(weights)
     if min(weights) <= 0 or abs(total - 1) > 1e-9:
-        raise NotStochastic(
+        raise ChannelError(
             f"The weights of the subsets sum to {total:.9g}; the smallest is {min(weights):.6g}.",
             where="weights",
             remedy="Give positive probabilities that sum to 1.",
@@ -168,167 +366,6 @@ def _apportioned(weights: tuple[float, ...], subsets: int) -> list[int]:
     return units
 
 
-_SHOWN = 5
-"""How many categories an error lists."""
-
-
-class SymmetricSpec(Replacing):
-    """Keep a category with one probability, move to each other one with another.
-
-    Exactly one of: `p`, the probability of replacing the category (Ma 2.1); `gamma`, the
-    amplification allowed (FRAPP eq. 13); `epsilon`, its logarithm.
-    """
-
-    kind: Literal["symmetric"]
-
-    def transition(self, variables: tuple[Variable, ...]) -> Transition:
-        """Return the channel over the variables' product."""
-        size = Domain(variables).size
-        require_expressible(size)
-        return self.symmetric(size)
-
-
-class GammaDiagonalSpec(Amplified):
-    """FRAPP's gamma-diagonal matrix over a whole record: a product of any size up to 2^62."""
-
-    kind: Literal["gamma-diagonal"]
-
-    def transition(self, variables: tuple[Variable, ...]) -> Transition:
-        """Return the mixture over the variables' product (FRAPP eq. 13)."""
-        return Mixture.from_gamma(Domain(variables).size, self.amplification)
-
-
-class RandomGammaDiagonalSpec(ChannelSpec):
-    """A gamma-diagonal matrix drawn anew for every record (RAN-GD, FRAPP 4).
-
-    `share` is alpha as a share of the probability to keep the record.
-    """
-
-    kind: Literal["random-gamma-diagonal"]
-    gamma: Number
-    share: Number = 0.5
-
-    def transition(self, variables: tuple[Variable, ...]) -> Transition:
-        """Return the channel over the variables' product. Also raises OptionError."""
-        size = Domain(variables).size
-        require_expressible(size)
-        return RandomSymmetric.around_gamma(size, self.gamma, self.share)
-
-
-class BinarySpec(ChannelSpec):
-    """Ma's binary randomization: `p1` first to second category, `p2` second to first."""
-
-    kind: Literal["binary"]
-    p1: Number
-    p2: Number
-
-    def transition(self, variables: tuple[Variable, ...]) -> Transition:
-        """Return the channel over two categories."""
-        require_size(2, variables)
-        return Dense.binary(self.p1, self.p2)
-
-
-class TernarySpec(ChannelSpec):
-    """Ma's ternary randomization: `p1` to the next category, `p2` to the one after."""
-
-    kind: Literal["ternary"]
-    p1: Number
-    p2: Number
-
-    def transition(self, variables: tuple[Variable, ...]) -> Transition:
-        """Return the channel over three categories."""
-        require_size(3, variables)
-        return Dense.ternary(self.p1, self.p2)
-
-
-class MatrixSpec(ChannelSpec):
-    """Any matrix: row l lists the probabilities of every report when category l is true."""
-
-    kind: Literal["matrix"]
-    rows: tuple[tuple[Number, ...], ...]
-
-    def transition(self, variables: tuple[Variable, ...]) -> Transition:
-        """Return the channel over the variables' product."""
-        channel = Dense.from_probabilities(self.rows)
-        require_size(channel.shape[0], variables)
-        return channel
-
-
-class GroupedSpec(Replacing):
-    """Groups of categories; inside its group a category is replaced as by `symmetric`.
-
-    In a joint block a category is a combination, written with a star: `"male*high"`.
-    """
-
-    kind: Literal["grouped"]
-    groups: tuple[tuple[str, ...], ...]
-
-    def transition(self, variables: tuple[Variable, ...]) -> Transition:
-        """Return the channel over the variables. Raises UnknownCategory, ChannelError."""
-        require_listable(Domain(variables).size)
-        codes = labels(variables)
-        require_known([c for group in self.groups for c in group], codes, "groups")
-        self._require_partition(codes)
-        return Grouped.alike([[codes[c] for c in group] for group in self.groups], self.symmetric)
-
-    def _require_partition(self, codes: dict[str, int]) -> None:
-        times = Counter(category for group in self.groups for category in group)
-        twice = [category for category in codes if times[category] > 1]
-        missed = [category for category in codes if not times[category]]
-        if twice or missed or not all(self.groups):
-            raise ChannelError(
-                "The groups must hold each category exactly once and none may be empty; they"
-                f" repeat {len(twice)} categories [{first_few(map(repr, twice), _SHOWN)}] and"
-                f" miss {len(missed)} [{first_few(map(repr, missed), _SHOWN)}].",
-                where="groups",
-                remedy="Put every category into one group.",
-            )
-
-
-class MaskSpec(ChannelSpec):
-    """The MASK channel of one variable: each of its categories is an item that may be flipped.
-
-    Either `p`, the probability that an item is reported as it is, or `gamma` (FRAPP 7).
-    """
-
-    one_of: ClassVar[tuple[str, ...]] = ("p", "gamma")
-    kind: Literal["mask"]
-    p: Number | None = None
-    gamma: Number | None = None
-
-    def transition(self, variables: tuple[Variable, ...]) -> Transition:
-        """Return the channel of one variable."""
-        if len(variables) > 1:
-            raise ChannelError(
-                f"A MASK channel is of one variable; the block has {len(variables)}.",
-                remedy="Give each variable a MASK channel of its own; amplifications multiply.",
-            )
-        if self.p is not None:
-            return OneHot.from_probability(variables[0].size, self.p)
-        return OneHot.from_gamma(variables[0].size, self.gamma or 0.0)
-
-
-class CutAndPasteSpec(ChannelSpec):
-    """The cut-and-paste operator: keep at most `keep` items of the record, insert others.
-
-    Either `rho`, the probability of inserting an item, or `gamma`, for the smallest such rho.
-    """
-
-    one_of: ClassVar[tuple[str, ...]] = ("rho", "gamma")
-    kind: Literal["cut-and-paste"]
-    keep: Annotated[int, Field(ge=0)]
-    rho: Number | None = None
-    gamma: Number | None = None
-
-    def transition(self, variables: tuple[Variable, ...]) -> Transition:
-        """Return the channel of the variables. Raises OptionError where no rho reaches gamma."""
-        domain = Domain(variables)
-        require_countable(domain.size)
-        if self.rho is not None:
-            return CutAndPaste.from_probability(domain.shape, self.keep, self.rho)
-        return CutAndPaste.from_gamma(domain.shape, self.keep, self.gamma or 0.0)
-
-
 AnyChannel = Annotated[
     SymmetricSpec
     | GammaDiagonalSpec
@@ -342,3 +379,59 @@ AnyChannel = Annotated[
     | SampledSpec,
     Field(discriminator="kind"),
 ]
+
+
+def labels(variables: tuple[Variable, ...]) -> dict[str, int]:
+    """Return the code of every combination of categories, written `a*b` in a joint block.
+
+    Raises ChannelError.
+    """
+    product = itertools.product(*(v.categories for v in variables))
+    written = ["*".join(combination) for combination in product]
+    codes = {label: code for code, label in enumerate(written)}
+    if len(codes) < len(written):
+        twice = [label for label, times in Counter(written).items() if times > 1]
+        raise ChannelError(
+            f"{len(twice)} names stand for more than one combination of categories, such as"
+            f" {twice[:1]}.",
+            remedy="Write the categories of a joint block without a star.",
+        )
+    return codes
+
+
+def require_known(named: list[str], codes: dict[str, int], where: str) -> None:
+    """Check that categories exist. Raises UnknownCategory naming those that do not."""
+    unknown = [category for category in named if category not in codes]
+    if unknown:
+        raise UnknownCategory(
+            f"The {where} name categories the variable does not have: {unknown}"
+            f"{did_you_mean(unknown, codes)}.",
+            remedy="Spell them as the variable's categories are spelled.",
+        )
+
+
+def require_size(size: int, variables: tuple[Variable, ...]) -> None:
+    """Check that variables have `size` combinations. Raises ChannelError."""
+    wanted = Domain(variables).size
+    if wanted != size:
+        require_at_most(LISTED, wanted)
+        raise ChannelError(
+            f"The channel is for {size} categories; there are {wanted}.",
+            remedy="Give a channel that has one row per category.",
+        )
+
+
+LISTED = math.isqrt(LISTED_ENTRIES), "a matrix can be listed for"
+EXPRESSIBLE = RESOLUTION, "multiples of 2^-32 can serve"
+COUNTABLE = MIXTURE_CELLS, "are reported together"
+
+
+def require_at_most(limit: tuple[int, str], size: int) -> None:
+    """Refuse more combinations of categories than a limit allows. Raises ChannelError."""
+    if size > limit[0]:
+        raise ChannelError(
+            f"There are {size} combinations of categories, more than the {limit[0]} that"
+            f" {limit[1]}.",
+            remedy='Use kind = "gamma-diagonal" or "sampled", which need no list, or put fewer'
+            " variables into the block.",
+        )

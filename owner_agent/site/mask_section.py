@@ -1,53 +1,26 @@
-"""`[mask]` of the site file: which columns are masked, which are released as they are, and how.
-
-Also here:
-
-* `[miner]` of the site file: where releases go, and how the connection is secured.
-"""
+"""`[mask]` of the site file: which columns are masked, which are released as they are, and how."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import Field, model_validator
 
-from owner_agent.state.tls_files import TlsFiles
+from owner_agent.site.sections import (
+    ColumnName,
+    ColumnSection,
+    Finite,
+    Section,
+    repeated_in,
+    require_listed_once,
+)
 from pramana_core.alike import did_you_mean
 from pramana_core.errors import OptionError
-from pramana_core.wire.base import Label, Name
+from pramana_core.wire.base import Label
 from pramana_core.wire.release_kinds import MAX_COPIES
-from pramana_core.wire.services import require_address
 
 AUTO = "auto"
 """The method that says: the one recommended for this table."""
-
-ColumnName = Annotated[str, StringConstraints(min_length=1, max_length=256)]
-
-
-class Section(BaseModel):
-    """A section of the site file: of known keys alone."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-
-def require_listed_once(column: str, listed: tuple[str, ...], missing: str | None) -> None:
-    """Check the categories of a column, and the one of its empty cells. Raises ValueError."""
-    if len(set(listed)) < len(listed):
-        raise ValueError(f"column {column!r} has a category twice")
-    if missing is not None and missing not in listed:
-        raise ValueError(f"{missing!r}, the category of empty cells, is not listed")
-
-
-class ColumnSection(Section):
-    """A column by its name, which may be all that is written of it."""
-
-    column: ColumnName
-
-    @model_validator(mode="before")
-    @classmethod
-    def _a_name_alone(cls, written: Any) -> Any:
-        return {"column": written} if isinstance(written, str) else written
 
 
 class TellSection(ColumnSection):
@@ -70,8 +43,8 @@ class TellSection(ColumnSection):
 class BoundsSection(Section):
     """The smallest and the largest value that a masked column may have; one may be left out."""
 
-    low: Annotated[float, Field(allow_inf_nan=False)] | None = None
-    high: Annotated[float, Field(allow_inf_nan=False)] | None = None
+    low: Finite | None = None
+    high: Finite | None = None
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
@@ -122,8 +95,7 @@ class MaskSection(Section):
 
     @model_validator(mode="after")
     def _columns_once(self) -> Self:
-        names = self.columns
-        if twice := sorted({name for name in names if names.count(name) > 1}):
+        if twice := repeated_in(self.columns):
             raise ValueError(
                 f"column {twice[0]!r} is named twice; it is told as it is or confidential, once"
             )
@@ -199,33 +171,3 @@ def masking_mistakes(section: MaskSection, record_id: str, read: dict[str, bool]
         if read.get(name)
     ]
     return found
-
-
-# `[miner]` of the site file: where releases go, and how the connection is secured.
-
-
-class MinerSection(BaseModel):
-    """Where releases go. Plain http is for this machine only, unless said otherwise."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-    url: str
-    study: Name
-    allow_insecure: bool = False
-    ca_file: str | None = None
-    client_certificate: str | None = None
-    client_key: str | None = None
-
-    @model_validator(mode="after")
-    def _safe_address(self) -> Self:
-        require_address(
-            self.url, allow_insecure=self.allow_insecure, permission="set allow_insecure = true"
-        )
-        if self.client_key is not None and self.client_certificate is None:
-            raise ValueError("client_key needs client_certificate")
-        return self
-
-    def tls_files(self, folder: Path) -> TlsFiles:
-        """Return the files, which are named from a folder on."""
-        names = (self.ca_file, self.client_certificate, self.client_key)
-        return TlsFiles(*(None if name is None else folder / name for name in names))

@@ -1,21 +1,13 @@
-"""What is wrong in a site file, every mistake with its place.
-
-Also here:
-
-* Site files, and parts of them, written as a person would.
-"""
+"""What is wrong in a site file, every mistake with its place."""
 
 from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Iterator, Sequence
 
-import tomlkit
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
-from tomlkit.items import Item, Table
 
 from pramana_core.alike import did_you_mean
 from pramana_core.errors import ConfigError
@@ -102,54 +94,3 @@ def _parts(location: tuple[int | str, ...]) -> Iterator[tuple[int | str, bool]]:
     for above, part in itertools.pairwise(("", *location)):
         way = isinstance(part, str) and _WAY.fullmatch(part)
         yield part, not (above == "channel" or way)
-
-
-# Site files, and parts of them, written as a person would.
-
-WIDTH = 100
-
-
-def toml(content: Mapping[str, Any], *comments: str) -> str:
-    """Return TOML that reads back as `content`, with comments before it.
-
-    What fits into a line is written in one: lists, and tables inside a section.
-    """
-    document = tomlkit.document()
-    for comment in comments:
-        document.add(tomlkit.comment(comment))
-    for key, value in content.items():
-        if isinstance(value, Mapping):
-            document.add(key, _section(value))
-        elif isinstance(value, list) and any(isinstance(entry, Mapping) for entry in value):
-            sections = tomlkit.aot()
-            for entry in value:
-                sections.append(_section(entry))
-            document.add(key, sections)
-        else:
-            document.add(key, _value(key, value))
-    return document.as_string().rstrip() + "\n"
-
-
-def _section(keys: Mapping[str, Any]) -> Table:
-    section = tomlkit.table()
-    for key, value in keys.items():
-        section.add(key, _value(key, value))
-    return section
-
-
-def _value(key: str, value: Any) -> Item:
-    if isinstance(value, Mapping):
-        inline = tomlkit.inline_table()
-        inline.update(value)
-        return inline if _fits(key, inline) else _section(value)
-    if isinstance(value, list | tuple):
-        array = tomlkit.array()
-        array.extend(value)
-        array.multiline(not _fits(key, array))
-        return array
-    plain: Item = tomlkit.item(value)
-    return plain
-
-
-def _fits(key: str, item: Item) -> bool:
-    return len(f"{key} = {item.as_string()}") <= WIDTH

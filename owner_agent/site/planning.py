@@ -2,37 +2,27 @@
 
 This is the one door to a `Plan` on the owner's side, so a sensitive variable without a channel
 cannot reach the check, the report or the outbox.
-
-Also here:
-
-* Sections added to the end of a site file, which stays as it was written otherwise.
 """
 
 from __future__ import annotations
 
-import os
-import tomllib
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
 
 from owner_agent.site.adopting import AdoptedPlan, adopted
 from owner_agent.site.channels import AnyChannel
-from owner_agent.site.mistakes import toml
 from owner_agent.site.protection import require_estimable, require_protected
-from owner_agent.site.site import Site, VariableSection, site_from
-from owner_agent.state.private_files import replacing
+from owner_agent.site.site import Site, VariableSection
 from pramana_core.alike import first_few
 from pramana_core.channels import Identity
 from pramana_core.discretize import interval_labels
 from pramana_core.domain import Variable
 from pramana_core.errors import (
     ConfigError,
-    OptionError,
     PlanError,
     PramanaError,
     UnprotectedVariable,
@@ -69,7 +59,12 @@ def planned(site: Site) -> PlannedSite:
     problems: list[PramanaError] = []
     variables: dict[str, Variable] = {}
     if not site.file.variables:
-        raise _nothing_to_randomize(site)
+        raise ConfigError(
+            "The site file has no variables that could be randomized.",
+            where="variables",
+            remedy="Columns of [mask] are released by `owner-agent mask`, and the tree of"
+            " [share_model] by `owner-agent share-model`.",
+        )
     if waiting := awaiting_plan(site):
         raise UnprotectedVariable(
             f"Nothing says yet how the sensitive variables {_some(waiting)} are randomized: they"
@@ -204,10 +199,7 @@ def _public_list(section: VariableSection, folder: Path) -> tuple[str, ...]:
 def _groupings(
     site: Site, agreed: tuple[str, ...]
 ) -> Iterator[tuple[tuple[str, ...], AnyChannel | None]]:
-    """Yield each block's names and channel, where its first variable stands in the file.
-
-    Those `agreed` are the part of the study's plan, whose channel the file does not say.
-    """
+    """Yield each block's names and channel, where its first variable stands in the file."""
     place = {section.name: index for index, section in enumerate(site.file.variables)}
     if agreed:
         first = min(agreed, key=place.__getitem__)
@@ -231,27 +223,6 @@ def _refuse_second_channel(section: VariableSection) -> None:
             where=section.name,
             remedy="Take the channel out of the site file; `owner-agent plan` shows the plan's.",
         )
-
-
-def _nothing_to_randomize(site: Site) -> ConfigError:
-    """Return the error of a site file whose columns leave only by other commands, naming these."""
-    only, commands = [], []
-    if site.file.mask is not None:
-        only.append("columns to mask")
-        commands.append(
-            "`owner-agent mask` reports on them, and `owner-agent mask --publish` sends them."
-        )
-    if site.file.share_model is not None:
-        only.append("a tree to share")
-        commands.append(
-            "`owner-agent share-model` shows the tree, and `owner-agent share-model --publish`"
-            " sends it."
-        )
-    return ConfigError(
-        f"The site file has no variables that could be randomized, only {' and '.join(only)}.",
-        where="variables",
-        remedy=" ".join(commands),
-    )
 
 
 def _block(
@@ -301,35 +272,3 @@ def _sendable(plan: Plan) -> Plan:
             remedy="Use shorter names, or fewer categories or variables.",
         ) from None
     return plan
-
-
-# Sections added to the end of a site file, which stays as it was written otherwise.
-
-
-@dataclass(frozen=True)
-class ExtendedSite:
-    """A site file with further sections, which is valid and not written yet."""
-
-    path: Path
-    text: str
-    site: Site
-
-    @classmethod
-    def of(cls, path: Path, sections: Mapping[str, Mapping[str, Any]]) -> ExtendedSite:
-        """Add sections that a site file does not have. Raises ConfigError if they do not fit it."""
-        before = read_text(path)
-        text = f"{before.rstrip()}\n\n{toml(sections)}" if sections else before
-        site = site_from(tomllib.loads(text), path.resolve().parent, str(path))
-        return cls(path, text, site)
-
-    def write(self) -> None:
-        """Put it in the place of the file, with the rights that that had, whole or not at all."""
-        mode = self.path.stat().st_mode & 0o777
-        try:
-            with replacing(self.path.resolve()) as file:
-                os.fchmod(file.fileno(), mode)
-                file.write(self.text.encode())
-        except OSError as error:
-            raise OptionError(
-                f"{self.path} cannot be written: {error.strerror}.", where="site"
-            ) from None

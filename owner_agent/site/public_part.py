@@ -13,11 +13,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
-from owner_agent.site.mistakes import all_mistakes, toml
+from owner_agent.site.mistakes import all_mistakes
 from owner_agent.site.planning import planned, without_protection
+from owner_agent.site.sections import Section
 from owner_agent.site.site import Site, read_toml
+from owner_agent.site.writing import toml
 from pramana_core.domain import Variable
 from pramana_core.errors import ConfigError
 from pramana_core.wire.base import Label, Name, People, Sha256
@@ -25,18 +27,14 @@ from pramana_core.wire.base import Label, Name, People, Sha256
 _AGAIN = "Ask {} to write it again with `owner-agent public-part`, and take that file as it is."
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-
-class PublicVariable(_Section):
+class PublicVariable(Section):
     """A variable that the study's plan may randomize."""
 
     name: Label
     categories: Annotated[tuple[Label, ...], Field(min_length=2)]
 
 
-class PublicPart(_Section):
+class PublicPart(Section):
     """What one owner tells those who plan a study with her.
 
     `people` is what she says of her records: the same people as the others', different ones, or

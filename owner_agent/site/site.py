@@ -8,26 +8,31 @@ from __future__ import annotations
 import itertools
 import tomllib
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Self, TypeVar
-from urllib.parse import urlsplit
 
 from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
-    StringConstraints,
     ValidationError,
     model_validator,
 )
 
-from owner_agent.site.adopting import StudyPlanSection
 from owner_agent.site.channels import AnyChannel
 from owner_agent.site.corrections import CorrectionChoice
-from owner_agent.site.mask_section import MaskSection, MinerSection, masking_mistakes
+from owner_agent.site.mask_section import MaskSection, masking_mistakes
 from owner_agent.site.mistakes import Inconsistent, all_mistakes
-from owner_agent.site.protection import Number
+from owner_agent.site.sections import (
+    ColumnName,
+    Finite,
+    MinerSection,
+    PeerSection,
+    Section,
+    StudyPlanSection,
+    repeated_in,
+)
 from owner_agent.site.tree_section import ShareModelSection, sharing_mistakes
 from owner_agent.state.tls_files import TlsFiles
 from pramana_core.alike import did_you_mean
@@ -37,14 +42,8 @@ from pramana_core.wire.base import KEY_COLUMN, Label, Name
 
 TABLE_SUFFIXES = (".csv", ".csv.gz", ".parquet")
 
-ColumnName = Annotated[str, StringConstraints(min_length=1)]
 
-
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-
-class VariableSection(_Section):
+class VariableSection(Section):
     """One variable: where it is found, its categories, and how it is protected.
 
     A variable that leaves as it is may give others away where `reveals` names them.
@@ -54,8 +53,8 @@ class VariableSection(_Section):
     column: ColumnName | None = None
     categories: tuple[Label, ...] | None = None
     categories_from: str | None = None
-    cuts: tuple[Number, ...] | None = None
-    representatives: tuple[Number, ...] | None = None
+    cuts: tuple[Finite, ...] | None = None
+    representatives: tuple[Finite, ...] | None = None
     missing: Label | None = None
     sensitive: bool
     reveals: tuple[Label, ...] = ()
@@ -102,63 +101,14 @@ class VariableSection(_Section):
         return self
 
 
-class BlockSection(_Section):
+class BlockSection(Section):
     """Variables randomized together by one channel over the product of their categories."""
 
     variables: Annotated[tuple[Label, ...], Field(min_length=2)]
     channel: AnyChannel
 
 
-class KnownPeer(_Section):
-    """An owner that may take part in sessions: its exact certificate, and where it listens."""
-
-    name: Name
-    certificate: Annotated[str, StringConstraints(min_length=1)]
-    url: str
-
-    @model_validator(mode="after")
-    def _encrypted_address(self) -> Self:
-        parts = urlsplit(self.url)
-        if parts.scheme != "https" or not parts.hostname:
-            raise ValueError(f"{self.url!r} is not an https address; owners speak TLS only")
-        if parts.path.strip("/") or parts.query or parts.fragment or parts.username:
-            raise ValueError("the address must hold a host and a port only")
-        return self
-
-
-class PeerSection(_Section):
-    """Learning without a miner: who may take part, in which study, and what may leave.
-
-    `smallest_count` is the fewest records that a cell of a shared family's table may have.
-    `groupings` is how many tables of its columns may be told exactly in a study.
-    `longest_seconds` is how long a session may last at most, whoever begins it.
-    """
-
-    study: Name
-    listen: Annotated[str, StringConstraints(pattern=r"^(\[[^\]]+\]|[^:\s]+):[0-9]{1,5}$")] = (
-        "127.0.0.1:8200"
-    )
-    results: Annotated[str, StringConstraints(min_length=1)] = "models"
-    smallest_count: Annotated[int, Field(ge=1)] = 5
-    groupings: Annotated[int, Field(ge=1)] = 1
-    longest_seconds: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 3600.0
-    known: Annotated[tuple[KnownPeer, ...], Field(min_length=1)]
-
-    @property
-    def address(self) -> tuple[str, int]:
-        """The host and port to listen on."""
-        host, _, port = self.listen.rpartition(":")
-        return host.strip("[]"), int(port)
-
-    @model_validator(mode="after")
-    def _distinct(self) -> Self:
-        names = [peer.name for peer in self.known]
-        if repeated := _repeated(names):
-            raise ValueError(f"two known peers are called {repeated}")
-        return self
-
-
-class SiteFile(_Section):
+class SiteFile(Section):
     """The content of `site.toml`.
 
     `corrections` is what happens to records that were reported before and have other values now:
@@ -311,11 +261,11 @@ def _all_keys(schema: Mapping[str, Any]) -> set[str]:
 def _column_mistakes(site: SiteFile) -> list[str]:
     names = [v.name for v in site.variables]
     sources = [v.source for v in site.variables]
-    mistakes = [f"two variables are called {n!r}" for n in _repeated(names)]
+    mistakes = [f"two variables are called {n!r}" for n in repeated_in(names)]
     # Two draws of one sensitive value would each leave: their losses add, unseen by the plan.
     mistakes += [
         f"column {s!r} is read by more than one variable; its value would be reported twice"
-        for s in _repeated(sources)
+        for s in repeated_in(sources)
     ]
     mistakes += [
         f"column {s!r} is the record id and cannot be a variable"
@@ -341,14 +291,10 @@ def _block_mistakes(site: SiteFile) -> list[str]:
         for n in named
         if n not in known
     ]
-    mistakes += [f"variable {n!r} is in blocks more than once" for n in _repeated(named)]
+    mistakes += [f"variable {n!r} is in blocks more than once" for n in repeated_in(named)]
     mistakes += [
         f"variable {n!r} is in a block and has a channel of its own; keep one of them"
         for n in dict.fromkeys(named)
         if n in known and known[n].channel is not None
     ]
     return mistakes
-
-
-def _repeated(names: Sequence[str]) -> list[str]:
-    return sorted({name for name in names if names.count(name) > 1})

@@ -7,10 +7,12 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from owner_agent.site.mask_section import (
+from owner_agent.site.sections import (
     ColumnName,
     ColumnSection,
+    Finite,
     Section,
+    repeated_in,
     require_listed_once,
 )
 from pramana_core.errors import PramanaError
@@ -18,7 +20,6 @@ from pramana_core.model_sharing.attributes import CategoricalAttribute, NumericA
 from pramana_core.model_sharing.requirements import Requirement
 from pramana_core.wire.base import Label
 
-Finite = Annotated[float, Field(allow_inf_nan=False)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Categories = Annotated[tuple[Label, ...], Field(min_length=2)]
 
@@ -164,8 +165,7 @@ class ShareModelSection(Section):
 
     @model_validator(mode="after")
     def _columns_once(self) -> Self:
-        names = self.columns
-        if twice := sorted({name for name in names if names.count(name) > 1}):
+        if twice := repeated_in(self.columns):
             raise ValueError(
                 f"column {twice[0]!r} is named twice; it is the class or one attribute"
             )

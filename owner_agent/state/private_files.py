@@ -32,10 +32,7 @@ def private_directory(path: Path) -> Path:
 
 
 def refuse_if_open_to_others(path: Path, repair: str) -> None:
-    """Check that neither group nor others have any right to a path.
-
-    Raises KeyFileError: they have; `repair` is the command that mends it.
-    """
+    """Check that neither group nor others have any right to a path. Raises KeyFileError."""
     mode = stat.S_IMODE(path.stat().st_mode)
     if mode & 0o077:
         raise KeyFileError(
@@ -46,10 +43,7 @@ def refuse_if_open_to_others(path: Path, repair: str) -> None:
 
 
 def read_secret(path: Path) -> str:
-    """Return the secret in a file: one word of printable ASCII.
-
-    Raises KeyFileError: it is not there, others may read it, or it holds no such word.
-    """
+    """Return the secret in a file: one word of printable ASCII. Raises KeyFileError."""
     try:
         refuse_if_open_to_others(path, f"chmod 600 {path}")
         text = path.read_text(encoding="ascii").strip()
@@ -70,10 +64,7 @@ _SECRET = re.compile(r"[!-~]+")
 
 
 def save(path: Path, content: bytes, where: str, mode: int = FILE_MODE) -> None:
-    """Write a file that a person named; one that has the same content stays.
-
-    Raises OptionError: another file is there, or it cannot be written; `where` is the option.
-    """
+    """Write a file that a person named; one that has the same content stays. Raises OptionError."""
     try:
         write_new(path, content, mode)
     except FileExistsError:

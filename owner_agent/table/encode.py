@@ -1,6 +1,5 @@
 """From text to codes; errors name column, rows and counts, and never a value.
 
-Values are quoted for columns that are not sensitive, where seeing them helps and harms nobody.
 A table may come whole or chunk by chunk: what is wrong with it is told once, as of one table.
 """
 
@@ -21,20 +20,18 @@ from owner_agent.site.site import Site, VariableSection
 from owner_agent.table.table import TextTable, read_chunks, read_table
 from pramana_core.determined import Giveaway, PairCounts
 from pramana_core.domain import Variable
+from pramana_core.encoding import encode as codes_of
 from pramana_core.errors import (
     DuplicateRecordId,
-    MissingRecordId,
     PramanaError,
     TableError,
     UnknownCategory,
     UnprotectedVariable,
 )
 from pramana_core.marginals.counts import Codes
-from pramana_core.spellings import LabelReader
 from pramana_core.wire.parts import code_dtype
 
 _SHOWN_ROWS = 5
-_SHOWN_VALUES = 5
 _AHEAD = 4
 _NUMBER = r"^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?$"
 
@@ -59,7 +56,7 @@ class Encoded:
 
 
 class FoundRows:
-    """In which rows something was found: how many they are, the first of them, and their values.
+    """In which rows something was found: how many they are, and the first of them.
 
     Rows are found chunk by chunk; each is numbered in the whole table, from 1 after the header.
     """
@@ -67,21 +64,17 @@ class FoundRows:
     def __init__(self) -> None:
         self.count = 0
         self._first: list[int] = []
-        self._values: dict[str, None] = {}
 
     def __bool__(self) -> bool:
         """Return whether there are any."""
         return self.count > 0
 
-    def add(self, where: Mask, start: int = 0, cells: pa.Array | None = None) -> None:
-        """Take those of a chunk that begins after `start` rows, with its cells if they matter."""
+    def add(self, where: Mask, start: int = 0) -> None:
+        """Take those of a chunk that begins after `start` rows."""
         places = np.flatnonzero(where)
         self.count += len(places)
         wanted = max(0, _SHOWN_ROWS - len(self._first))
         self._first += (places[:wanted] + start + 1).tolist()
-        if cells is not None and len(places) and len(self._values) <= _SHOWN_VALUES:
-            found = pc.unique(cells.filter(pa.array(where))).to_pylist()
-            self._values |= dict.fromkeys(found[: _SHOWN_VALUES + 1])
 
     @property
     def text(self) -> str:
@@ -91,13 +84,6 @@ class FoundRows:
             return f"1 row (row {first})"
         more = ", ..." if self.count > _SHOWN_ROWS else ""
         return f"{self.count:,} rows (rows {first}{more})"
-
-    @property
-    def values(self) -> str:
-        """The first different values."""
-        values = list(self._values)
-        shown = ", ".join(repr(value[:40]) for value in values[:_SHOWN_VALUES])
-        return shown + (", ..." if len(values) > _SHOWN_VALUES else "")
 
 
 @dataclass(frozen=True)
@@ -250,7 +236,7 @@ def id_problems(
     problems: list[PramanaError] = []
     if missing:
         problems.append(
-            MissingRecordId(
+            TableError(
                 f"Column {column!r}, the record id, is empty in {missing.text}.",
                 where=column,
                 remedy="Every record needs an id, or it cannot be matched between owners.",
@@ -277,15 +263,6 @@ def table_changed() -> TableError:
     )
 
 
-def encode_column(table: TextTable, section: VariableSection, variable: Variable) -> Codes:
-    """Return a variable's codes, one for each row. Raises TableError or UnknownCategory."""
-    reader = ColumnReader(section, variable)
-    codes = reader.codes(table)
-    if reader.problem is not None:
-        raise reader.problem
-    return codes
-
-
 class ColumnReader:
     """Reads a variable from its columns, chunk by chunk, and notes in which rows it could not."""
 
@@ -293,7 +270,6 @@ class ColumnReader:
         self.name = section.name
         self._section = section
         self._variable = variable
-        self._reader = LabelReader(variable.categories)
         self._empty, self._no_number, self._unknown = FoundRows(), FoundRows(), FoundRows()
 
     def codes(self, chunk: TextTable, start: int = 0) -> Codes:
@@ -321,27 +297,23 @@ class ColumnReader:
         if self._no_number:
             return TableError(
                 f"{column} is cut into intervals but holds no finite number in"
-                f" {self._no_number.text}{self._shown(self._no_number)}.",
+                f" {self._no_number.text}.",
                 where=where,
                 remedy="Correct those cells, or list the variable's categories.",
             )
         if self._unknown:
             return UnknownCategory(
-                f"{column} holds values that are not its categories in {self._unknown.text}"
-                f"{self._shown(self._unknown)}.",
+                f"{column} holds values that are not its categories in {self._unknown.text}.",
                 where=where,
                 remedy="Correct those cells, or add the category to the site file.",
             )
         return None
 
-    def _shown(self, rows: FoundRows) -> str:
-        return "" if self._section.sensitive else f": {rows.values}"
-
     def _labels(self, text: pa.Array, empty: Mask, start: int) -> npt.NDArray[np.integer]:
-        codes = self._reader.codes(text)
+        codes = codes_of(text, self._variable.categories)
         if self._section.missing is not None:
-            codes = np.where(empty, np.int32(self._variable.code(self._section.missing)), codes)
-        self._unknown.add(codes < 0, start, text)
+            codes = np.where(empty, np.int64(self._variable.code(self._section.missing)), codes)
+        self._unknown.add(codes < 0, start)
         return codes
 
     def _intervals(self, text: pa.Array, empty: Mask, start: int) -> npt.NDArray[np.int64]:
@@ -353,7 +325,7 @@ class ColumnReader:
         values = numbers(text)
         values[missing] = 0.0
         wrong = ~np.isfinite(values)
-        self._no_number.add(wrong, start, text)
+        self._no_number.add(wrong, start)
         values[wrong] = 0.0
         codes = np.searchsorted(np.array(cuts), values, side="right").astype(np.int64)
         codes[missing] = len(cuts) + 1

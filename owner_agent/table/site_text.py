@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from owner_agent.site.mistakes import toml
 from owner_agent.site.planning import planned, raise_together, without_protection
 from owner_agent.site.site import site_from
+from owner_agent.site.writing import toml
 from owner_agent.state.private_files import save
 from owner_agent.table.encode import inspect
 from owner_agent.table.proposing import ProposedSite, ProposedVariable

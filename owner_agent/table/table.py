@@ -24,7 +24,7 @@ import pyarrow.parquet
 from pramana_core.alike import did_you_mean, first_few
 from pramana_core.cells import clean_cells
 from pramana_core.csv_text import FORMULA, unmarked
-from pramana_core.errors import EmptyTable, MissingColumn, TableError, TableUnreadable
+from pramana_core.errors import EmptyTable, MissingColumn, TableError
 from pramana_core.spellings import looks_like_record
 from pramana_core.text_files import encoding_of
 
@@ -58,7 +58,7 @@ def read_table(
 
     Of the `optional` ones those that the table has.
 
-    Raises TableUnreadable, MissingColumn or EmptyTable.
+    Raises TableError, MissingColumn or EmptyTable.
     """
     chunks = list(read_chunks(path, columns, optional))
     try:
@@ -121,7 +121,7 @@ def cut(batches: Iterator[pa.RecordBatch], rows: int) -> Iterator[pa.Table]:
 
 
 def column_names(path: Path) -> list[str]:
-    """Return the names of a table's columns. Raises TableUnreadable and EmptyTable."""
+    """Return the names of a table's columns. Raises TableError and EmptyTable."""
     _require_file(path)
     try:
         if path.name.endswith(".parquet"):
@@ -133,7 +133,7 @@ def column_names(path: Path) -> list[str]:
 
 def _require_file(path: Path) -> None:
     if not path.is_file():
-        raise TableUnreadable(
+        raise TableError(
             f"There is no table at {path}.",
             where=str(path),
             remedy="Name a file that ends in .csv, .csv.gz or .parquet.",
@@ -178,15 +178,15 @@ def _clean(name: str) -> str:
     return unicodedata.normalize("NFC", name).strip()
 
 
-def _unreadable(path: Path) -> TableUnreadable:
+def _unreadable(path: Path) -> TableError:
     """Return why a table cannot be read: the line that is not UTF-8, or the format at all."""
     if not path.name.endswith(".parquet") and (line := _line_not_utf8(path)):
-        return TableUnreadable(
+        return TableError(
             f"Line {line} of the table {path} is not in UTF-8.",
             where=str(path),
             remedy='Export it again in UTF-8; spreadsheets call that "CSV UTF-8".',
         )
-    return TableUnreadable(
+    return TableError(
         f"The table {path} cannot be read as {_format(path)}.",
         where=str(path),
         remedy="Open it with the tool that wrote it and export it again. In CSV a quotation mark"
@@ -273,7 +273,7 @@ def _open_csv(path: Path, columns: Sequence[str], optional: Collection[str]) -> 
             yield from reader
         if ragged:
             number, expected, actual = ragged[0]
-            raise TableUnreadable(
+            raise TableError(
                 f"{len(ragged)} rows of {path} do not have the {expected} cells of the header; the"
                 f" first is line {number}, with {actual}.",
                 where=str(path),
@@ -286,7 +286,7 @@ def _open_csv(path: Path, columns: Sequence[str], optional: Collection[str]) -> 
 
 
 def _header(path: Path) -> list[str]:
-    """Return the column names as they are written. Raises EmptyTable, TableUnreadable."""
+    """Return the column names as they are written. Raises EmptyTable, TableError."""
     _require_commas(path)
     try:
         options = pa.csv.ReadOptions(encoding=_encoding(path))
@@ -318,7 +318,7 @@ def _require_commas(path: Path) -> None:
     plain = re.sub(r'"[^"]*"', "", "".join(header))
     mark = max(_SEPARATORS, key=plain.count)
     if plain.count(mark) > plain.count(","):
-        raise TableUnreadable(
+        raise TableError(
             f"The cells of the table {path} are separated by {_SEPARATORS[mark]}, not by commas.",
             where=str(path),
             remedy="Export it again with commas between cells and points in numbers.",
@@ -364,7 +364,7 @@ def _require_columns(path: Path, present: Sequence[str], wanted: Sequence[str]) 
         )
     twice = sorted({name for name in wanted if list(present).count(name) > 1})
     if twice:
-        raise TableUnreadable(
+        raise TableError(
             f"The table {path} has more than one column called {twice}.",
             where=", ".join(twice),
             remedy="Give each column a name of its own.",

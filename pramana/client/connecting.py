@@ -13,7 +13,7 @@ from owner_agent.state.private_files import refuse_if_open_to_others
 from owner_agent.state.tls_files import TlsFiles
 from pramana.client.line import MinerConnection, study_path
 from pramana.client.study import Study
-from pramana.frames.sentences import options_told
+from pramana.frames.sentences import one_sentence, options_told
 from pramana_core.alike import did_you_mean
 from pramana_core.errors import KeyFileError, NotFound, OptionError, Unauthenticated
 from pramana_core.text_files import read_text
@@ -47,11 +47,12 @@ def token_from(token: str | None, token_file: str | Path | None, url: str) -> st
                 where="token",
             )
         return text
-    path = Path(token_file).expanduser()
     try:
-        refuse_if_open_to_others(path, f"chmod 600 {path}")
+        path = Path(token_file).expanduser()
+        with one_sentence("token_file"):
+            refuse_if_open_to_others(path, f"chmod 600 {path}")
         text = read_text(path).strip()
-    except (OSError, ValueError):
+    except (OSError, ValueError, TypeError):
         text = ""  # a token in the place of a path is not quoted
     if text.startswith("{"):
         text = _in_access_file(text, url)
@@ -153,7 +154,10 @@ def connect(
         raise OptionError(f"attempts must be at least 1, not {attempts}.", where="attempts")
     remedy = "Check the address, and that the miner is running."
     names = (ca_file, client_certificate, client_key)
-    tls = TlsFiles(*(None if name is None else Path(name) for name in names))
+    try:
+        tls = TlsFiles(*(None if name is None else Path(name) for name in names))
+    except TypeError:
+        raise OptionError("A certificate must be the path of a file.", where="ca_file") from None
     manner = RetryPolicy(
         error_of, remedy, transport=transport, sleep=sleep, attempts=attempts, tls=tls
     )

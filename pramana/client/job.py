@@ -251,8 +251,8 @@ class Job(Generic[ModelT]):
         """
         from pramana_core.terminal import progress_bar
 
-        if timeout is not None and not timeout >= 0:
-            raise OptionError(f"timeout must be at least 0, not {timeout}.", where="timeout")
+        if timeout is not None and not (isinstance(timeout, int | float) and timeout >= 0):
+            raise OptionError(f"timeout must be seconds, not {timeout!r}.", where="timeout")
         ends = math.inf if timeout is None else self._line.clock() + timeout
         with progress_bar(self.kind, clock=self._line.clock) as bar:
             while self._message.state in UNFINISHED:

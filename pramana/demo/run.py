@@ -20,9 +20,11 @@ import numpy as np
 
 from owner_agent.site.site import load_site
 from owner_agent.state.keys import KeyStore
-from pramana.demo.report import DemoOutcome, compare, learn_clean, write_report
+from pramana.demo.report import DemoOutcome, compare, demo_report, learn_clean
 from pramana.demo.scenario import Folder, Scenario, owners, prepare, write_site
 from pramana_core.errors import EstimationError, Refused, StateError, Unreachable
+from pramana_core.report.page import html
+from pramana_core.report.report import Report
 from pramana_core.wire.models import BayesNetMessage
 from pramana_core.wire.services import PROTOCOL, PROTOCOL_HEADER, read_problem
 
@@ -187,7 +189,7 @@ Say = Callable[[str, float], None]
 
 def demonstrate(
     scenario: Scenario, out: Path, *, seed: int | None, say: Say
-) -> tuple[DemoOutcome, Folder]:
+) -> tuple[Report, Folder]:
     """Run a scenario with a miner process and the commands of each owner's agent."""
     began = time.monotonic()
     folder = prepare(out)
@@ -210,10 +212,10 @@ def demonstrate(
             invitation = str(folder.invitation(owner))
             run("owner_agent", "join", "--secret-file", invitation, "--site", str(site))
             run("owner_agent", "publish", "--yes", "--no-report", "--site", str(site))
-        outcome = conclude(
+        report = conclude(
             folder, scenario, admin, list(sites.values()), seed=seed, began=began, say=say
         )
-    return outcome, folder
+    return report, folder
 
 
 def write_sites(
@@ -234,7 +236,7 @@ def conclude(
     seed: int | None,
     began: float,
     say: Say,
-) -> DemoOutcome:
+) -> Report:
     """Learn at the miner, compare with the tables of `sites`, and write result and report."""
     say("the miner aligns and learns", 0.8)
     model = learn(analyst, STUDY, scenario.structure.as_dict())
@@ -251,8 +253,9 @@ def conclude(
     say("writing the report", 0.95)
     _write(folder.result, outcome.as_dict())
     (folder.root / "model.bif").write_text(bif, encoding="utf-8")
-    write_report(folder.report, sites, scenario, outcome, model)
-    return outcome
+    report = demo_report(sites, scenario, outcome, model)
+    folder.report.write_text(html(report, ""), encoding="utf-8")
+    return report
 
 
 def _keys(folder: Folder, sites: list[Path], seed: int | None) -> None:
@@ -304,7 +307,7 @@ def organize(root: Path, scenario: Scenario, miner: str, admin_token: Path, *, s
 
 def finish(
     root: Path, scenario: Scenario, miner: str, admin_token: Path, *, seed: int, say: Say
-) -> DemoOutcome:
+) -> Report:
     """Learn from what the owners published, and write result and report into `root`.
 
     The truth to compare with is drawn again: nobody has to hand over a table.

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from owner_agent.site.mistakes import toml
+from owner_agent.site.writing import toml
 from pramana import setups
 from pramana_core.csv_text import csv_text
 from pramana_core.errors import ConfigError, OptionError

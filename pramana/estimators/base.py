@@ -1,4 +1,4 @@
-"""What all estimators have in common: options, where a fit comes from, and the saved form."""
+"""The base class of all estimators: options, source of a fit, saved form and pictures."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar, dataclass_transform
 
 from pramana.estimators.saved import (
     FORMAT,
@@ -39,6 +39,7 @@ from pramana_core.terminal import progress_bar
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+    from sklearn.utils import Tags
 
 
 _ERRORS = {
@@ -47,7 +48,7 @@ _ERRORS = {
     "bayes-classifier": "95 % intervals of probabilities against the population",
     "bayes-net": "95 % intervals of parameters against the population, given the links",
 }
-"""Which errors the models of a kind of estimator have."""
+"""The errors of the models of a kind."""
 
 
 OptionsT = TypeVar("OptionsT")
@@ -56,7 +57,7 @@ EstimatorT = TypeVar("EstimatorT", bound="Estimator")
 
 @dataclass_transform(eq_default=False)
 def estimator(kind: type[EstimatorT]) -> type[EstimatorT]:
-    """Make the fields of a learner its options; a call with other options is refused by name."""
+    """Make the fields of a class its options; other options are refused by name."""
     made = dataclass(eq=False, repr=False)(kind)
     made.__init__ = options_told(made.__init__, kind.__name__)  # type: ignore[method-assign]
     return made
@@ -68,28 +69,27 @@ class Estimator(ABC):
     After `fit`:
 
     Attributes:
-        n_records_: the records that were learned from.
+        n_records_: the number of records.
         plan_digests_: the digest of each source's plan.
         gamma_: the amplification of one person's whole record, the largest of the sources.
         epsilon_: its logarithm.
-        estimated_by_: what estimated the counts.
-        lack_of_fit_: a sentence for each model of the counts that the reports contradict; empty
-            where they fit, and by `moment` and `ml`, which suppose nothing.
-        filled_in_: a sentence on counts that were made of smaller tables; empty where none were.
-            Both are of the tables that were learned from.
+        estimated_by_: the estimator of the counts.
+        lack_of_fit_: a sentence for each model of the counts that the reports contradict; `moment`
+            and `ml` use no model.
+        filled_in_: a sentence on counts that were pooled from smaller tables; often empty.
     """
 
     kind: ClassVar[str]
-    """How its saved form and the miner's models call it."""
+    """The kind of its saved form and of the miner's models."""
 
     job_kinds: ClassVar[tuple[str, ...]] = ()
-    """The kinds of jobs by which a miner learns it; one of its own kind unless it says others."""
+    """The kinds of jobs by which a miner learns it; by default its own kind."""
 
     job_names: ClassVar[Mapping[str, str]] = {}
-    """What options are called in these jobs, where they are not called the same."""
+    """The names of options in these jobs, where they differ."""
 
     of_counts: ClassVar[bool] = True
-    """Whether it learns from estimated counts, and not from records."""
+    """Whether it learns from estimated counts rather than from records."""
 
     n_records_: int
     plan_digests_: tuple[str, ...]
@@ -107,33 +107,24 @@ class Estimator(ABC):
             cls.job_kinds = cls.job_kinds or (cls.kind,)
             register(cls)
 
-    @classmethod
-    def _names(cls) -> list[str]:
-        return list(inspect.signature(cls).parameters)
-
-    @classmethod
-    def _require_options(cls, named: Mapping[str, Any]) -> None:
-        names = cls._names()
-        for name in named:
-            if name not in names:
-                raise OptionError(
-                    f"{cls.__name__} has no option {name!r}{did_you_mean([name], names)}; it has"
-                    f" {', '.join(names)}.",
-                    where=name,
-                )
-
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002 - scikit-learn's
-        """Return the options by name; `deep` changes nothing, for no option is an estimator."""
-        return {name: getattr(self, name) for name in self._names()}
+        """Return the options by name; `deep` has no effect, for no option is an estimator."""
+        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
 
     def set_params(self, **options: Any) -> Self:
-        """Change options; what was learned stays until the next `fit`.
+        """Change options; the model stays until the next `fit`.
 
         Raises:
             OptionError: there is no such option.
         """
-        self._require_options(options)
+        names = inspect.signature(type(self)).parameters
         for name, value in options.items():
+            if name not in names:
+                raise OptionError(
+                    f"{type(self).__name__} has no option {name!r}"
+                    f"{did_you_mean([name], names)}; it has {', '.join(names)}.",
+                    where=name,
+                )
             setattr(self, name, value)
         return self
 
@@ -149,12 +140,8 @@ class Estimator(ABC):
 
         Args:
             reports: `Reports`; a table of reported labels, with its `plan`; several of these, each
-                with its plan, of different people of one population; or estimated counts. How
-                counts are estimated is chosen there, in `pm.estimate`.
+                with its plan, of different people of one population; or estimated counts.
             plan: how a table was randomized; `Reports` and counts have their own.
-
-        Returns:
-            the estimator itself.
 
         Raises:
             TableError, PlanError: the reports or the plan cannot be understood.
@@ -179,18 +166,18 @@ class Estimator(ABC):
             if not isinstance(reports, EstimatedCounts):
                 reports = estimate(reports, plan)
             with progress_bar("learning") as bar:
-                # Warnings are about the tables that are taken here, whoever took others before.
+                # Lacks of fit are collected for the tables of this fit alone.
                 counts = replace(reports, marginals=reports.marginals.part())
                 self._learn(counts, bar)
         amplifications = [source.amplification for source in reports.sources]
         self._set_source(
             LearnedFrom(
-                reports.records,
-                tuple(source.plan.digest for source in reports.sources),
-                max(one.gamma for one in amplifications),
-                max(one.epsilon for one in amplifications),
-                reports.estimator,
-                tuple(counts.lack_of_fit),
+                records=reports.records,
+                plans=tuple(source.plan.digest for source in reports.sources),
+                gamma=max(one.gamma for one in amplifications),
+                epsilon=max(one.epsilon for one in amplifications),
+                estimated_by=reports.estimator,
+                lack_of_fit=tuple(counts.lack_of_fit),
                 filled_in=counts.filled_in,
             )
         )
@@ -198,7 +185,7 @@ class Estimator(ABC):
         return self
 
     def _require_no_y(self, reports: object, plan: object) -> None:
-        """Refuse what is no plan of the reports, and a plan beside counts. Raises PlanError."""
+        """Refuse a y, a domain, or a plan together with counts."""
         if isinstance(reports, Plan):
             return  # in the wrong order, which is said below
         if isinstance(plan, Domain):
@@ -221,18 +208,18 @@ class Estimator(ABC):
 
     @abstractmethod
     def _learn(self, counts: EstimatedCounts, on_step: Progress) -> None:
-        """Set the fitted attributes of this learner; nothing is set where it raises."""
+        """Set the fitted attributes."""
 
     @abstractmethod
     def _document(self) -> dict[str, Any]:
-        """Return the learned model as the packages below write it."""
+        """Return the learned model as JSON data."""
 
     @abstractmethod
     def _take(self, document: Mapping[str, Any]) -> None:
-        """Set the fitted attributes from what `_document` returned. Raises InputError."""
+        """Set the fitted attributes from the result of `_document`. Raises InputError."""
 
     def restore(self, document: Mapping[str, Any], source: LearnedFrom) -> Self:
-        """Take what was learned elsewhere, as the packages below write it; returns itself.
+        """Take a model that was learned elsewhere; returns the estimator itself.
 
         Raises:
             InputError: the document is no such model.
@@ -242,32 +229,33 @@ class Estimator(ABC):
         return self
 
     def job_options(self) -> dict[str, Any]:
-        """Return what a miner is asked for to learn the same: its job, but for the counts."""
+        """Return the miner's job that learns the same, without the options of the counts."""
         options = self._options_written().items()
         return {"kind": self.kind, **{self.job_names.get(name, name): v for name, v in options}}
 
     @classmethod
     def from_job(cls, job: Mapping[str, Any]) -> Estimator:
-        """Return an estimator that would ask for a job, given its options by their names there."""
+        """Return the estimator of a job, given the job's options."""
         own = {wire: name for name, wire in cls.job_names.items()}
         return cls(**{own.get(name, name): value for name, value in job.items()})
 
     @classmethod
     def document_of(cls, model: Any) -> dict[str, Any]:
-        """Return what a miner answers of its model as `restore` takes it."""
+        """Return a miner's model as `restore` takes it."""
         document: dict[str, Any] = model.document
         return document
 
     def _options_written(self) -> dict[str, Any]:
-        """Return the options as JSON can say them."""
+        """Return the options as JSON data."""
         return {name: plain(value) for name, value in self.get_params().items()}
 
     def _options_of(self, options: type[OptionsT], **instead: Any) -> OptionsT:
-        """Return those that have limits, as the packages below have them. Raises OptionError."""
+        """Return the learner's options, checked. Raises OptionError."""
         names = [field.name for field in fields(options)]  # type: ignore[arg-type]
         return options(**{name: plain(getattr(self, name)) for name in names} | instead)
 
     def _set_source(self, source: LearnedFrom) -> None:
+        self.learned_from_ = source
         self.n_records_ = source.records
         self.plan_digests_ = source.plans
         self.gamma_, self.epsilon_ = source.gamma, source.epsilon
@@ -277,41 +265,27 @@ class Estimator(ABC):
 
     def _source(self) -> LearnedFrom:
         self._require_fitted()
-        return LearnedFrom(
-            self.n_records_,
-            self.plan_digests_,
-            self.gamma_,
-            self.epsilon_,
-            self.estimated_by_,
-            self.lack_of_fit_,
-            filled_in=self.filled_in_,
-        )
+        return self.learned_from_
 
     def to_document(self) -> dict[str, Any]:
-        """Return what was learned as what JSON is made of; see `pramana.estimators.saved`.
-
-        Raises:
-            NotFitted: nothing was learned.
-        """
+        """Return the model as JSON data; see `pramana.estimators.saved`. Raises NotFitted."""
         return {
             "format": FORMAT,
             "version": VERSION,
             "kind": self.kind,
             "estimator": type(self).__name__,
             "params": self._options_written(),
-            "learned_from": self._source().written(),
+            "learned_from": self._source().model_dump(mode="json"),
             "document": self._document(),
         }
 
     @classmethod
     def from_document(cls, document: object, argument: str = "document") -> Self:
-        """Return the fitted estimator of a document.
-
-        Called on a class, the document must be of that class; `Estimator` itself reads all.
+        """Return the fitted estimator of a document; `Estimator` reads those of all classes.
 
         Args:
-            document: what `to_document` returned.
-            argument: the parameter that it was passed as.
+            document: the result of `to_document`.
+            argument: the name of the document in messages.
 
         Raises:
             InputError: it is no such document, or of another class.
@@ -324,12 +298,12 @@ class Estimator(ABC):
             )
         with one_sentence():
             made: Self = saved.estimator_of(found, argument).restore(
-                saved.document, saved.learned_from.read()
+                saved.document, saved.learned_from
             )
         return made
 
     def to_json(self) -> str:
-        """Return what was learned as JSON text; no number loses anything. Raises NotFitted."""
+        """Return the model as JSON text without loss. Raises NotFitted."""
         return write_json(self.to_document())
 
     @classmethod
@@ -338,10 +312,7 @@ class Estimator(ABC):
         return cls.from_document(parse(text), "text")
 
     def save(self, path: str | Path) -> None:
-        """Write what was learned to a file, as JSON; `pm.load` reads it.
-
-        Args:
-            path: the file; one that is there is replaced.
+        """Write the model to a JSON file, replacing it; `pm.load` reads it.
 
         Raises:
             NotFitted: nothing was learned.
@@ -362,17 +333,13 @@ class Estimator(ABC):
         write_whole(path, lambda file: file.write_text(text, encoding="utf-8"))
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw what was learned.
+        """Draw the model and return the axes.
 
-        A tree or a network is drawn to scale, with letters as large as the axes allow; weights,
-        itemsets and rules as a row each, with their intervals. On a grid of axes make the figure
-        with `layout="constrained"`, so that names beside an axis have room.
+        On a grid of axes make the figure with `layout="constrained"`, so that names beside an axis
+        have room.
 
         Args:
             ax: matplotlib axes to draw on; None makes a figure of the picture's own size.
-
-        Returns:
-            the axes.
 
         Raises:
             NotFitted: nothing was learned.
@@ -383,20 +350,20 @@ class Estimator(ABC):
 
     @abstractmethod
     def _picture(self) -> Picture:
-        """Return what `plot` draws."""
+        """Return the picture of `plot`."""
 
     def _facts(self) -> list[tuple[str, str]]:
-        """Return what is known of the model besides where it was learned from."""
+        """Return facts on the model, each with its name."""
         return [("errors", _ERRORS[self.kind])]
 
     def _numbers(self) -> pd.DataFrame | None:
-        """Return the main numbers, a row each; None if there are none."""
+        """Return the main numbers, a row each."""
         estimator: Any = self
         frame: pd.DataFrame = estimator.to_frame()
         return frame
 
-    def _learned_from(self) -> list[tuple[str, str]]:
-        """Return the records, plans and amplification that were learned from, and by what."""
+    def _source_facts(self) -> list[tuple[str, str]]:
+        """Return facts on the source, each with its name."""
         if not self.plan_digests_:
             return [("source", self.source_told())]
         plans = ", ".join(digest[:DIGITS] for digest in self.plan_digests_)
@@ -412,15 +379,15 @@ class Estimator(ABC):
         ]
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: before `fit` the options, after it the model."""
+        """Return the options as HTML, after `fit` also the model."""
         if not self.__sklearn_is_fitted__():
             return plain_text(repr(self))
         heading = f"{type(self).__name__}({self._options_told()})"
-        facts = self._learned_from() + self._facts()
+        facts = self._source_facts() + self._facts()
         return card(heading, facts, self._picture().svg(), self._numbers(), "to_frame() has all")
 
     def __sklearn_is_fitted__(self) -> bool:
-        """Whether something was learned (scikit-learn's `check_is_fitted`)."""
+        """Whether `fit` was called (for scikit-learn's `check_is_fitted`)."""
         return hasattr(self, "n_records_")
 
     def _require_fitted(self) -> None:
@@ -431,7 +398,7 @@ class Estimator(ABC):
             )
 
     def _options_told(self) -> str:
-        """Return the options that are not the defaults, as in a call."""
+        """Return the options that differ from the defaults, as in a call."""
         defaults = inspect.signature(type(self)).parameters
         return ", ".join(
             f"{name}={value!r}"
@@ -440,11 +407,7 @@ class Estimator(ABC):
         )
 
     def source_told(self) -> str:
-        """Return in words what was learned from: records, plans and what one record tells.
-
-        Raises:
-            NotFitted: nothing was learned.
-        """
+        """Return the source in words: records, amplification and plans. Raises NotFitted."""
         source = self._source()
         plans = ", ".join(digest[:DIGITS] for digest in source.plans)
         doubt = ", whose model the reports contradict (see lack_of_fit_)"
@@ -464,15 +427,12 @@ class Estimator(ABC):
         return f"{said}{self._found_told()}, {self.source_told()}"
 
     def _found_told(self) -> str:
-        """Return what was found in a few words, after a comma; often nothing."""
+        """Return the main result in a few words, after a comma; often nothing."""
         return ""
 
 
 def estimators() -> Iterator[type[Estimator]]:
-    """Yield every estimator that there is, those with the most options first.
-
-    Where two can learn the same, the first can say what either learned.
-    """
+    """Yield every estimator class, those with the most options first."""
     load_estimators()
     found, pending = [], Estimator.__subclasses__()
     for one in pending:
@@ -480,3 +440,17 @@ def estimators() -> Iterator[type[Estimator]]:
             found.append(one)
         pending += one.__subclasses__()
     yield from sorted(found, key=lambda one: -len(inspect.signature(one).parameters))
+
+
+def sklearn_tags(kind: Literal["classifier", "regressor"], *, missing: bool = False) -> Tags:
+    """Return scikit-learn's tags of an estimator of text and categories."""
+    from sklearn.utils import ClassifierTags, InputTags, RegressorTags, Tags, TargetTags
+
+    return Tags(
+        estimator_type=kind,
+        target_tags=TargetTags(required=False),
+        classifier_tags=ClassifierTags() if kind == "classifier" else None,
+        regressor_tags=RegressorTags() if kind == "regressor" else None,
+        input_tags=InputTags(string=True, categorical=True, allow_nan=missing),
+        requires_fit=True,
+    )

@@ -1,12 +1,10 @@
-"""Bayesian classifiers: naive Bayes, and networks of attributes beside the class."""
+"""Bayesian classifiers: naive Bayes and tree-augmented naive Bayes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from pramana.estimators.base import Estimator, estimator
 from pramana.estimators.classifiers import Classifier
@@ -14,29 +12,24 @@ from pramana_core.learn.bayes_classifier.exchange import bayes_chart, write_baye
 from pramana_core.learn.bayes_classifier.model import BayesClassifier as Learned
 from pramana_core.learn.common.options import BayesClassifierOptions, BayesModel
 from pramana_core.learn.learners import BAYES
-from pramana_core.learn.networks.bayes_net import LearnedFamily
-from pramana_core.marginals.counts import Tensor
 from pramana_core.pictures.plots import Picture
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
     import pandas as pd
 
 
 @estimator
 class BayesClassifier(Classifier[Learned]):
-    """A Bayesian network in which every attribute depends on the class, and perhaps on others.
+    """A Bayesian network in which every attribute depends on the class and at most one other.
 
-    Naive Bayes (Ma 5.6) and the tree of Friedman, Geiger and Goldszmidt (1997), from estimated
-    counts.
+    Naive Bayes (Ma 5.6), or the tree of Friedman, Geiger and Goldszmidt (1997).
 
     Args:
         target: the variable that holds the class.
         features: what the class is predicted from; by default all other variables.
-        model: what an attribute depends on besides the class: nothing (`naive-bayes`), or at most
-            one other attribute (`tan`). `auto` keeps those links of the tree that are worth the
-            noise of their parameters, and gives less weight to attributes that repeat each other
-            and to what may be noise.
+        model: the parents of an attribute besides the class: none (`naive-bayes`) or one other
+            attribute (`tan`). `auto` keeps the links of the tree whose gain exceeds the noise of
+            their parameters, and gives less weight to redundant attributes and to noise.
         alpha: the pseudo-count of every cell, in records as noisy as the reports; above 0.
 
     Attributes:
@@ -68,7 +61,7 @@ class BayesClassifier(Classifier[Learned]):
 
     @classmethod
     def from_job(cls, job: Mapping[str, Any]) -> Estimator:
-        """Return an estimator that would ask for a job, given its options."""
+        """Return the estimator of a job, given the job's options."""
         if job["model"] == "naive-bayes":
             return NaiveBayes(job["target"], job["features"], alpha=job["alpha"])
         return super().from_job(job)
@@ -82,8 +75,7 @@ class BayesClassifier(Classifier[Learned]):
     def weight_(self) -> float:
         """The weight of all attributes' evidence together, above 0 and at most 1.
 
-        With `model="auto"` it is below 1 where attributes of randomized reports repeat each other,
-        or where what they say of the class may be noise.
+        With `model="auto"` it is below 1 where attributes are redundant or their evidence is noise.
         """
         return self._fitted.weight
 
@@ -91,7 +83,7 @@ class BayesClassifier(Classifier[Learned]):
         return bayes_chart(self.model_)
 
     def to_text(self) -> str:
-        """Return what each attribute tells, the most first, with its probabilities in percent."""
+        """Return the attributes by their information, with their probabilities in percent."""
         return write_bayes_classifier_text(self._fitted)
 
     def to_frame(self) -> pd.DataFrame:
@@ -101,23 +93,38 @@ class BayesClassifier(Classifier[Learned]):
         itself; `given`, the other parents' categories (`age=child`), empty without any;
         `probability`, which predicts; `estimate`, the raw ratio of counts, which may be outside
         [0, 1] or missing; `se_records` and `se_population`, its standard errors given these records
-        and against their population; `low` and `high`, its 95 % interval against the population;
-        and `evidence`, what the category says for the class against all others, ln P(category |
-        class) / P(category | not class) (Good's weight of evidence, in nats), where the attribute
-        depends on the class alone.
+        and against their population; `low` and `high`, its 95 % interval against the population.
         """
         import pandas as pd
 
-        model = self._fitted
-        families = [model.prior, *(attribute.family for attribute in model.attributes)]
-        return pd.DataFrame([row for family in families for row in _rows(model, family)])
+        rows = []
+        for one in self._fitted.learned.parameters():
+            given = dict(one.parents)
+            of_class = given.pop(self._fitted.target.name, None)
+            low, high = one.interval
+            rows.append(
+                {
+                    "variable": one.node,
+                    "category": one.value,
+                    "class": of_class,
+                    "given": ", ".join(f"{name}={label}" for name, label in given.items()),
+                    "probability": one.probability,
+                    "estimate": one.estimate,
+                    "se_records": one.se_records,
+                    "se_population": one.se,
+                    "low": low,
+                    "high": high,
+                }
+            )
+        numbers = dict.fromkeys(("estimate", "se_records", "se_population"), float)
+        return pd.DataFrame(rows).astype(numbers)
 
 
 class NaiveBayes(BayesClassifier):
     """Naive Bayes: attributes that are independent given the class (Ma 5.6).
 
-    It needs only the tables of the class with each feature, which reports estimate well. On a table
-    that is not randomized it equals scikit-learn's `CategoricalNB`.
+    It uses only the tables of the class with each feature. On a table that is not randomized it
+    equals scikit-learn's `CategoricalNB`.
 
     Args:
         target: the variable that holds the class.
@@ -136,18 +143,15 @@ class NaiveBayes(BayesClassifier):
         array(['no', 'yes'], dtype=object)
         >>> model.predict_proba({"sex": ["female"], "class": ["1st"]}).round(2)
         array([[0.11, 0.89]])
-        >>> women = {"sex": ["female"]}  # their class is summed out
-        >>> model.predict_proba(women, missing_columns="ignore").round(2)
-        array([[0.29, 0.71]])
         >>> round(model.score(people), 3)
         0.776
-        >>> shown = ["category", "class", "probability", "low", "high", "evidence"]
+        >>> shown = ["category", "class", "probability", "low", "high"]
         >>> print(model.to_frame()[shown].tail(4).round(2).to_string(index=False))
-        category class  probability  low  high  evidence
-             3rd    no         0.38 0.35  0.41      0.58
-             3rd   yes         0.21 0.17  0.26     -0.58
-            crew    no         0.43 0.40  0.46      0.27
-            crew   yes         0.33 0.28  0.38     -0.27
+        category class  probability  low  high
+             3rd    no         0.38 0.35  0.41
+             3rd   yes         0.21 0.17  0.26
+            crew    no         0.43 0.40  0.46
+            crew   yes         0.33 0.28  0.38
     """
 
     model = "naive-bayes"
@@ -164,55 +168,5 @@ class NaiveBayes(BayesClassifier):
         self.alpha = alpha
 
     def job_options(self) -> dict[str, Any]:
-        """Return what a miner is asked for to learn the same."""
+        """Return the miner's job that learns the same."""
         return {**super().job_options(), "model": "naive-bayes"}
-
-    @property
-    def class_log_prior_(self) -> npt.NDArray[np.float64]:
-        """The logarithm of each class's probability, (classes,); as in `CategoricalNB`."""
-        return _logarithms(self._fitted.prior.probability)
-
-    @property
-    def feature_log_prob_(self) -> list[npt.NDArray[np.float64]]:
-        """For each feature ln P(category | class), (classes, categories); as in `CategoricalNB`."""
-        return [_logarithms(attribute.family.probability) for attribute in self._fitted.attributes]
-
-
-def _logarithms(shares: Tensor) -> Tensor:
-    with np.errstate(divide="ignore"):
-        found: Tensor = np.log(shares)
-    return found
-
-
-def _rows(model: Learned, family: LearnedFamily) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a variable's parameters, those of its first category first."""
-    node = model.domain[family.node]
-    classes, parents = family.parents[:1], family.parents[1:]
-    evidence = _evidence(model, family.probability) if classes and not parents else None
-    for code, category in enumerate(node.categories):
-        for place in np.ndindex(*family.estimate.shape[:-1]):
-            cell = (*place, code)
-            pairs = zip(parents, place[1:], strict=True)
-            yield {
-                "variable": node.name,
-                "category": category,
-                "class": model.target.categories[place[0]] if classes else None,
-                "given": ", ".join(f"{n}={model.inputs[n].categories[at]}" for n, at in pairs),
-                "probability": family.probability[cell],
-                "estimate": family.estimate[cell],
-                "se_records": family.se_records[cell],
-                "se_population": family.se[cell],
-                "low": family.low[cell],
-                "high": family.high[cell],
-                "evidence": np.nan if evidence is None else evidence[cell],
-            }
-
-
-def _evidence(model: Learned, shares: Tensor) -> Tensor:
-    """Return what each category says for each class, (classes, categories), in nats."""
-    prior = model.prior.probability[:, None]
-    others = 1 - prior
-    with np.errstate(divide="ignore", invalid="ignore"):
-        elsewhere = (prior * shares).sum(axis=0) - prior * shares
-        found: Tensor = np.log(shares) - np.log(elsewhere / others)
-    return found

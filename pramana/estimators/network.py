@@ -10,15 +10,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from pramana.estimators.base import Estimator, estimator
-from pramana.estimators.saved import FORMAT, LearnedFrom, parse
+from pramana.estimators.saved import FORMAT, LearnedFrom, parse, plain
 from pramana.frames.sentences import one_sentence
-from pramana.networks import (
-    NetworkAnswers,
-    NetworkTask,
-    StructureLike,
-    scoring_of,
-    structure_of,
-)
+from pramana.networks import NetworkAnswers, StructureLike, scoring_of, structure_of
 from pramana.reporting.estimating import EstimatedCounts
 from pramana.reporting.files import names_of
 from pramana_core.errors import OptionError, StructureError, UnknownVariable
@@ -53,11 +47,11 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pandas as pd
 
-_ELSEWHERE = LearnedFrom(0, (), math.inf, math.inf, "unknown")
-"""The source of a network that was not learned here: nothing is known of what it tells."""
+_ELSEWHERE = LearnedFrom(records=0, estimated_by="unknown")
+"""The source of a network that was not learned here."""
 
 _OF_SEARCH = ("scoring", "search", "order", "max_parents", "refine", "draws")
-"""Options that a given structure has no use for."""
+"""Options without effect on a given structure."""
 
 
 @estimator
@@ -68,26 +62,26 @@ class BayesNet(NetworkAnswers, Estimator):
         structure: the links: a dict of each node's parents, `{"admitted": ["sex", "department"]}`;
             a list of `(parent, child)`; a `networkx.DiGraph`; or a network of pgmpy or
             this class, of which only the links are taken. None: it is learned.
-        variables: the nodes to learn a structure over, in an order that decides ties, by default
-            all; beside a structure, nodes that may have no link.
+        variables: the nodes to learn a structure over, by default all; their order decides ties.
+            With a structure, further nodes without links.
         method: `ml`, or `map` with a Dirichlet prior (Ma 5.1).
         alpha: the prior's pseudo-count per cell; used by `map` only.
-        scoring: what a link is worth: `likelihood` of the reports, `bic`, `bayesian` or `bdeu` of
-            estimated counts; a dict gives a score's own options, such as
+        scoring: the score of a link: `likelihood` of the reports, or `bic`, `bayesian` or `bdeu`
+            of estimated counts; a dict gives a score's own options, such as
             `{"name": "bdeu", "equivalent_sample_size": 5.0}`.
         search: without an order: `hill-climbing`, `chow-liu`, or `auto`, which climbs where some
             records report all variables together.
-        order: the variables in an order in which only earlier ones can be parents (K2).
+        order: the variables; only earlier ones can be parents (K2).
         max_parents: the most parents of a node.
         refine: whether K2 also drops and exchanges parents.
-        draws: bootstrap samples for the confidence of each link; fewer, or 0, are much quicker.
+        draws: the number of bootstrap samples for the confidence of each link; 0 is quickest.
         seed: decides the samples.
 
     Attributes:
         network_: the network with a valid table for each node.
         model_: all parameters with their errors, as arrays.
         edges_: the links, as a list of (parent, child).
-        links_: a frame of the links and how far each can be trusted.
+        links_: a frame of the links with their evidence.
         feature_names_in_: the names of the nodes.
 
     Examples:
@@ -142,7 +136,7 @@ class BayesNet(NetworkAnswers, Estimator):
 
     @property
     def learned_links_(self) -> tuple[LearnedLink, ...]:
-        """What was learned of each link; nothing where the structure was given."""
+        """The learned links with their evidence; empty for a given structure."""
         self._require_fitted()
         return self._links
 
@@ -158,20 +152,19 @@ class BayesNet(NetworkAnswers, Estimator):
 
     @property
     def n_features_in_(self) -> int:
-        """How many nodes there are."""
+        """The number of nodes."""
         return len(self.model_.structure.nodes)
 
     @property
     def links_(self) -> pd.DataFrame:
-        """The links and how far each can be trusted, a row per link.
+        """The links with their evidence, a row per link.
 
-        Columns: `parent`, `child`; `gain`, what the link is worth given the child's other parents,
-        in nats above the penalty; `inflation`, how many times randomization multiplies the chance
-        part of it; `confidence`, the probability that the link is there given the child's other
-        parents, which does not ask whether another structure explains the reports as well (in
-        simulations up to one in seven above .9 was not there; see docs/learning-structure.md); and
-        `compelled`, whether all structures that say the same direct it so. The last four are
-        missing where the structure was given.
+        Columns: `parent`, `child`; `gain`, in nats above the penalty, given the child's other
+        parents; `inflation`, the factor by which randomization multiplies the chance part of the
+        gain; `confidence`, the probability of the link given the child's other parents (another
+        structure may explain the reports as well; see docs/learning-structure.md); and `compelled`,
+        whether all equivalent structures direct the link so. The last four are missing where the
+        structure was given.
         """
         import pandas as pd
 
@@ -184,43 +177,39 @@ class BayesNet(NetworkAnswers, Estimator):
         frame = pd.DataFrame(rows, columns=["parent", "child", *columns])
         return frame.astype(dict.fromkeys(columns[:3], float) | {"compelled": "boolean"})
 
-    def task(self) -> NetworkTask:
-        """Return what the options ask for, checked: what the miner's jobs are made of.
-
-        Raises:
-            OptionError: an option out of its range, or one that others have no use for.
-            StructureError: the structure is not one.
-        """
+    @property
+    def structure_(self) -> Structure | None:
+        """The given structure; None if it is learned. Raises StructureError."""
+        if self.structure is None:
+            return None
         variables = None if self.variables is None else names_of(self.variables, "variables")
-        order = None if self.order is None else names_of(self.order, "order")
+        return structure_of(self.structure, variables)
+
+    def _options(self) -> tuple[ParameterOptions, Scoring, Search]:
+        """Return the options, checked. Raises OptionError."""
         if self.structure is not None:
-            self._require_no_search()
+            defaults = type(self)().get_params()
+            idle = [n for n in _OF_SEARCH if repr(getattr(self, n)) != repr(defaults[n])]
+            if idle:
+                raise OptionError(
+                    f"{idle[0]} has no effect with a given structure; leave out one of the two.",
+                    where=idle[0],
+                )
+        order = None if self.order is None else names_of(self.order, "order")
         with one_sentence():
-            parameters = ParameterOptions(self.method, self.alpha)
-            search = Search(order, self.max_parents, self.refine, self.search)
             require_limit(self.draws, Draws, "draws")
             require_limit(self.seed, Seed, "seed")
-        structure = None
-        if self.structure is not None:
-            structure = structure_of(self.structure, variables)
-        scoring = scoring_of(self.scoring)
-        return NetworkTask(structure, variables, parameters, scoring, search, self.draws, self.seed)
-
-    def _require_no_search(self) -> None:
-        defaults = type(self)().get_params()
-        idle = [n for n in _OF_SEARCH if repr(getattr(self, n)) != repr(defaults[n])]
-        if idle:
-            raise OptionError(
-                f"{idle[0]} is of no use beside a given structure; leave out one of the two.",
-                where=idle[0],
-            )
+            parameters = ParameterOptions(self.method, self.alpha)
+            search = Search(order, self.max_parents, self.refine, self.search)
+        return parameters, scoring_of(self.scoring), search
 
     def _learn(self, counts: EstimatedCounts, on_step: Progress) -> None:
-        task = self.task()
+        (parameters, scoring, search), structure = self._options(), self.structure_
+        variables = None if self.variables is None else names_of(self.variables, "variables")
         named = {
-            "structure": task.structure.nodes if task.structure else (),
-            "variables": task.variables or (),
-            "order": task.search.order or (),
+            "structure": structure.nodes if structure else (),
+            "variables": variables or (),
+            "order": search.order or (),
         }
         for argument, names in named.items():
             for name in names:
@@ -230,16 +219,23 @@ class BayesNet(NetworkAnswers, Estimator):
                         f" {', '.join(counts.domain.names)}.",
                         where=argument,
                     )
-        structure = task.structure
         links: tuple[LearnedLink, ...] = ()
-        marginals = counts.marginals.part(task.variables)
         if structure is None:
-            draws: dict[str, Any] = {"draws": task.draws, "seed": task.seed}
-            found = learn_structure(marginals, task.scoring, task.search, **draws, on_step=on_step)
+            found = learn_structure(
+                counts.marginals.part(variables),
+                scoring,
+                search,
+                draws=self.draws,
+                seed=self.seed,
+                on_step=on_step,
+            )
             structure, links = found.structure, found.links
-        how = task.parameters
         self._learned = learn_parameters(
-            counts.marginals, structure, method=how.method, alpha=how.alpha, on_node=on_step
+            counts.marginals,
+            structure,
+            method=parameters.method,
+            alpha=parameters.alpha,
+            on_node=on_step,
         )
         self._links = links
 
@@ -247,16 +243,15 @@ class BayesNet(NetworkAnswers, Estimator):
         """Return the parameters with their errors, a row per parameter.
 
         Args:
-            node: the node whose parameters are wanted; by default all.
+            node: the node; by default all.
 
         Returns:
-            of one node a column for each of its parents (`low (variable)` for one that is called
-            as a column below), then `value`; of all `node`, `value` and `given`, the parents'
-            categories in words. Then `estimate`, the raw ratio, which may
-            lie outside [0, 1]; `probability`, its projection, which is valid in a network;
-            `se_records`, the standard error given these records (the noise of randomization
-            alone); `se_population`, that against the population they were drawn from; `low` and
-            `high`, the 95 % interval against the population. Errors are missing where the network
+            for one node a column for each of its parents (`low (variable)` for one with the name of
+            a column below), then `value`; for all `node`, `value` and `given`, the parents'
+            categories in words. Then `estimate`, the raw ratio, which may lie outside [0, 1];
+            `probability`, its projection; `se_records`, the standard error given these records (the
+            noise of randomization alone); `se_population`, that against the population; `low` and
+            `high`, the 95 % interval against the population. Errors are missing for a network that
             was not learned here.
 
         Raises:
@@ -284,9 +279,7 @@ class BayesNet(NetworkAnswers, Estimator):
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Return the network of JSON text.
-
-        It is that of `to_json`, of a session of peers, or a model of the miner's.
+        """Return the network of JSON text: of `to_json`, a session of peers, or the miner.
 
         Raises:
             InputError: the text is not one of these.
@@ -300,7 +293,7 @@ class BayesNet(NetworkAnswers, Estimator):
 
     @classmethod
     def _of(cls, network: Network, document: NetworkDocument | None = None) -> Self:
-        """Return a network that was not learned here."""
+        """Return the estimator of a network that was not learned here."""
         made = cls(network.structure.as_dict())
         made._set_model(document or NetworkDocument(network))
         made._set_source(_ELSEWHERE)
@@ -324,31 +317,29 @@ class BayesNet(NetworkAnswers, Estimator):
         self._learned = replace(self._learned, records=source.records)
 
     def job_options(self) -> dict[str, Any]:
-        """Return what a miner is asked for to learn the same."""
-        task = self.task()
-        parameters = asdict(task.parameters)
-        if task.structure is not None:
-            parents = task.structure.as_dict()
-            return {"kind": "bayes-net-parameters", "structure": parents, **parameters}
-        score = task.scoring
-        own = {
-            field.name: getattr(score, field.name)
+        """Return the miner's job that learns the same."""
+        (parameters, scoring, search), structure = self._options(), self.structure_
+        if structure is not None:
+            parents = structure.as_dict()
+            return {"kind": "bayes-net-parameters", "structure": parents, **asdict(parameters)}
+        score = {
+            field.name: getattr(scoring, field.name)
             for field in fields(Scoring)
-            if field.name == "name" or getattr(score, field.name) != field.default
+            if field.name == "name" or getattr(scoring, field.name) != field.default
         }
         return {
             "kind": "bayes-net-structure",
-            "variables": None if task.variables is None else list(task.variables),
-            "score": own,
-            "search": asdict(task.search),
-            "draws": task.draws,
-            "seed": task.seed,
-            **parameters,
+            "variables": plain(self.variables),
+            "score": score,
+            "search": asdict(search),
+            "draws": self.draws,
+            "seed": self.seed,
+            **asdict(parameters),
         }
 
     @classmethod
     def from_job(cls, job: Mapping[str, Any]) -> Estimator:
-        """Return an estimator that would ask for a job, given its options."""
+        """Return the estimator of a job, given the job's options."""
         if "search" not in job:
             return cls(**job)
         search = asdict(job["search"].options())
@@ -358,7 +349,7 @@ class BayesNet(NetworkAnswers, Estimator):
 
     @classmethod
     def document_of(cls, model: Any) -> dict[str, Any]:
-        """Return what a miner answers of its model, which has its parameters one by one."""
+        """Return a miner's model as `restore` takes it."""
         answered: dict[str, Any] = model.model_dump(mode="json")
         return answered
 
@@ -375,7 +366,7 @@ class BayesNet(NetworkAnswers, Estimator):
         return written
 
     def _options_told(self) -> str:
-        """Return the options as in a call; of a structure of many links how large it is."""
+        """Return the options as in a call; a large structure by its size."""
         options = super()._options_told()
         if self.structure is None or len(options) <= _LONGEST:
             return options
@@ -396,14 +387,14 @@ class BayesNet(NetworkAnswers, Estimator):
         return f", {links} link{'s' * (links != 1)} among {self.n_features_in_} nodes{nothing}"
 
     def source_told(self) -> str:
-        """Return in words what was learned from. Raises NotFitted."""
+        """Return the source in words. Raises NotFitted."""
         if self._source().estimated_by == _ELSEWHERE.estimated_by:
             return "not learned here"
         return super().source_told()
 
 
 _LONGEST = 100
-"""Options in a longer text show a structure by its size."""
+"""In a longer text of options a structure is shown by its size."""
 
 _NUMBERS = {
     "estimate": "estimate",
@@ -411,7 +402,7 @@ _NUMBERS = {
     "se_records": "se_records",
     "se_population": "se",
 }
-"""The columns of numbers, and what the packages below call them."""
+"""The columns of numbers, and their names in `Parameter`."""
 
 _COLUMNS = ("value", *_NUMBERS, "low", "high")
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from pramana.estimators.base import Estimator, estimator
+from pramana.estimators.base import Estimator, estimator, sklearn_tags
 from pramana.estimators.saved import LearnedFrom
 from pramana.frames.codes import copies_of, is_masked, mixed_columns, numbers_of
 from pramana.frames.sentences import one_sentence
@@ -31,7 +30,6 @@ from pramana_core.regression.words import (
     coefficient_rows,
     facts,
     warnings,
-    write_regression_text,
 )
 from pramana_core.terminal import progress_bar
 
@@ -230,10 +228,6 @@ class Regression(Estimator):
 
         return pd.DataFrame(list(map(vars, self._fitted.diagnostics)))
 
-    def summary(self) -> str:
-        """Return the model as text: coefficients with errors and tests, and warnings."""
-        return write_regression_text(self._fitted)
-
     def to_frame(self) -> pd.DataFrame:
         """Return the coefficients, a row each.
 
@@ -296,21 +290,13 @@ class Regression(Estimator):
         return [*found, ("errors", told), *(("note", words) for words in self.notes_)]
 
     def __sklearn_tags__(self) -> Tags:
-        """Return scikit-learn's tags of a regressor of numbers, text and categories."""
-        from sklearn.utils import InputTags, RegressorTags, Tags, TargetTags
-
-        return Tags(
-            estimator_type="regressor",
-            target_tags=TargetTags(required=False),
-            regressor_tags=RegressorTags(),
-            input_tags=InputTags(string=True, categorical=True),
-            requires_fit=True,
-        )
+        """Return scikit-learn's tags."""
+        return sklearn_tags("regressor")
 
 
 def source_of(records: int, masking: tuple[str, ...]) -> LearnedFrom:
     """Return the source of a regression: no bound holds for what its records tell."""
-    return LearnedFrom(records, (), math.inf, math.inf, "least squares", masking=masking)
+    return LearnedFrom(records=records, estimated_by="least squares", masking=masking)
 
 
 def _require_records(data: object) -> None:

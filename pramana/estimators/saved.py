@@ -1,11 +1,11 @@
 """The saved form of a fitted estimator: JSON with a version, its options, its source, its model.
 
     {"format": "pramana-model", "version": 1, "kind": "decision-tree", "estimator": "DecisionTree",
-     "params": {...}, "learned_from": {"records", "plans", "gamma", "epsilon", "estimated_by"},
+     "params": {...}, "learned_from": {"records", "plans", "gamma", "epsilon", "estimated_by", ...},
      "document": {...}}
 
-`document` is the model as the packages below write it, which the miner's files and the owners'
-tools read too. A gamma or an epsilon that is infinite, or beyond all numbers, is null.
+`document` is the model as `pramana_core` writes it; the miner's files and the owners' tools read it
+too. An infinite gamma or epsilon is null.
 """
 
 from __future__ import annotations
@@ -14,105 +14,85 @@ import importlib
 import math
 import pkgutil
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import Field, ValidationError
+from pydantic import Field, PlainSerializer, PlainValidator, ValidationError
 
 from pramana.frames.sentences import quoted
 from pramana_core.errors import InputError, OptionError
-from pramana_core.learn.common.documents import DocumentPart, faults, parse_json
+from pramana_core.learn.common.documents import DocumentPart, faults, finite, parse_json
 from pramana_core.privacy.amplification import Amplification
 
 FORMAT = "pramana-model"
 VERSION = 1
 
 ROOMS = ("pramana.estimators", "pramana.model_sharing")
-"""Where there are estimators; their modules are loaded when a model is read."""
+"""The packages of estimators; their modules are loaded when a model is read."""
 
 _LONGEST = 40
-"""So many letters are shown of a name that may be anything."""
+"""The longest unknown name that a message quotes."""
 
 _KNOWN: dict[str, type] = {}
-"""The estimators whose modules are loaded, by their name."""
+"""The loaded estimators by name."""
 
 
-@dataclass(frozen=True)
-class LearnedFrom:
-    """What a model was learned from.
+def _bound(number: Any) -> float:
+    """Return a number of at least 0, infinite for null."""
+    if number is not None and (type(number) not in (int, float) or not number >= 0):
+        raise ValueError("must be a number of at least 0, or null where there is none")
+    return math.inf if number is None else float(number)
+
+
+Bound = Annotated[float, PlainValidator(_bound), PlainSerializer(finite)]
+"""A bound; in a document null where it is infinite."""
+
+_Texts = Annotated[tuple[str, ...], Field(strict=False)]
+
+
+class LearnedFrom(DocumentPart, frozen=True):
+    """The source of a model.
 
     Attributes:
-        records: how many.
+        records: the number of records.
         plans: the digest of each source's plan.
         gamma: the amplification of one person's whole record, the largest of the sources.
         epsilon: its logarithm.
-        estimated_by: what estimated the counts.
+        estimated_by: the estimator of the counts.
         lack_of_fit: a sentence for each model of the counts that the reports contradict.
-        masking: how records were masked, in words; empty where they were not.
-        filled_in: a sentence on counts that were made of smaller tables; empty where none were.
+        masking: how records were masked, in words.
+        filled_in: a sentence on counts that were pooled from smaller tables.
     """
 
-    records: int
-    plans: tuple[str, ...]
-    gamma: float
-    epsilon: float
+    records: Annotated[int, Field(ge=0)]
     estimated_by: str
-    lack_of_fit: tuple[str, ...] = ()
-    masking: tuple[str, ...] = ()
+    plans: _Texts = ()
+    gamma: Bound = math.inf
+    epsilon: Bound = math.inf
+    lack_of_fit: _Texts = ()
+    masking: _Texts = ()
     filled_in: str = ""
 
     @property
     def told(self) -> str:
-        """What one person's whole record tells, in words."""
+        """The bound for one person's whole record, in words."""
         return f"whole record: {Amplification(self.epsilon).told}"
-
-    def written(self) -> dict[str, Any]:
-        """Return it as JSON can say it; a lack of fit and a masking where there is one."""
-        more = {"lack_of_fit": self.lack_of_fit, "masking": self.masking}
-        return {
-            "records": self.records,
-            "plans": list(self.plans),
-            "gamma": _finite(self.gamma),
-            "epsilon": _finite(self.epsilon),
-            "estimated_by": self.estimated_by,
-            **{name: list(words) for name, words in more.items() if words},
-            **({"filled_in": self.filled_in} if self.filled_in else {}),
-        }
-
-
-class _Source(DocumentPart):
-    records: int = Field(ge=0)
-    plans: list[str]
-    gamma: float | None = Field(ge=1)
-    epsilon: float | None = Field(ge=0)
-    estimated_by: str
-    lack_of_fit: list[str] = Field(default_factory=list)
-    masking: list[str] = Field(default_factory=list)
-    filled_in: str = ""
-
-    def read(self) -> LearnedFrom:
-        gamma = math.inf if self.gamma is None else self.gamma
-        epsilon = math.inf if self.epsilon is None else self.epsilon
-        facts = (tuple(self.plans), gamma, epsilon, self.estimated_by)
-        more = (tuple(self.lack_of_fit), tuple(self.masking), self.filled_in)
-        return LearnedFrom(self.records, *facts, *more)
 
 
 class SavedModel(DocumentPart):
-    """A saved model's parts, each of the right type."""
+    """The parts of a saved model."""
 
     format: Literal["pramana-model"]
     version: Literal[1]
     kind: str
     estimator: str
     params: dict[str, Any]
-    learned_from: _Source
+    learned_from: LearnedFrom
     document: dict[str, Any]
 
     @classmethod
     def of(cls, document: object, argument: str = "document") -> SavedModel:
-        """Read a saved model. Raises InputError, in one sentence."""
+        """Read a saved model. Raises InputError."""
         if not isinstance(document, Mapping) or document.get("format") != FORMAT:
             raise InputError(
                 f"{argument} is not a saved model: it must be a JSON object whose format is"
@@ -133,7 +113,7 @@ class SavedModel(DocumentPart):
             ) from None
 
     def estimator_class(self, argument: str = "document") -> type:
-        """Return the class that saved it. Raises InputError for one that there is not."""
+        """Return the class that saved it. Raises InputError."""
         load_estimators()
         known = _KNOWN.get(self.estimator)
         if known is None or getattr(known, "kind", None) != self.kind:
@@ -156,14 +136,14 @@ class SavedModel(DocumentPart):
 
 
 def load_estimators() -> None:
-    """Load every estimator that there is."""
+    """Load every module of estimators."""
     for room in ROOMS:
         for module in pkgutil.iter_modules(importlib.import_module(room).__path__):
             importlib.import_module(f"{room}.{module.name}")
 
 
 def register(estimator: type) -> None:
-    """Let an estimator be found when its models are read; of one name, that of this package."""
+    """Let an estimator's models be read; of two with one name, that of this package."""
     known = _KNOWN.get(estimator.__name__)
     if known is not None and known.__module__.startswith(ROOMS):
         return
@@ -171,7 +151,7 @@ def register(estimator: type) -> None:
 
 
 def parse(text: str, argument: str = "text") -> Any:
-    """Return JSON text's content. Raises InputError."""
+    """Return the content of JSON text. Raises InputError."""
     try:
         return parse_json(text)
     except (ValueError, TypeError) as error:
@@ -179,7 +159,7 @@ def parse(text: str, argument: str = "text") -> Any:
 
 
 def plain(option: Any) -> Any:
-    """Return an option as JSON can say it: what is a sequence becomes a list."""
+    """Return an option as JSON data; sequences become lists."""
     if isinstance(option, np.generic):
         return option.item()
     if isinstance(option, Mapping):
@@ -189,7 +169,3 @@ def plain(option: Any) -> Any:
     if isinstance(option, list | tuple | set | frozenset):
         return [plain(value) for value in option]
     return option
-
-
-def _finite(number: float) -> float | None:
-    return float(number) if math.isfinite(number) else None

@@ -16,7 +16,7 @@ from owner_agent.site.planning import categories_of
 from owner_agent.site.site import VariableSection
 from pramana.frames.codes import EMPTY, distinct_texts, encode
 from pramana.frames.sentences import one_sentence, options_told, quoted
-from pramana.frames.tables import Frame, as_frame, names_of, require_columns, shown
+from pramana.frames.tables import Frame, as_frame, is_list, names_of, require_columns, shown
 from pramana_core.alike import did_you_mean
 from pramana_core.cells import series_cells, text_of
 from pramana_core.domain import Domain, Variable
@@ -133,7 +133,7 @@ def _texts(column: pd.Series) -> pd.Series[str]:
 
 def _as_listed(variable: Variable, intervals: int | None) -> list[str] | dict[str, Any]:
     """Return a variable's categories as `pm.domain` takes them; `intervals` are of one width."""
-    cuts = interval_cuts(variable)
+    cuts = interval_cuts(variable.categories)
     if cuts is None:
         return list(variable.categories)
     numbers = variable.representatives
@@ -156,8 +156,6 @@ _KEYS = ("categories", "cuts", "representatives", "missing")
 """The keys of a site file's variables that say what its categories are."""
 
 _INTERVALS = '{"cuts": [...]}'
-
-_EXAMPLE = '{"age": {"cuts": [30, 45]}, "sex": ["f", "m"]}'
 
 
 @options_told
@@ -205,31 +203,22 @@ def domain(
     if columns is None:
         unusable = categories.left_out if isinstance(categories, ObservedCategories) else {}
         names = [name for name in table.columns if name not in unusable]
+        require_columns(table, given, "categories")
     else:
         names = names_of(columns, "columns")
-    _require_named(table, names, given, "categories" if columns is None else "columns")
+        require_columns(table, names, "columns")
+    if not names:
+        raise DomainError("columns must name at least one column, not none.", where="columns")
+    if unlisted := [name for name in names if name not in given]:
+        raise DomainError(
+            f"categories has no entry for {quoted(unlisted)} of frame; write categories={{...,"
+            f" {_template(table, unlisted[:1])}}}, or name the other columns in columns.",
+            where=unlisted[0],
+        )
     with one_sentence():
         made = Domain(tuple(_variable(name, given[name]) for name in names))
     encode(table, made, "frame")
     return made
-
-
-def _require_named(
-    table: pd.DataFrame, names: Sequence[str], given: Mapping[str, Categories], argument: str
-) -> None:
-    """Raise where columns and categories do not go together; `argument` says which columns."""
-    if not names:
-        raise DomainError("columns must name at least one column, not none.", where="columns")
-    require_columns(table, names if argument == "columns" else given, argument)
-    unlisted = [name for name in names if name not in given]
-    if unlisted:
-        kept = json.dumps([name for name in names if name in given], ensure_ascii=False)
-        raise DomainError(
-            f"categories says nothing of {quoted(unlisted)} of frame; write"
-            f" categories={{..., {_template(table, unlisted[:1])}}}, or leave"
-            f" {'it' if len(unlisted) == 1 else 'them'} out with columns={kept}.",
-            where=unlisted[0],
-        )
 
 
 def _listed(
@@ -238,19 +227,14 @@ def _listed(
     """Return the categories by column."""
     if isinstance(categories, Domain):
         return {v.name: v for v in categories}
-    if categories is None:
+    if not isinstance(categories, Mapping):
         columns = list(table.columns)
         more = ", ..." if len(columns) > 2 else ""
         raise DomainError(
-            "categories must be a public list, not None: categories that are read off the data"
-            " tell of it, for a rare one tells that somebody has it; write"
+            "categories must be a public list, for a rare category that is read off the data"
+            f" discloses that somebody has it, not {shown(categories)}; write"
             f" categories={{{_template(table, columns[:2])}{more}}}, or for a public table"
             " categories=pm.observed_categories(frame).",
-            where="categories",
-        )
-    if not isinstance(categories, Mapping):
-        raise DomainError(
-            f"categories must be a dict such as {_EXAMPLE}, not {shown(categories)}.",
             where="categories",
         )
     return {str(name): given for name, given in categories.items()}
@@ -271,33 +255,24 @@ def _variable(name: str, given: Categories) -> Variable:
     if isinstance(given, Variable):
         if given.name != name:
             raise DomainError(
-                f"categories has the variable {given.name!r} for column {name!r}; they must be"
-                " called alike.",
+                f"categories has the variable {given.name!r} for column {name!r}; the names must"
+                " be the same.",
                 where=name,
             )
         return given
-    keys = given if isinstance(given, Mapping) else {"categories": given}
+    keys = dict(given) if isinstance(given, Mapping) else {"categories": given}
     unknown = [key for key in keys if key not in _KEYS]
+    wrong = ""
     if unknown:
-        raise DomainError(
-            f"categories of {name!r} have an unknown key"
-            f" {quoted(unknown)}{did_you_mean(unknown, _KEYS)}; the keys are {quoted(_KEYS)}.",
-            where=name,
-        )
-    if "missing" in keys and "cuts" not in keys:
-        raise DomainError(
-            f"categories of {name!r} have a key 'missing' without cuts; call the category of empty"
-            f" cells {EMPTY!r}.",
-            where=name,
-        )
-    if "cuts" in keys and not isinstance(keys["cuts"], Sequence | np.ndarray):
-        raise DomainError(
-            f"categories of {name!r} must have a list of numbers as cuts, not"
-            f" {shown(keys['cuts'])}.",
-            where=name,
-        )
+        wrong = f"an unknown key {quoted(unknown)}{did_you_mean(unknown, _KEYS)}"
+    elif "missing" in keys and "cuts" not in keys:
+        wrong = f"a key 'missing' without cuts; call the category of empty cells {EMPTY!r}"
+    elif "cuts" in keys and not is_list(keys["cuts"]):
+        wrong = f"cuts that are no list of numbers: {shown(keys['cuts'])}"
+    if wrong:
+        raise DomainError(f"categories of {name!r} have {wrong}.", where=name)
     if "categories" in keys:
-        keys = {**keys, "categories": _labels(name, keys["categories"])}
+        keys["categories"] = _labels(name, keys["categories"])
     try:
         section = VariableSection.model_validate({**keys, "name": name, "sensitive": True})
     except ValidationError as error:
@@ -310,25 +285,11 @@ def _variable(name: str, given: Categories) -> Variable:
 
 def _labels(name: str, given: object) -> list[str]:
     """Return a list of labels as text. Raises DomainError."""
-    listed = isinstance(given, Sequence) or hasattr(given, "tolist")
-    if isinstance(given, str | bytes) or not listed or getattr(given, "ndim", 1) != 1:
-        order = ", whose order is not known" if isinstance(given, set | frozenset) else ""
+    values = list(given) if is_list(given) else []  # type: ignore[call-overload]
+    if not values or any(isinstance(value, list | tuple | Mapping) for value in values):
         raise DomainError(
-            f"categories of {name!r} must be a list of labels or {_INTERVALS}, not"
-            f" {shown(given)}{order}.",
+            f"categories of {name!r} must be a list of labels or {_INTERVALS}, not {shown(given)}.",
             where=name,
-        )
-    values = list(given)  # type: ignore[call-overload]
-    if not values:
-        raise DomainError(
-            f"categories of {name!r} must be a list of two or more labels, not an empty one.",
-            where=name,
-        )
-    if any(
-        isinstance(value, Sequence | Mapping) and not isinstance(value, str) for value in values
-    ):
-        raise DomainError(
-            f"categories of {name!r} must be a list of labels, not a list of lists.", where=name
         )
     if any(value is None or value != value for value in values):
         raise DomainError(

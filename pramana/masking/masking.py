@@ -92,8 +92,8 @@ def mask(
             Releases use the owner's keys (`owner-agent mask`).
         tell: the columns to release as they are, S; None for all others. Further columns are left
             out. Columns that identify people are refused.
-        copies: the number of masked copies; `pm.combine_copies` combines what is estimated from
-            each, with errors that count the masking.
+        copies: the number of masked copies; `pm.Regression` fits all of them, with errors that
+            count the masking.
         keep_order: whether rows and index stay. By default the rows come in random order with a new
             index: the order of a sorted table tells its values.
         bounds: a lower and an upper bound of confidential columns, such as

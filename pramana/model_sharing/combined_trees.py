@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import Field, ValidationError
 
-from pramana.estimators.base import Estimator
+from pramana.estimators.base import Estimator, sklearn_tags
 from pramana.estimators.saved import LearnedFrom, plain
 from pramana.frames.randomness import Rng, generator_of
 from pramana.frames.sentences import one_sentence, options_told, warn_caller
@@ -26,9 +26,8 @@ from pramana_core.model_sharing.combine_options import CombineOptions, GlobalNam
 from pramana_core.model_sharing.exchange.documents import model_json, read_model_json
 from pramana_core.model_sharing.exchange.drawing import draw_model
 from pramana_core.model_sharing.exchange.text import write_model_text
-from pramana_core.model_sharing.global_models.combining import combine, pseudo_chunks
-from pramana_core.model_sharing.global_models.model import GlobalModel, TreeModel
-from pramana_core.model_sharing.global_models.pseudo_data import together
+from pramana_core.model_sharing.global_models.combining import combine, pseudo_chunks, together
+from pramana_core.model_sharing.global_models.model import GlobalModel
 from pramana_core.model_sharing.global_models.votes import VotesModel
 from pramana_core.model_sharing.tree import SharedTree
 from pramana_core.pictures.svg import Layout
@@ -48,7 +47,7 @@ _LARGEST = 700.0
 def source_of(records: int, epsilon: float, method: str) -> LearnedFrom:
     """Return what trees were learned from: different people's records, each bounded by epsilon."""
     gamma = math.exp(epsilon) if epsilon < _LARGEST else math.inf
-    return LearnedFrom(records, (), gamma, epsilon, method)
+    return LearnedFrom(records=records, gamma=gamma, epsilon=epsilon, estimated_by=method)
 
 
 class SavedTrees(DocumentPart):
@@ -142,7 +141,7 @@ class CombinedTrees(ClassTeller, Estimator):
 
         Raises:
             InputError: the list is empty, or something in it is no such message.
-            TableUnreadable: a file cannot be read.
+            TableError: a file cannot be read.
             ModelError: nodes are no tree or break what is promised, or trees have different classes
                 or attributes.
             DomainError: owners code the class or an attribute differently.
@@ -272,8 +271,8 @@ class CombinedTrees(ClassTeller, Estimator):
         if not self.__sklearn_is_fitted__():
             return plain_html(repr(self))
         heading = f"{type(self).__name__}({self._options_told()})"
-        facts = self._learned_from() + self._facts()
-        if isinstance(self._fitted, TreeModel | VotesModel):
+        facts = self._source_facts() + self._facts()
+        if isinstance(self._fitted, SharedTree | VotesModel):
             return card(heading, facts, self._picture().svg())
         return card(heading, facts) + plain_html(self.to_text())
 
@@ -281,16 +280,8 @@ class CombinedTrees(ClassTeller, Estimator):
         return [("note", words) for words in self.notes_]
 
     def __sklearn_tags__(self) -> Tags:
-        """Say to scikit-learn what this is: a classifier of numbers, text and categories."""
-        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
-
-        return Tags(
-            estimator_type="classifier",
-            target_tags=TargetTags(required=False),
-            classifier_tags=ClassifierTags(),
-            input_tags=InputTags(string=True, categorical=True),
-            requires_fit=True,
-        )
+        """Return scikit-learn's tags."""
+        return sklearn_tags("classifier")
 
 
 def _records_frame(table: MixedTable) -> pd.DataFrame:

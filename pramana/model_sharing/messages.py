@@ -12,7 +12,7 @@ from pramana.estimators.saved import FORMAT as MODEL_FORMAT
 from pramana.frames.sentences import quoted
 from pramana.frames.tables import shown
 from pramana.reporting.files import require_version
-from pramana_core.errors import InputError, TableUnreadable
+from pramana_core.errors import InputError, TableError
 from pramana_core.learn.common.documents import faults, parse_json, write_json
 from pramana_core.wire.release_kinds import SharedTreeMessage
 
@@ -32,7 +32,7 @@ def contents_of(messages: Any) -> list[SharedTreeMessage]:
 
     Raises:
         InputError: the list is empty, or something in it is no message.
-        TableUnreadable: a file does not exist, or is of a later version.
+        TableError: a file does not exist, or is of a later version.
     """
     alone = isinstance(messages, str | bytes | Path | Mapping) or hasattr(messages, "content")
     given = [messages] if alone else messages
@@ -58,7 +58,7 @@ def _content_of(given: Any, argument: str) -> SharedTreeMessage:
             text = Path(given).read_bytes()
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or "no name of a file"
-            raise TableUnreadable(f"{source} cannot be read ({why}).", where=argument) from None
+            raise TableError(f"{source} cannot be read ({why}).", where=argument) from None
         return read_message(text, source)
     if isinstance(given, str | bytes):
         return read_message(given, argument)

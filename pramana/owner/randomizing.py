@@ -34,7 +34,6 @@ from pramana_core.errors import (
     InputError,
     KeyFileError,
     MissingColumn,
-    MissingRecordId,
     OptionError,
     PlanError,
     StateError,
@@ -44,7 +43,7 @@ from pramana_core.errors import (
 from pramana_core.learn.prediction import encode_records
 from pramana_core.marginals.counts import Codes
 from pramana_core.plan import Plan
-from pramana_core.privacy import told_by_record
+from pramana_core.privacy import record_loss
 from pramana_core.terminal import progress_bar
 from pramana_core.wire.reports import PublishedPlan
 
@@ -63,14 +62,14 @@ def record_ids(table: pd.DataFrame, record_id: RecordId) -> list[str]:
         record_id: see `pm.randomize`.
 
     Raises:
-        MissingRecordId: none were given, or some are empty.
+        TableError: none were given, or some are empty.
         DuplicateRecordId: some are there twice.
         MissingColumn: there is no such column.
         TableError: they do not fit the table.
     """
     if record_id is None:
         columns = first_few(map(repr, table.columns))
-        raise MissingRecordId(
+        raise TableError(
             "record_id must say what identifies a record, for the draws are keyed by it and a"
             f" record drawn twice is given away; write record_id= a column ({columns}) or the ids"
             " themselves, such as frame.index.",
@@ -164,7 +163,7 @@ def randomize(
 
     Raises:
         KeyFileError: no keys.
-        MissingRecordId, DuplicateRecordId: ids that are not there, empty, or there twice.
+        TableError, DuplicateRecordId: ids that are not there, empty, or there twice.
         PlanError, OptionError: `plan` is no plan, `study` no name.
         TableError, MissingColumn, UnknownCategory: the frame does not fit the plan.
         UnprotectedVariable: a randomized column's value is guessed right for more than 99 % of the
@@ -340,7 +339,7 @@ def _require_bounded(plan: Plan, max_gamma: float, as_they_are: Collection[str])
             where=", ".join(unagreed),
             remedy="Answer only if the person agrees to that; then name them in as_they_are.",
         )
-    gamma = told_by_record(plan).gamma
+    gamma = record_loss(plan).gamma
     if gamma > max_gamma * (1 + 1e-9):
         states = "no gamma bounds" if math.isinf(gamma) else f"gamma {gamma:.4g} is"
         raise BudgetExceeded(

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeGuard, get_args, overload
 
-from miner_service.alignment.align import common_rows, overlap_of, require_one_coin
-from miner_service.alignment.pieces import Rows, record_sets
+from miner_service.alignment.coins import require_one_coin
+from miner_service.alignment.ranges import Rows, common_rows, record_counts, record_sets
 from miner_service.store.columns import KeyText
 from pramana.frames.sentences import one_sentence, options_told
 from pramana.frames.tables import Frame, shown
@@ -116,7 +116,7 @@ def _require_other_people(first: Reports, second: Reports, *places: str) -> None
     keys = [
         pseudonyms.view(f"S{KEY_BYTES}") for pseudonyms in (first.pseudonyms, second.pseudonyms)
     ]
-    twice = overlap_of(keys).in_all
+    twice = record_counts(keys).get((True, True), 0)
     if not twice:
         return
     all_of_one = twice == min(len(first), len(second))
@@ -203,7 +203,7 @@ def join(*reports: Reports, how: How = "identical") -> Reports | list[Reports]:
         RecordsDoNotAlign: the records are not those that `how` asks for.
         PlanError: a variable is reported by two of them.
         TableError, OptionError: what was passed cannot be joined.
-        CoinsDisagree: owners follow one study plan, and a record reports what it never samples.
+        RecordsDoNotAlign: owners follow one study plan, and a record reports what it never samples.
 
     Examples:
         >>> import pramana as pm
@@ -278,15 +278,13 @@ def _require_other_variables(reports: Sequence[Reports]) -> None:
 
 
 def _require_aligned(keys: Sequence[KeyText], how: How) -> None:
-    found = overlap_of(keys)
-    if found.in_all == found.in_any or (how == "common" and found.in_all):
+    counts = record_counts(keys)
+    in_all, in_any = counts.get((True,) * len(keys), 0), sum(counts.values())
+    if in_all == in_any or (how == "common" and in_all):
         return
     each = ", ".join(f"{len(own):,}" for own in keys)
-    told = (
-        f"reports have {found.in_all:,} records in common, of {found.in_any:,} in any of them"
-        f" ({each} each)"
-    )
-    if found.in_all:
+    told = f"reports have {in_all:,} records in common, of {in_any:,} in any of them ({each} each)"
+    if in_all:
         raise RecordsDoNotAlign(
             f"{told}; write how='common' for those in common, or how='any' for all.", where="how"
         )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,46 +13,42 @@ from pramana.simulate.links import compare, divergence_or_none, fitted
 from pramana.simulate.study import Numbers, Series, Trial, Trials
 from pramana_core import ties
 from pramana_core.estimation.estimated import EstimatedMarginals, Estimator
-from pramana_core.learn.common.options import Draws, Scoring, Search, SearchName, require_limits
+from pramana_core.learn.common.options import Draws, Scoring, Search, require_limits
 from pramana_core.learn.networks.network import BayesNet
 from pramana_core.learn.networks.structure import Structure
 from pramana_core.learn.networks.structure_learning import LearnedStructure, learn_structure
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Plan
 from pramana_core.progress import OnShare
+from pramana_core.report.numbers import finite, measured
+from pramana_core.report.report import Column, Section, Sentence, Table
+
+_SHOWN = {
+    "extra": "extra links",
+    "missing": "missing links",
+    "reversed": "reversed links",
+    "kl": "KL from the reference, nats",
+    "kl_unlinked": "KL of no links at all, nats",
+    "seconds": "seconds to learn",
+}
 
 
 @dataclass(frozen=True)
-class StructureOptions:
-    """How structures are learned.
+class RunOptions:
+    """How a structure is simulated, beside score and search.
 
     Args:
-        scoring: the score.
-        ordered: search by K2 along the given order; otherwise without any, by `method`.
-        max_parents, refine, method: see `Search`.
+        ordered: search by K2 along the given order; otherwise without any.
         draws: of the bootstrap that gives links a confidence; 0 for none.
-        estimator: of the counts, by which parameters are learned and plain scores computed.
 
-    Raises:
-        OptionError: a number of draws out of its range; what `Search` raises.
+    Raises OptionError.
     """
 
-    scoring: Scoring = field(default_factory=Scoring)
     ordered: bool = False
-    max_parents: int = Search.max_parents
     draws: Draws = 0
-    refine: bool = Search.refine
-    estimator: Estimator = "moment"
-    method: SearchName = "auto"
 
     def __post_init__(self) -> None:
         require_limits(self)
-        self.search(())
-
-    def search(self, order: tuple[str, ...]) -> Search:
-        """Return the search, along this order if one is to be used."""
-        along = order if self.ordered else None
-        return Search(along, self.max_parents, self.refine, self.method)
 
 
 class NetworkSimulation:
@@ -66,9 +62,18 @@ class NetworkSimulation:
 
     name = "bayes-net"
 
-    def __init__(self, trials: Trials, options: StructureOptions) -> None:
-        self.options, self.estimator = options, options.estimator
-        self._search = options.search(trials.source.order)
+    def __init__(
+        self,
+        trials: Trials,
+        scoring: Scoring,
+        search: Search,
+        estimator: Estimator = "moment",
+        draws: int = 0,
+    ) -> None:
+        self.scoring, self.draws, self.estimator = scoring, draws, estimator
+        self.search = search
+        if search.order is not None:
+            self.search = replace(search, order=trials.source.order)
         self._plan = Plan.unrandomized(trials.source.domain)
         self.reference = self._reference(trials)
         self._entropy = divergence_or_none(self.reference, self.reference, 0.0)
@@ -77,14 +82,13 @@ class NetworkSimulation:
 
     def settings(self) -> dict[str, Any]:
         """See `Simulated`."""
-        options = self.options
         return {
-            "order": "given" if options.ordered else "none",
-            "search": options.method,
-            "max_parents": options.max_parents,
-            "refine": options.refine,
-            "draws": options.draws,
-            "scoring": asdict(options.scoring),
+            "order": "none" if self.search.order is None else "given",
+            "search": self.search.method,
+            "max_parents": self.search.max_parents,
+            "refine": self.search.refine,
+            "draws": self.draws,
+            "scoring": asdict(self.scoring),
         }
 
     def run(
@@ -103,8 +107,8 @@ class NetworkSimulation:
             )
             learned = learn_structure(
                 marginals,
-                self.options.scoring,
-                self._search,
+                self.scoring,
+                self.search,
                 draws=draws,
                 seed=seed,
                 on_step=lambda done, total: share(at + width * done / max(total, done, 1)),
@@ -113,7 +117,7 @@ class NetworkSimulation:
             seconds = time.perf_counter() - started
             return self._compared(marginals, network, seconds), marginals, learned
 
-        numbers, marginals, learned = learn(trial.reported, trials.plan, self.options.draws, 0.8)
+        numbers, marginals, learned = learn(trial.reported, trials.plan, self.draws, 0.8)
         self._found.append(learned)
         at, estimator = 0.8, "moment"
         self._clean.append(learn(trial.true, self._plan, 0, 0.2)[0])
@@ -127,7 +131,7 @@ class NetworkSimulation:
         if learned is not None and unlinked is not None:
             better = ties.exceeds(unlinked, learned, tie=ties.FITTED_TIE)
         return {
-            "score": self.options.scoring.name,
+            "score": self.scoring.name,
             "true_links": len(self.reference.structure.links),
             **runs.as_dict(),
             "structural_distance": {"randomized": _distance(runs), "clean": _distance(clean)},
@@ -136,12 +140,46 @@ class NetworkSimulation:
             "better_than_no_links": better,
         }
 
+    def sections(self, found: Mapping[str, Any], trials: Trials) -> Iterator[Section]:
+        """See `Simulated`."""
+        clean, distance = found["clean"], found["structural_distance"]
+        rows = [
+            {
+                "what": words,
+                "randomized": measured(found["mean"][name], found["se"][name]),
+                "clean": measured(clean["mean"][name], clean["se"][name]),
+            }
+            for name, words in _SHOWN.items()
+        ]
+        written = {name: measured(*one.values()) for name, one in distance.items()}
+        rows.append({"what": "structural distance", **written})
+        columns = (
+            Column("mean over the runs", lambda row: row["what"], number=False),
+            Column("randomized", lambda row: row["randomized"]),
+            Column("clean records", lambda row: row["clean"]),
+        )
+        yield Section(table=Table(columns, rows))
+        bif = trials.source.kind == "bif"
+        against = "the network of the file" if bif else "the same search in the whole table"
+        by = " by the equivalence class (CPDAG)" if self.search.order is None else ""
+        said = [
+            Sentence(
+                f"The reference, of {found['true_links']} links, is {against}; score"
+                f" {found['score']}. ± is the standard error over the runs. Reversed: directed"
+                f" otherwise{by}."
+            )
+        ]
+        if found["better_than_no_links"] is False:
+            words = "no nearer to the reference than no links at all"
+            said.append(Sentence(f"The structure of the reports is {words}.", "warning"))
+        yield Section(sentences=said)
+
     def _reference(self, trials: Trials) -> BayesNet:
         """Return the network of the records, or for a table the one learned from all of it."""
         if trials.source.network is not None:
             return trials.source.network
         marginals = EstimatedMarginals(trials.everything(), self._plan)
-        found = learn_structure(marginals, self.options.scoring, self._search, draws=0)
+        found = learn_structure(marginals, self.scoring, self.search, draws=0)
         return fitted(marginals, found.structure)
 
     def _compared(
@@ -149,7 +187,7 @@ class NetworkSimulation:
     ) -> Numbers:
         """Return the errors of a learned network."""
         structure, reference = network.structure, self.reference
-        errors = compare(structure, reference.structure, by_class=not self.options.ordered)
+        errors = compare(structure, reference.structure, by_class=self.search.order is None)
         unlinked = fitted(marginals, Structure.of(dict.fromkeys(structure.nodes, ())))
         learned, other = (
             divergence_or_none(reference, one, self._entropy) for one in (network, unlinked)
@@ -187,10 +225,6 @@ def _links(found: list[LearnedStructure], reference: Structure) -> Iterator[dict
             "child": child,
             "in_reference": frozenset((parent, child)) in true,
             "share": len(seen) / len(found),
-            "inflation": _finite(np.mean([link.inflation for link in seen])),
+            "inflation": finite(float(np.mean([link.inflation for link in seen]))),
             "confidence": float(np.mean(sure)) if sure else None,
         }
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None

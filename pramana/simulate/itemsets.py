@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -18,6 +17,8 @@ from pramana_core.learn.rules.itemsets import FoundItemsets, all_items
 from pramana_core.learn.rules.mining import mine_itemsets
 from pramana_core.plan import Plan
 from pramana_core.progress import OnShare
+from pramana_core.report.numbers import finite, measured, number
+from pramana_core.report.report import Column, Row, Section, Table
 
 Supports = Mapping[tuple[int, ...], float]
 """Itemsets, as ascending places of their items, with their supports."""
@@ -101,7 +102,7 @@ class RulesSimulation:
         self,
         trials: Trials,
         trial: Trial,
-        share: OnShare,  # noqa: ARG002 - mining tells nothing
+        share: OnShare,  # noqa: ARG002 - mining has no steps
     ) -> tuple[Numbers, EstimatedMarginals]:
         """See `Simulated`."""
         if self._truth is None or not trials.same_records:
@@ -120,29 +121,61 @@ class RulesSimulation:
         """See `Simulated`."""
         groups = pd.concat(self._lengths, ignore_index=True).groupby("length")
         made = groups[["frequent", "found"]].mean()
-        for measured in MEASURES:
-            made[measured] = groups[measured].mean()
-            made[f"{measured}_se"] = groups[measured].sem()
+        for name in MEASURES:
+            made[name] = groups[name].mean()
+            made[f"{name}_se"] = groups[name].sem()
         return {
             "by_length": [_as_json(row) for row in made.reset_index().to_dict("records")],
             "overall": runs.as_dict(),
             "modelled_from": self._modelled,
         }
 
+    def sections(self, found: Mapping[str, Any], trials: Trials) -> Iterator[Section]:  # noqa: ARG002
+        """See `Simulated`."""
+        columns = (
+            Column("length", lambda row: f"{row['length']}"),
+            Column("frequent", lambda row: number(row["frequent"])),
+            Column("found", lambda row: number(row["found"])),
+            Column("support error %", _error("support_error")),
+            Column("missed %", _error("false_negative")),
+            Column("false %", _error("false_positive")),
+        )
+        yield Section(table=Table(columns, found["by_length"]))
+        mean, se = found["overall"]["mean"], found["overall"]["se"]
+        false, power = (measured(mean[n], se[n]) for n in ("false_discovery", "power"))
+        said = [
+            (
+                f"Minimum support {self.mining.minimum_support:g}, {self.mining.decisions}"
+                f" decisions. Of those found {false} % are false; of the frequent {power} % are"
+                " found."
+            ),
+            (
+                "support error: mean relative error of those rightly found; missed and false are"
+                " relative to the number of frequent itemsets (FRAPP 7). ± is the standard error"
+                " over the runs."
+            ),
+        ]
+        if found["modelled_from"] is not None:
+            said.append(
+                f"Itemsets of {found['modelled_from']} items or more are from a model of shorter"
+                " ones: no record reports them together."
+            )
+        yield Section(sentences=said)
+
 
 _PERCENT = dict(zip(MEASURES, ("support_error", "false_negative", "false_positive"), strict=True))
-"""The names of the errors in JSON, without what they are in."""
+"""The names of the errors in JSON, without their unit."""
 
 
 def _as_json(row: dict[Hashable, Any]) -> dict[str, Any]:
-    """Return one length's means under the names of the JSON form; None for what is not there."""
+    """Return one length's means under the names of the JSON form."""
     made: dict[str, Any] = {"length": int(row["length"])}
     made |= {name: float(row[name]) for name in ("frequent", "found")}
-    for measured, name in _PERCENT.items():
-        made[f"{name}_pct"] = _or_none(row[measured])
-        made[f"{name}_se"] = _or_none(row[f"{measured}_se"])
+    for measure, name in _PERCENT.items():
+        made[f"{name}_pct"] = finite(row[measure])
+        made[f"{name}_se"] = finite(row[f"{measure}_se"])
     return made
 
 
-def _or_none(value: float) -> float | None:
-    return None if math.isnan(value) else float(value)
+def _error(name: str) -> Callable[[Row], str]:
+    return lambda row: measured(row[f"{name}_pct"], row[f"{name}_se"])

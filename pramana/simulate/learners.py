@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pramana.simulate.study import Numbers, Series, Trial, Trials, spread
+from pramana.simulate.study import Numbers, Series, Trial, Trials
 from pramana_core import ties
 from pramana_core.estimation.estimated import EstimatedMarginals, Estimator
 from pramana_core.marginals.counts import Codes, Marginals
 from pramana_core.plan import Plan
 from pramana_core.progress import OnShare
+from pramana_core.report.numbers import number
+from pramana_core.report.report import Column, Section, Sentence, Table
 
 if TYPE_CHECKING:
     from pramana_core.learn.prediction import Predictor
+
+_SHOWN = {
+    "accuracy": "learned from the reports",
+    "clean_accuracy": "learned from the clean records",
+    "majority": "the most frequent class",
+}
 
 
 class ClassifierSimulation:
@@ -77,10 +85,31 @@ class ClassifierSimulation:
         """See `Simulated`."""
         mean = runs.mean()
         return {
-            **{name: spread(runs, name) for name in ("accuracy", "clean_accuracy", "majority")},
+            **{name: runs.spread(name) for name in _SHOWN},
             "better_than_majority": ties.exceeds(mean["accuracy"] or 0.0, mean["majority"] or 0.0),
             **runs.as_dict(),
         }
+
+    def sections(self, found: Mapping[str, Any], trials: Trials) -> Iterator[Section]:
+        """See `Simulated`."""
+        title = f"right, of the {trials.tested:,} records held out"
+        yield Section(table=spread_table(title, _SHOWN, found))
+        said = [Sentence("sd is the deviation over the runs; each splits the records anew.")]
+        if not found["better_than_majority"]:
+            words = "no more often than always predicting the most frequent class"
+            said.append(Sentence(f"The model of the reports is right {words}.", "warning"))
+        yield Section(sentences=said)
+
+
+def spread_table(title: str, shown: Mapping[str, str], found: Mapping[str, Any]) -> Table:
+    """Return a table of results, a mean and a standard deviation each."""
+    rows = [{"what": words, **found[name]} for name, words in shown.items()]
+    columns = (
+        Column(title, lambda row: row["what"], number=False),
+        Column("mean", lambda row: number(row["mean"])),
+        Column("sd", lambda row: number(row["sd"])),
+    )
+    return Table(columns, [row for row in rows if row["mean"] is not None])
 
 
 def accuracy(model: Predictor, codes: Mapping[str, Codes]) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 from pramana_core.domain import Domain
 from pramana_core.errors import LimitExceeded
 from pramana_core.learn.networks.bayes_net import learn_parameters
-from pramana_core.learn.networks.moves import CPDAG
+from pramana_core.learn.networks.equivalence import CPDAG
 from pramana_core.learn.networks.network import BayesNet, cross_entropy
 from pramana_core.learn.networks.structure import Structure
 from pramana_core.marginals.counts import Marginals, Tensor

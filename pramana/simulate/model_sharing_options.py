@@ -1,12 +1,8 @@
-"""What is simulated: how many owners, what they release, and what the miner makes of it.
-
-Commands show these options in their help: so nothing heavy is loaded here, and names that
-`pramana_core.model_sharing` has in modules that count are written again.
-"""
+"""The options of a simulation of shared trees; nothing heavy is loaded, for commands list them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields
 from typing import Annotated, Any, Literal, cast
 
 from annotated_types import Ge, Le, Lt
@@ -24,34 +20,30 @@ Tell = Literal["hits", "distribution"]
 COMBINING = ("pgen", "basegen", "labelled", "votes")
 """The methods by which a miner combines owners' trees."""
 
-TELLING = {"pgen": "hits", "basegen": "hits"}
-"""What leaves tell unless said otherwise: what is in the paper has hits and misses alone."""
-
 
 @dataclass(frozen=True)
 class SimulationOptions:
     """How sharing is simulated; the defaults are the paper's, unpruned.
 
     Attributes:
-        owners: how many there are; the training records are divided among them at random.
-        method: what the miner learns from: pseudo-data by the paths (`pgen`) or labelled by each
+        owners: their number; the training records are divided among them at random.
+        method: what the miner learns from: pseudo-data by the paths (`pgen`), or labelled by each
             tree (`basegen`) or by the votes of all (`labelled`); the trees themselves (`votes`);
             or, to compare with, all records (`pooled`), and each owner's own tree (`local`).
         model: the global model.
         requirement: what every path of a released tree must meet; None prunes nothing.
-        by: whether trees are grown freely and then pruned, as in the paper, or split only where
-            all parts can meet the requirement.
-        counts: how a merged node's counts are found: exactly, or by the paper's equation 1.
+        by: whether trees are grown and then pruned, as in the paper, or split only where all parts
+            can meet the requirement.
+        counts: whether a merged node's counts are exact, or by the paper's equation 1.
         tell: whether leaves tell hits and misses, or the counts of all classes; None for what
-            the method is for.
+            the method needs.
         scale: pseudo-records for each record that the trees count.
-        epsilon: with it trees are differentially private, and the requirement is not asked.
-        folds: into how many parts the records are divided; each is held out once.
+        epsilon: makes trees differentially private, without a requirement.
+        folds: the parts of the records; each is held out once.
         runs: how often all of it is repeated with other folds.
         seed: decides folds, owners and pseudo-data.
 
-    Raises:
-        OptionError: one of them is out of its range, or two do not go together.
+    Raises OptionError.
     """
 
     owners: Annotated[int, Ge(1), Le(1000)] = 5
@@ -88,42 +80,21 @@ class SimulationOptions:
 
     @property
     def told(self) -> Tell:
-        """What leaves tell."""
-        if self.tell is not None:
-            return self.tell
-        return "hits" if TELLING.get(self.method) == "hits" else "distribution"
+        """What leaves tell: as asked, or as the method needs; the paper's have hits and misses."""
+        default: Tell = "hits" if self.method in ("pgen", "basegen") else "distribution"
+        return self.tell or default
 
     @property
     def combining(self) -> CombineOptions:
         """How the miner combines trees, where it does."""
-        method, drawn = cast("Combining", self.method), self.method != "votes"
-        return CombineOptions(
-            method,
-            self.model if drawn else CombineOptions.model,
-            scale=self.scale if drawn else CombineOptions.scale,
-        )
-
-    def with_(self, **changed: Any) -> SimulationOptions:
-        """Return the same with some options changed. Raises OptionError."""
-        return replace(self, **changed)
+        method = cast("Combining", self.method)
+        if method == "votes":
+            return CombineOptions(method)
+        return CombineOptions(method, self.model, scale=self.scale)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the JSON form."""
-        asked = self.requirement
-        return {
-            "owners": self.owners,
-            "method": self.method,
-            "global": self.model,
-            "k": None if asked is None else asked.k,
-            "c": None if asked is None else asked.c,
-            "l": None if asked is None else asked.l,
-            "exact": None if asked is None else asked.exact,
-            "by": self.by,
-            "counts": self.counts,
-            "tell": self.told,
-            "scale": self.scale,
-            "epsilon": self.epsilon,
-            "folds": self.folds,
-            "runs": self.runs,
-            "seed": self.seed,
-        }
+        own = {field.name: getattr(self, field.name) for field in fields(self)}
+        asked = own.pop("requirement")
+        required = {name: getattr(asked, name, None) for name in ("k", "c", "l", "exact")}
+        return {**own, **required, "global": own.pop("model"), "tell": self.told}

@@ -1,10 +1,10 @@
-"""Sharing simulated fold by fold: accuracy, class match and path match (section 4)."""
+"""Shared trees simulated fold by fold: accuracy, class match and path match (Sharkey section 4)."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,15 +12,15 @@ import numpy.typing as npt
 
 from pramana.simulate.model_sharing_options import COMBINING, SimulationOptions
 from pramana.simulate.model_sharing_tables import SharingTable
-from pramana.simulate.study import Series, spread
+from pramana.simulate.study import Series
 from pramana_core.errors import OptionError, RequirementUnmet
 from pramana_core.learn.common.documents import stream
 from pramana_core.mixed import MixedTable
 from pramana_core.model_sharing.attributes import TreeSchema
 from pramana_core.model_sharing.global_models.combining import combine
-from pramana_core.model_sharing.global_models.learning import GlobalOptions, learn_global
+from pramana_core.model_sharing.global_models.learning import learn_global
 from pramana_core.model_sharing.global_models.measures import accuracy, class_match, path_match
-from pramana_core.model_sharing.global_models.model import GlobalModel, TreeModel
+from pramana_core.model_sharing.global_models.model import GlobalModel
 from pramana_core.model_sharing.growing import GrowthOptions, grow_tree
 from pramana_core.model_sharing.pruning import prune
 from pramana_core.model_sharing.requirements import Requirement, released_form
@@ -36,14 +36,7 @@ _FOLDS, _OWNERS, _TREES, _MINER = range(4)
 
 @dataclass(frozen=True)
 class Fold:
-    """One fold of one run.
-
-    Attributes:
-        run: which run, from 0.
-        number: which fold of it, from 0.
-        test: the records held out.
-        train: all others.
-    """
+    """One fold of one run, both counted from 0: the records held out, and all others."""
 
     run: int
     number: int
@@ -53,13 +46,11 @@ class Fold:
 
 @dataclass(eq=False)
 class PreparedTable:
-    """A table, and what was made of it for the cells of an experiment.
+    """A table, and the basis models and trees that the cells of an experiment share.
 
-    All of it is a function of the seed, the run and the fold, and of the owners where there are
-    some: a cell finds what another made, and gives the same numbers if nothing was kept.
+    They depend on the options alone, so that a cell gives the same numbers by itself.
 
-    Raises:
-        TableError: the table has no class or no attribute.
+    Raises TableError.
     """
 
     table: SharingTable
@@ -101,7 +92,7 @@ class PreparedTable:
         key = ("basis", fold.run, fold.number, options.folds, options.seed, options.model)
         if key not in self._made:
             table, codes = self.attributes.rows(fold.train), self.codes[fold.train]
-            asked = GlobalOptions(seed=options.seed)
+            asked = GrowthOptions(seed=options.seed)
             self._made[key] = learn_global(self.schema, table, codes, options.model, asked)
         found: GlobalModel = self._made[key]
         return found
@@ -129,25 +120,15 @@ class PreparedTable:
             return None
 
 
-def miner_stream(fold: Fold, options: SimulationOptions) -> np.random.Generator:
-    """Return the randomness of the miner in a fold."""
-    return stream(options.seed, fold.run, _MINER, fold.number, options.owners)
-
-
-def owner_stream(fold: Fold, options: SimulationOptions, owner: int) -> np.random.Generator:
-    """Return the randomness of an owner's private tree."""
-    return stream(options.seed, fold.run, _TREES, fold.number, options.owners, owner)
-
-
 @dataclass(frozen=True)
 class FoldModels:
-    """What a method makes of a fold.
+    """The models of a fold by some method.
 
     Attributes:
-        models: what predicts; several are measured one by one, none if there is nothing to learn.
-        refused: how many owners released nothing.
+        models: several are measured one by one; none if there is nothing to learn.
+        refused: the owners who released nothing.
         leaves: of each released tree.
-        pseudo_records: how many the model was learned from; None where it was from none.
+        pseudo_records: their number; None where the model was learned from none.
     """
 
     models: tuple[GlobalModel, ...]
@@ -166,11 +147,9 @@ def pooled(kept: PreparedTable, fold: Fold, options: SimulationOptions) -> FoldM
 
 def local(kept: PreparedTable, fold: Fold, options: SimulationOptions) -> FoldModels:
     """Each owner alone, by its own unpruned tree: the mean over the owners is what counts."""
-    grown = kept.trees(fold, options.with_(by="pruning", requirement=None))
+    grown = kept.trees(fold, replace(options, by="pruning", requirement=None))
     trees = [tree for tree in grown if tree is not None]
-    return FoldModels(
-        tuple(map(TreeModel, trees)), leaves=tuple(float(len(tree.leaves)) for tree in trees)
-    )
+    return FoldModels(tuple(trees), leaves=_leaves(trees))
 
 
 def shared(kept: PreparedTable, fold: Fold, options: SimulationOptions) -> FoldModels:
@@ -179,7 +158,8 @@ def shared(kept: PreparedTable, fold: Fold, options: SimulationOptions) -> FoldM
     trees = [tree for tree in found if tree is not None]
     if not trees:
         return FoldModels((), refused=len(found))
-    combined = combine(trees, options.combining, miner_stream(fold, options))
+    chance = stream(options.seed, fold.run, _MINER, fold.number, options.owners)
+    combined = combine(trees, options.combining, chance)
     return FoldModels(
         (combined.model,),
         refused=len(found) - len(trees),
@@ -193,34 +173,20 @@ def released(
 ) -> SharedTree | None:
     """Return the tree that an owner releases; None where it cannot meet the requirement."""
     if options.epsilon is not None:
-        return private(kept, fold, options, owner, options.epsilon)
+        from pramana_core.model_sharing.private import GeneratorNoise, grow_private_tree
+
+        rows = kept.owners(fold, options)[owner]
+        table, codes = kept.attributes.rows(rows), kept.codes[rows]
+        chance = stream(options.seed, fold.run, _TREES, fold.number, options.owners, owner)
+        noise = GeneratorNoise(chance)
+        return grow_private_tree(kept.schema, table, codes, options.epsilon, noise).tree
     tree = kept.trees(fold, options)[owner]
-    if tree is None:
-        return None
-    if options.requirement is None:
-        return released_form(tree, options.told)
-    try:
-        pruned = prune(tree, options.requirement, options.counts)
-        return released_form(pruned.tree, options.told)
-    except RequirementUnmet:
-        return None
-
-
-def private(
-    kept: PreparedTable, fold: Fold, options: SimulationOptions, owner: int, epsilon: float
-) -> SharedTree:
-    """Return the differentially private tree that an owner releases."""
-    from pramana_core.model_sharing.private import GeneratorNoise, grow_private_tree
-
-    rows = kept.owners(fold, options)[owner]
-    made = grow_private_tree(
-        kept.schema,
-        kept.attributes.rows(rows),
-        kept.codes[rows],
-        epsilon,
-        GeneratorNoise(owner_stream(fold, options, owner)),
-    )
-    return made.tree
+    if tree is not None and options.requirement is not None:
+        try:
+            tree = prune(tree, options.requirement, options.counts).tree
+        except RequirementUnmet:
+            return None
+    return None if tree is None else released_form(tree, options.told)
 
 
 def _leaves(trees: Sequence[SharedTree]) -> tuple[float, ...]:
@@ -237,21 +203,19 @@ WAYS: Mapping[str, Way] = {
 
 @dataclass(frozen=True)
 class FoldResult:
-    """What one fold shows.
+    """The results of one fold; fold and run are counted from 1.
 
     Attributes:
-        run, fold: which, from 1.
         accuracy: the share of the held-out records whose class is predicted right.
         class_match: the share of them that the global basis model gives the same class.
         path_match: the share of paths that the tree and the basis tree have in common; None where
             one of them is no tree.
         basis_accuracy: the accuracy of the global basis model.
         majority: the accuracy of the training records' most frequent class.
-        refused: how many owners could not meet the requirement and released nothing.
+        refused: the owners who could not meet the requirement and released nothing.
         learned: whether there was a model. Without one the most frequent class is predicted.
         leaves: of a released tree, on average; None where none was released.
-        pseudo_records: how many the model was learned from; None where it was from none.
-        seconds: how long it took.
+        pseudo_records: their number; None where the model was learned from none.
     """
 
     run: int
@@ -273,7 +237,7 @@ _NUMBERS = ("accuracy", "class_match", "path_match", "basis_accuracy", "majority
 
 @dataclass(frozen=True)
 class Simulation:
-    """A simulation: what was asked, and what each fold shows."""
+    """A simulation of shared trees: its options and the results of each fold."""
 
     table: SharingTable
     options: SimulationOptions
@@ -281,17 +245,16 @@ class Simulation:
 
     def spread(self, name: str) -> dict[str, float | None]:
         """Return mean and standard deviation of a number over all folds of all runs."""
-        rows = tuple({name: getattr(fold, name)} for fold in self.folds)
-        return spread(Series(rows), name)
+        return Series(tuple({name: getattr(fold, name)} for fold in self.folds)).spread(name)
 
     @property
     def refused(self) -> int:
-        """How many trees were not released because they could not meet the requirement."""
+        """The number of trees not released because they could not meet the requirement."""
         return sum(fold.refused for fold in self.folds)
 
     @property
     def without_model(self) -> int:
-        """In how many folds nobody released a tree."""
+        """The number of folds in which nobody released a tree."""
         return sum(not fold.learned for fold in self.folds)
 
     def as_dict(self) -> dict[str, Any]:
@@ -322,14 +285,12 @@ def simulate(
 
     Args:
         table: the records.
-        options: what is simulated.
-        on_step: told the share of the folds that is done.
-        kept: what other cells on the same table made; many cells are faster with one.
-        way: what is made of a fold, in place of the method of the options.
+        options: how it is simulated.
+        on_step: is called with the share of the folds that is done.
+        kept: the table as other cells prepared it, which makes many cells faster.
+        way: makes the models of a fold, in place of the method of the options.
 
-    Raises:
-        OptionError: there are too few records for so many folds and owners.
-        NotInstalled: scikit-learn is not installed.
+    Raises OptionError, NotInstalled.
     """
     held, way = kept or PreparedTable(table), way or WAYS[options.method]
     folds = held.folds(options)
@@ -353,7 +314,8 @@ def _measured(
     for model in made.models:
         right.append(accuracy(model, test, true).value)
         alike.append(class_match(model, basis, test).value)
-        shared.append(_paths_shared(model, basis))
+        if isinstance(model, SharedTree) and isinstance(basis, SharedTree):
+            shared.append(path_match(model, basis))
     if not made.models:
         right.append(float(np.mean(true == frequent)))
         alike.append(float(np.mean(basis.predict(test) == frequent)))
@@ -362,7 +324,7 @@ def _measured(
         fold=fold.number + 1,
         accuracy=float(np.mean(right)),
         class_match=float(np.mean(alike)),
-        path_match=_mean([share for share in shared if share is not None]),
+        path_match=_mean(shared),
         basis_accuracy=accuracy(basis, test, true).value,
         majority=float(np.mean(true == frequent)),
         refused=made.refused,
@@ -371,12 +333,6 @@ def _measured(
         pseudo_records=made.pseudo_records,
         seconds=seconds,
     )
-
-
-def _paths_shared(model: GlobalModel, basis: GlobalModel) -> float | None:
-    if isinstance(model, TreeModel) and isinstance(basis, TreeModel):
-        return path_match(model.tree, basis.tree)
-    return None
 
 
 def _mean(numbers: Sequence[float]) -> float | None:

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MISSING = ("", "?")
-"""Cells that say that nothing is known."""
+"""Cells without a value."""
 
 FEWEST = 2
-"""A class has at least so many categories, and a table so many records for each fold."""
+"""The fewest categories of a class, and columns of a table."""
 
 
 @dataclass(frozen=True)
@@ -38,27 +38,18 @@ class SharingTable:
 
 
 def read_sharing_table(path: Path, target: str) -> SharingTable:
-    """Read a CSV or Parquet file.
-
-    Columns of numbers alone are numeric, all others categories. Records with an empty cell or a
-    question mark are left out, and columns of one value.
-
-    Args:
-        path: the file.
-        target: the column that holds the class.
-
-    Raises:
-        TableUnreadable: absent, or not the format its name says.
-        EmptyTable: no complete record.
-        MissingColumn: no column is called like the target.
-        TableError: the target has one value, or nearly as many as there are records; or no other
-            column can be used.
-    """
+    """Read a CSV or Parquet file; see `sharing_table`. Raises TableError, too."""
     return sharing_table(read_cells(path), target, path.name)
 
 
 def sharing_table(frame: pd.DataFrame, target: str, name: str) -> SharingTable:
-    """Return a frame of text cells as a table to simulate. Raises as `read_sharing_table`."""
+    """Return a frame of text cells as a table to simulate.
+
+    Columns of numbers alone are numeric, all others categories. Records with an empty cell or a
+    question mark are left out, and columns of one value.
+
+    Raises EmptyTable, MissingColumn, TableError.
+    """
     import pandas as pd
 
     if target not in frame.columns:

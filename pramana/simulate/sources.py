@@ -18,7 +18,7 @@ from pramana_core.text_files import read_text, unreadable
 from pramana_core.wire.parts import code_dtype
 
 DEFAULT_RECORDS = 10_000
-"""What is drawn from a network in each run unless told otherwise."""
+"""Drawn from a network in each run by default."""
 
 FEWEST_RECORDS = 2
 MOST_RECORDS = 20_000_000
@@ -27,11 +27,7 @@ MOST_RECORDS = 20_000_000
 
 @dataclass(frozen=True, eq=False)
 class NetworkSource:
-    """A Bayesian network; every run draws new records from it.
-
-    `name` is the file's; `records` are what a run takes unless told otherwise; `note` is what a
-    reader must know of the source.
-    """
+    """A Bayesian network in a file; every run draws new records from it, `records` by default."""
 
     name: str
     network: BayesNet
@@ -43,9 +39,7 @@ class NetworkSource:
     def read(cls, path: Path) -> NetworkSource:
         """Read the network of a BIF file.
 
-        Raises:
-            OptionError: there is no such file, or it is not text in UTF-8.
-            InputError: it is no BIF, or describes no network (see `read_bif`).
+        Raises OptionError, InputError.
         """
         try:
             text = read_text(path)
@@ -79,11 +73,11 @@ class NetworkSource:
 
 @dataclass(frozen=True, eq=False)
 class TableSource:
-    """The records of a table, taken as they are or drawn from it.
+    """The records of a table.
 
     As many records as the table has are the table itself, so that runs differ by the randomization
-    alone. Fewer are drawn without repeating one, anew in each run; more are drawn with repetition,
-    as from a population of which the table is the distribution.
+    alone. Fewer are drawn anew in each run, none twice; more are drawn with repetition. `note` says
+    what was done to the columns.
     """
 
     name: str
@@ -122,9 +116,7 @@ Source = NetworkSource | TableSource
 def require_records(records: int | None, source: Source) -> int:
     """Return how many records a run takes.
 
-    Raises:
-        OptionError: too few to learn from.
-        LimitExceeded: more than `MOST_RECORDS`.
+    Raises OptionError, LimitExceeded.
     """
     wanted = source.records if records is None else records
     if wanted < FEWEST_RECORDS:
@@ -145,8 +137,7 @@ def require_records(records: int | None, source: Source) -> int:
 def require_target(target: str, source: Source) -> None:
     """Check that the records have the variable that is to be predicted.
 
-    Raises:
-        UnknownVariable: they do not; where it was left out, the source's note says why.
+    Raises UnknownVariable.
     """
     if target not in source.domain:
         raise UnknownVariable(

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from pramana.setups import SeededOwner
 from pramana.simulate.sources import Source
@@ -20,9 +19,11 @@ from pramana_core.marginals.lack_of_fit import LackOfFit, warnings_of
 from pramana_core.plan import Plan
 from pramana_core.privacy import Amplification
 from pramana_core.progress import OnShare
+from pramana_core.report.numbers import finite
 
 if TYPE_CHECKING:
     from pramana_core.design import Design
+    from pramana_core.report.report import Section
 
 
 Numbers = Mapping[str, float | None]
@@ -37,70 +38,25 @@ class Series:
 
     def mean(self) -> dict[str, float | None]:
         """Return the mean of each result; None where a run has none."""
-        return {name: _or_none(np.mean, values) for name, values in self._columns()}
+        return {name: self.spread(name)["mean"] for name in self.runs[0]}
 
     def se(self) -> dict[str, float | None]:
         """Return the standard error of each mean over the runs; None for a single run."""
-        return {name: _or_none(_standard_error, values) for name, values in self._columns()}
+        deviations = {name: self.spread(name)["sd"] for name in self.runs[0]}
+        root = math.sqrt(len(self.runs))
+        return {name: None if sd is None else sd / root for name, sd in deviations.items()}
 
-    def _columns(self) -> list[tuple[str, list[float | None]]]:
-        return [(name, [run[name] for run in self.runs]) for name in self.runs[0]]
+    def spread(self, name: str) -> dict[str, float | None]:
+        """Return mean and deviation of a result; None where a run has none, or is alone."""
+        values = [value for run in self.runs if (value := run[name]) is not None]
+        if not values or len(values) < len(self.runs):
+            return {"mean": None, "sd": None}
+        deviation = float(np.std(values, ddof=1)) if len(values) > 1 else None
+        return {"mean": finite(float(np.mean(values))), "sd": deviation}
 
     def as_dict(self) -> dict[str, Any]:
         """Return the JSON form."""
         return {"runs": [dict(run) for run in self.runs], "mean": self.mean(), "se": self.se()}
-
-
-def _or_none(function: Any, values: Sequence[float | None]) -> float | None:
-    present = [v for v in values if v is not None]
-    result = float(function(present)) if len(present) == len(values) else math.nan
-    return None if math.isnan(result) else result
-
-
-def _deviation(values: Sequence[float]) -> float:
-    return float(np.std(values, ddof=1)) if len(values) > 1 else math.nan
-
-
-def _standard_error(values: Sequence[float]) -> float:
-    return _deviation(values) / math.sqrt(len(values))
-
-
-def spread(runs: Series, name: str) -> dict[str, float | None]:
-    """Return mean and standard deviation of a result over the runs; the latter None for one run."""
-    values = [run[name] for run in runs.runs]
-    return {"mean": runs.mean()[name], "sd": _or_none(_deviation, values)}
-
-
-def require_place(out: Path | None) -> None:
-    """Refuse, before anything is computed, a place that the result cannot be written to.
-
-    Raises:
-        OptionError: the folder is not there, or the path is one.
-    """
-    if out is None:
-        return
-    if out.is_dir() or not out.parent.is_dir():
-        raise OptionError(
-            f"The result cannot be written to {out}:"
-            f" {'it is a folder' if out.is_dir() else f'there is no folder {out.parent}'}.",
-            where="--out",
-            remedy="Name a file in a folder that is there.",
-        )
-
-
-def write_result(result: Mapping[str, Any], out: Path) -> None:
-    """Write a result as JSON to a file.
-
-    Raises:
-        OptionError: the file cannot be written.
-    """
-    text = json.dumps(result, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    try:
-        out.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise OptionError(
-            f"The result cannot be written to {out}: {error.strerror}.", where="--out"
-        ) from None
 
 
 def require_repeatable(records: int, runs: int, seed: int, holdout: float) -> None:
@@ -119,10 +75,8 @@ def require_repeatable(records: int, runs: int, seed: int, holdout: float) -> No
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """The records of one run, as they are and as they are reported.
-
-    `held_out` are the true codes of records that were neither reported nor counted.
-    """
+    """The records of one run, true and reported; `held_out` are true and neither reported nor
+    counted."""
 
     index: int
     true: ReportedCounts
@@ -132,15 +86,16 @@ class Trial:
 
 @dataclass(frozen=True, eq=False)
 class Trials:
-    """What is repeated: how many records of what, under which plan, how often.
+    """The records, the plan and the number of runs.
 
     Every run has a draw key of its own. The same seed gives the same records and reports.
-    `design` is what a designer says who made the plan; where several owners report by a study plan,
-    `plan` is that of all of them together. `holdout` is the share of the records that a run draws
-    at random, does not report, and keeps for a test.
 
-    Raises:
-        OptionError: no run, a negative seed, or a share that leaves no record to one side.
+    Attributes:
+        plan: the plan of all reports; where several owners report, of all of them together.
+        design: the designer's account of the plan, if it made it.
+        holdout: the share of the records that a run draws at random and keeps for a test.
+
+    Raises OptionError.
     """
 
     source: Source
@@ -170,7 +125,7 @@ class Trials:
         return Amplification.together(self.plan.blocks)
 
     def described(self) -> dict[str, Any]:
-        """Return, as JSON, what the records are of."""
+        """Return the source of the records as JSON."""
         source = self.source
         return {
             "kind": source.kind,
@@ -180,17 +135,16 @@ class Trials:
         }
 
     def setting(self) -> dict[str, Any]:
-        """Return, as JSON, what decides records and reports."""
+        """Return what decides records and reports as JSON."""
         from pramana.simulate.designs import described
 
-        amplification = self.told
         return {
             "records": self.records,
             "runs": self.runs,
             "seed": self.seed,
             **({"holdout": self.holdout, "tested": self.tested} if self.holdout else {}),
             **(described(self.design) if self.design is not None else {"design": None}),
-            "gamma": amplification.gamma if np.isfinite(amplification.gamma) else None,
+            "gamma": finite(self.told.gamma),
             "plan_digest": self.plan.digest,
         }
 
@@ -204,55 +158,50 @@ class Trials:
         drawn = self.plan if self.design is None else self.design.drawn
         for index in range(self.runs):
             rng = np.random.default_rng([self.seed, index])
-            codes, held_out = self._split(self.source.draw(self.records, rng), rng)
+            codes = self.source.draw(self.records, rng)
+            order = rng.permutation(self.records) if self.tested else np.arange(self.records)
+            held_out = _rows(codes, order[: self.tested])
+            codes = _rows(codes, order[self.tested :])
             reported = owner.report(drawn, codes, index)
             yield Trial(index, ReportedCounts(codes, self._sizes), reported, held_out)
-
-    def _split(
-        self, codes: Mapping[str, Codes], rng: np.random.Generator
-    ) -> tuple[Mapping[str, Codes], Mapping[str, Codes]]:
-        if not self.tested:
-            return codes, {name: column[:0] for name, column in codes.items()}
-        order = rng.permutation(self.records)
-        held, kept = order[: self.tested], order[self.tested :]
-        return _rows(codes, kept), _rows(codes, held)
 
     @property
     def _sizes(self) -> dict[str, int]:
         return {v.name: v.size for v in self.source.domain}
 
 
-def _rows(
-    codes: Mapping[str, Codes], rows: np.ndarray[tuple[int], np.dtype[np.int64]]
-) -> dict[str, Codes]:
+def _rows(codes: Mapping[str, Codes], rows: npt.NDArray[np.int64]) -> dict[str, Codes]:
     return {name: column[rows] for name, column in codes.items()}
 
 
 class Simulated(Protocol):
-    """A learner as it is simulated: what is done in a run, and what all runs show."""
+    """A learner as it is simulated: the work of a run, and the findings of all runs."""
 
     name: str
     estimator: Estimator
 
     def settings(self) -> dict[str, Any]:
-        """Return, as JSON, how it learns."""
+        """Return the learner's options as JSON."""
 
     def run(
         self, trials: Trials, trial: Trial, share: OnShare
     ) -> tuple[Numbers, EstimatedMarginals]:
-        """Return the numbers of a run, and the counts that it learned from; tell its progress."""
+        """Return the numbers of a run and the counts it learned from; `share` is its progress."""
 
     def findings(self, runs: Series) -> dict[str, Any]:
-        """Return, as JSON, what the runs show."""
+        """Return what the runs show, as JSON."""
+
+    def sections(self, found: Mapping[str, Any], trials: Trials) -> Iterable[Section]:
+        """Yield the same as a report's sections, of which the first has no title."""
 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What the runs of a learner show.
+    """The runs of a learner.
 
     Attributes:
         kind: the learner.
-        trials: what was repeated.
+        trials: the records, the plan and the number of runs.
         runs: the numbers of each run.
         fits: how the reports of each run fit the models that counts were taken from, if any.
     """
@@ -285,8 +234,7 @@ class Outcome:
 def simulate(kind: Simulated, trials: Trials, on_step: OnShare = lambda _share: None) -> Outcome:
     """Learn in every run.
 
-    Raises:
-        EstimationError, LimitExceeded: what the learner raises.
+    Raises EstimationError, LimitExceeded.
     """
     runs, fits = [], []
     for trial in trials:

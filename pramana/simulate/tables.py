@@ -264,7 +264,6 @@ _COMMAS = "The table has one column: is it separated by commas?"
 def read_source(
     path: Path,
     variables: Sequence[str] | None = None,
-    known: Domain | None = None,
     intervals: int | None = None,
 ) -> TableSource:
     """Read the columns of a CSV or Parquet file as categorical variables.
@@ -277,21 +276,12 @@ def read_source(
         path: the file; a CSV has a header.
         variables: the columns wanted, in this order, each the name of one or several with commas
             between; all that can be used if None.
-        known: variables whose categories are given (those of a plan); the categories of other
-            columns are their values, sorted as text.
         intervals: columns of more different numbers than this are cut into as many intervals of
             one width, from the least number to the largest, and the middles stand for them. None
             cuts columns of more than `INTERVALS` into as many as the records allow
             (`intervals_for`), of nearly equal numbers of them, and their means stand for them.
 
-    Raises:
-        TableUnreadable: absent, or not the format its name says.
-        EmptyTable: no rows.
-        MissingColumn: a column wanted is not there.
-        OptionError: an empty name among those wanted, or a number of intervals outside 2 to
-            `MOST_INTERVALS`.
-        TableError: a column wanted has a value that its plan does not list, one value
-            only, or a name for almost every record; or fewer than two columns can be used.
+    Raises TableError, EmptyTable, MissingColumn, OptionError.
     """
     if intervals is not None and not _FEWEST <= intervals <= MOST_INTERVALS:
         raise OptionError(
@@ -304,46 +294,26 @@ def read_source(
     found: list[Variable] = []
     codes: dict[str, Codes] = {}
     for name in names:
-        if known is not None and name in known:
-            of_plan = _of_plan(frame[name], known[name], done)
-            one = None if of_plan is None else (known[name], of_plan)
-        else:
-            one = made(frame[name], name, done, asked=variables is not None)
+        one = made(frame[name], name, done, asked=variables is not None)
         if one is not None:
             found.append(one[0])
             codes[name] = one[1]
+    asked, bad = variables is not None, done.left_out
     alone = frame.shape[1] == 1 and path.suffix != ".parquet"
-    _require_usable(
-        path, found, done.left_out, _COMMAS if alone else _REMEDY, variables is not None
-    )
+    if len(found) < _FEWEST or (bad and asked):
+        few = "" if bad else " Only one column can be used, and a link needs two."
+        raise TableError(
+            f"{path.name} cannot be simulated.{few}{f' {listed(bad)}.' if bad else ''}",
+            where=", ".join(bad) or ("--variables" if asked else "--table"),
+            remedy=_COMMAS if alone else _REMEDY,
+        )
     return TableSource(path.name, Domain(tuple(found)), codes, done.note)
-
-
-def _require_usable(
-    path: Path, found: Sequence[Variable], bad: dict[str, str], remedy: str, asked: bool
-) -> None:
-    """Refuse columns that were asked for and cannot serve, and fewer than two that can."""
-    if bad and (asked or not found):
-        raise TableError(
-            f"Columns of {path.name} cannot be simulated: {listed(bad)}.",
-            where=", ".join(bad),
-            remedy=remedy,
-        )
-    if len(found) < _FEWEST:
-        rest = f" {listed(bad)}." if bad else ""
-        raise TableError(
-            f"Only one column of {path.name} can be used, and a link needs two.{rest}",
-            where="--variables" if asked else "--table",
-            remedy=remedy,
-        )
 
 
 def read_cells(path: Path) -> pd.DataFrame:
     """Return the cells of a CSV or Parquet file as text, without blanks around; empty ones as "".
 
-    Raises:
-        TableUnreadable: absent, not the format its name says, or with two columns of one name.
-        EmptyTable: no rows.
+    Raises TableError, EmptyTable.
     """
     columns = read_table(path, column_names(path)).columns
     return pd.DataFrame({n: cells.to_pylist() for n, cells in columns.items()}, dtype=object)
@@ -374,16 +344,3 @@ def _split(text: str, present: Sequence[str]) -> list[str]:
             remedy=f"Name columns of the table: {', '.join(present)}.",
         )
     return names
-
-
-def _of_plan(column: pd.Series[str], variable: Variable, done: ColumnChanges) -> Codes | None:
-    """Return the codes of a plan's variable; None where cells hold none of its categories."""
-    empty = int((column == "").sum())
-    strange = int((~column.isin(variable.categories)).sum())
-    if empty and "" not in variable.categories:
-        done.left_out[variable.name] = f"{empty} empty cells"
-    elif strange:
-        done.left_out[variable.name] = f"{strange} values that are not among the plan's categories"
-    else:
-        return codes_of(column, variable)
-    return None

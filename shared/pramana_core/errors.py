@@ -119,14 +119,6 @@ class ChannelError(InputError, code="channel-invalid", title="The transition mat
     """A transition matrix that is not one, or does not fit its variables."""
 
 
-class NotStochastic(
-    ChannelError,
-    code="channel-not-stochastic",
-    title="A row of the transition matrix does not sum to 1",
-):
-    """A row has a negative probability or does not sum to 1."""
-
-
 class SingularChannel(
     ChannelError, code="channel-singular", title="The transition matrix has no inverse"
 ):
@@ -189,20 +181,12 @@ class TableError(InputError, code="table-invalid", title="The table is wrong"):
     """The owner's table does not match what its configuration says."""
 
 
-class TableUnreadable(TableError, code="table-unreadable", title="The table cannot be read"):
-    """The file is absent or is not the format its name says."""
-
-
 class EmptyTable(TableError, code="table-empty", title="There are no records"):
     """The table has no rows."""
 
 
 class MissingColumn(TableError, code="column-missing", title="A column is missing"):
     """A configured column is not in the table."""
-
-
-class MissingRecordId(TableError, code="record-id-missing", title="Record ids are missing"):
-    """Some rows have no record id."""
 
 
 class DuplicateRecordId(TableError, code="record-id-duplicate", title="Record ids occur twice"):
@@ -264,12 +248,6 @@ class ChangedSinceShown(
     """Somebody agreed to what was shown, and something else would be done now."""
 
 
-class PartDigestMismatch(
-    StateError, code="part-digest-mismatch", title="The bytes are not those announced"
-):
-    """The bytes received are not the bytes announced."""
-
-
 class PartInvalid(
     StateError,
     code="part-invalid",
@@ -277,20 +255,6 @@ class PartInvalid(
     http_status=422,
 ):
     """The bytes are those announced but do not hold what the release announced."""
-
-
-class PartConflict(StateError, code="part-conflict", title="The part is stored with other bytes"):
-    """A part was already received with other bytes."""
-
-
-class ReleaseIncomplete(
-    StateError, code="release-incomplete", title="Parts of the release are missing"
-):
-    """A release cannot be sealed before all its parts are there."""
-
-
-class ReleaseNotOpen(StateError, code="release-not-open", title="The release takes no more parts"):
-    """The release is sealed or withdrawn and takes no more parts."""
 
 
 class BudgetExceeded(
@@ -315,10 +279,6 @@ class RecordsDoNotAlign(
     """The owners' records are not the same set."""
 
 
-class CoinsDisagree(StateError, code="coins-disagree", title="The owners report different sets"):
-    """Releases that follow one study plan report sets that no value of its coin gives together."""
-
-
 class VariablesMissing(StateError, code="variables-missing", title="Variables are not reported"):
     """No sealed release reports a variable that the job needs."""
 
@@ -341,10 +301,6 @@ class TooManyRequests(
     """
 
     retry_seconds: int = 1
-
-
-class QuotaExceeded(StateError, code="quota-exceeded", title="More than one may keep here"):
-    """An owner or a study would have more here at once than the service keeps for one."""
 
 
 class NotInstalled(
@@ -403,15 +359,6 @@ class HistoryLost(
     http_status=409,
 ):
     """A state directory does not know all that left from it, or may have left."""
-
-
-class StoreMismatch(
-    StateError,
-    code="store-mismatch",
-    title="Database and files are not of one store",
-    http_status=500,
-):
-    """The database and the place of files that a miner was given are not of one store."""
 
 
 class WorkerLost(StateError, code="worker-lost", title="Its worker was lost", http_status=500):

@@ -1,15 +1,10 @@
 """The plan of a whole study: which variables, at which owners, each record reports together.
 
-Under a bound on the whole record each record reports one small set of variables. In a vertical
-study the set may lie at several owners, and unless they all know which set it is, each would choose
-for itself and their losses would add. A study plan says once, for all owners, which sets there are,
-how often each is reported, and by which channel each owner reports its part of a set; a keyed coin
-of the pseudonym chooses the set. It is agreed by its digest, which also names the coin. The loss
-about a record is the largest of the sets', over all owners.
-
-That is the whole loss only if nothing else is told. An owner that follows the plan releases its
-part of it whole, beside public columns, which are reported as they are, and columns that are
-withheld: whatever else it randomized would be told in addition (`StudyPlan.departures`).
+Under a bound on the whole record each record reports one small set of variables, which may lie at
+several owners. A keyed coin of the pseudonym, named by the plan's digest, chooses the set for all
+of them, so that the loss of a record is the largest of the sets' losses over all owners. That is
+the whole loss only if an owner releases its part of the plan whole, beside columns that are public
+or withheld (`StudyPlan.departures`).
 """
 
 from __future__ import annotations
@@ -40,12 +35,12 @@ from pramana_core.plan import Block, Plan
 from pramana_core.privacy import NOTHING, Amplification, composed
 
 _NAMED = 5
-"""A message names so many of a block's variables."""
+"""The most variables of a block that a message names."""
 
 
 @dataclass(frozen=True)
 class StudyPart:
-    """What one owner reports in a set: places among its own variables, and the channel of them."""
+    """One owner's part of a set: indices of its variables, and their channel."""
 
     owner: int
     axes: tuple[int, ...]
@@ -62,15 +57,14 @@ class StudySet:
 
 @dataclass(frozen=True)
 class StudyPlan:
-    """Who reports what, how often, at which share (see the module).
+    """The owners' variables, and the sets of them that records report.
 
     `owners` are (name, variables) in the study's order; `sets` are in the order of the coin. The
-    digest is of names, categories and integers: the numbers that categories stand for are each
-    owner's own and no part of the plan.
+    digest is of names, categories and integers; representatives are each owner's own.
 
     Raises:
         PlanError: owners or variables that are there twice, a set that does not fit the owners, or
-            weights that are more than 1 together.
+            weights that sum to more than 1.
     """
 
     owners: tuple[tuple[str, tuple[Variable, ...]], ...]
@@ -92,46 +86,36 @@ class StudyPlan:
                 f" {total / RESOLUTION:.9g}; they may sum to at most 1.",
                 where="sets",
             )
-        fitting: set[tuple[int, tuple[int, ...], Transition]] = set()
+        fitting: set[StudyPart] = set()
         for number, one in enumerate(self.sets):
-            self._require_fitting(number, one, fitting)
+            places = [part.owner for part in one.parts]
+            if not _ascending(places, len(self.owners)):
+                raise PlanError(
+                    f"Set {number} names the owners {places}; it must name some of the"
+                    f" {len(self.owners)}, each once and in the study's order.",
+                    where=f"set {number}",
+                )
+            # Thousands of sets have few different parts.
+            for part in one.parts:
+                if part not in fitting:
+                    self._require_fitting(number, part)
+                    fitting.add(part)
 
-    def _require_fitting(
-        self, number: int, one: StudySet, known: set[tuple[int, tuple[int, ...], Transition]]
-    ) -> None:
-        """Check a set against the owners. Parts `known` to fit, often thousands, are not asked."""
-        places = [part.owner for part in one.parts]
-        if (
-            not places
-            or places != sorted(set(places))
-            or not 0 <= places[0] <= places[-1] < len(self.owners)
-        ):
+    def _require_fitting(self, number: int, part: StudyPart) -> None:
+        name, variables = self.owners[part.owner]
+        if not _ascending(part.axes, len(variables)):
             raise PlanError(
-                f"Set {number} names the owners {places}; it must name some of the"
-                f" {len(self.owners)}, each once and in the study's order.",
+                f"Set {number} names the variables {list(part.axes)} of {name!r}; it must name some"
+                f" of its {len(variables)}, in ascending order.",
                 where=f"set {number}",
             )
-        for part in one.parts:
-            asked = part.owner, part.axes, part.channel
-            if asked in known:
-                continue
-            name, variables = self.owners[part.owner]
-            axes = list(part.axes)
-            if not axes or axes != sorted(set(axes)) or axes[0] < 0 or axes[-1] >= len(variables):
-                raise PlanError(
-                    f"Set {number} names the variables {axes} of {name!r}; it must name some of"
-                    f" its {len(variables)}, in ascending order.",
-                    where=f"set {number}",
-                )
-            sizes = tuple(variables[axis].size for axis in axes)
-            if part.channel.report_sizes(sizes) != sizes:
-                raise PlanError(
-                    f"The channel of set {number} at {name!r} is {part.channel.shape[0]} x"
-                    f" {part.channel.shape[1]} and does not fit"
-                    f" {[variables[axis].name for axis in axes]} with {list(sizes)} categories.",
-                    where=f"set {number}",
-                )
-            known.add(asked)
+        sizes = tuple(variables[axis].size for axis in part.axes)
+        if part.channel.report_sizes(sizes) != sizes:
+            raise PlanError(
+                f"The channel of set {number} at {name!r} does not fit variables with"
+                f" {list(sizes)} categories.",
+                where=f"set {number}",
+            )
 
     @classmethod
     def of(cls, plan: Plan, owners: Sequence[tuple[str, Sequence[str]]]) -> StudyPlan:
@@ -242,8 +226,7 @@ class StudyPlan:
         """Yield in words where the plan of an owner's release does not follow this one.
 
         It follows if its randomized blocks are exactly the owner's part. Columns outside the plan
-        may be public, that is told as they are, or withheld: neither is in anybody's epsilon. Any
-        other randomized column would add to the loss that the study plan states for a record.
+        may be public or withheld; any other would add to the loss that the study plan states.
         """
         wanted = self.block(owner) if self.reports(owner) else None
         found = False
@@ -284,14 +267,14 @@ class StudyPlan:
 
     @cached_property
     def amplification(self) -> Amplification:
-        """What is told of a record over all owners: the largest over the sets of their parts' sum.
+        """The loss of a record over all owners, also against an adversary who knows the coin.
 
-        It holds against whoever knows the coin, too, and so knows which set a record reports.
+        It is the largest over the sets of their parts' sum.
         """
         return max(composed(self._costs[p.channel] for p in one.parts) for one in self.sets)
 
-    def told_by(self, owner: str) -> Amplification:
-        """Return the most that one owner tells of a record, in any set."""
+    def loss_at(self, owner: str) -> Amplification:
+        """Return the largest loss of a record through one owner, in any set."""
         parts = (part for one in self.sets for part in one.parts)
         place = self._place(owner)
         return max((self._costs[p.channel] for p in parts if p.owner == place), default=NOTHING)
@@ -313,6 +296,11 @@ class StudyPlan:
 
     def _place(self, owner: str) -> int | None:
         return next((i for i, (name, _) in enumerate(self.owners) if name == owner), None)
+
+
+def _ascending(places: Sequence[int], size: int) -> bool:
+    """Whether there are indices below a size, ascending."""
+    return bool(places) and list(places) == sorted({*places} & {*range(size)})
 
 
 def _shown(block: Block) -> str:

@@ -14,14 +14,7 @@ from typing import Any
 from miner_service.jobs.runner import learn_model, work_once
 from miner_service.jobs.workers import WorkerPool
 from miner_service.services import Services
-from miner_service.store.queue import (
-    Lease,
-    claim_next,
-    give_back,
-    leased,
-    note_progress,
-    take_back,
-)
+from miner_service.store.queue import Lease, claim_next, give_back, leased, note_progress, take_back
 from pramana_core.errors import NotReady
 
 log = logging.getLogger(__name__)

@@ -29,7 +29,7 @@ from pramana_core.mixed import MixedTable
 from pramana_core.pictures import plots
 from pramana_core.ties import FITTED_TIE, first_largest
 
-_GAIN = "snooper-gain-kernel"
+_GAIN = "snooper-gain"
 
 SHOWN = (
     ("relationship-slope-kernel", "kept", "slope of curves over S (1)"),

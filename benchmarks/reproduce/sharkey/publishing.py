@@ -21,8 +21,9 @@ from pramana.simulate.model_sharing_options import SimulationOptions
 from pramana.simulate.model_sharing_simulation import Fold, FoldModels, PreparedTable
 from pramana_core.mixed import CategoricalColumn, Floats, MixedTable
 from pramana_core.model_sharing.attributes import CategoricalAttribute, TreeSchema
-from pramana_core.model_sharing.global_models.learning import GlobalOptions, learn_global
+from pramana_core.model_sharing.global_models.learning import learn_global
 from pramana_core.model_sharing.global_models.model import GlobalModel
+from pramana_core.model_sharing.growing import GrowthOptions
 from pramana_core.model_sharing.requirements import Requirement
 
 TAXONOMIES = Path(__file__).with_name("taxonomies.toml")
@@ -104,7 +105,7 @@ class Publisher:
             return FoldModels((), refused=options.owners)
         train, codes = kept.attributes.rows(fold.train), kept.codes[fold.train]
         schema, records = self.generalized(kept.schema, train, levels)
-        learning = GlobalOptions(seed=options.seed)
+        learning = GrowthOptions(seed=options.seed)
         model = learn_global(schema, records, codes, options.model, learning)
         published = PublishedModel(self, kept.schema, levels, model)
         return FoldModels((published,), pseudo_records=train.records)

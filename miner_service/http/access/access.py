@@ -2,52 +2,31 @@
 
 What a caller may not see is answered exactly as if it did not exist: that something is there is
 information. Only of what it may see is it told that its role may not do something with it.
-
-Also here:
-
-* Who may use which route: the one table of roles and scopes.
-* The way into every route: its rule is asked before anything of the request is looked at.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from enum import Enum
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from fastapi import APIRouter, Depends, Request, Response
-from fastapi.routing import APIRoute, iter_route_contexts
-from fastapi.security import HTTPBearer
 from sqlalchemy import Select, bindparam, false, select
 from sqlalchemy.orm import Session
-from starlette.routing import BaseRoute
 
 from miner_service.alignment.align import shown_to_owner
+from miner_service.http.access.rules import STAFF
 from miner_service.services import Services
-from miner_service.store.people import (
-    ADMIN,
-    ANALYST,
-    GATEWAY,
-    MONITOR,
-    OWNER,
-    find_study,
-    no_such,
-)
-from miner_service.store.queue import find_job
+from miner_service.store.jobs import find_job
+from miner_service.store.owners import find_invitation
+from miner_service.store.people import ADMIN, GATEWAY, OWNER, find_study, no_such
 from miner_service.store.schema import InvitationRow, JobRow, ModelRow, ReleaseRow, TokenRow
-from miner_service.store.sessions import must_be_noted, note_session, token_of_session
-from miner_service.store.tokens import KnownToken, find_invitation, find_token, note_use
-from pramana_core.errors import Forbidden, NotReady, PramanaError, StorageFull, Unauthenticated
+from miner_service.store.sessions import note_session, token_of_session
+from miner_service.store.tokens import KnownToken, find_token, note_use
+from pramana_core.errors import Forbidden, NotReady, StorageFull, Unauthenticated
 from pramana_core.wire.jobs import Job
 from pramana_core.wire.releases import Alignment, Release
 from pramana_core.wire.services import ProblemDetail
-
-if TYPE_CHECKING:
-    from miner_service.http.access.gate import Gate
 
 log = logging.getLogger(__name__)
 
@@ -252,268 +231,3 @@ def visible_token(_session: Session, caller: Caller, identifier: str) -> None:
     """
     if caller.role != ADMIN and caller.token != identifier:
         raise no_such("token")
-
-
-# Who may use which route: the one table of roles and scopes.
-#
-# A route without a row cannot be added to the application. What a caller's scope does not hold is
-# answered as what does not exist, before its role is looked at.
-
-STAFF = (ADMIN, ANALYST)
-ANYONE = (ADMIN, ANALYST, OWNER)
-HOLDERS = (*ANYONE, MONITOR, GATEWAY)
-
-
-class Scope(Enum):
-    """What a caller must be able to see: where it is in the address, the parameter of that name."""
-
-    OPEN = "open"
-    """Nothing: no token is asked for."""
-    TOKENS_OWN = "own"
-    """Nothing: a token is enough, and the answer holds only what it may see."""
-    STUDY = "study"
-    INVITATION = "invitation"
-    RELEASE = "release"
-    JOB = "job"
-    MODEL = "model"
-    CREDENTIAL = "token"
-
-
-_OF = {
-    Scope.TOKENS_OWN: "",
-    Scope.STUDY: " of the study",
-    Scope.INVITATION: " of the study",
-    Scope.RELEASE: " of the study; an owner only of its own releases",
-    Scope.JOB: " of the study; an owner only of jobs on identical records",
-    Scope.MODEL: " of the study; an owner only of models of identical records",
-    Scope.CREDENTIAL: "; others than the admin only of their own token",
-}
-
-
-@dataclass(frozen=True)
-class Rule:
-    """Which roles may use a route, on what."""
-
-    roles: tuple[str, ...]
-    scope: Scope
-
-    @property
-    def told(self) -> str:
-        """The rule in words, for the description of the route."""
-        if self.scope is Scope.OPEN:
-            return "No token is needed."
-        return f"Roles: {', '.join(self.roles)}{_OF[self.scope]}."
-
-
-_OPEN = Rule((), Scope.OPEN)
-_ADMIN = Rule((ADMIN,), Scope.TOKENS_OWN)
-_ALL = Rule(ANYONE, Scope.TOKENS_OWN)
-_STUDY_ADMIN = Rule((ADMIN,), Scope.STUDY)
-_STUDY_STAFF = Rule(STAFF, Scope.STUDY)
-_STUDY = Rule(ANYONE, Scope.STUDY)
-_OWN_RELEASE = Rule((OWNER,), Scope.RELEASE)
-_JOB = Rule(ANYONE, Scope.JOB)
-_MODEL = Rule(ANYONE, Scope.MODEL)
-
-ACCESS: Mapping[str, Rule] = MappingProxyType(
-    {
-        "read_health": _OPEN,
-        "read_readiness": _OPEN,
-        "read_metrics": Rule((ADMIN, MONITOR), Scope.TOKENS_OWN),
-        "create_study": _ADMIN,
-        "list_studies": _ALL,
-        "read_study": _STUDY,
-        "compare_linkage": Rule((OWNER,), Scope.STUDY),
-        "issue_token": _STUDY_ADMIN,
-        "list_tokens": _STUDY_ADMIN,
-        "rotate_token": Rule(HOLDERS, Scope.TOKENS_OWN),
-        "revoke_token": Rule(HOLDERS, Scope.CREDENTIAL),
-        "create_invitation": _STUDY_STAFF,
-        "list_invitations": _STUDY_STAFF,
-        "revoke_invitation": Rule(STAFF, Scope.INVITATION),
-        "accept_invitation": _OPEN,
-        "list_owners": _STUDY,
-        "remove_owner": _STUDY_STAFF,
-        "put_study_plan": _STUDY_STAFF,
-        "read_study_plan": _STUDY,
-        "delete_study_plan": _STUDY_STAFF,
-        "put_report_plan": _STUDY_ADMIN,
-        "read_report_plan": Rule((*ANYONE, GATEWAY), Scope.STUDY),
-        "send_reports": Rule((GATEWAY,), Scope.STUDY),
-        "read_reports": _STUDY_STAFF,
-        "release_reports": _STUDY_STAFF,
-        "close_reports": _STUDY_ADMIN,
-        "withdraw_reports": _STUDY_ADMIN,
-        "create_release": Rule((OWNER,), Scope.STUDY),
-        "list_releases": _STUDY,
-        "read_release": Rule(ANYONE, Scope.RELEASE),
-        "put_part": _OWN_RELEASE,
-        "seal_release": _OWN_RELEASE,
-        "withdraw_release": _OWN_RELEASE,
-        "read_privacy": _STUDY,
-        "forecast_privacy": _STUDY,
-        "read_alignment": _STUDY,
-        "create_job": _STUDY_STAFF,
-        "list_jobs": _STUDY,
-        "read_job": _JOB,
-        "cancel_job": Rule(STAFF, Scope.JOB),
-        "read_job_log": Rule(STAFF, Scope.JOB),
-        "stream_job_events": _JOB,
-        "read_model": _MODEL,
-        "read_model_page": _MODEL,
-        "read_model_svg": _MODEL,
-        "read_model_bif": _MODEL,
-        "read_model_csv": _MODEL,
-        "read_model_itemsets": _MODEL,
-        "read_model_rules": _MODEL,
-        "read_model_text": _MODEL,
-        "read_model_document": _MODEL,
-        "read_pseudo_data": _MODEL,
-        "predict": _MODEL,
-        "ask_model": _MODEL,
-        "sample_model": _MODEL,
-        "read_dashboard": _ALL,
-    }
-)
-"""The rule of each route, by the name of its function. A page has that of what it shows."""
-
-OPEN_PAGES = frozenset({"show_start", "show_sign_in", "sign_in", "sign_out", "read_static"})
-"""The pages that ask for no token: the way in and out."""
-
-
-def rule_of(route: str) -> Rule:
-    """Return the rule of a route. Raises TypeError: it has none, and so cannot be served."""
-    if route in OPEN_PAGES:
-        return _OPEN
-    if route not in ACCESS:
-        raise TypeError(f"the route {route} has no row in miner_service/http/access/access.py")
-    return ACCESS[route]
-
-
-# The way into every route: its rule is asked before anything of the request is looked at.
-
-_LONGEST = 200
-
-bearer = HTTPBearer(
-    auto_error=False,
-    scheme_name="token",
-    description="A token of 256 random bits: the admin's is printed at the first start, an"
-    " analyst's is issued by the admin, an owner's by taking up an invitation.",
-)
-
-_VISIBLE: dict[Scope, Callable[[Session, Caller, str], object]] = {
-    Scope.STUDY: require_study,
-    Scope.INVITATION: visible_invitation,
-    Scope.RELEASE: visible_release,
-    Scope.JOB: visible_job,
-    Scope.MODEL: visible_model,
-    Scope.CREDENTIAL: visible_token,
-}
-
-
-def enter(
-    services: Services, header: str | None, rule: Rule, parameters: Mapping[str, str]
-) -> tuple[Caller, PramanaError | None]:
-    """Find out who sent a request with this `Authorization` header, and whether a rule lets it in.
-
-    All of it is seen in one state of the database. A refusal by the rule is returned, as who is
-    refused is counted and noted. That the token is used is noted, too.
-
-    Raises:
-        Unauthenticated: it is not known who sent it.
-    """
-    now = services.now()
-    with services.database.read() as session:
-        token = valid_token(session, header, now)
-        cookie = (header or "").removeprefix(f"{SESSION} ")
-        old = cookie != header and must_be_noted(session, cookie, now)
-        caller = Caller(token.id, token.role, token.study, token.name)
-        refused: PramanaError | None = None
-        try:
-            require_rule(session, caller, rule, parameters)
-        except PramanaError as error:
-            refused = error
-    note_used(services, token, now, cookie if old else None)
-    return caller, refused
-
-
-def require_rule(
-    session: Session, caller: Caller, rule: Rule, parameters: Mapping[str, str]
-) -> None:
-    """Check that a rule lets a caller in, on what is named by parameters of the address or query.
-
-    Raises:
-        NotFound: there is no such thing, or the caller may not know of it.
-        Forbidden: its role may not do this.
-    """
-    visible = _VISIBLE.get(rule.scope)
-    if visible is not None:
-        what = rule.scope.value
-        name = parameters[what]
-        if not name.isprintable() or len(name) > _LONGEST:
-            raise no_such(what)  # no store has such a name, and some cannot look for it
-        visible(session, caller, name)
-    caller.require_role(*rule.roles)
-
-
-class RuledRoute(APIRoute):
-    """A route that lets a request in by its rule before anything of its body is read.
-
-    `put_part` reads its body itself; those of others are JSON.
-    """
-
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return what answers a request."""
-        rule, handler = rule_of(str(self.name)), super().get_route_handler()
-        takes_part = self.name == "put_part"
-
-        async def answer(request: Request) -> Response:
-            gate: Gate = request.app.state.gate
-            if rule.scope is Scope.OPEN:
-                return await gate.pass_open(request, handler)
-            header = request.headers.get("authorization")
-            caller, refused = await gate.pools.entering.run(
-                enter, gate.services, header, rule, request.path_params
-            )
-            request.state.caller = caller
-            gate.take_rate(caller.token)
-            if refused is not None:
-                raise refused
-            if takes_part:
-                return await handler(request)
-            return await gate.pass_json(request, handler, caller.token)
-
-        return answer
-
-
-class RuledRouter(APIRouter):
-    """Routes that are entered by the rule that each has in the table, and that say so."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(route_class=RuledRoute, **options)
-
-    def add_api_route(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
-        """Add a route. Raises TypeError: it has no rule."""
-        rule = rule_of(options.get("name") or endpoint.__name__)
-        description = options.get("description") or (endpoint.__doc__ or "")
-        options["description"] = f"{_unindented(description)}\n\n{rule.told}"
-        if rule.scope is not Scope.OPEN:  # for the document of the interface alone
-            options["dependencies"] = [Depends(bearer), *(options.get("dependencies") or ())]
-        super().add_api_route(path, endpoint, **options)
-
-
-def require_ruled(routes: Iterable[BaseRoute]) -> None:
-    """Check that each route is entered by its rule, and that each rule is of a route.
-
-    Raises TypeError.
-    """
-    found = list(iter_route_contexts(list(routes)))
-    for route in found:
-        if not isinstance(route.route, RuledRoute):
-            raise TypeError(f"the route {route.name} is not added by a RuledRouter")
-    if unused := set(ACCESS) - {str(route.name) for route in found}:
-        raise TypeError(f"there are rules of {sorted(unused)}, and no such routes")
-
-
-def _unindented(text: str) -> str:
-    return "\n".join(line.strip() for line in text.strip().splitlines())

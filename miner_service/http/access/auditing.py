@@ -17,7 +17,7 @@ from http import HTTPStatus
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from miner_service.http.access.problems import problem_response
-from miner_service.store.people import without_secrets
+from miner_service.store.credentials import without_secrets
 from pramana_core.audit import AuditLog
 from pramana_core.errors import PramanaError
 from pramana_core.wire.services import problem_of

@@ -10,21 +10,20 @@ import asyncio
 import hashlib
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
 from fastapi import Request, Response
-from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message
 
-from miner_service.http.access.shares import BodyMemory, Buckets, InFlight, Pool, Pools, slow_down
+from miner_service.http.access.pools import Pool, Pools
+from miner_service.http.access.shares import BodyMemory, Buckets, InFlight, slow_down
 from miner_service.services import Services
 from pramana_core.errors import LimitExceeded, TooManyRequests
-from pramana_core.pages.forms import EVERY_ANSWER
 
 OPEN_BODY = 4096
 """The largest body, in bytes, of a request without a token: room for a secret."""
@@ -200,29 +199,3 @@ async def spool(chunks: AsyncIterator[bytes], file: BinaryIO | None, pool: Pool)
             block = bytearray()
     await pool.run(spooled.take, block)
     return spooled
-
-
-OVER_TLS: Mapping[str, str] = {"Strict-Transport-Security": "max-age=31536000"}
-
-
-class SecurityHeaders:
-    """Adds the headers to every answer that does not say them itself."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-
-        async def send_with(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                over_tls = OVER_TLS if scope["scheme"] == "https" else {}
-                for name, value in {**EVERY_ANSWER, **over_tls}.items():
-                    headers.setdefault(name, value)
-            await send(message)
-
-        await self._app(scope, receive, send_with)

@@ -1,10 +1,6 @@
 """Every error of the miner becomes an answer with a problem document here.
 
 What the validator says of a request is told without what was in it.
-
-Also here:
-
-* Which version of the protocol a request may name.
 """
 
 from __future__ import annotations
@@ -18,13 +14,11 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from fastapi.routing import iter_route_contexts
-from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from miner_service.store.people import without_secrets
-from pramana_core.errors import PramanaError, ProtocolUnsupported, TooManyRequests
+from miner_service.store.credentials import without_secrets
+from pramana_core.errors import PramanaError, TooManyRequests
 from pramana_core.wire.services import (
     PROBLEM_MEDIA_TYPE,
     PROTOCOL,
@@ -43,16 +37,7 @@ RETRY_SECONDS = 1
 _LOGGED = {500, 503, 507}
 _LATER = {429, 503}
 _LONGEST_NAME = 64
-_KIND = "kind"
-"""The field that tells kinds of jobs apart, which the validator does not name."""
-
 _MOST_FIELDS = 10
-
-_ABSENT = frozenset({"missing", "json_invalid"})
-"""Errors whose place ends in what was not sent."""
-
-_ANYTHING = object()
-"""Stands for what was sent where that is not known."""
 
 _KINDS = (PramanaError, RequestValidationError, HTTPException, ClientDisconnect, Exception)
 
@@ -63,7 +48,7 @@ def problem_of_failure(error: Exception, instance: str | None = None) -> Problem
         case PramanaError():
             return problem_of(error, instance)
         case RequestValidationError():
-            where, detail = _describe_fields(error.errors(), {"body": error.body})
+            where, detail = _describe_fields(error.errors())
             return invalid_request(detail, where=where, instance=instance)
         case HTTPException():
             return problem_of_status(error.status_code, instance)
@@ -118,6 +103,11 @@ def problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     }
 
 
+def there(model: type, told: str = "It was there.") -> dict[int | str, dict[str, Any]]:
+    """Return the OpenAPI description of a route that makes something, or finds it made before."""
+    return {200: {"model": model, "description": told}, **problem_responses(409)}
+
+
 def _titles(status: int) -> str:
     titles = sorted({title for own, title in known_problems().values() if own == status})
     return "Problem. One of: " + "; ".join(titles) + "."
@@ -143,13 +133,10 @@ async def _handle(request: Request, error: Exception) -> Response:
     return response
 
 
-def _describe_fields(errors: Iterable[Any], sent: Any) -> tuple[str, str]:
+def _describe_fields(errors: Iterable[Any]) -> tuple[str, str]:
     """Name the fields that are wrong and why, never what was in them."""
     every = _without_echoes(list(errors))
-    found = [
-        (".".join(_place(error, sent)), _numbered(error) + _reason(error))
-        for error in every[:_MOST_FIELDS]
-    ]
+    found = [(_place(error), _numbered(error) + _reason(error)) for error in every[:_MOST_FIELDS]]
     shown = "; ".join(f"{place}: {reason}" for place, reason in found)
     more = len(every) - _MOST_FIELDS
     return found[0][0] if found else "body", shown + (f"; and {more} more" if more > 0 else "")
@@ -161,40 +148,12 @@ def _without_echoes(errors: Sequence[Any]) -> Sequence[Any]:
     return [e for e in errors if e["type"] != "too_short" or tuple(e["loc"]) not in wrong]
 
 
-def _place(error: Mapping[str, Any], sent: Any) -> list[str]:
-    """Return where an error is, in the words of what was sent."""
-    steps = _without_tags(error, sent)
+def _place(error: Mapping[str, Any]) -> str:
+    """Return where an error is: fields, and the kinds of message among them."""
+    steps = [str(step).encode("utf-8", "replace").decode()[:_LONGEST_NAME] for step in error["loc"]]
     if error["type"].startswith("union_tag"):
-        named = error["ctx"]["discriminator"].strip("'")
-        steps.append(named if named.isidentifier() else _KIND)
-    return [str(step).encode("utf-8", "replace").decode()[:_LONGEST_NAME] for step in steps] or [
-        "body"
-    ]
-
-
-def _without_tags(error: Mapping[str, Any], sent: Any) -> list[str | int]:
-    """Leave out the steps that name a kind of message or of value: the sender wrote none."""
-    location: Sequence[str | int] = error["loc"]
-    absent = error["type"] in _ABSENT
-    steps: list[str | int] = []
-    for number, step in enumerate(location):
-        inner = _inside(sent, step)
-        if inner is None and number and not (absent and number == len(location) - 1):
-            continue
-        steps.append(step)
-        sent = _ANYTHING if inner is None else inner[0]
-    return steps
-
-
-def _inside(sent: Any, step: str | int) -> tuple[Any] | None:
-    """Return what was sent under a step, in a tuple; None if the step leads nowhere."""
-    if sent is _ANYTHING:
-        return (sent,)
-    if isinstance(sent, dict):
-        return (sent[step],) if step in sent else None
-    if isinstance(sent, list) and isinstance(step, int) and step < len(sent):
-        return (sent[step],)
-    return None
+        steps.append(error["ctx"]["discriminator"].strip("'"))
+    return ".".join(steps) or "body"
 
 
 def _numbered(error: Mapping[str, Any]) -> str:
@@ -215,36 +174,3 @@ def _reason(error: Mapping[str, Any]) -> str:
     if error["type"] == "json_invalid":
         return "not a JSON document"
     return str(error["msg"])
-
-
-class ProtocolMiddleware:
-    """Refuses other versions than the one that is served, and names it in each answer."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        asked = Headers(scope=scope).getlist(PROTOCOL_HEADER)
-
-        async def send_named(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                headers = MutableHeaders(raw=message.setdefault("headers", []))
-                headers[PROTOCOL_HEADER] = PROTOCOL
-            await send(message)
-
-        if len(asked) > 1 or any(named.strip() != PROTOCOL for named in asked):
-            error = ProtocolUnsupported(
-                f"This miner does not speak the version of the protocol that the request names; it"
-                f" speaks {PROTOCOL}.",
-                where=PROTOCOL_HEADER,
-                remedy=f"Send the header `{PROTOCOL_HEADER}: {PROTOCOL}`, or bring both sides to"
-                " one version.",
-            )
-            problem = problem_of(error, instance=scope["path"])
-            await problem_response(problem)(scope, receive, send_named)
-            return
-        await self._app(scope, receive, send_named)

@@ -9,11 +9,11 @@ from typing import Literal
 from fastapi import Request, Response
 
 from miner_service.alignment.cluster import require_scheduler
-from miner_service.http.access.access import RuledRouter
 from miner_service.http.access.deps import CrewDep, GateDep, ServicesDep
 from miner_service.http.access.figures import MEDIA_TYPE, Figures
+from miner_service.http.access.pools import Pool
 from miner_service.http.access.problems import problem_responses
-from miner_service.http.access.shares import Pool
+from miner_service.http.access.routing import RuledRouter
 from miner_service.jobs.workers import WorkerPool
 from pramana_core.errors import NotReady, PramanaError
 from pramana_core.wire.base import Message

@@ -15,7 +15,7 @@ from fastapi.responses import StreamingResponse
 from sqlalchemy import select
 from starlette.types import Receive, Scope, Send
 
-from miner_service.http.access.access import Caller, RuledRouter, still_good, visible_job
+from miner_service.http.access.access import Caller, still_good, visible_job
 from miner_service.http.access.deps import (
     CallerDep,
     CrewDep,
@@ -26,12 +26,13 @@ from miner_service.http.access.deps import (
     StudyPath,
 )
 from miner_service.http.access.gate import Gate
-from miner_service.http.access.problems import RETRY_SECONDS, problem_responses
+from miner_service.http.access.problems import RETRY_SECONDS, there
+from miner_service.http.access.routing import RuledRouter
 from miner_service.jobs import creating as jobs
 from miner_service.jobs.workers import WorkerPool
 from miner_service.services import Services
 from miner_service.store.database import page_of
-from miner_service.store.queue import UNFINISHED, job_message, last_lines, line_message, lines_since
+from miner_service.store.jobs import UNFINISHED, job_message, last_lines, line_message, lines_since
 from miner_service.store.schema import JobLogRow, JobRow
 from pramana_core.errors import NotFound, NotReady
 from pramana_core.wire.base import Page
@@ -48,11 +49,7 @@ _EVENT = {
 }
 
 
-@router.post(
-    "/studies/{study}/jobs",
-    status_code=202,
-    responses={200: {"model": Job, "description": "It was there."}, **problem_responses(409)},
-)
+@router.post("/studies/{study}/jobs", status_code=202, responses=there(Job))
 def create_job(
     study: StudyPath,
     body: JobCreate,

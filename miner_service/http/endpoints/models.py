@@ -8,7 +8,7 @@ from typing import Any
 from fastapi import Response
 from fastapi.responses import StreamingResponse
 
-from miner_service.http.access.access import Caller, RuledRouter
+from miner_service.http.access.access import Caller
 from miner_service.http.access.deps import (
     CallerDep,
     ModelPath,
@@ -17,11 +17,12 @@ from miner_service.http.access.deps import (
     ServicesDep,
 )
 from miner_service.http.access.problems import problem_responses
+from miner_service.http.access.routing import RuledRouter
 from miner_service.jobs.asking import answer, classified, parquet_pieces, predictions, synthetic
 from miner_service.kinds import MODEL_KINDS
 from miner_service.kinds.base import media_type_of, stated
 from miner_service.services import Services
-from miner_service.store.queue import find_model
+from miner_service.store.jobs import find_model
 from miner_service.store.releases import tree_of_release
 from pramana_core.errors import NotFound
 from pramana_core.learn.networks.network import BayesNet

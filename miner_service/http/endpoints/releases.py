@@ -1,9 +1,4 @@
-"""Releases: announced, sent in parts, sealed, withdrawn.
-
-Also here:
-
-* Reports of single records: the plan published to their holders, batches from gateways, counts.
-"""
+"""Routes of releases and of reports of single records."""
 
 from __future__ import annotations
 
@@ -17,7 +12,6 @@ from fastapi import Header, Request, Response
 from sqlalchemy import select
 from starlette.datastructures import Headers
 
-from miner_service.http.access.access import RuledRouter
 from miner_service.http.access.deps import (
     CallerDep,
     GateDep,
@@ -28,8 +22,9 @@ from miner_service.http.access.deps import (
     StudyPath,
 )
 from miner_service.http.access.gate import announced, spool
-from miner_service.http.access.problems import problem_responses
-from miner_service.http.access.shares import Pools
+from miner_service.http.access.pools import Pools
+from miner_service.http.access.problems import problem_responses, there
+from miner_service.http.access.routing import RuledRouter
 from miner_service.intake import intake, receiving, reports
 from miner_service.intake.withdrawing import withdraw
 from miner_service.services import Services
@@ -64,11 +59,7 @@ _PART_BODY: dict[str, Any] = {
 }
 
 
-@router.post(
-    "/studies/{study}/releases",
-    status_code=201,
-    responses={200: {"model": Release, "description": "It was there."}, **problem_responses(409)},
-)
+@router.post("/studies/{study}/releases", status_code=201, responses=there(Release))
 def create_release(
     study: StudyPath,
     body: ReleaseCreate,
@@ -112,10 +103,7 @@ def read_release(release: ReleasePath, services: ServicesDep, caller: CallerDep)
     "/releases/{release}/parts/{number}",
     status_code=201,
     openapi_extra=_PART_BODY,
-    responses={
-        200: {"model": PartReceipt, "description": "The same bytes were there."},
-        **problem_responses(409),
-    },
+    responses=there(PartReceipt, "The same bytes were there."),
 )
 async def put_part(
     release: ReleasePath,
@@ -202,14 +190,7 @@ def _part_media(headers: Headers) -> str:
 report_router = RuledRouter(tags=["single records"])
 
 
-@report_router.put(
-    "/studies/{study}/reports/plan",
-    status_code=201,
-    responses={
-        200: {"model": PublishedPlan, "description": "It was there."},
-        **problem_responses(409),
-    },
-)
+@report_router.put("/studies/{study}/reports/plan", status_code=201, responses=there(PublishedPlan))
 def put_report_plan(
     study: StudyPath, body: ReportPlanCreate, services: ServicesDep, response: Response
 ) -> PublishedPlan:
@@ -229,10 +210,7 @@ def read_report_plan(study: StudyPath, services: ServicesDep) -> PublishedPlan:
 @report_router.post(
     "/studies/{study}/reports",
     status_code=201,
-    responses={
-        200: {"model": BatchReceipt, "description": "It was counted before."},
-        **problem_responses(409),
-    },
+    responses=there(BatchReceipt, "It was counted before."),
 )
 def send_reports(
     study: StudyPath,
@@ -257,10 +235,7 @@ def read_reports(study: StudyPath, services: ServicesDep) -> ReportCounts:
 @report_router.post(
     "/studies/{study}/reports/release",
     status_code=201,
-    responses={
-        200: {"model": Release, "description": "The same reports were in use."},
-        **problem_responses(409),
-    },
+    responses=there(Release, "The same reports were in use."),
 )
 async def release_reports(
     study: StudyPath, services: ServicesDep, gate: GateDep, response: Response

@@ -1,11 +1,4 @@
-"""Studies and the tokens of their analysts and gateways.
-
-Also here:
-
-* Invitations and the owners that took them up.
-* The plan that a study's owners agree on.
-* What a study's releases come to together, and what another one would add.
-"""
+"""Routes of studies: their tokens, invitations, owners, plan and privacy."""
 
 from __future__ import annotations
 
@@ -14,15 +7,16 @@ from typing import Annotated, Any
 from fastapi import Header, Request, Response
 from sqlalchemy import select
 
-from miner_service.http.access.access import Caller, RuledRouter
+from miner_service.http.access.access import Caller
 from miner_service.http.access.deps import CallerDep, PagingDep, ServicesDep, StudyPath
-from miner_service.http.access.problems import problem_responses
+from miner_service.http.access.problems import problem_responses, there
+from miner_service.http.access.routing import RuledRouter
+from miner_service.intake.admission import check_linkage, require_one_secret
 from miner_service.intake.agreement import agree, agreed_plan, require_followed, withdraw_agreement
 from miner_service.intake.intake import checked_content
-from miner_service.intake.receiving import check_linkage, require_one_secret
 from miner_service.intake.study_privacy import forecast, study_privacy, told_by_plan
 from miner_service.intake.withdrawing import gone
-from miner_service.store import people, tokens
+from miner_service.store import owners, people, tokens
 from miner_service.store.database import page_of
 from miner_service.store.people import OWNER, no_such, owner_message
 from miner_service.store.queue import fail_jobs_on
@@ -52,11 +46,7 @@ from pramana_core.wire.study_plans import StudyPlanMessage, StudyPlanView
 router = RuledRouter(tags=["studies"])
 
 
-@router.post(
-    "/studies",
-    status_code=201,
-    responses={200: {"model": Study, "description": "It was there."}, **problem_responses(409)},
-)
+@router.post("/studies", status_code=201, responses=there(Study))
 def create_study(body: StudyCreate, services: ServicesDep, response: Response) -> Study:
     """Create a study."""
     with services.database.write() as session:
@@ -161,7 +151,7 @@ def create_invitation(
     """Invite an owner; the secret is shown only once."""
     response.headers.update(_NO_STORE)
     with services.database.write() as session:
-        row, credential = tokens.invite(
+        row, credential = owners.invite(
             session,
             study=study,
             owner=body.owner,
@@ -169,7 +159,7 @@ def create_invitation(
             days=body.valid_days,
             now=services.now(),
         )
-    return tokens.invitation_message(row, credential.text)
+    return owners.invitation_message(row, credential.text)
 
 
 @owner_router.get("/studies/{study}/invitations")
@@ -179,15 +169,15 @@ def list_invitations(
     """List invitations, without their secrets."""
     with services.database.read() as session:
         query = select(InvitationRow).where(InvitationRow.study == study)
-        return page_of(session, query, InvitationRow.seq, paging, tokens.invitation_message)
+        return page_of(session, query, InvitationRow.seq, paging, owners.invitation_message)
 
 
 @owner_router.delete("/invitations/{invitation}", status_code=204, responses=problem_responses(409))
 def revoke_invitation(invitation: str, services: ServicesDep) -> None:
     """Revoke an invitation that was not taken up; again is harmless."""
     with services.database.write() as session:
-        row = tokens.find_invitation(session, invitation)
-        tokens.revoke_invitation(row, services.now())
+        row = owners.find_invitation(session, invitation)
+        owners.revoke_invitation(row, services.now())
 
 
 @owner_router.post("/invitations/accept", status_code=201, responses=problem_responses(409))
@@ -208,7 +198,7 @@ def accept_invitation(
     """Accept an invitation: the owner joins and receives its token."""
     response.headers.update(_NO_STORE)
     with services.database.write() as session:
-        row, credential = tokens.accept_invitation(
+        row, credential = owners.accept_invitation(
             session, body.secret, services.now(), days=services.settings.tokens.valid_days, key=key
         )
     # The audit log reads who accepted.
@@ -234,7 +224,7 @@ def remove_owner(study: StudyPath, owner: str, services: ServicesDep) -> None:
     fail. Holders of single records are taken out by withdrawing their reports. Again is harmless.
     """
     with services.database.write() as session:
-        tokens.deactivate_owner(session, study, owner, services.now())
+        owners.deactivate_owner(session, study, owner, services.now())
         for row in releases_of(session, study, owner):
             fail_jobs_on(session, row.id, gone(row, "taken out of use"), services.now())
 
@@ -244,14 +234,7 @@ plan_router = RuledRouter(tags=["study plans"])
 _UNCHANGED: dict[int | str, dict[str, Any]] = {304: {"description": "It is the one you have."}}
 
 
-@plan_router.put(
-    "/studies/{study}/plan",
-    status_code=201,
-    responses={
-        200: {"model": StudyPlanView, "description": "It was there."},
-        **problem_responses(409),
-    },
-)
+@plan_router.put("/studies/{study}/plan", status_code=201, responses=there(StudyPlanView))
 def put_study_plan(
     study: StudyPath,
     body: StudyPlanMessage,

@@ -15,8 +15,9 @@ from fastapi.responses import RedirectResponse
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from miner_service.http.access.access import SESSION, Caller, RuledRouter, valid_token
+from miner_service.http.access.access import SESSION, Caller, valid_token
 from miner_service.http.access.deps import ServicesDep
+from miner_service.http.access.routing import RuledRouter
 from miner_service.http.pages.rendering import PAGES, SentDep, page
 from miner_service.services import Services
 from miner_service.store.people import MONITOR, no_such

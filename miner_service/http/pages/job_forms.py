@@ -1,10 +1,4 @@
-"""A form for each kind of job: its fields are those of the kind's own specification.
-
-Also here:
-
-* The fields of a form, and what they say when sent.
-* Fields from a schema.
-"""
+"""The forms of jobs: their fields follow the schema of each kind of job."""
 
 from __future__ import annotations
 
@@ -203,9 +197,6 @@ def _parted(line: str, mark: str, variables: list[str], where: str) -> tuple[str
             remedy=f"Write a line for each, as {shown}.",
         )
     return known[-1]
-
-
-# Fields from a schema.
 
 
 def inputs_of(schema: Schema) -> tuple[Input, ...]:

@@ -7,7 +7,6 @@ from typing import Annotated
 from fastapi import Header, Query, Request, Response
 from fastapi.responses import RedirectResponse
 
-from miner_service.http.access.access import RuledRouter
 from miner_service.http.access.deps import (
     CallerDep,
     CrewDep,
@@ -16,17 +15,13 @@ from miner_service.http.access.deps import (
     ServicesDep,
     StudyPath,
 )
+from miner_service.http.access.routing import RuledRouter
 from miner_service.http.endpoints import jobs, results
-from miner_service.http.pages.job_forms import (
-    JobForm,
-    form_of,
-    job_forms,
-    variables_of,
-)
+from miner_service.http.pages.job_forms import JobForm, form_of, job_forms, variables_of
 from miner_service.http.pages.rendering import NewestDep, SentDep, page
 from miner_service.services import Services
+from miner_service.store.jobs import UNFINISHED
 from miner_service.store.people import ADMIN, ANALYST, find_study, study_message
-from miner_service.store.queue import UNFINISHED
 from pramana_core.errors import PramanaError
 from pramana_core.pages.forms import ROOT, SentForm
 from pramana_core.wire.base import default_records

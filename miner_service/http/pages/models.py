@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fastapi import Request, Response
 
-from miner_service.http.access.access import RuledRouter
 from miner_service.http.access.deps import CallerDep, ModelPath, ServicesDep, StudyPath
+from miner_service.http.access.routing import RuledRouter
 from miner_service.http.endpoints import models
 from miner_service.http.endpoints.results import models_of
 from miner_service.http.pages.rendering import NewestDep, page

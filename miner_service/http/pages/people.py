@@ -1,9 +1,4 @@
-"""Who takes part: studies made, owners invited, analysts given tokens, each secret shown once.
-
-Also here:
-
-* How the service fares, for whoever runs it: health, queue and disk.
-"""
+"""The pages of those who take part in a study, and of how the service fares."""
 
 from __future__ import annotations
 
@@ -15,15 +10,10 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse
 from pydantic import BaseModel, ValidationError
 
-from miner_service.http.access.access import Caller, RuledRouter
-from miner_service.http.access.deps import (
-    CallerDep,
-    CrewDep,
-    GateDep,
-    ServicesDep,
-    StudyPath,
-)
+from miner_service.http.access.access import Caller
+from miner_service.http.access.deps import CallerDep, CrewDep, GateDep, ServicesDep, StudyPath
 from miner_service.http.access.figures import Queue
+from miner_service.http.access.routing import RuledRouter
 from miner_service.http.endpoints import studies
 from miner_service.http.endpoints.health import read_readiness
 from miner_service.http.pages.rendering import SHOWN, NewestDep, SentDep, newest, page

@@ -1,11 +1,4 @@
-"""How the miner's pages are made of their templates.
-
-Also here:
-
-* The form that a request brings, if a page of the session that sends it made it.
-* Lists: the newest first, a page of the database's at a time.
-* What was released under which plan, in words.
-"""
+"""The parts that several pages share: forms that the session made, lists, releases in words."""
 
 from __future__ import annotations
 

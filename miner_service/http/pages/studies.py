@@ -1,11 +1,4 @@
-"""Studies: the list of them, and one with its owners, releases, privacy and alignment.
-
-Also here:
-
-* What was spent and what is left, as bars of one scale.
-* Which records are where.
-* What to do next, where something is missing.
-"""
+"""The pages of studies: what was spent, which records are where, and what to do next."""
 
 from __future__ import annotations
 
@@ -16,8 +9,9 @@ from typing import Any
 from fastapi import Request, Response
 from sqlalchemy.orm import Session
 
-from miner_service.http.access.access import Caller, RuledRouter
+from miner_service.http.access.access import Caller
 from miner_service.http.access.deps import CallerDep, ServicesDep, StudyPath
+from miner_service.http.access.routing import RuledRouter
 from miner_service.http.endpoints import jobs, releases, results, studies
 from miner_service.http.endpoints.results import models_of
 from miner_service.http.pages.rendering import NewestDep, newest, page, release_words
@@ -139,9 +133,6 @@ def show_privacy(
     )
 
 
-# What was spent and what is left, as bars of one scale.
-
-
 @dataclass(frozen=True)
 class BudgetBar:
     """A bar with its words: what was spent and left; `spent` is None where nothing bounds it."""
@@ -206,9 +197,6 @@ def _length(spent: float | None) -> float:
     return math.inf if spent is None else spent
 
 
-# Which records are where.
-
-
 def overlaps(alignment: Alignment) -> list[tuple[str, int, int | None]]:
     """Return of each owner its records, and how many of these are at every owner, if told."""
     return [
@@ -219,9 +207,6 @@ def overlaps(alignment: Alignment) -> list[tuple[str, int, int | None]]:
         )
         for one in alignment.owners
     ]
-
-
-# What to do next, where something is missing.
 
 
 def next_step(

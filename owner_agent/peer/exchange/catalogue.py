@@ -35,14 +35,9 @@ from pramana_core.learn.learners import LEARNERS, ClassLearner
 from pramana_core.learn.networks.bayes_net import LearnedFamily, learn_parameters
 from pramana_core.learn.networks.structure import Structure
 from pramana_core.learn.networks.structure_learning import LearnedLink, learn_structure
-from pramana_core.learn.rules.exchange import (
-    draw_itemsets,
-    draw_rules,
-    itemsets_csv,
-    rules_csv,
-    rules_json,
-)
-from pramana_core.learn.rules.itemsets import items_wanted
+from pramana_core.learn.rules.documents import itemsets_csv, rules_csv, write_findings
+from pramana_core.learn.rules.drawing import itemsets_chart, rules_chart
+from pramana_core.learn.rules.itemsets import item_label, items_wanted
 from pramana_core.learn.rules.mining import mine_itemsets
 from pramana_core.learn.rules.rules import derive_rules
 from pramana_core.marginals.counts import Marginals, MarginalTable
@@ -176,7 +171,7 @@ class NetworkStructure(LearningTask[StructureTask]):
 
     def learn(self, marginals: Marginals, nodes: Sequence[str], watch: Progress) -> Findings:
         """Search for the parents of some nodes, and learn their families."""
-        # A peer's joint block may bring variables that nobody asked for: last, they are no parents.
+        # A peer's joint block may bring variables that nobody wants: last, they are no parents.
         task, last = self.task, len(self.task.order)
         known = marginals.domain.names
         order = sorted(known, key=lambda n: task.order.index(n) if n in task.order else last)
@@ -278,11 +273,11 @@ class Rules(LearningTask[RulesTask]):
         )
         return Findings.kept(
             {
-                "rules.json": write_json(rules_json(found, rules)),
-                "itemsets.csv": itemsets_csv(found),
-                "rules.csv": rules_csv(found, rules),
-                "itemsets.svg": draw_itemsets(found),
-                "rules.svg": draw_rules(found.domain, rules),
+                "rules.json": write_json(write_findings(found, rules, examined=False)),
+                "itemsets.csv": itemsets_csv(found.frequent, found.item_labels.__getitem__),
+                "rules.csv": rules_csv(rules, lambda item: item_label(found.domain, item)),
+                "itemsets.svg": itemsets_chart(found).svg(),
+                "rules.svg": rules_chart(found.domain, rules).svg(),
             }
         )
 
@@ -291,7 +286,7 @@ ClassTask_co = TypeVar("ClassTask_co", bound=TreeTask | LinearTask | BayesTask, 
 
 
 class Classifier(LearningTask[ClassTask_co]):
-    """What tells a class from other variables, whichever of `LEARNERS` the task names."""
+    """A predictor of a class from other variables: the one of `LEARNERS` that the task names."""
 
     @property
     def fewer(self) -> str:  # type: ignore[override]

@@ -30,8 +30,8 @@ def owner_of(holdings: Holdings) -> dict[str, str]:
 
 def require_held(names: Sequence[str], holdings: Holdings) -> None:
     """Check that each variable has an owner. Raises VariablesMissing."""
-    held = {name for mine in holdings.values() for name in mine}
-    absent = [name for name in names if name not in held]
+    owned = {name for mine in holdings.values() for name in mine}
+    absent = [name for name in names if name not in owned]
     if absent:
         raise VariablesMissing(
             f"No participant has the variables {absent}.",

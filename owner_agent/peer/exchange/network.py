@@ -31,7 +31,7 @@ _ARRAYS = ("estimate", "probability", "se", "se_records", "low", "high")
 
 @dataclass(frozen=True, eq=False)
 class MergedNetwork:
-    """The whole network with what the owners said of its links."""
+    """The whole network, with the owners' statements on its links."""
 
     learned: LearnedBayesNet
     links: tuple[StatedLink, ...]
@@ -84,10 +84,10 @@ def merge(
         raise PeerDeviated(
             f"The owners' parts do not form a network: {error.message}", where=error.where
         ) from None
-    told = [link for part in parts.values() for link in part.links]
-    if told and sorted((k.parent, k.child) for k in told) != sorted(structure.links):
+    stated = [link for part in parts.values() for link in part.links]
+    if stated and sorted((k.parent, k.child) for k in stated) != sorted(structure.links):
         raise PeerDeviated("The links that the owners describe are not those of the network.")
-    links = sorted(told, key=lambda link: structure.links.index((link.parent, link.child)))
+    links = sorted(stated, key=lambda link: structure.links.index((link.parent, link.child)))
     return MergedNetwork(learned, tuple(links))
 
 

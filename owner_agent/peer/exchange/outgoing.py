@@ -39,7 +39,7 @@ class Consent:
 
 @dataclass(frozen=True)
 class Share:
-    """The blocks a peer gets: as they are drawn, and as what is sent of each is declared."""
+    """The blocks that a peer gets: as drawn, and as declared of the part that is sent."""
 
     drawn: tuple[Block, ...]
     sent: tuple[Block, ...]
@@ -73,7 +73,7 @@ class OutgoingPackage:
 def share_of(plan: Plan, names: Sequence[str]) -> Share | None:
     """Return what a peer entitled to some variables gets to see; None if that is nothing.
 
-    Where the channel of a joint block can be restricted to the variables asked, the margin of the
+    Where the channel of a joint block can be restricted to these variables, the margin of the
     block's joint draw is sent; otherwise the whole block, for nobody could invert less of it.
     """
     drawn, sent = [], []
@@ -156,7 +156,7 @@ def forget(holding: LocalRecords, made: OutgoingPackage) -> None:
 
 
 def packed(holding: LocalRecords, made: Randomized) -> tuple[Package, StoredRelease]:
-    """Return reports beside pseudonyms: what is announced, and the bytes in the outbox."""
+    """Return reports with pseudonyms: the announcement, and the bytes in the outbox."""
     prepared = prepare(holding.site.state / OUTBOX, Outgoing.of(made), PART_RECORDS)
     parts = prepared.manifest.parts
     package = Package(

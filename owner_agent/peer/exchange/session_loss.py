@@ -14,7 +14,6 @@ from typing import Any
 from owner_agent.peer.exchange.outgoing import OutgoingPackage
 from owner_agent.peer.protocol.messages import Announcement, BlockCost
 from owner_agent.release.ledger import Draw
-from owner_agent.report.whole_study import grown, number_of
 from pramana_core.errors import PeerDeviated
 from pramana_core.plan import Block
 from pramana_core.privacy import (
@@ -23,8 +22,9 @@ from pramana_core.privacy import (
     BlockDisclosure,
     Extremes,
     StudyDisclosure,
-    told_by,
+    total_loss,
 )
+from pramana_core.report.numbers import belief, bound
 from pramana_core.wire.privacy import AmplificationMessage, ExtremesMessage
 
 _ROUNDING = 1e-9
@@ -73,7 +73,7 @@ def _covers(cost: BlockCost, block: Block) -> bool:
     )
 
 
-def session_told(announcements: Mapping[str, Announcement]) -> StudyDisclosure:
+def session_loss(announcements: Mapping[str, Announcement]) -> StudyDisclosure:
     """Add up what all owners state."""
     disclosures = (
         BlockDisclosure(
@@ -86,14 +86,14 @@ def session_told(announcements: Mapping[str, Announcement]) -> StudyDisclosure:
         for owner, announcement in announcements.items()
         for number, cost in enumerate(announcement.costs)
     )
-    return told_by(disclosures)
+    return total_loss(disclosures)
 
 
 def session_lines(disclosure: StudyDisclosure) -> Iterator[str]:
     """Yield in words what is disclosed; nothing where no column is sent to anybody."""
     if not disclosure.columns:
         return
-    yield "What the columns sent in this session tell of a record, to all peers together:"
+    yield "What the columns sent in this session reveal of a record, to all peers together:"
     for owner, extremes in disclosure.owners.items():
         each = ", ".join(
             f"{column.variable} {_written(column.amplification)}"
@@ -104,12 +104,12 @@ def session_lines(disclosure: StudyDisclosure) -> Iterator[str]:
     record = disclosure.record
     yield (
         f"  All owners: {_written(record.determined)} if each column determines the others, and"
-        f" {_written(record.independent)} if columns tell nothing of each other."
+        f" {_written(record.independent)} if columns are independent."
     )
 
 
 def session_json(disclosure: StudyDisclosure) -> dict[str, Any]:
-    """Return for scripts what is disclosed; a column sent as it is has null, for infinite."""
+    """Return the loss for scripts; null stands for that of a column sent unchanged."""
     return {
         "prior": PRIOR,
         "columns": [
@@ -137,5 +137,6 @@ def _amplification(cost: BlockCost) -> Amplification:
 
 def _written(amplification: Amplification | None) -> str:
     if amplification is None:
-        return "as it is"
-    return f"epsilon {number_of(amplification)} ({PRIOR:.0%} grows to {grown(amplification)})"
+        return "unchanged"
+    grows = f"{PRIOR:.0%} grows to {belief(amplification, PRIOR)}"
+    return f"epsilon {bound(amplification.epsilon)} ({grows})"

@@ -87,7 +87,7 @@ class Proposal(PeerMessage):
         return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
 
     def others(self, owner: str) -> list[str]:
-        """Return the participants beside one of them."""
+        """Return the participants but one."""
         return [name for name in self.participants if name != owner]
 
 
@@ -101,7 +101,7 @@ class OfferedVariable(Message):
 class EarlierSession(Message):
     """The newest session in which an owner saw what another announced, as a digest.
 
-    `beginning` is when that other had last begun anew after a loss, as it said itself then.
+    `beginning` is when that other had last begun anew after a loss, by its own statement.
     """
 
     digest: Sha256
@@ -143,7 +143,7 @@ class Package(Message):
 
 
 class BlockCost(Message):
-    """What one draw of an owner's block tells of these variables, to all its peers together.
+    """The loss of these variables by one draw of an owner's block, to all its peers together.
 
     A null epsilon is infinite; where the values themselves are sent it is not `randomized`.
     """

@@ -23,7 +23,7 @@ _Seconds = Annotated[float, Field(gt=0, le=LONGEST_SECONDS, allow_inf_nan=False)
 
 
 class SessionFile(BaseModel):
-    """The content of `peers.toml`; without `participants` all known peers are asked."""
+    """The content of `peers.toml`; without `participants` all known peers take part."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 

@@ -35,14 +35,14 @@ PACKAGE_PART = _SESSION + "/parts/{number}"
 
 @dataclass(frozen=True)
 class Step(Generic[Request, Answer]):
-    """One thing that an owner can be asked.
+    """One request to an owner.
 
     Attributes:
         name: that of the participant's method which does it.
         method: of the HTTP request.
         path: of the HTTP request, with `{session}` for the session's number.
         answer: what is answered.
-        request: the message sent; None if there is none.
+        request: the message sent, or None.
         phase: where the session must be; only its initiator may ask, and what fails ends it. If
             None, the participant's method decides who may ask, and when.
         repeatable: whether it takes no work, and asking twice is the same as asking once.
@@ -100,7 +100,7 @@ STEPS: tuple[Step[Any, Any], ...] = (
 
 
 class Partner(Protocol):
-    """An owner that can be asked to do the steps of a session. Every method raises PramanaError."""
+    """An owner that does the steps of a session. Every method raises PramanaError."""
 
     @property
     def name(self) -> str:

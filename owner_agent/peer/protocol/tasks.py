@@ -1,4 +1,4 @@
-"""What owners can agree to learn: the `task` of a session file, a class for each kind.
+"""What owners can agree to learn: the ``task`` of a session file, a class for each kind.
 
 Options, limits and defaults of a learner are those of the miner's jobs. Without `max_length`
 itemsets may have any length.
@@ -32,7 +32,7 @@ from pramana_core.wire.jobs import (
 )
 
 MAX_COLUMNS = 64
-"""Of so many variables at most an owner learns for itself."""
+"""The most variables that an owner learns from for itself."""
 
 
 Labels = Annotated[list[Label], Field(min_length=1, max_length=MAX_VARIABLES)]

@@ -43,7 +43,6 @@ def simulate(
     intervals: given.Intervals = None,
     records: given.Records = None,
     p: given.Probability = None,
-    channels: given.Channels = None,
     design: given.Design = None,
     gamma: given.Gamma = None,
     owners: given.Owners = None,
@@ -54,7 +53,6 @@ def simulate(
     runs: given.Runs = None,
     seed: given.Seed = 1,
     json: given.Json = False,
-    out: given.Out = None,
 ) -> None:
     """Learn from randomized records, or from shared trees, of a known table, many times.
 
@@ -63,10 +61,8 @@ def simulate(
     trees that owners share in place of records. Exit codes: 0 done; 2 bad input; 4 too large; 6 the
     reports cannot support the estimate.
     """
-    from pramana.simulate.study import require_place, write_result
     from pramana_core.terminal import print_json
 
-    require_place(out)
     runs = (1 if kind == "model-sharing" else 10) if runs is None else runs
     chosen = _Chosen(kind, settings or [])
     if settings == ["help"]:
@@ -78,41 +74,42 @@ def simulate(
             where="--target",
         )
     where = given.Setup(
-        bif, table, variables, intervals, records, p, channels, design, gamma, estimator, owners
+        bif, table, variables, intervals, records, p, design, gamma, estimator, owners
     )
     found: Any
     if kind == "model-sharing":
         found = _share(where, str(target), chosen.settings, runs, seed)
     else:
         found = _learn(chosen, where, target, (holdout, runs, seed))
-    if out is not None:
-        write_result(found.as_dict(), out)
     if json:
         print_json(found.as_dict())
         return
-    from pramana.simulate.commands.display import show_learned, show_sharing
+    from pramana.simulate.commands.display import report_of, sharing_report
+    from pramana_core.report.terminal import print_report
 
-    (show_sharing if kind == "model-sharing" else show_learned)(found)
+    made = sharing_report(found) if kind == "model-sharing" else report_of(found)
+    print_report(made, console(), console(stderr=True))
 
 
 class _Chosen:
     """A learner and its options, as typed."""
 
     def __init__(self, kind: Kind, typed: list[str]) -> None:
-        from pramana.simulate.bayes_net import StructureOptions
+        from pramana.simulate.bayes_net import RunOptions
         from pramana.simulate.model_sharing_options import SimulationOptions
         from pramana_core.learn.common.options import (
             BayesClassifierOptions,
             LinearOptions,
             RuleOptions,
             Scoring,
+            Search,
             TreeOptions,
         )
         from pramana_core.model_sharing.requirements import Requirement
 
         self.kind = kind
         kinds: dict[str, tuple[type, ...]] = {
-            "bayes-net": (Scoring, StructureOptions),
+            "bayes-net": (Scoring, Search, RunOptions),
             "tree": (TreeOptions,),
             "linear": (LinearOptions,),
             "classifier": (BayesClassifierOptions,),
@@ -120,12 +117,10 @@ class _Chosen:
             "model-sharing": (SimulationOptions, Requirement),
         }
         self.kinds = kinds[kind]
-        renamed = {(Scoring, "name"): "score", (StructureOptions, "method"): "search"}
+        renamed = {(Scoring, "name"): "score", (Search, "method"): "search"}
         renamed |= {(SimulationOptions, "model"): "global"}
-        # What the command has options for, what one dataclass has of another, and what changes
-        # nothing of what a simulation measures.
+        # What the command has options for, and what changes nothing that is measured.
         left_out = {
-            "bayes-net": ["estimator"],
             "rules": ["confidence", "against", "consistent"],
             "model-sharing": ["runs", "seed"],
         }
@@ -147,17 +142,22 @@ class _Chosen:
         return goal(domain, {"classifier": 1.0}, target=target)
 
     def options(self) -> Any:
-        """Return the options of the learner. Raises OptionError."""
-        from pramana.simulate.bayes_net import StructureOptions
-        from pramana_core.learn.common.options import Scoring
+        """Return the options of the learner; of bayes-net score, search and draws, in a tuple.
 
+        Raises OptionError.
+        """
+        from pramana.simulate.bayes_net import RunOptions
+        from pramana_core.learn.common.options import Scoring, Search
+
+        typed = self.settings.of
         with options_as_typed():
             if self.kind == "bayes-net":
-                scoring = Scoring(**self.settings.of(Scoring))
-                return StructureOptions(scoring, **self.settings.of(StructureOptions))
+                run = RunOptions(**typed(RunOptions))
+                order: tuple[str, ...] | None = () if run.ordered else None
+                return Scoring(**typed(Scoring)), Search(order, **typed(Search)), run.draws
             (kind,) = self.kinds
             default = {"minimum_support": 0.05} if self.kind == "rules" else {}
-            return kind(**default | self.settings.of(kind))
+            return kind(**default | typed(kind))
 
 
 def _learn(
@@ -193,7 +193,8 @@ def _simulated(
     from pramana.simulate.learners import ClassifierSimulation
 
     if chosen.kind == "bayes-net":
-        return NetworkSimulation(trials, replace(options, estimator=estimator))
+        scoring, search, draws = options
+        return NetworkSimulation(trials, scoring, search, estimator, draws)
     if chosen.kind == "rules":
         return RulesSimulation(trials, options, estimator)
     plain = options
@@ -235,8 +236,7 @@ def _share(where: given.Setup, target: str, settings: Settings, runs: int, seed:
 def _watched(what: str) -> Iterator[OnShare]:
     """Show a progress bar on standard error while a simulation runs.
 
-    Raises:
-        NotConverged: raised in the simulation; the remedy names the option that helps.
+    Raises NotConverged.
     """
     with progress_bar(what, patience=0) as bar:
         try:

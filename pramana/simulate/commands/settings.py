@@ -15,20 +15,19 @@ from pramana_core.learn.common.options import limits_of, types_of
 WHERE = "--set"
 
 NONE = "none"
-"""What stands for no value."""
+"""The value that stands for no value."""
 
 
 class Settings:
-    """The options of some dataclasses, and what was typed for them.
+    """The options of some dataclasses, and the values typed for them.
 
     Args:
         given: each `name=value`.
         kinds: the dataclasses.
-        renamed: by (dataclass, field) what an option is called, where not by its field's name.
+        renamed: by (dataclass, field) an option's name, where it is not the field's.
         left_out: names of options that are given otherwise, or have no effect here.
 
-    Raises:
-        OptionError: an option that none of them has, one given twice, or a value of another type.
+    Raises OptionError.
     """
 
     def __init__(
@@ -42,7 +41,7 @@ class Settings:
             (renamed or {}).get((kind, field.name), field.name): (kind, field)
             for kind in kinds
             for field in fields(kind)
-            if _simple(types_of(kind)[field.name]) and field.name not in left_out
+            if _typed(types_of(kind)[field.name]) and field.name not in left_out
         }
         self._values: dict[type, dict[str, Any]] = {kind: {} for kind in kinds}
         for text in given:
@@ -61,11 +60,11 @@ class Settings:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What the options are called."""
+        """The names of the options."""
         return tuple(self._fields)
 
     def of(self, kind: type) -> dict[str, Any]:
-        """Return what was typed for one of the dataclasses, by field."""
+        """Return the values typed for one of the dataclasses, by field."""
         return self._values[kind]
 
     def described(self) -> str:
@@ -80,35 +79,24 @@ def _parts(kind: Any) -> tuple[Any, ...]:
     return get_args(kind) if NoneType in get_args(kind) else (kind,)
 
 
-def _plain(kind: Any) -> Any:
-    """Return the type of a number without its limits."""
-    return get_args(kind)[0] if hasattr(kind, "__metadata__") else kind
-
-
-def _simple(kind: Any) -> bool:
-    return all(
-        get_origin(part) is Literal or _plain(part) in (bool, int, float, NoneType)
-        for part in _parts(kind)
-    )
+def _typed(kind: Any) -> bool:
+    """Whether values of a type can be typed: choices, numbers, true and false."""
+    plain = (get_args(p)[0] if hasattr(p, "__metadata__") else p for p in _parts(kind))
+    return all(get_origin(p) is Literal or p in (bool, int, float, NoneType) for p in plain)
 
 
 def _read(name: str, value: str, kind: Any) -> Any:
-    """Return a typed value as its option holds it; the dataclass checks its limits."""
+    """Return a typed value as its option holds it."""
+    from pydantic import TypeAdapter, ValidationError
+
     if value == NONE and NoneType in get_args(kind):
         return None
     part = next(p for p in _parts(kind) if p is not NoneType)
-    plain = _plain(part)
-    if get_origin(part) is Literal:
-        return value
-    if plain is bool and value in ("true", "false"):
-        return value == "true"
     try:
-        if plain in (int, float):
-            return plain(value)
-    except ValueError:
-        pass
-    wanted = {bool: "true or false", int: "a whole number", float: "a number"}[plain]
-    raise OptionError(f"--set {name} must be {wanted}, not {value!r}.", where=WHERE)
+        return TypeAdapter(part).validate_strings(value)
+    except ValidationError as error:
+        said = error.errors()[0]["msg"]
+        raise OptionError(f"--set {name}={value}: {said}.", where=WHERE) from None
 
 
 def _limits(kind: Any) -> str:

@@ -1,4 +1,4 @@
-"""What every simulation is asked on the command line: records, randomization, runs, result."""
+"""The options of every simulation: records, randomization, runs, result."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from pramana_core.design import Goal
     from pramana_core.domain import Domain
     from pramana_core.estimation.estimated import Estimator
-    from pramana_core.plan import Plan
 
 Bif = Annotated[Path | None, typer.Option(help="Draw the records from this network (BIF).")]
 Table = Annotated[Path | None, typer.Option(help="Take the records of this CSV or Parquet table.")]
@@ -49,9 +48,6 @@ Probability = Annotated[
         help="Replace every variable's category with this probability, by each of the K - 1"
         " others with p / (K - 1).",
     ),
-]
-Channels = Annotated[
-    Path | None, typer.Option(help="Instead of --p, a plan as releases carry it (JSON).")
 ]
 Design = Annotated[
     str | None,
@@ -89,7 +85,6 @@ Runs = Annotated[
 ]
 Seed = Annotated[int, typer.Option(help="Decides records and reports.")]
 Json = Annotated[bool, typer.Option("--json", help="Write the result as JSON.")]
-Out = Annotated[Path | None, typer.Option(help="Write the result to this JSON file.")]
 Settings = Annotated[
     list[str] | None,
     typer.Option(
@@ -110,7 +105,6 @@ class Setup:
     intervals: Intervals = None
     records: Records = None
     p: Probability = None
-    channels: Channels = None
     design: Design = None
     gamma: Gamma = None
     estimator: EstimatorOption = None
@@ -126,37 +120,34 @@ class Setup:
         target: str | None = None,
         on_step: OnShare = lambda _share: None,
     ) -> tuple[Trials, Estimator]:
-        """Return what is repeated, and the estimator of the counts.
+        """Return the trials, and the estimator of the counts.
 
         Args:
             wanted: the goal of a design, given the variables.
             runs, seed, holdout: see `Trials`.
             target: a variable that the records must have.
-            on_step: told the share of the designer's work that is done.
+            on_step: is called with the share of the designer's work that is done.
 
-        Raises:
-            OptionError: options that exclude each other, or what is made of them.
-            UnknownVariable: no such target.
+        Raises OptionError, UnknownVariable.
         """
+        from pramana.simulate.designs import designed, estimator_of, owners_of, symmetric
         from pramana.simulate.sources import require_records, require_target
         from pramana.simulate.study import Trials, require_repeatable
+        from pramana_core.design import require_gamma
 
         self._require_randomization()
-        source, plan = self._source()
+        source = self._source()
         if target is not None:
             require_target(target, source)
         records = require_records(self.records, source)
         require_repeatable(records, runs, seed, holdout)
         if self.design is None:
-            made = self._plan(source, plan)
-            return Trials(source, made, records, runs, seed, holdout=holdout), self._estimator
-        from pramana.simulate.designs import designed, estimator_of, owners_of
-        from pramana_core.design import require_gamma
-
+            plan = symmetric(source.domain, self.p or 0.0)
+            estimator = self.estimator or "moment"
+            return Trials(source, plan, records, runs, seed, holdout=holdout), estimator
         gamma = self.gamma or 0.0
         owners = () if self.owners is None else owners_of(source.domain, self.owners)
-        held = [name for _, own in owners for name in own] or source.domain.names
-        domain = source.domain.project(held)
+        domain = source.domain.project([n for _, own in owners for n in own] or source.domain.names)
         with options_as_typed():
             require_gamma(gamma)
             goal = wanted(domain)
@@ -167,21 +158,8 @@ class Setup:
         trials = Trials(source, found.plan, records, runs, seed, found, holdout)
         return trials, self.estimator or estimator_of(found)
 
-    @property
-    def _estimator(self) -> Estimator:
-        return self.estimator or "moment"
-
     def _require_randomization(self) -> None:
-        ways = {"--p": self.p, "--channels": self.channels, "--design": self.design}
-        given = [name for name, value in ways.items() if value is not None]
-        if not given:
-            raise OptionError(
-                "None of --p, --channels and --design is given.",
-                where="--p",
-                remedy="Give one of them; --design takes --gamma with it.",
-            )
-        if len(given) > 1:
-            raise _not_one(given[0], given[1], both=True)
+        _require_one("--p", "--design", self.p, self.design)
         if self.owners is not None and self.design is None:
             raise OptionError(
                 "--owners belongs to --design.",
@@ -192,38 +170,24 @@ class Setup:
             raise OptionError(
                 "--design needs --gamma." if self.gamma is None else "--gamma belongs to --design.",
                 where="--gamma",
-                remedy="Give --design with --gamma, or --p or --channels alone.",
+                remedy="Give --design with --gamma, or --p alone.",
             )
 
-    def _source(self) -> tuple[Source, Plan | None]:
-        from pramana.simulate.designs import read_plan
+    def _source(self) -> Source:
         from pramana.simulate.sources import NetworkSource
         from pramana.simulate.tables import read_source
 
-        plan = None if self.channels is None else read_plan(self.channels)
-        if (self.bif is None) == (self.table is None):
-            raise _not_one("--bif", "--table", both=self.bif is not None)
+        _require_one("--bif", "--table", self.bif, self.table)
         if self.table is not None:
-            known = None if plan is None else plan.domain
-            return read_source(self.table, self.variables or None, known, self.intervals), plan
-        for option, verb, value in (
-            ("--variables", "chooses", self.variables),
-            ("--intervals", "cuts", self.intervals),
-        ):
+            return read_source(self.table, self.variables or None, self.intervals)
+        for option, value in (("--variables", self.variables), ("--intervals", self.intervals)):
             if value:
                 raise OptionError(
-                    f"{option} {verb} columns of a table; a network is simulated whole.",
+                    f"{option} is for the columns of a table; a network is simulated whole.",
                     where=option,
                 )
         assert self.bif is not None  # noqa: S101 - narrows the type
-        return NetworkSource.read(self.bif), plan
-
-    def _plan(self, source: Source, plan: Plan | None) -> Plan:
-        from pramana.simulate.designs import fitting, symmetric
-
-        if plan is not None:
-            return fitting(plan, source.domain, self._estimator)
-        return symmetric(source.domain, self.p or 0.0)
+        return NetworkSource.read(self.bif)
 
 
 def whole(owners: str) -> int:
@@ -233,11 +197,13 @@ def whole(owners: str) -> int:
     return int(owners)
 
 
-def _not_one(one: str, other: str, *, both: bool) -> OptionError:
-    return OptionError(
-        f"{one} and {other} exclude each other."
-        if both
-        else f"Neither {one} nor {other} is given.",
-        where=one,
-        remedy=f"Give either {one} or {other}.",
-    )
+def _require_one(one: str, other: str, *values: object) -> None:
+    given = sum(value is not None for value in values)
+    if given != 1:
+        raise OptionError(
+            f"{one} and {other} exclude each other."
+            if given
+            else f"Neither {one} nor {other} is given.",
+            where=one,
+            remedy=f"Give either {one} or {other}.",
+        )

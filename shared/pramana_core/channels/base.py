@@ -21,7 +21,7 @@ import numpy.typing as npt
 from annotated_types import Ge, Le, Len
 
 from pramana_core.domain import CATEGORIES, VARIABLES
-from pramana_core.errors import ChannelError, LimitExceeded, NotStochastic, SingularChannel
+from pramana_core.errors import ChannelError, LimitExceeded, SingularChannel
 
 RESOLUTION = 1 << 32
 """Probabilities are integers over this denominator."""
@@ -415,9 +415,9 @@ def require_size(size: int) -> None:
 
 
 def require_units(name: str, units: object, whole: str = "2^32") -> None:
-    """Refuse what is no whole number of units: 0.1 would be next to nothing. NotStochastic."""
+    """Refuse what is no whole number of units: 0.1 would be next to nothing. ChannelError."""
     if isinstance(units, bool) or not isinstance(units, Integral):
-        raise NotStochastic(
+        raise ChannelError(
             f"{name} must be a whole number, the probability times {whole}, not {units!r};"
             " constructors such as from_gamma take plain numbers.",
             where=name,
@@ -425,9 +425,9 @@ def require_units(name: str, units: object, whole: str = "2^32") -> None:
 
 
 def require_probability(what: str, p: float) -> None:
-    """Check that `p` is a probability. Raises NotStochastic."""
+    """Check that `p` is a probability. Raises ChannelError."""
     if not isinstance(p, Real) or not 0 <= p <= 1:
-        raise NotStochastic(f"{what} must be between 0 and 1, not {p!r}.")
+        raise ChannelError(f"{what} must be between 0 and 1, not {p!r}.")
 
 
 def require_gamma(gamma: float) -> None:

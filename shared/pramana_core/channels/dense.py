@@ -26,7 +26,7 @@ from pramana_core.channels.base import (
 )
 from pramana_core.channels.symmetric import Identity, Symmetric
 from pramana_core.domain import CATEGORIES
-from pramana_core.errors import ChannelError, NotStochastic, OptionError
+from pramana_core.errors import ChannelError, OptionError
 
 _ROW_SUM_TOLERANCE = 1e-9
 
@@ -42,7 +42,7 @@ class Dense(ListedTransition, UnitTransition):
 
     Raises:
         ChannelError: rows of different lengths, or fewer than two categories on a side.
-        NotStochastic: a negative entry, or a row that does not sum to `RESOLUTION`.
+        ChannelError: a negative entry, or a row that does not sum to `RESOLUTION`.
 
     Examples:
         >>> import pramana as pm
@@ -59,7 +59,7 @@ class Dense(ListedTransition, UnitTransition):
         _require_rectangular(self.rows)
         for index, row in enumerate(self.rows):
             if min(row) < 0 or sum(row) != RESOLUTION:
-                raise NotStochastic(
+                raise ChannelError(
                     f"Row {index} of the transition matrix is not a probability distribution over"
                     f" 2^32: its sum is {sum(row)} and its smallest entry {min(row)}.",
                     where=f"row {index}",
@@ -70,7 +70,7 @@ class Dense(ListedTransition, UnitTransition):
         """Build from probabilities, rounding each row to multiples of 2^-32 that sum to 1.
 
         Raises:
-            NotStochastic: a negative probability, or a row whose sum is not 1 within 1e-9.
+            ChannelError: a negative probability, or a row whose sum is not 1 within 1e-9.
             ChannelError: the rows are not a matrix, or a positive probability is below 2^-33.
         """
         _require_rectangular(rows)
@@ -164,13 +164,13 @@ def _quantize_row(row: Sequence[float], index: int) -> tuple[int, ...]:
     values = np.asarray(row, dtype=np.float64)
     total = float(values.sum())
     if not np.all(np.isfinite(values)) or values.min() < 0:
-        raise NotStochastic(
+        raise ChannelError(
             f"Row {index} of the transition matrix has a probability of {float(values.min()):.6g}.",
             where=f"row {index}",
             remedy="Probabilities lie between 0 and 1.",
         )
     if abs(total - 1) > _ROW_SUM_TOLERANCE:
-        raise NotStochastic(
+        raise ChannelError(
             f"Row {index} of the transition matrix sums to {total:.9g}, not 1; a row lists the"
             " probabilities of all reports of one true category.",
             where=f"row {index}",

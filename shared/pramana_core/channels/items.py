@@ -34,7 +34,7 @@ from pramana_core.channels.base import (
     require_units,
 )
 from pramana_core.domain import VARIABLES
-from pramana_core.errors import ChannelError, NotStochastic, OptionError, SingularChannel
+from pramana_core.errors import ChannelError, OptionError, SingularChannel
 
 ITEMS = 16
 """A variable reported in items has at most this many categories: its reports are 2^K."""
@@ -53,7 +53,7 @@ class OneHot(ListedTransition):
 
     Raises:
         ChannelError: fewer than 2 or more than `ITEMS` categories.
-        NotStochastic: the probability of flipping is not between 0 and 1.
+        ChannelError: the probability of flipping is not between 0 and 1.
 
     Examples:
         >>> import pramana as pm
@@ -74,7 +74,7 @@ class OneHot(ListedTransition):
         _require_items((self.size,))
         require_units("flip_units", self.flip_units)
         if not 0 <= self.flip_units <= RESOLUTION:
-            raise NotStochastic(
+            raise ChannelError(
                 f"The probability of flipping an item must be between 0 and 1, not"
                 f" {self.flip_units / RESOLUTION:.6g}."
             )
@@ -161,7 +161,7 @@ class CutAndPaste(Transition):
 
     Raises:
         ChannelError: a variable of more than `ITEMS` categories, a negative `cut`, `of` too small.
-        NotStochastic: rho is not above 0 and at most 1.
+        ChannelError: rho is not above 0 and at most 1.
 
     Examples:
         >>> import pramana as pm
@@ -190,14 +190,14 @@ class CutAndPaste(Transition):
             )
         require_units("paste_units", self.paste_units)
         if not 1 <= self.paste_units <= RESOLUTION:
-            raise NotStochastic(
+            raise ChannelError(
                 f"rho must be above 0 and at most 1, not {self.rho:.6g}.",
                 remedy="With rho = 0 every reported item would be true.",
             )
 
     @classmethod
     def from_probability(cls, sizes: Sequence[int], cut: int, rho: float) -> CutAndPaste:
-        """Build from K (`cut`) and `rho`. Raises NotStochastic, ChannelError."""
+        """Build from K (`cut`) and `rho`. Raises ChannelError."""
         require_probability("rho", rho)
         require_sizes(sizes)
         return cls(tuple(sizes), cut, round(rho * RESOLUTION), len(sizes))

@@ -29,7 +29,7 @@ from pramana_core.channels.base import (
     require_sizes,
 )
 from pramana_core.channels.symmetric import Withheld
-from pramana_core.errors import ChannelError, LimitExceeded, NotStochastic, SingularChannel
+from pramana_core.errors import ChannelError, LimitExceeded, SingularChannel
 
 CHOICES = 1 << 16
 """A sampled channel has at most this many choices, such as all pairs of 362 variables. As a plan
@@ -101,7 +101,7 @@ class Sampled(DecodedTransition):
 
     Raises:
         ChannelError: a choice names no variable, or not in order, or its channel does not fit.
-        NotStochastic: weights that are negative or sum to more than 1.
+        ChannelError: weights that are negative or sum to more than 1.
 
     Examples:
         >>> import pramana as pm
@@ -133,7 +133,7 @@ class Sampled(DecodedTransition):
             self._require_fitting(index, choice, fitting)
         weights = [choice.weight for choice in self.choices]
         if min(weights) < 1 or sum(weights) > RESOLUTION:
-            raise NotStochastic(
+            raise ChannelError(
                 "The probabilities of the choices are not positive or sum to"
                 f" {sum(weights) / RESOLUTION:.9g}.",
                 remedy="Give positive weights that sum to 1.",

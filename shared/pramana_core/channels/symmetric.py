@@ -29,7 +29,7 @@ from pramana_core.channels.base import (
     require_size,
     require_units,
 )
-from pramana_core.errors import ChannelError, NotStochastic, OptionError, SingularChannel
+from pramana_core.errors import ChannelError, OptionError, SingularChannel
 
 SHARE = 0.5
 """Alpha, as a share of the probability to keep the record, where a design has it drawn."""
@@ -142,7 +142,7 @@ class Symmetric(MixingTransition, UnitTransition):
 
     Raises:
         ChannelError: fewer than two categories.
-        NotStochastic: `off_units` is negative or leaves a negative probability to keep.
+        ChannelError: `off_units` is negative or leaves a negative probability to keep.
 
     Examples:
         >>> import pramana as pm
@@ -161,7 +161,7 @@ class Symmetric(MixingTransition, UnitTransition):
         require_size(self.size)
         require_units("off_units", self.off_units)
         if self.off_units < 0 or self.keep_units < 0:
-            raise NotStochastic(
+            raise ChannelError(
                 f"A symmetric channel over {self.size} categories cannot move to each other"
                 f" category with probability {self.off_units / RESOLUTION:.6g}.",
                 remedy=f"It must lie between 0 and 1/{self.size - 1}.",
@@ -172,7 +172,7 @@ class Symmetric(MixingTransition, UnitTransition):
         """Build from `p`, the probability that a category is replaced (Ma 2.1).
 
         Raises:
-            NotStochastic: `p` is not between 0 and 1.
+            ChannelError: `p` is not between 0 and 1.
             ChannelError: `p` is positive but below what 2^-32 can express.
         """
         require_size(size)
@@ -281,7 +281,7 @@ class RandomSymmetric(Symmetric):
         spread_units: how far a record's own may lie from it, times 2^32.
 
     Raises:
-        NotStochastic: some of the channels would have a negative probability.
+        ChannelError: some of the channels would have a negative probability.
 
     Examples:
         >>> import pramana as pm
@@ -301,7 +301,7 @@ class RandomSymmetric(Symmetric):
         if not 0 <= self.spread_units <= self.off_units or (
             (self.size - 1) * (self.off_units + self.spread_units) > RESOLUTION
         ):
-            raise NotStochastic(
+            raise ChannelError(
                 f"A spread of {self.spread_units / RESOLUTION:.6g} around a probability of"
                 f" {self.off_units / RESOLUTION:.6g} gives numbers that are not probabilities.",
                 remedy="Choose a smaller alpha (a smaller share of the probability to keep).",
@@ -314,7 +314,7 @@ class RandomSymmetric(Symmetric):
         Raises:
             ChannelError: see `Symmetric.from_gamma`.
             OptionError: `share` is not between 0 and 1.
-            NotStochastic: alpha is too large for this size.
+            ChannelError: alpha is too large for this size.
         """
         if not isinstance(share, Real) or not 0 <= share <= 1:
             raise OptionError(
@@ -385,7 +385,7 @@ class Mixture(MixingTransition):
 
     Raises:
         ChannelError: fewer than two cells, or more than `MIXTURE_CELLS`.
-        NotStochastic: `keep` is not a probability over 2^64.
+        ChannelError: `keep` is not a probability over 2^64.
 
     Examples:
         >>> import pramana as pm
@@ -407,7 +407,7 @@ class Mixture(MixingTransition):
                 remedy="Put fewer variables into the block.",
             )
         if not 0 <= self.keep <= MIXTURE_RESOLUTION:
-            raise NotStochastic(
+            raise ChannelError(
                 f"The probability of keeping the record must be between 0 and 1, not"
                 f" {self.keep / MIXTURE_RESOLUTION:.6g}."
             )

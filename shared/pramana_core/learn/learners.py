@@ -21,14 +21,16 @@ from pramana_core.learn.bayes_classifier.exchange import (
 from pramana_core.learn.bayes_classifier.learning import learn_bayes_classifier
 from pramana_core.learn.common.documents import DocumentForm, write_json
 from pramana_core.learn.common.options import BayesClassifierOptions, LinearOptions, TreeOptions
+from pramana_core.learn.linear.drawing import weights_chart
 from pramana_core.learn.linear.fitting import learn_linear
 from pramana_core.learn.linear.model import DOCUMENT as LINEAR_DOCUMENT
-from pramana_core.learn.linear.model import draw_weights, weights_csv
+from pramana_core.learn.linear.model import weights_csv
 from pramana_core.learn.networks.bif import write_bif
 from pramana_core.learn.prediction import Predictor
-from pramana_core.learn.tree.drawing import draw_tree, write_tree_text
+from pramana_core.learn.tree.drawing import draw_tree
 from pramana_core.learn.tree.growth import learn_tree
 from pramana_core.learn.tree.model import DOCUMENT as TREE_DOCUMENT
+from pramana_core.learn.tree.text import write_tree_text
 from pramana_core.marginals.counts import Marginals
 from pramana_core.progress import Progress, unwatched
 
@@ -41,7 +43,7 @@ DOCUMENT = "document"
 
 @dataclass(frozen=True, eq=False)
 class ClassLearner(Generic[OptionsT, ModelT]):
-    """A learner that tells a class from other variables.
+    """A learner that predicts a class from other variables.
 
     Attributes:
         kind: how jobs, tasks, models and saved estimators call it.
@@ -87,7 +89,7 @@ class ClassLearner(Generic[OptionsT, ModelT]):
         return self.forms[form](model, name)
 
     def document(self, model: ModelT) -> dict[str, Any]:
-        """Return a model as what JSON is made of."""
+        """Return a model as JSON."""
         return self.documents.write(model)
 
     def read(self, text: str) -> ModelT:
@@ -125,7 +127,7 @@ LINEAR = ClassLearner(
     ),
     documents=LINEAR_DOCUMENT,
     forms={
-        "svg": lambda model, _: draw_weights(model),
+        "svg": lambda model, _: weights_chart(model).svg(),
         "csv": lambda model, _: weights_csv(model),
     },
     files={"linear.json": DOCUMENT, "weights.csv": "csv", "weights.svg": "svg"},

@@ -59,13 +59,6 @@ METHODS: dict[Kind, str] = {
 }
 """The method that keeps a kind of relationship over S."""
 
-SHUFFLED = {
-    "cgadp": "shuffle",
-    "nmegadp": "nmegadp-shuffle",
-    "nmegadp-copula": "nmegadp-copula-shuffle",
-}
-"""The form of a method that releases the true values, reordered."""
-
 
 @dataclass(frozen=True)
 class ExplainedVariance:
@@ -185,7 +178,6 @@ class Recommendation:
         evidence: a row for all of S and each column of S, to each column of X; and for each two
             columns of X given S.
         sentence: the reason in words.
-        alternatives: methods that keep the same and release true values, reordered.
         lost: sentences on what no method keeps.
     """
 
@@ -193,16 +185,11 @@ class Recommendation:
     kind: Kind
     evidence: tuple[Evidence, ...]
     sentence: str
-    alternatives: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         """Return the method, why, and what is lost."""
-        said = [f"Mask by {self.method}. {self.sentence}"]
-        if self.alternatives:
-            others = ", ".join(self.alternatives)
-            said.append(f"The same is kept, by true values reordered, by {others}.")
-        return "\n".join([*said, *self.lost])
+        return "\n".join([f"Mask by {self.method}. {self.sentence}", *self.lost])
 
 
 def recommend(
@@ -244,8 +231,7 @@ def recommend(
     if base in ("none", "linear"):
         base = max(base, kind, key=KINDS.index)
     evidence = (*over_s, *among)
-    shuffled = (SHUFFLED[method],) if method in SHUFFLED else ()
-    return Recommendation(method, base, evidence, _sentence(method, base, evidence), shuffled, lost)
+    return Recommendation(method, base, evidence, _sentence(method, base, evidence), lost)
 
 
 _SHAPES = {
@@ -304,7 +290,8 @@ def _sentence(method: str, kind: Kind, evidence: tuple[Evidence, ...]) -> str:
     row = shown[first_largest(clearest, scale=1.0)]
     shape = _SHAPES.get(kind, "linear")
     return (
-        f"The relationship {row.about} is {shape}: lines explain {max(row.linear.share, 0):.0%} of"
+        f"The hardest relationship is {shape}, {row.about}: lines explain"
+        f" {max(row.linear.share, 0):.0%} of"
         f" the variance and curves {row.curved.share:.0%}; {method} is the simplest method that"
         " keeps what can be kept."
     )

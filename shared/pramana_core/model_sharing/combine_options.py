@@ -28,15 +28,14 @@ class CombineOptions:
     Attributes:
         method: "pgen" and "basegen" learn `model` from all trees' pseudo-data (sections 2.2, 4);
             "labelled" from pseudo-data that the votes of all trees label; "votes" are the trees
-            themselves. "labelled" is the default: it gives any kind of model, and of those it is
-            the nearest to what all records together would give (docs/model-sharing.md has the
-            figures).
+            themselves. "labelled" gives any kind of model, and of those the nearest to what all
+            records together would give (docs/model-sharing.md has the figures).
         model: what is learned from pseudo-data.
-        pseudo_records: how many are drawn in all; None for as many as the trees count.
-        scale: what the trees' counts are multiplied by, where no number is given.
+        pseudo_records: their number; None for as many as the trees count.
+        scale: a factor on the trees' counts, if no number is given.
         max_depth: the most questions on a path of a learned tree; None for any.
         min_leaf: the fewest pseudo-records of a leaf, and of either side of a conjunctive rule.
-        seed: decides all that is drawn.
+        seed: of the pseudo-data.
 
     Raises:
         OptionError: an unknown method or model, a number out of its range, or an option without

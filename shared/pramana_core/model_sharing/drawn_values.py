@@ -1,11 +1,17 @@
 """The values of pseudo-data, from numbers drawn evenly between 0 and 1.
 
-Which numbers pseudo-data may take within an interval: never one outside of it.
-
-The declared range of an attribute narrows what an interval leaves. Where the two have nothing in
+The declared range of an attribute narrows what an interval leaves. If the two have nothing in
 common, the interval wins, with the number nearest to the range: a record is always on its path
 (proposition 1). For the same reason an attribute of whole numbers takes another where an interval
-has no whole number in it.
+holds no whole number.
+
+A path of n records that splits by an attribute tells that n of its values are within a condition;
+other paths tell nothing of it. That is a sample with grouped values. Its maximum-likelihood
+distribution is the fixed point of self-consistency (Turnbull 1976; EM): each path's records are
+spread over the cells of its condition in proportion to the distribution, and their sums are the
+distribution. This supposes that paths that do not split by an attribute have it distributed as
+those that do. One record spread evenly is added, so that nothing is impossible and the fixed point
+is unique.
 """
 
 from __future__ import annotations
@@ -21,51 +27,16 @@ import numpy.typing as npt
 from pramana_core.mixed import CategoricalColumn, Column, Floats, NumericColumn
 from pramana_core.model_sharing.attributes import Attribute, CategoricalAttribute, NumericAttribute
 from pramana_core.model_sharing.conditions import Condition, Interval, Values
-from pramana_core.model_sharing.estimated_shares import category_shares, cell_shares
-
-
-@dataclass(frozen=True)
-class Extent:
-    """The numbers above `low` and at most `high` are drawn from; none below `least` is taken.
-
-    With `whole`, what is drawn is rounded up: all whole numbers of the extent are alike.
-    """
-
-    low: float
-    high: float
-    least: float
-    whole: bool
-
-
-def extent_of(attribute: NumericAttribute, interval: Interval | None) -> Extent:
-    """Return what is left of an attribute's range in an interval; without one, all of it."""
-    above, up_to = (interval.above, interval.up_to) if interval else (-math.inf, math.inf)
-    if up_to < attribute.low:
-        last = float(math.floor(up_to)) if attribute.whole else up_to
-        return _single(last if above < last else up_to)
-    if above >= attribute.high:
-        first = float(math.floor(above)) + 1 if attribute.whole else above
-        return _single(first if above < first <= up_to else math.nextafter(above, math.inf))
-    least = attribute.low if above < attribute.low else math.nextafter(above, math.inf)
-    high = min(up_to, attribute.high)
-    if attribute.whole:
-        first, last = math.ceil(least), math.floor(high)
-        if first <= last:
-            return Extent(float(first) - 1, float(last), float(first), True)
-    if least >= high:
-        return _single(high)
-    return Extent(max(above, attribute.low), high, least, False)
-
-
-def _single(number: float) -> Extent:
-    return Extent(number, number, number, False)
-
 
 Indices = npt.NDArray[np.intp]
 
+_MOST_STEPS, _TOLERANCE = 500, 1e-7
+_LEAST = 1e-9
+"""Shares below it, which are differences of sums, count as nothing."""
+
 
 class ValueSampler(Protocol):
-    """What gives the values of one attribute."""
+    """The values of one attribute."""
 
     def column(self, paths: Indices, drawn: Floats) -> Column:
         """Return the values of n records from the path and a number, 0 to below 1, of each."""
@@ -78,11 +49,11 @@ def values_of(
     *,
     estimated: bool,
 ) -> ValueSampler:
-    """Return what gives an attribute's values.
+    """Return the sampler of an attribute's values.
 
     Args:
         attribute: the attribute.
-        conditions: what each path asks of it; None where it does not.
+        conditions: the condition of each path on it; None if there is none.
         counts: how many records each path has.
         estimated: see `GenerationOptions`.
     """
@@ -92,10 +63,11 @@ def values_of(
     weights = np.zeros(len(distinct))
     np.add.at(weights, of_path, counts)
     if isinstance(attribute, CategoricalAttribute):
-        asked = [c if isinstance(c, Values) else None for c in distinct]
-        return _categories(attribute, asked, of_path, weights, estimated=estimated)
+        everything = tuple(range(len(attribute.categories)))
+        allowed = [c.codes if isinstance(c, Values) else everything for c in distinct]
+        return _categories(attribute, allowed, of_path, weights if estimated else None)
     intervals = [c if isinstance(c, Interval) else None for c in distinct]
-    return _numbers(attribute, intervals, of_path, weights, estimated=estimated)
+    return _numbers(attribute, intervals, of_path, weights if estimated else None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,24 +83,20 @@ class _Categories:
     def column(self, paths: Indices, drawn: Floats) -> Column:
         rows = self.of_path[paths]
         found = np.searchsorted(self.sums, rows + drawn, side="right")
-        # Rounding must not lead out of a row: no category is drawn that its path leaves out.
+        # Rounding must not lead out of a row: no category is drawn that its path excludes.
         found = np.clip(found, self.starts[rows], self.starts[rows + 1] - 1)
         return CategoricalColumn(self.attribute.name, self.codes[found], self.attribute.categories)
 
 
 def _categories(
     attribute: CategoricalAttribute,
-    conditions: Sequence[Values | None],
+    allowed: Sequence[tuple[int, ...]],
     of_path: Indices,
-    weights: Floats,
-    *,
-    estimated: bool,
+    weights: Floats | None,
 ) -> _Categories:
     number = len(attribute.categories)
-    everything = tuple(range(number))
-    allowed = [everything if c is None else c.codes for c in conditions]
     shares = np.full(number, 1 / number)
-    if estimated:
+    if weights is not None:
         shares = category_shares(allowed, weights, number)
     sums = [np.cumsum(shares[list(codes)]) for codes in allowed]
     return _Categories(
@@ -138,6 +106,41 @@ def _categories(
         np.cumsum([0, *map(len, allowed)]),
         np.concatenate([row + below / below[-1] for row, below in enumerate(sums)]),
     )
+
+
+@dataclass(frozen=True)
+class Extent:
+    """Numbers above `low` and at most `high` are drawn; none below `least` is taken.
+
+    With `whole`, what is drawn is rounded up: all whole numbers of the extent are equally likely.
+    """
+
+    low: float
+    high: float
+    least: float
+    whole: bool = False
+
+
+def extent_of(attribute: NumericAttribute, interval: Interval | None) -> Extent:
+    """Return what is left of an attribute's range in an interval; without one, all of it."""
+    above, up_to = (interval.above, interval.up_to) if interval else (-math.inf, math.inf)
+    if up_to < attribute.low:
+        last = float(math.floor(up_to)) if attribute.whole else up_to
+        only = last if above < last else up_to
+        return Extent(only, only, only)
+    if above >= attribute.high:
+        first = float(math.floor(above)) + 1 if attribute.whole else above
+        only = first if above < first <= up_to else math.nextafter(above, math.inf)
+        return Extent(only, only, only)
+    least = attribute.low if above < attribute.low else math.nextafter(above, math.inf)
+    high = min(up_to, attribute.high)
+    if attribute.whole:
+        first, last = math.ceil(least), math.floor(high)
+        if first <= last:
+            return Extent(float(first) - 1, float(last), float(first), True)
+    if least >= high:
+        return Extent(high, high, high)
+    return Extent(max(above, attribute.low), high, least)
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,9 +177,7 @@ def _numbers(
     attribute: NumericAttribute,
     intervals: Sequence[Interval | None],
     of_path: Indices,
-    weights: Floats,
-    *,
-    estimated: bool,
+    weights: Floats | None,
 ) -> _Numbers:
     extents = [extent_of(attribute, interval) for interval in intervals]
     low, high, least = (
@@ -184,77 +185,62 @@ def _numbers(
     )
     whole = np.array([extent.whole for extent in extents])
     edges, curve = np.empty(0), np.empty(0)
-    if estimated:
-        edges, curve = _estimated(attribute, low, high, whole == attribute.whole, weights)
+    if weights is not None:
+        known = (whole == attribute.whole) & (low < high)
+        everything = extent_of(attribute, None)
+        ends = np.concatenate([low[known], high[known], [everything.low, everything.high]])
+        edges = np.unique(ends)
+        starts, stops = np.searchsorted(edges, low[known]), np.searchsorted(edges, high[known])
+        shares = cell_shares(edges, starts, stops, weights[known])
+        curve = np.concatenate([[0.0], np.cumsum(shares)])
     return _Numbers(attribute, of_path, low, high, least, whole, edges, curve)
 
 
-def _estimated(
-    attribute: NumericAttribute,
-    low: Floats,
-    high: Floats,
-    usual: npt.NDArray[np.bool_],
-    weights: Floats,
-) -> tuple[Floats, Floats]:
-    """Return edges of cells, and the estimated shares below each of them."""
-    known = usual & (low < high)
-    everything = extent_of(attribute, None)
-    ends = np.concatenate([low[known], high[known], [everything.low, everything.high]])
-    edges = np.unique(ends)
-    starts, stops = np.searchsorted(edges, low[known]), np.searchsorted(edges, high[known])
-    shares = cell_shares(edges, starts, stops, weights[known])
-    return edges, np.concatenate([[0.0], np.cumsum(shares)])
+def category_shares(allowed: Sequence[tuple[int, ...]], weights: Floats, categories: int) -> Floats:
+    """Return the estimated shares of categories.
 
-
-RecordRows = npt.NDArray[np.intp]
-
-
-class Places:
-    """Where each record of a path lies in the unit cube, a dimension for each attribute.
-
-    By default each number is drawn. `even` takes them from an additive recurrence: record r of a
-    path lies at s + r g, modulo 1, where the steps g are the powers of the generalized golden
-    ratio (Roberts 2018), which fill the cube evenly however many are taken, and the start s is
-    drawn evenly for each path and attribute, so that every record alone is distributed evenly
-    (Cranley and Patterson 1976). Which attribute takes which step is drawn for each path as well.
+    Args:
+        allowed: the codes that each condition leaves.
+        weights: how many records each condition has.
+        categories: the number of categories.
     """
-
-    def __init__(
-        self,
-        sizes: npt.NDArray[np.int64],
-        attributes: int,
-        rng: np.random.Generator,
-        *,
-        even: bool,
-    ) -> None:
-        """Take the paths' numbers of records, in the order in which records are numbered."""
-        self._attributes, self._rng = attributes, rng
-        self._even = even
-        self._first = np.cumsum(sizes) - sizes
-        if self._even:
-            self._starts = rng.uniform(size=(len(sizes), attributes))
-            steps = np.broadcast_to(_steps(attributes), (len(sizes), attributes))
-            self._steps = rng.permuted(steps, axis=1)
-
-    def of(self, records: RecordRows, paths: RecordRows) -> Floats:
-        """Return the places of the next n records: n x attributes, from 0 to below 1.
-
-        Args:
-            records: their numbers among all records.
-            paths: their paths.
-        """
-        if not self._even:
-            # Row by row: which chunk a record is in does not change what it is made of.
-            return self._rng.uniform(size=(len(records), self._attributes))
-        within = (records - self._first[paths])[:, None]
-        found: Floats = (self._starts[paths] + within * self._steps[paths]) % 1.0
-        return found
+    inside = np.zeros((len(allowed), categories))
+    for place, codes in enumerate(allowed):
+        inside[place, list(codes)] = 1
+    shares = even = np.full(categories, 1 / categories)
+    for _ in range(_MOST_STEPS):
+        expected = weights / (inside @ shares)
+        shares, before = _step(shares, inside.T @ expected, weights.sum(), even), shares
+        if np.abs(shares - before).max() < _TOLERANCE:
+            break
+    return shares
 
 
-def _steps(dimensions: int) -> Floats:
-    """Return 1/g, 1/g^2, ... for the g with g^(d + 1) = g + 1, in d dimensions."""
-    ratio = 2.0
-    for _ in range(64):
-        ratio = (1 + ratio) ** (1 / (dimensions + 1))
-    found: Floats = ratio ** -np.arange(1.0, dimensions + 1)
-    return found
+def cell_shares(edges: Floats, starts: Indices, ends: Indices, weights: Floats) -> Floats:
+    """Return the estimated shares of the cells between edges.
+
+    Args:
+        edges: the ends of m cells, m + 1, ascending.
+        starts: the first cell of each condition.
+        ends: the first cell beyond each.
+        weights: how many records each has.
+    """
+    widths = np.diff(edges)
+    shares = even = widths / widths.sum()
+    for _ in range(_MOST_STEPS):
+        sums = np.concatenate([[0.0], np.cumsum(shares)])
+        expected = weights / np.maximum(sums[ends] - sums[starts], _LEAST)
+        steps = np.zeros(len(edges))
+        np.add.at(steps, starts, expected)
+        np.add.at(steps, ends, -expected)
+        factors = np.maximum(np.cumsum(steps)[:-1], 0)
+        shares, before = _step(shares, factors, weights.sum(), even), shares
+        if np.abs(shares - before).max() < _TOLERANCE:
+            break
+    return shares
+
+
+def _step(shares: Floats, factors: Floats, records: float, even: Floats) -> Floats:
+    found: Floats = (shares * factors + even) / (records + 1)
+    scaled: Floats = found / found.sum()
+    return scaled

@@ -1,24 +1,63 @@
 """Pseudo-data of a tree: path-based generation, PGEN, and the baseline, BASEGEN (sections 2.2, 4).
 
-How many records of each class a path has is settled first, exactly. The values of a record then
-depend on its path and its number there alone, so that the same randomness gives the same records
-whether they are made at once or chunk by chunk.
+How many records of each class a path has is drawn first. The values of a record then depend only on
+its path and on randomness drawn record by record, so that the same randomness gives the same
+records at once or chunk by chunk.
+
+Counts need not be whole. Their sums are rounded in place of them: with a random start U, count i
+becomes the number of whole numbers between U + c_1 + ... + c_(i-1) and U + c_1 + ... + c_i
+(systematic sampling). Its expectation is c_i, it is off by less than 1, and so is the sum of any
+run of counts; whole counts stay.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated, Literal
 
 import numpy as np
 import numpy.typing as npt
+from annotated_types import Ge, Gt
 
-from pramana_core.errors import LimitExceeded, OptionError
-from pramana_core.mixed import CategoricalColumn, MixedTable
-from pramana_core.model_sharing.drawn_sizes import GenerationOptions, cell_sizes, pseudo_records
-from pramana_core.model_sharing.drawn_values import Places, values_of
-from pramana_core.model_sharing.tree import SharedTree
+from pramana_core.errors import LimitExceeded, ModelError, OptionError
+from pramana_core.learn.common.options import require_limits
+from pramana_core.mixed import CategoricalColumn, Floats, MixedTable
+from pramana_core.model_sharing.drawn_values import values_of
+from pramana_core.model_sharing.tree import Leaf, SharedTree
 
 RECORDS_AT_ONCE = 65_536
+
+_NEAR = 1e-9
+"""Sums this near to a whole number, relative to it, are that number: thirds add up to 1."""
+
+Sizes = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class GenerationOptions:
+    """How pseudo-data are generated; the defaults are the paper's.
+
+    Attributes:
+        method: "pgen", from the paths, as many records as each counts (figure 3); or "basegen",
+            drawn evenly from the range of each attribute and labelled by the tree.
+        records: the number of all; None for as many as the tree counts, times `scale`.
+        scale: a factor on the counts; without effect on a given number of records.
+        estimated: whether "pgen" draws a value that a path leaves open by the tree's own estimate
+            of its attribute's distribution; otherwise evenly from what is left (line 9 of figure
+            3).
+
+    Raises:
+        OptionError: an option is out of range.
+    """
+
+    method: Literal["pgen", "basegen"] = "pgen"
+    records: Annotated[int, Ge(1)] | None = None
+    scale: Annotated[float, Gt(0)] = 1.0
+    estimated: bool = False
+
+    def __post_init__(self) -> None:
+        require_limits(self)
 
 
 def generate(
@@ -26,18 +65,12 @@ def generate(
 ) -> MixedTable:
     """Return pseudo-data of a tree: its attributes and, last, the class.
 
-    Args:
-        tree: the tree.
-        rng: the randomness.
-        options: how many records, and how their values are drawn.
-
     Raises:
-        ModelError: records are asked of a tree that counts none.
+        ModelError: a number of records is asked of a tree that counts none.
     """
     options = options or GenerationOptions()
-    at_once = max(pseudo_records(tree, options) + 1, 1)
-    chunks = list(generate_chunks(tree, rng, options, at_once))
-    return chunks[0]
+    (chunk,) = generate_chunks(tree, rng, options, max(_pseudo_records(tree, options) + 1, 1))
+    return chunk
 
 
 def generate_chunks(
@@ -48,39 +81,37 @@ def generate_chunks(
 ) -> Iterator[MixedTable]:
     """Return the records of `generate` with the same randomness, in chunks; at least one chunk.
 
-    Beside the chunk in hand, 4 bytes for each record are kept if they are shuffled.
+    Besides the current chunk, 4 bytes for each record are kept to shuffle them.
 
     Args:
         tree, rng, options: as of `generate`; nothing else may draw from `rng` meanwhile.
-        per_chunk: the most records of a chunk; the last may have fewer.
+        per_chunk: the most records of a chunk.
 
     Raises:
-        ModelError, OptionError: as `generate`, and OptionError if `per_chunk` is below 1.
+        ModelError: as `generate`.
+        OptionError: `per_chunk` is below 1.
         LimitExceeded: more than 4 thousand million records are to be shuffled.
     """
-    options = options or GenerationOptions()
     if per_chunk < 1:
         raise OptionError(f"per_chunk must be at least 1, not {per_chunk}.", where="per_chunk")
-    return _made(tree, rng, options, per_chunk)
+    return _chunks(tree, rng, options or GenerationOptions(), per_chunk)
 
 
-def _made(
+def _chunks(
     tree: SharedTree, rng: np.random.Generator, options: GenerationOptions, per_chunk: int
 ) -> Iterator[MixedTable]:
-    """Yield records of the paths, or drawn evenly from all ranges and labelled by the tree."""
     by_paths, conditions = options.method == "pgen", [path.conditions for path in tree.paths()]
-    estimated = by_paths and options.estimated
     if by_paths:
         sizes = cell_sizes(tree, options, rng)
         counts = np.array([leaf.records for leaf in tree.leaves])
     else:
-        sizes = np.array([[pseudo_records(tree, options)]])
+        sizes = np.array([[_pseudo_records(tree, options)]])
         conditions, counts = [{}], np.ones(1)
+    estimated = by_paths and options.estimated
     columns = [
         values_of(a, [known.get(a.name) for known in conditions], counts, estimated=estimated)
         for a in tree.schema.attributes
     ]
-    places = Places(sizes.sum(axis=1), len(columns), rng, even=estimated)
     ends, target = np.cumsum(sizes), tree.schema.target
     total = int(ends[-1])
     order = _shuffled(total, rng) if by_paths else None
@@ -89,7 +120,8 @@ def _made(
         if order is not None:
             records = order[records].astype(np.intp)
         paths, classes = np.divmod(np.searchsorted(ends, records, side="right"), sizes.shape[1])
-        drawn = places.of(records, paths)
+        # Row by row: which chunk a record is in does not change its values.
+        drawn = rng.uniform(size=(len(records), len(columns)))
         found = tuple(column.column(paths, drawn[:, k]) for k, column in enumerate(columns))
         if not by_paths:
             classes = tree.predict(MixedTable(found, len(records)))
@@ -108,3 +140,71 @@ def _shuffled(records: int, rng: np.random.Generator) -> npt.NDArray[np.uint32]:
     order = np.arange(records, dtype=np.uint32)
     rng.shuffle(order)
     return order
+
+
+def _pseudo_records(tree: SharedTree, options: GenerationOptions) -> int:
+    """Return how many records a tree gives, rounded. Raises ModelError."""
+    if options.records is None:
+        return round(tree.records * options.scale)
+    if options.method == "pgen" and not tree.records:
+        raise ModelError(
+            "The tree counts no records, so none can be drawn in proportion to its counts."
+        )
+    return options.records
+
+
+def cell_sizes(tree: SharedTree, options: GenerationOptions, rng: np.random.Generator) -> Sizes:
+    """Return how many records of each class each path gives: paths x classes.
+
+    Hits and misses of all paths are rounded together, then the misses of each path over its other
+    classes: by their counts if the leaf has them, else evenly (section 2.2). So whole counts give
+    proposition 1 exactly: hit + miss records on each path, hit of them of its class.
+
+    Raises:
+        ModelError: as `generate`.
+    """
+    total = _pseudo_records(tree, options)
+    leaves = tree.leaves
+    counted = np.array([(leaf.hit, leaf.miss) for leaf in leaves])
+    known = counted.sum()
+    wanted = counted * (total / known) if known and options.records else counted * options.scale
+    rounded = _rounded(wanted.ravel(), rng.uniform(), total if known else 0).reshape(-1, 2)
+    found = np.zeros((len(leaves), tree.schema.classes), dtype=np.int64)
+    labels = np.array([leaf.label for leaf in leaves], dtype=np.intp)
+    found[np.arange(len(leaves)), labels] = rounded[:, 0]
+    for place in np.flatnonzero(rounded[:, 1]):
+        missed = int(rounded[place, 1])
+        shares = _others(leaves[place], tree.schema.classes)
+        found[place] += _rounded(shares * missed, rng.uniform(), missed)
+    return found
+
+
+def _others(leaf: Leaf, classes: int) -> Floats:
+    """Return the shares of the other classes among a leaf's misses."""
+    found = np.ones(classes) if leaf.distribution is None else np.array(leaf.distribution)
+    found[leaf.label] = 0
+    if not found.sum():
+        found[:] = 1
+        found[leaf.label] = classes == 1
+    shares: Floats = found / found.sum()
+    return shares
+
+
+def shared_out(counts: Floats, total: int) -> Sizes:
+    """Return a whole number divided in proportion to counts, by largest remainders."""
+    wanted = counts * (total / counts.sum())
+    found: Sizes = np.floor(wanted).astype(np.int64)
+    missing = total - int(found.sum())
+    found[np.argsort(found - wanted, kind="stable")[:missing]] += 1
+    return found
+
+
+def _rounded(counts: Floats, start: float, total: int) -> Sizes:
+    """Return counts made whole, of a given sum, by systematic sampling."""
+    sums = np.concatenate([[0.0], np.cumsum(counts)])
+    if sums[-1]:
+        sums *= total / sums[-1]
+    nearest = np.rint(sums)
+    near = np.abs(sums - nearest) <= _NEAR * np.maximum(nearest, 1)
+    sums = np.where(near, nearest, sums)
+    return np.diff(np.floor(sums + start)).astype(np.int64)

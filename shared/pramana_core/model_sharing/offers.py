@@ -1,9 +1,11 @@
-"""What a tree is learned from, and the splits that an attribute offers of it."""
+"""The records that a tree is learned from, and the splits that an attribute offers of them."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cache, cached_property
 
 import numpy as np
@@ -12,7 +14,6 @@ import numpy.typing as npt
 from pramana_core.mixed import CategoricalColumn, Floats, MixedTable
 from pramana_core.model_sharing.attributes import NumericAttribute, TreeSchema
 from pramana_core.model_sharing.conditions import Condition, Interval, Values, whole
-from pramana_core.model_sharing.thresholds import between
 from pramana_core.model_sharing.tree import Leaf, Node, Split
 
 Codes = npt.NDArray[np.intp]
@@ -23,10 +24,10 @@ class Records:
     """n records.
 
     Attributes:
-        schema: what they are of.
+        schema: their attributes and class.
         classes: their class codes.
-        codes: of each attribute the codes of categories, or the ranks of numbers: 0 is the least,
-            and equal numbers have the same.
+        codes: of each attribute the codes of categories, or the ranks of numbers from 0, equal
+            numbers having the same.
         values: of each attribute of numbers the different ones, ascending.
     """
 
@@ -77,11 +78,48 @@ class Records:
         return between(a, b, whole=is_whole and a == int(a) and b == int(b))
 
 
-def contracted(node: Node) -> Node:
-    """Return a tree of splits in two, in which those by one attribute in a row are one split.
+MOST_DIGITS = 18
+"""Different floats differ within this many digits."""
 
-    Two splits by a category become one into three parts, as in the paper's figure 2. Parts are in
-    order: intervals ascend, and sets of categories by their first.
+
+def between(left: float, right: float, *, whole: bool = False) -> float:
+    """Return the number of fewest decimal digits between two, the nearest to their middle.
+
+    The middle itself would tell one record's value to whoever knows the other.
+
+    Args:
+        left: a number.
+        right: a greater one.
+        whole: whether both are whole: then so is the threshold, and may be `left` itself.
+
+    Returns:
+        At least `left` and below `right`. It is `left` only if the two are consecutive whole
+        numbers or neighbours among floats.
+    """
+    low, high = Fraction(left), Fraction(right)
+    if whole and high - low == 1:
+        return left
+    middle = (Fraction(left) + Fraction(right)) / 2
+    largest = max(abs(left), abs(right))
+    top = math.floor(math.log10(largest)) + 1
+    shift = max(0, top - 1 - math.floor(math.log10(right - left)))
+    for power in range(top, top - MOST_DIGITS - shift, -1):
+        if whole and power < 0:
+            break
+        step = Fraction(10) ** power
+        first, last = math.floor(low / step) + 1, math.ceil(high / step) - 1
+        if first <= last:
+            found = float(min(max(round(middle / step), first), last) * step)
+            if left < found < right:
+                return found
+    return left
+
+
+def contracted(node: Node) -> Node:
+    """Return a tree of binary splits with splits by one attribute in a row joined to one.
+
+    Two splits by a category become one into three parts, as in the paper's figure 2. Intervals
+    ascend, and sets of categories are in the order of their first.
     """
     if isinstance(node, Leaf):
         return node
@@ -112,15 +150,15 @@ def _rank(condition: Condition) -> float:
 
 
 ALL_OF = 8
-"""Of so many categories all subsets are tried: 127 splits."""
+"""The most categories whose subsets are all tried: 127 splits."""
 
 
 def subsets(table: Floats) -> Floats:
-    """Return subsets of m categories, each of which is a split into it and the others.
+    """Return subsets of m categories, each a split into it and the others.
 
-    Of few categories they are all. Of many they are each alone, and the first 1 .. m - 1 of them in
-    the order of the share of each class; for two classes the best split by entropy or by Gini's
-    index is among these (Breiman et al. 1984, section 4.2.2).
+    Of few categories these are all subsets. Of many they are each one alone, and the first
+    1 .. m - 1 in the order of the share of each class; for two classes the best split by entropy or
+    Gini's index is among these (Breiman et al. 1984, section 4.2.2).
 
     Args:
         table: the counts of the classes of each category: m x classes.

@@ -102,10 +102,10 @@ class PrivateTree:
     """A differentially private tree.
 
     Attributes:
-        tree: the tree, whose leaves have distributions; counts that noise made negative are 0.
+        tree: the tree, with distributions; counts that noise made negative are 0.
         epsilon: replacing one record by any other changes the probability of no outcome by more
             than a factor e^epsilon.
-        noised: the counts as they came out of the noise, leaves x classes; they may be negative.
+        noised: the counts with their noise, leaves x classes; they may be negative.
     """
 
     tree: SharedTree
@@ -148,7 +148,7 @@ def grow_private_tree(
         schema: the class and the attributes; declared, not read from the records.
         table: the attributes of n records; other columns are ignored.
         classes: their class codes, n.
-        epsilon: for the replacement of one record, 1e-6 to 1000.
+        epsilon: 1e-6 to 1000.
         noise: draws the choices and the noise.
         options: how it is grown; not chosen by looking at the records.
 
@@ -199,8 +199,7 @@ def _ask(node: _Open, questions: Questions, noise: Noise, epsilon: float) -> Non
 def depth_for(records: int, classes: int, epsilon: float) -> int:
     """Return a depth at which the average leaf has several times the noise of its counts.
 
-    It looks at public figures only: the number of records and of classes, and the epsilon that is
-    spent on the counts.
+    `epsilon` is what the counts take; the other figures are public too.
     """
     leaves = records * epsilon / (2 * classes * _ABOVE_NOISE)
     return min(max(int(math.log2(max(leaves, 1))), 1), DEEP_ENOUGH)
@@ -209,7 +208,7 @@ def depth_for(records: int, classes: int, epsilon: float) -> int:
 def with_counts(node: Node, counts: Floats, label: int = 0) -> Node:
     """Return a node with counts in its leaves, leaves x classes, none of them negative.
 
-    A leaf that has none tells the class of the nearest node above it that has some.
+    An empty leaf has the class of the nearest node above it that is not empty.
     """
     totals = counts.sum(axis=0)
     if totals.any():
@@ -237,9 +236,9 @@ def thresholds_of(attribute: NumericAttribute, grid: int) -> tuple[float, ...]:
 
 @dataclass
 class Questions:
-    """The questions that may be asked of n records, and how good each is.
+    """The questions that may be asked of n records, and their scores.
 
-    What may be asked depends on the schema and on the conditions that lead to a node alone.
+    Which questions are possible depends only on the schema and on the conditions of a node.
 
     Attributes:
         schema: the class and the attributes, declared.

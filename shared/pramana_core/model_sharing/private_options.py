@@ -20,15 +20,13 @@ DEEPEST = 12
 
 @dataclass(frozen=True)
 class PrivateOptions:
-    """How a private tree is grown. None of it may be read from the records.
+    """How a private tree is grown; chosen without looking at the records.
 
     Attributes:
-        depth: how many questions each way has; None for as many as leave the counts of the leaves
-            well above their noise (`depth_for`).
-        splits: the share of epsilon that the choice of the questions takes; the counts take the
-            rest.
-        grid: into how many equal steps the declared range of a number is divided by the thresholds
-            that may be asked for.
+        depth: the questions of each path; None for as many as leave the counts of the leaves well
+            above their noise (`depth_for`).
+        splits: the share of epsilon for the choice of the questions; the counts take the rest.
+        grid: into how many equal steps thresholds divide the declared range of a number.
 
     Raises:
         OptionError: an option is out of its range.

@@ -1,14 +1,12 @@
 """Trees of the best splits among those whose parts all meet a requirement.
 
-Trees that meet a requirement as they grow take only splits whose parts all meet it. A node meets it
-before it is split, and so do its parts, so that growth may stop anywhere. It stops where splits
-tell no more than chance would: such a tree cannot go on until its leaves are of one class, and
-splits of a mixture by chance predict worse than the mixture.
+A node meets the requirement before and after it is split, so growth may stop anywhere. It stops
+where splits tell no more than chance would: such a tree cannot go on until its leaves are pure, and
+chance splits of a mixture predict worse than the mixture.
 
-The first split decides which mixtures are left to choose among, and the one that tells most by
-itself is often one after which nothing more is allowed: nursery's health takes all records of one
-class out, and what is mixed with them then tells at most half of its records rightly. So several
-first splits are tried, each with all that grows below it.
+The first split decides which mixtures are left to choose from, and after the best one often nothing
+more is allowed: nursery's health takes out all records of one class, and mixtures with these then
+predict at most half of them. So several first splits are tried, each with all that grows below it.
 """
 
 from __future__ import annotations
@@ -37,12 +35,7 @@ from pramana_core.ties import TIE, descending, first_largest, first_smallest
 
 
 def allowed(requirement: Requirement, counts: Floats) -> npt.NDArray[np.bool_]:
-    """Return of m parts whether a leaf of each would meet a requirement (`Requirement.met_by`).
-
-    Args:
-        requirement: the requirement.
-        counts: how many records of each part are of each class: m x classes.
-    """
+    """Return for m parts, m x classes, whether a leaf of each meets a requirement (`met_by`)."""
     records = counts.sum(axis=1)
     met = np.ones(len(counts), dtype=bool)
     if requirement.k is not None:
@@ -83,8 +76,8 @@ LEAST_GAIN = TIE * _NAT
 def grow_required(records: Records, depth: int, min_leaf: int, requirement: Requirement) -> Node:
     """Return the tree of the best splits among those whose parts all meet a requirement.
 
-    At the root, some splits of each attribute are tried (`_first_splits`), and the one is taken
-    whose whole tree lowers entropy most; of a tie the one that itself does.
+    At the root some splits of each attribute are tried (`_first_splits`). The one is taken whose
+    whole tree lowers entropy most; of a tie the one that itself does.
 
     Raises:
         RequirementUnmet: all records together do not meet it, or no split does.
@@ -219,10 +212,9 @@ _FIRST_SPLITS, _MOST_TRIED = 3, 300_000
 def _first_splits(records: Records, requirement: Requirement) -> int:
     """Return how many splits of each attribute are tried at the root; 0 takes the best by itself.
 
-    On nursery with (c, l) = (10, 3) by the exact counts, 3 tell 56 % of other records rightly in
-    place of 51, and the votes of 5 owners 57 in place of 53. Not so where hits and misses decide:
-    there the votes of 5 owners have 79 % with the split that tells most by itself, and 65 % with
-    one of three that were tried.
+    On nursery with (c, l) = (10, 3) by the exact counts, 3 predict 56 % of other records correctly
+    instead of 51, and the votes of 5 owners 57 instead of 53. By hits and misses it is the reverse:
+    the votes of 5 owners have 79 % with the best split alone, and 65 % with one of three.
     """
     if requirement.c is None or not requirement.exact:
         return 0

@@ -25,21 +25,21 @@ class Requirement:
 
     Attributes:
         k: the fewest records of a path: hit + miss >= k.
-        c: with `l`, how far the class may outweigh the others.
+        c: with `l`, by how much its class may outweigh the others.
         l: how many classes must be well represented.
-        exact: whether the counts of all classes decide, or hit and miss alone, the misses taken to
-            be spread evenly over l - 1 classes.
+        exact: whether the counts of all classes decide, or hit and miss alone, the misses spread
+            evenly over l - 1 classes.
 
     By hits and misses (section 3.1): l <= miss + 1 and hit < c miss / (l - 1). By the exact counts
-    d_1 >= d_2 >= ... : d_1 < c (d_l + d_(l+1) + ...), which is recursive (c, l)-diversity as
-    Machanavajjhala et al. (2006) define it. Sharkey prints d_1 <= c (d_(l-1) + d_l + ...), which is
-    a misprint: with l = 2 that sum holds d_1 itself, so that a path of one class would be diverse
-    for every c >= 1; and (14, 3, 3), the example there, would be (3, 3)-diverse, where both the
-    definition and the form by hits and misses ask for more than c = 14 / 3, as the 5 in the text.
+    d_1 >= d_2 >= ... : d_1 < c (d_l + d_(l+1) + ...), the recursive (c, l)-diversity of
+    Machanavajjhala et al. (2006). Sharkey prints d_1 <= c (d_(l-1) + d_l + ...), a misprint: with
+    l = 2 that sum holds d_1 itself, so a path of one class would be diverse for every c >= 1; and
+    (14, 3, 3), the example there, would be (3, 3)-diverse, where both forms ask for c > 14 / 3, as
+    the 5 in the text.
 
-    The two forms are the same for l = 2; for l the number of classes the exact one is the stricter.
-    Between these neither follows from the other: misses all of one class may meet the form by hits
-    and misses only, misses spread over more than l - 1 classes the exact one only.
+    The two forms are equal for l = 2; for l the number of classes the exact one is stricter.
+    Between these neither implies the other: misses of one class may meet only the form by hits and
+    misses, misses spread over more than l - 1 classes only the exact one.
 
     Raises:
         OptionError: a number is out of its range, or nothing is required.
@@ -98,11 +98,10 @@ class Requirement:
     def met_by(self, leaf: Leaf) -> bool:
         """Return whether a leaf meets it.
 
-        A count less than a ten-thousand-millionth below k counts as k; one as near below the
-        border of (c, l) as on it, which does not meet it.
+        Counts within `SLACK` of a border are on it: k is then met, (c, l) is not.
 
         Raises:
-            ModelError: the exact counts decide, and a leaf does not tell them.
+            ModelError: the exact counts decide, and the leaf does not tell them.
         """
         if self.k is not None and leaf.records < self.k * (1 - SLACK):
             return False
@@ -121,11 +120,7 @@ class Requirement:
 
 
 def meets(tree: SharedTree, requirement: Requirement) -> bool:
-    """Return whether every path of a tree meets a requirement.
-
-    Raises:
-        ModelError: the exact counts decide, and a leaf does not tell them.
-    """
+    """Return whether every path of a tree meets a requirement; raises as `met_by`."""
     return all(requirement.met_by(leaf) for leaf in tree.leaves)
 
 
@@ -147,17 +142,15 @@ Tell = Literal["hits", "distribution"]
 
 
 def released_form(tree: SharedTree, tell: str = "hits") -> SharedTree:
-    """Return a tree whose leaves tell only what is released.
+    """Return a tree, pruned, whose leaves tell only what is released.
 
-    Args:
-        tree: the tree, pruned.
-        tell: "hits", the hits and misses of each path, as in Sharkey (section 2.1); or
-            "distribution", how many records of each class it has. The second lets a miner spread
-            the misses as they are, and tells which classes a path has not.
+    `tell` is "hits", the hits and misses of each path as in Sharkey (section 2.1), or
+    "distribution", its records of each class: a miner can then spread the misses as they are, and
+    sees which classes a path lacks.
 
     Raises:
         OptionError: there is no such form.
-        ModelError: distributions are asked for, and a leaf does not have its own.
+        ModelError: distributions are asked for, and a leaf lacks its own.
     """
     require_limit(tell, Tell, "tell")
     if tell == "hits":

@@ -1,7 +1,7 @@
 """The schema of a tree from a table, and from what its owner declares of the columns.
 
-What is not declared is read from the records, and is then told to whoever receives the tree: the
-categories that occur, and a range that is rounded outward from inner values, never the extremes.
+What is not declared is read from the records, and so told to whoever receives the tree: the
+categories that occur, and a range rounded outward from inner values, never the extremes.
 """
 
 from __future__ import annotations
@@ -45,25 +45,24 @@ def schema_of(
 ) -> tuple[TreeSchema, MixedTable, Codes]:
     """Return the schema of a table of n records, their attributes and their n class codes.
 
-    A number beyond its range counts as the nearest end of the range. It is not refused, for a
-    range that is widened until no record is refused tells the extremes.
+    A number beyond its range becomes the nearest end of the range. It is not refused, for a range
+    that is widened until no record is refused tells the extremes.
 
     Args:
         table: the records.
         target: the column of the class: categories, or at most `MOST_CLASSES` whole numbers.
-        ranges: the least and the greatest number of some attributes; of the others as
-            `inner_range`.
-        categories: all labels of some columns, in code order; of the others those of the column. A
-            column of whole numbers with labels declared is categorical.
-        whole: the attributes of whole numbers; by default those whose records all have such.
+        ranges: the least and the greatest number of attributes; others as `inner_range`.
+        categories: all labels of columns, in code order; others those of the column. A column of
+            whole numbers with declared labels is categorical.
+        whole: the attributes of whole numbers; by default those whose records are all whole.
 
     Raises:
         EmptyTable: there are no records.
-        MissingColumn: the target, or a column of which something is declared, is not there.
+        MissingColumn: the target, or a column with a declaration, is missing.
         TableError: the target has numbers that are no classes; a range is declared of a column of
             categories; all values of a column lie on one side of its range.
-        UnknownCategory: a record has a category that is not among those declared.
-        DomainError: a range or a class cannot be; there is no attribute.
+        UnknownCategory: a record has a category that is not declared.
+        DomainError: a range or a class is impossible; there is no attribute.
     """
     ranges, categories = ranges or {}, categories or {}
     wholes = None if whole is None else set(whole)
@@ -104,8 +103,8 @@ def inner_range(values: Floats) -> tuple[float, float]:
     """Return a range of numbers that tells of no single record.
 
     It goes from the k-th least to the k-th greatest number, both rounded outward to the power of
-    ten below half their distance; k is a twentieth of the records, at least 3 and at most 10, but
-    never beyond the middle.
+    ten below half their distance; k is a twentieth of the records, between 3 and 10, but never
+    beyond the middle.
     """
     ordered = np.sort(values)
     k = min(max(3, min(10, len(ordered) // 20)), (len(ordered) + 1) // 2)

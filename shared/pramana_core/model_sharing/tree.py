@@ -1,4 +1,4 @@
-"""Shared trees: nodes that split by one attribute into some parts, and leaves with counts."""
+"""Shared trees: nodes that split by one attribute into parts, and leaves with counts."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,23 +21,23 @@ MOST_LEAVES = 1_000_000
 """Trees of more leaves are refused."""
 
 MOST_RECORDS = 1e15
-"""Counts beyond it, which floats cannot add up exactly, are refused."""
+"""Larger counts, which floats cannot add up exactly, are refused."""
 
 ROUNDING = 1e-9
-"""Counts that should be the same may differ by so much of themselves: fractions are rounded."""
+"""Equal counts may differ by this share of themselves: fractions are rounded."""
 
 
 @dataclass(frozen=True)
 class Leaf:
-    """A leaf: its class, how many records are of it (`hit`) and of others (`miss`) (section 2.1).
+    """A leaf: its class, and how many records are of it (`hit`) and of others (`miss`).
 
-    Counts may be fractions: those that are estimated, or noised. `distribution` has the counts of
-    all classes where they are known: `hit` is then that of `label`, none is larger, and `miss` is
-    the sum of the rest.
+    Counts may be fractions if they are estimated or noised. `distribution` has the counts of all
+    classes if they are known: `hit` is then that of `label`, none is larger, and `miss` is the sum
+    of the rest.
 
     Raises:
-        ModelError: a count is negative, not finite or beyond `MOST_RECORDS`; the class is none; or
-            the counts of all classes say something else than hit and miss.
+        ModelError: a count is negative, not finite or beyond `MOST_RECORDS`; the class does not
+            exist; or the counts contradict each other.
     """
 
     label: int
@@ -66,18 +67,15 @@ class Leaf:
             or max(counts) > self.hit + slack
         ):
             raise ModelError(
-                "The counts of all classes of a leaf contradict its class, its hits or its misses.",
+                "The counts of a leaf disagree.",
                 where="leaf",
-                remedy="hit is the count of the most frequent class, miss the sum of the others.",
+                remedy="hit is the count of its class in the distribution, none is larger, and miss"
+                " is the sum of the others.",
             )
 
     @classmethod
     def of(cls, counts: Floats | tuple[float, ...]) -> Leaf:
-        """Return the leaf of records whose classes are counted; of a tie the first class.
-
-        Raises:
-            ModelError: there are no classes, or a count cannot be.
-        """
+        """Return the leaf of counted classes; of a tie the first. Raises ModelError."""
         known = tuple(float(count) for count in counts)
         if not known:
             raise ModelError("A leaf must count at least one class.", where="leaf")
@@ -100,7 +98,7 @@ class Leaf:
 
 @dataclass(frozen=True)
 class Split:
-    """A node that asks for one attribute: its parts, whose conditions cover it without overlap.
+    """A node that splits by one attribute; the conditions of its parts cover it without overlap.
 
     Raises:
         ModelError: there are fewer than two parts.
@@ -121,7 +119,7 @@ Node = Leaf | Split
 
 @dataclass(frozen=True)
 class Path:
-    """The way from the root to a leaf: a condition on each attribute that was asked for."""
+    """The path from the root to a leaf: a condition on each attribute on it."""
 
     conditions: dict[str, Condition]
     leaf: Leaf
@@ -129,14 +127,15 @@ class Path:
 
 @dataclass(frozen=True)
 class SharedTree:
-    """A decision tree over a schema.
+    """A decision tree over a schema; as such a `GlobalModel`.
 
     Raises:
-        ModelError: a split asks for an attribute or a category that the schema does not have, its
-            parts overlap or leave something out of what reaches it, or a leaf has another number
-            of classes.
-        LimitExceeded: it has more than `MOST_DEPTH` splits on a way or more than `MOST_LEAVES`.
+        ModelError: a split is by an attribute or a category that the schema lacks, its parts do not
+            exactly cover what reaches it, or a leaf has another number of classes.
+        LimitExceeded: it has more than `MOST_DEPTH` splits on a path or more than `MOST_LEAVES`.
     """
+
+    kind: ClassVar = "tree"
 
     schema: TreeSchema
     root: Node
@@ -186,8 +185,7 @@ class SharedTree:
         return deepest
 
     def paths(self) -> Iterator[Path]:
-        """Return the ways to all leaves; of an attribute asked for twice the last condition, which
-        is the narrowest."""
+        """Yield the paths to all leaves, with the last condition on each attribute."""
         waiting: list[tuple[Node, dict[str, Condition]]] = [(self.root, {})]
         while waiting:
             node, known = waiting.pop()
@@ -277,16 +275,14 @@ def rows_of(
     return np.split(rows[np.argsort(chosen, kind="stable")], ends)
 
 
-def require_classes(
-    schema: TreeSchema, leaf: Leaf, what: str = "A leaf", where: str = "leaf"
-) -> None:
+def require_classes(schema: TreeSchema, leaf: Leaf) -> None:
     """Check that a leaf is of the classes of a schema. Raises ModelError."""
     if not leaf.label < schema.classes:
-        raise ModelError(f"{what} has a class that is not listed.", where=where)
+        raise ModelError("A leaf has a class that is not listed.", where="leaf")
     if leaf.distribution is not None and len(leaf.distribution) != schema.classes:
         raise ModelError(
-            f"{what} counts {len(leaf.distribution)} classes; there are {schema.classes}.",
-            where=where,
+            f"A leaf counts {len(leaf.distribution)} classes; there are {schema.classes}.",
+            where="leaf",
         )
 
 

@@ -1,4 +1,4 @@
-"""A regression as rows of numbers and as text."""
+"""A regression in words and as rows of numbers."""
 
 from __future__ import annotations
 
@@ -38,12 +38,6 @@ def p_value(p: float | None) -> str:
     return "< 1e-16" if p < 1e-16 else f"{p:.2g}"
 
 
-def write_regression_text(model: RegressionModel) -> str:
-    """Return a regression as text: its fit, coefficients with errors and tests, and warnings."""
-    parts = [summary(model), *facts(model), "", *_table(model), "", *warnings(model)]
-    return "\n".join(parts).rstrip() + "\n"
-
-
 def summary(model: RegressionModel) -> str:
     """Return what was fitted, in a line."""
     degree = model.options.degree
@@ -75,28 +69,3 @@ def warnings(model: RegressionModel) -> list[str]:
     if model.redundant:
         said.append(f"Left out, determined by the others: {', '.join(model.redundant)}.")
     return said
-
-
-def _table(model: RegressionModel) -> list[str]:
-    interval = f"{model.options.confidence:.0%} interval"
-    heading = ["term", "estimate", "s.e.", "robust s.e.", "t", "p", interval]
-    rows = [
-        [
-            one.term,
-            number(one.estimate),
-            number(one.se, 3),
-            number(one.se_robust, 3),
-            number(one.t, 3),
-            p_value(one.p),
-            f"{number(one.interval[0])} to {number(one.interval[1])}",
-        ]
-        for one in model.coefficients
-    ]
-    widths = [max(map(len, column)) for column in zip(heading, *rows, strict=True)]
-    return [
-        "  ".join(
-            cell.ljust(width) if place == 0 else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        for row in (heading, *rows)
-    ]

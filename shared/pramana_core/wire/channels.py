@@ -1,11 +1,7 @@
-"""Channels as they travel: a message for each family, made of the parameters that it declares.
+"""Channels and plans as they travel: the message of a family follows from its declared parameters.
 
 A message is the canonical document of a channel (`Transition.as_dict`): the family's name, and a
 key for each field of the family's dataclass, with the range that is declared there.
-
-Also here:
-
-* Plans as they travel: blocks of variables and the channels that randomize them.
 """
 
 from __future__ import annotations
@@ -40,7 +36,7 @@ class ChannelMessage(Protocol):
     family: str
 
     def to_transition(self) -> Transition:
-        """Return the channel. Raises ChannelError, NotStochastic."""
+        """Return the channel. Raises ChannelError."""
 
 
 class _Declared(Message):
@@ -107,9 +103,6 @@ def _made(value: Any) -> Any:
         return value
     numbers = all(isinstance(first, int) for first in value[:1])
     return tuple(value) if numbers else tuple(map(_made, value))
-
-
-# Plans as they travel: blocks of variables and the channels that randomize them.
 
 
 class NamedVariable(Message):

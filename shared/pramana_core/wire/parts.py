@@ -1,8 +1,7 @@
-"""The records of a release on the wire: pseudonyms, codes and numbers, part by part.
+"""The records of a release on the wire, part by part: pseudonyms, codes and numbers.
 
-Parts are Arrow IPC streams (small ones may be JSON). Reading a part checks all of it against the
-schema of its release: columns, order of pseudonyms, that every code is one of its column's, and
-that every number is one to reckon with.
+Parts are Arrow IPC streams; small ones may be JSON. Reading a part checks all of it against the
+schema of its release.
 """
 
 from __future__ import annotations
@@ -32,10 +31,10 @@ PART_JSON_MEDIA_TYPE = "application/json"
 DIGEST_HEADER = "Content-Digest"
 
 _BLOCK = 1 << 14
-"""So many pseudonyms are compared at once."""
+"""Pseudonyms compared at once."""
 
 READ_ROWS = 1 << 18
-"""So many rows of a column that may lie in a file are read at once."""
+"""Rows of a column in a file that are read at once."""
 
 Pseudonyms = npt.NDArray[np.void]
 """Record pseudonyms: an array of dtype `V16`."""
@@ -218,11 +217,7 @@ def decode_part(
     if any(column.null_count for column in batch.columns):
         raise PartInvalid("The part has missing values.")
     keys = _values(batch.column(KEY_COLUMN), np.dtype(f"V{KEY_BYTES}"))
-    if not strictly_ascending(keys):
-        raise PartInvalid(
-            "The part's pseudonyms are not strictly ascending.",
-            remedy="Sort the records by pseudonym and send each once.",
-        )
+    _require_ascending(keys)
     columns = {name: _values(batch.column(name), schema.dtype(name)) for name in schema.sizes}
     schema.require(columns)
     return keys, columns
@@ -312,14 +307,10 @@ def decode_part_json(schema: RecordSchema, body: bytes) -> tuple[Pseudonyms, dic
             f"The part has {len(part.keys)} pseudonyms and columns of {sorted(lengths)} values."
         )
     keys = np.frombuffer(bytes.fromhex("".join(part.keys)), dtype=f"V{KEY_BYTES}")
-    if not strictly_ascending(keys):
-        raise PartInvalid(
-            "The part's pseudonyms are not strictly ascending.",
-            remedy="Sort the records by pseudonym and send each once.",
-        )
-    wide = {name: _wide(name, schema.sizes[name], part.columns[name]) for name in schema.sizes}
-    schema.require(wide)
-    return keys, {name: values.astype(schema.dtype(name)) for name, values in wide.items()}
+    _require_ascending(keys)
+    columns = {name: _wide(name, schema.sizes[name], part.columns[name]) for name in schema.sizes}
+    schema.require(columns)
+    return keys, {name: values.astype(schema.dtype(name)) for name, values in columns.items()}
 
 
 def _wide(name: str, size: int | None, values: Sequence[float]) -> Values:
@@ -328,10 +319,17 @@ def _wide(name: str, size: int | None, values: Sequence[float]) -> Values:
         return np.array(values, dtype=np.float64)
     if any(isinstance(value, float) for value in values):
         raise PartInvalid(
-            f"Column {name!r} of the part holds values that are no codes from 0 to {size - 1}.",
-            where=name,
+            f"Column {name!r} of the part holds values that are no codes.", where=name
         )
     return np.array(values, dtype=np.uint32)
+
+
+def _require_ascending(keys: Pseudonyms) -> None:
+    if not strictly_ascending(keys):
+        raise PartInvalid(
+            "The part's pseudonyms are not strictly ascending.",
+            remedy="Sort the records by pseudonym and send each once.",
+        )
 
 
 def key_column(keys: Pseudonyms) -> pa.Array:
@@ -342,19 +340,11 @@ def key_column(keys: Pseudonyms) -> pa.Array:
 
 def key_array(column: pa.ChunkedArray) -> Pseudonyms:
     """Return the pseudonyms of an Arrow column: the reverse of `key_column`."""
-    if column.num_chunks == 1:  # as it is, without a copy
-        chunk = column.chunk(0)
-        start = chunk.offset * KEY_BYTES
-        return np.frombuffer(
-            chunk.buffers()[1], dtype=f"V{KEY_BYTES}", count=len(chunk), offset=start
-        )
-    raw = b"".join(
-        chunk.buffers()[1].to_pybytes()[
-            chunk.offset * KEY_BYTES : (chunk.offset + len(chunk)) * KEY_BYTES
-        ]
-        for chunk in column.chunks
+    pieces = [_values(chunk, np.dtype(f"V{KEY_BYTES}")) for chunk in column.chunks]
+    # One piece is used without a copy.
+    return (
+        pieces[0] if len(pieces) == 1 else np.concatenate([np.empty(0, f"V{KEY_BYTES}"), *pieces])
     )
-    return np.frombuffer(raw, dtype=f"V{KEY_BYTES}")
 
 
 def key_words(keys: Pseudonyms) -> npt.NDArray[np.uint64]:
@@ -392,9 +382,9 @@ def strictly_ascending(keys: Pseudonyms) -> bool:
 def locate(
     keys: Pseudonyms | npt.NDArray[np.bytes_], among: Pseudonyms | npt.NDArray[np.bytes_]
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
-    """Return where each pseudonym stands, or would, among ascending ones, and whether it is there.
+    """Return the index of each pseudonym among ascending ones, and whether it is there.
 
-    Both may be given as arrays of dtype `V16` or `S16`.
+    Both may be arrays of dtype `V16` or `S16`.
     """
     # Bytes of one length compare as text does; that only text ignores zeros at the end is no harm.
     wanted = np.ascontiguousarray(keys).view(f"S{KEY_BYTES}")

@@ -1,11 +1,6 @@
-"""What a study's releases come to, and what another release would add.
+"""Studies: the people and tokens in them, and the privacy that their releases cost.
 
-Infinite numbers are null, which JSON has no other word for; so is a finite gamma that is beyond
-all numbers, beside its epsilon.
-
-Also here:
-
-* Studies, the people in them, and their tokens.
+Numbers that JSON cannot write are null: infinities, and a gamma that overflows.
 """
 
 from __future__ import annotations
@@ -64,8 +59,10 @@ class AmplificationMessage(Message):
 
 
 class ExtremesMessage(Message):
-    """The most a belief about one column can grow by, if columns tell nothing of each other
-    (`independent`), and if each determines all others (`determined`)."""
+    """The most a belief about one column can grow by, at both extremes.
+
+    Columns are `independent` of each other, or each determines all others (`determined`).
+    """
 
     independent: AmplificationMessage
     determined: AmplificationMessage
@@ -80,10 +77,10 @@ class ExtremesMessage(Message):
 
 
 class ColumnPrivacy(Message):
-    """What was told of one owner's column by its own draws; null: it was told as it is.
+    """What one column's own draws disclose; null: it is reported as it is.
 
-    `left` is what a budget per column leaves for it; null without one, and for a column told as it
-    is: a budget is about randomized columns.
+    `left` is what a budget per column leaves for it; null without one, and for a column reported as
+    it is.
     """
 
     owner: Name
@@ -99,12 +96,12 @@ class OwnerPrivacy(ExtremesMessage):
 
 
 class PrivacyBudget(Message):
-    """The most that a study may tell, in epsilons; null: no limit.
+    """The most that a study may disclose, in epsilons; null: no limit.
 
-    `max_epsilon_record` limits what is told of a record if columns determine each other,
-    `max_epsilon_column` what is told of any column by its own draws. `left_for_record` is what
-    releases that left, and those announced, leave of the first; `left_for_columns` what they leave
-    of the second, for each variable that any of them has randomized. The others have all of it.
+    `max_epsilon_record` limits a record's loss if columns determine each other,
+    `max_epsilon_column` that of a column by its own draws. `left_for_record` is what releases that
+    left or were announced leave of the first; `left_for_columns` of the second, for each variable
+    that one of them randomized.
     """
 
     max_epsilon_record: float | None
@@ -121,10 +118,9 @@ class PlannedLoss(Message):
 
 
 class UnboundedRelease(Message):
-    """A release that left and carries no gamma: its columns, and what that means in plain words.
+    """A release without a gamma: its columns, and what that means in words.
 
-    `confidential` are the columns that hold something made from true values, `told` those that are
-    as they are.
+    `confidential` are the columns computed from true values, `told` those that hold true values.
     """
 
     owner: Name
@@ -135,9 +131,9 @@ class UnboundedRelease(Message):
 
 
 class ChangedReports(Message):
-    """Records of an owner that its releases report differently by the same draws, of one block.
+    """Records that an owner's releases report differently by the same draws of one block.
 
-    Their values changed, and whoever holds `releases` of them knows it; no epsilon bounds that.
+    Their values changed, and whoever has the `releases` knows it; no epsilon bounds that.
     `records` of `of` are so in one release beside the earlier ones, the one where it is most.
     `not_compared` releases by these draws could not be compared with the others.
     """
@@ -151,18 +147,16 @@ class ChangedReports(Message):
 
 
 class StudyPrivacy(Message):
-    """What everything that left for a study comes to.
+    """What everything released for a study discloses.
 
-    `people` is what the study says of its owners' records. `record` is about one record over all
-    owners: the sum over owners, or, with `different_people`, the largest owner's; `at_several` is
-    then the sum, which holds for a person who is at several owners all the same. An owner is told
-    by what the study says alone; others are told the sum where records of different owners have
-    the same pseudonym. Parts of one study plan add set by set. `study_plan` is what the owners
-    agreed on, if they did. `unbounded` are the releases that no sum counts, for they carry no
-    gamma. `changed` are the records that releases report differently by the same draws; an owner
-    sees its own. `warnings` say where what arrived contradicts what the study says, or could not be
-    checked, where a record has lost more than any owner, or the plan, says, and that sums leave
-    something out.
+    `record` is about one record over all owners: the sum over owners, or, with `different_people`,
+    the largest owner's; `at_several` is then the sum, which holds for a person who is at several
+    owners all the same. Parts of one study plan add set by set. `people` is what the study says of
+    its owners' records, `study_plan` the plan that they agreed on. `unbounded` are the releases
+    without a gamma, which no sum counts; `changed` the records that releases report differently by
+    the same draws. An owner sees its own of these, and sums by what the study says alone.
+    `warnings` say where what arrived contradicts what the study says, or could not be checked, and
+    that sums leave something out.
     """
 
     study: Name
@@ -225,8 +219,6 @@ class PrivacyForecast(Message):
     refused: str | None
 
 
-# Studies, the people in them, and their tokens.
-
 Role = Literal["admin", "analyst", "owner", "monitor", "gateway"]
 """What a token's holder is; a monitor sees how the service fares, and nothing of a study; a gateway
 brings reports of single records."""
@@ -236,12 +228,12 @@ ValidDays = Annotated[int, Field(ge=1, le=3650)]
 
 
 class StudyCreate(Message):
-    """A new study; its budget, if it has one, limits what all owners together tell.
+    """A new study; its budget, in epsilons, limits what all owners together disclose.
 
-    In epsilons: of a record, if its columns determine each other, and of a column by its own draws.
-    `people` says whether the owners hold the same people, `different` ones, or some that are the
+    It limits a record's loss, if its columns determine each other, and a column's by its own draws.
+    `people` says whether the owners hold the `same` people, `different` ones, or some that are the
     same (`overlapping`, which assumes nothing): only where they are different does a record lose
-    what its own owner tells, and not the sum.
+    what its own owner discloses, and not the sum.
     """
 
     name: Name
@@ -258,8 +250,7 @@ class Study(StudyCreate):
 
 
 class TokenCreate(Message):
-    """A token for an analyst or a gateway of a study; without `valid_days` it is good for as long
-    as usual."""
+    """A token for an analyst or a gateway; without `valid_days` it is valid for the usual time."""
 
     name: Name
     role: Literal["analyst", "gateway"] = "analyst"

@@ -1,11 +1,4 @@
-"""The kinds of releases: what each holds, its parts, and what bounds what it tells.
-
-What differs by kind is asked of `KINDS`, which nothing else names.
-
-Also here:
-
-* Records that were randomized under a plan, the first kind of release.
-"""
+"""The kinds of releases: the content, the parts and the privacy bound of each, in `KINDS`."""
 
 from __future__ import annotations
 
@@ -95,22 +88,20 @@ class ReleaseKind(Generic[MessageT, ContentT]):
     """A kind of releases.
 
     Attributes:
-        name: what `kind` says in messages.
+        name: its name in messages.
         field: the key of the content in messages.
         message: the content as it travels and is stored.
-        names: the names of the columns it speaks of; asked before anything is built of a message.
-        categories: how many categories its columns have in all; asked as `names` is.
+        names: the names of the columns; read before the content is built.
+        categories: the number of categories of all columns; read before the content is built.
         read: the content of a message; raises what is wrong with it.
-        columns: the names of its variables, and of each whether it is told as it is.
-        schema: the columns of its parts; None of a kind that has neither parts nor records: all
-            that such a release tells is its content, which is there as soon as it is announced.
-        plan: the plan whose channels bound what it tells of a record; None if none does.
-        epsilon: what bounds it where no plan does: the most that replacing one record can multiply
-            the probability of any content by, as a logarithm; None if nothing does.
-        unbounded: in plain words what it means that nothing bounds it; None where something does.
-        unexamined: in plain words why its records are not examined; None where a plan can be.
-        require: raises what is wrong with a content that reading does not find. It is asked when a
-            release is announced, and never again.
+        columns: its variables, and whether each is released as it is.
+        schema: the columns of its parts; None for a kind without parts and records.
+        plan: the plan whose channels bound what it discloses of a record, if one does.
+        epsilon: the bound where no plan is: the most that replacing one record changes the
+            logarithm of the probability of any content.
+        unbounded: in words what it means that nothing bounds it; None where something does.
+        unexamined: in words why its records are not examined; None where a plan can be.
+        require: raises what reading does not find wrong; called when a release is announced.
         remainder: what is kept of the content of a withdrawn release.
     """
 
@@ -148,9 +139,6 @@ class ReleaseKind(Generic[MessageT, ContentT]):
     def parse(self, text: str) -> ContentT:
         """Return the content of its stored JSON. Raises ValueError and as `read`."""
         return self.read(self.message.model_validate_json(text))
-
-
-# Records that were randomized under a plan, the first kind of release.
 
 
 def _variables(plan: PlanMessage) -> list[VariableMessage]:
@@ -210,11 +198,11 @@ class TableColumn(Message):
 
 
 class MaskedTableMessage(DescribedContent):
-    """What a release of masked records holds: its columns, and how they were masked.
+    """The content of masked records: the columns, and how they were masked.
 
     Of `copies` masked copies, each masked column of copy i travels as `name@i`; of one copy, as
-    `name`. `protection` is the owner's agent's own words on what the method protects and what it
-    does not: they are told to whoever reads the release and are no part of its identity.
+    `name`. `protection` says in the owner's agent's words what the method protects and what it does
+    not; it is no part of the identity.
     """
 
     columns: Annotated[list[TableColumn], Field(min_length=1, max_length=MAX_VARIABLES)]
@@ -307,15 +295,14 @@ class RequirementMessage(Message):
 
 
 class SharedTreeMessage(DescribedContent):
-    """What a release of a shared tree holds: a decision tree, and what its owner says of it.
+    """The content of a shared tree, and what its owner says of it.
 
-    `requirement` is what every path is promised to meet, and is checked on the counts that are
-    told. `counts` says how these came about: counted (`exact`), taken from the paths that were
-    merged in proportion (`propagated`), or with noise (`noised`). Then, and only then, `epsilon`
-    bounds what the whole tree tells, its splits too, if one record is replaced by any other.
-    `records` is of how many records it was learned, if that is told. `protection` is the owner's
-    agent's own words, as in a masked table. Of a withdrawn release the `tree` is null and
-    `columns` are the names that it spoke of; no other has them.
+    `requirement` is what every path is promised to meet; it is checked on the counts of the tree.
+    `counts` are counted (`exact`), taken from merged paths in proportion (`propagated`), or have
+    noise (`noised`). Then, and only then, `epsilon` bounds what the whole tree discloses, splits
+    included, if one record is replaced by any other. `records` is the number of records it was
+    learned from, if public. `protection` is as in a masked table. A withdrawn release has no
+    `tree`, but `columns`, the names in it.
     """
 
     tree: TreeDocument | None
@@ -340,13 +327,13 @@ class SharedTreeMessage(DescribedContent):
     def of(
         cls, tree: SharedTree, asked: Requirement | None, protection: Sequence[str], **facts: Any
     ) -> SharedTreeMessage:
-        """Return the message of a tree as it leaves.
+        """Return the message of a tree as it is released.
 
         Args:
-            tree: the tree, its leaves telling what is to be told.
-            asked: what its paths met when they told all counts; what of it their counts still
-                show is promised.
-            protection: what its receiver must know, in sentences.
+            tree: the tree, its leaves showing what may be public.
+            asked: the requirement its paths met with all counts; the part of it that the counts
+                still show is promised.
+            protection: sentences for its receiver.
             facts: the other fields.
 
         Raises:
@@ -418,7 +405,7 @@ class SharedTreeMessage(DescribedContent):
             )
 
     def without_tree(self) -> SharedTreeMessage:
-        """Return what is kept when the release is withdrawn: nothing that records were asked."""
+        """Return what is kept of a withdrawn release: the names of its columns."""
         return self.model_copy(
             update={"tree": None, "columns": self.names, "records": None, "protection": []}
         )

@@ -34,7 +34,7 @@ from pramana_core.wire.release_kinds import (
 
 
 class PartManifest(Message):
-    """What one part will hold: announced before any part is sent."""
+    """One part, as it is announced before any part is sent."""
 
     number: Annotated[int, Field(ge=0, lt=MAX_PARTS)]
     records: Annotated[int, Field(ge=1)]
@@ -43,10 +43,10 @@ class PartManifest(Message):
 
 
 class ReleaseBody(Message):
-    """What a message on a release says of its kind, and what the release holds.
+    """The kind of a release and its content, under the key of the kind.
 
-    Of the contents there is the one of the kind: a `plan` of randomized records, the `table` of
-    masked ones, or a shared tree, `model`.
+    The content is the `plan` of randomized records, the `table` of masked ones, or a shared tree,
+    `model`.
     """
 
     kind: ReleaseKindName = RANDOMIZED
@@ -85,19 +85,15 @@ class ReleaseBody(Message):
 class ReleaseCreate(ReleaseBody):
     """The manifest of a release; `digest` is that of its content's digest and parts.
 
-    It holds a `plan` or, of the kind `masked-records`, a `table`, or, of the kind
-    `knowledge-model`, a `model`: that has neither records nor parts. `draws` has, per block of the
-    plan, an opaque identity of the block's draws: equal in two releases of an owner exactly if
-    every record's draw is the same, so that the second tells nothing new. Without it every release
-    counts as drawn anew. `linkage` is the fingerprint of the secret that made its pseudonyms,
-    HMAC-SHA-256(linkage secret, "pramana/linkage-fingerprint/1" || 0 || study): equal in releases
-    of one study exactly if one person has one pseudonym in them. Nothing is concluded where it is
-    not there. `keyed_draws` has, per block, an opaque identity of the key and the epoch that its
-    draws are made by: equal in two releases of an owner exactly if a record of both has the same
-    report in them, unless its value was changed. Unlike `draws` it is not another one where records
-    were added or removed; reports are compared by it. `builds_on` are the digests of all releases
-    to the study that the owner's ledger knows of, under whatever name the owner had: an
-    announcement is refused if the miner has another of this owner, or one by the same keyed draws.
+    A `model` has neither records nor parts. `draws` has, per block of the plan, an opaque identity
+    of the block's draws, equal in two releases of an owner exactly if every record's draw is the
+    same; without it every release counts as drawn anew. `keyed_draws` has, per block, an opaque
+    identity of the key and epoch of its draws, equal in two releases of an owner exactly if a
+    record of both has the same report unless its value was changed: reports are compared by it.
+    `linkage` is the fingerprint of the secret that made the pseudonyms, HMAC-SHA-256(linkage
+    secret, "pramana/linkage-fingerprint/1" || 0 || study). `builds_on` are the digests of all
+    releases to the study in the owner's ledger: an announcement is refused if the miner has another
+    one of this owner or by the same keyed draws.
     """
 
     name: Name
@@ -112,10 +108,9 @@ class ReleaseCreate(ReleaseBody):
     @model_validator(mode="after")
     def _consistent(self) -> ReleaseCreate:
         kind = self.release_kind
-        if kind.has_records and not (self.parts and self.records):
-            raise ValueError(f"a release of kind {kind.name} must have records and parts")
-        if not kind.has_records and (self.parts or self.records):
-            raise ValueError(f"a release of kind {kind.name} has neither records nor parts")
+        if kind.has_records != bool(self.parts) or kind.has_records != bool(self.records):
+            which = "records and parts" if kind.has_records else "neither records nor parts"
+            raise ValueError(f"a release of kind {kind.name} must have {which}")
         if not kind.has_records and self.linkage is not None:
             raise ValueError(f"a release of kind {kind.name} has no pseudonyms, and so no linkage")
         if [part.number for part in self.parts] != list(range(len(self.parts))):
@@ -137,12 +132,9 @@ class ReleaseCreate(ReleaseBody):
         """Leave out what is not there, and the kind where it is that of randomized records."""
         written: dict[str, Any] = write(self)
         first = {"name": written.pop("name")} if "name" in written else {}
-        if self.kind == RANDOMIZED:
-            written.pop("kind", None)
-        for name in ("linkage", "keyed_draws", "builds_on"):
-            if getattr(self, name) is None:
-                written.pop(name, None)
-        absent = [kind.field for kind in KINDS.values() if kind.name != self.kind]
+        absent = {kind.field for kind in KINDS.values() if kind.name != self.kind}
+        absent |= {n for n in ("linkage", "keyed_draws", "builds_on") if getattr(self, n) is None}
+        absent |= {"kind"} if self.kind == RANDOMIZED else set()
         return first | {key: value for key, value in written.items() if key not in absent}
 
 
@@ -152,10 +144,10 @@ ReleaseState = Literal["open", "sealed", "withdrawn"]
 class Consistency(Message):
     """Whether a release's reports can have come from the channels of its plan.
 
-    `p_value` bounds the probability that reports made as the plan says give so much evidence
-    against it; `inconsistent` is a release where that is 0.001 or less. `variables` are those of
-    the table that speaks most against the plan; `tables` were examined, `left_out` not, because
-    they are too large or too many. What was `not-examined` has no p-value; `reason` says why.
+    `p_value` bounds the probability that honest reports give so much evidence against the plan;
+    `inconsistent` is 0.001 or less. `variables` are those of the table with the most evidence;
+    `tables` were examined, `left_out` are too large or too many. What was `not-examined` has no
+    p-value, for the `reason` given.
     """
 
     state: Literal["consistent", "inconsistent", "not-examined"]
@@ -167,8 +159,7 @@ class Consistency(Message):
 
 
 class RepeatedReports(Message):
-    """A release's reports of a block beside those of earlier releases of the owner by the same
-    draws, which report a record the same unless its value was changed.
+    """A block's reports compared with earlier releases of the owner by the same draws.
 
     `compared` is the number of those releases. `records` of this release are in one of them, too;
     `changed` of these are reported differently in one of `releases` (by id). `anew` says that some
@@ -184,11 +175,10 @@ class RepeatedReports(Message):
 
 
 class Release(ReleaseBody):
-    """A release as the miner has it: what its kind holds, and the digest of that.
+    """A release at the miner, with the digest of its content.
 
-    `consistency` and `repeated` are found when it is sealed; `repeated` lists the randomized blocks
-    whose draws an earlier release names, too. `linkage` is the fingerprint of its linkage secret,
-    as it was announced: for its owner only.
+    `consistency` and `repeated` (the blocks whose draws an earlier release names, too) are found
+    when it is sealed. `linkage` is the fingerprint that was announced, for its owner only.
     """
 
     id: str
@@ -247,7 +237,7 @@ class SameReleases(Message):
     """Two owners' releases that are the same, or nearly so.
 
     `same` of `of` records, the larger release's, have the same pseudonym and the same values in all
-    columns. Of shared trees, which have no records and are the same in all, both are 0.
+    columns. For shared trees, which have no records, both are 0.
     """
 
     owners: list[Name]
@@ -258,17 +248,10 @@ class SameReleases(Message):
     @property
     def told(self) -> str:
         """Say what is the same, and what follows."""
-        owners = " and ".join(self.owners)
-        if not self.of:
-            what = "their shared trees are equal in all"
-        else:
-            what = (
-                f"{self.same:,} of {self.of:,} records have the same pseudonym and the same values"
-                " in all columns"
-            )
+        equal = f"{self.same:,} of {self.of:,} records are" if self.of else "the trees are"
         return (
-            f"Owners {owners} sent the same release: {what}. Its people would count twice; one of"
-            " the owners withdraws it, or asks what was published under its name."
+            f"Owners {' and '.join(self.owners)} sent the same release: {equal} equal. Its people"
+            " would count twice; one of the owners must withdraw it."
         )
 
 
@@ -281,17 +264,14 @@ AlignmentState = Literal["waiting", "identical", "partial", "disjoint", "mismatc
 class Alignment(Message):
     """Which records are found at which owners: a checked fact, from sealed releases of one kind.
 
-    `identical`: all owners reported the same set of records. `partial`: only `in_all` of
-    `in_any`. `disjoint`: no record is at every owner. `waiting`: no such release is sealed
-    yet, or an owner that joined has none in use, of whatever kind (`missing`). `no-records`: all
-    releases in use are shared trees, of which no records can align.
+    `identical`: all owners reported the same set of records. `partial`: only `in_all` of `in_any`.
+    `disjoint`: no record is at every owner. `waiting`: an active owner has no release in use
+    (`missing`), or nobody has. `no-records`: all releases in use are shared trees.
 
-    `secrets` says whether the releases were made under one linkage secret, by their fingerprints.
-    Where they are `different`, one person has different pseudonyms, and that none is in common
-    says nothing of people; `secret_groups` are then the owners who share one. `unknown`: a release
-    has no fingerprint.
-
-    `same` are the pairs of releases that two owners sent alike; no owner is shown any.
+    `secrets` compares the fingerprints of the releases' linkage secrets; `unknown` where a release
+    has none. Where they are `different`, one person has different pseudonyms, so that records
+    cannot be compared; `secret_groups` are then the owners who share one. `same` are the pairs of
+    releases that two owners sent alike; no owner is shown any.
 
     An owner is shown its own row only, `mismatch` instead of `partial` and `disjoint`, and numbers
     only if the state is `identical`: else it could learn whether a person is known to another
@@ -323,21 +303,16 @@ def release_digest(content_digest: str, parts: list[PartManifest]) -> str:
 
 
 class LinkageQuestion(Message):
-    """A linkage secret, by its `fingerprint`: as `linkage` of a release.
-
-    It is asked for in the body of a request: addresses are written down on the way.
-    """
+    """The `fingerprint` of a linkage secret, in a body because addresses are logged on the way."""
 
     fingerprint: Sha256
 
 
 class LinkageCheck(Message):
-    """What the miner says of an owner's linkage secret, by its fingerprint, and of the study.
+    """How an owner's linkage secret fits those of the study's other active owners.
 
-    `secrets` compares it with the newest releases of the other active owners, or with what they
-    asked about before they released; `others` have `different` ones, and `unknown` says that one
-    has no fingerprint, or that there is none yet. A release is `refused` where the study's owners
-    may hold the same people and the secret of another release differs.
+    They are known by their newest releases, or by what they asked before; `others` have `different`
+    ones. A release is `refused` where owners may hold the same people and a secret differs.
     """
 
     study: Name
@@ -363,10 +338,8 @@ def linkage_differs(study: str, people: People, others: list[str]) -> LinkageDif
     """Return the error of a release under another linkage secret than that of other owners."""
     each = ", ".join(others)
     return LinkageDiffers(
-        f"The linkage secret here differs from that of {each}, and study {study} says that"
-        f" its owners {holding(people)}: one person would have other pseudonyms here, so"
-        " that nothing could be joined, and the release would tell of the same people once more."
-        " Nothing was sent.",
+        f"The linkage secret here differs from that of {each}, and the owners of study {study}"
+        f" {holding(people)}: one person would have other pseudonyms here. Nothing was sent.",
         where="linkage",
         remedy=f"Compare `owner-agent keys show` with {each}. If theirs is the one agreed on, take"
         " keys/linkage.key out of the state directory, and `owner-agent keys import linkage FILE`"

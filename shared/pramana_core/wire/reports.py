@@ -1,12 +1,8 @@
-"""Single records on the wire: the plan that is published to their holders, and batches of reports.
+"""Single records on the wire: the published plan, and batches of reports (Ma 1.4).
 
-Where each person holds one record, nobody but that person randomizes it (Ma 1.4, the fully
-homogeneous setting). Gateways pass reports on in batches; a report is a row of codes, one of each
-variable in the plan's order, and nothing else.
-
-Also here:
-
-* Rows of codes as cells: bytes of one width, whose order is that of the codes.
+Where each person holds one record, only that person randomizes it, and gateways pass reports on. A
+report is a row of codes, one of each variable in the plan's order. Rows are counted as cells: bytes
+of one width, whose order is that of the codes.
 """
 
 from __future__ import annotations
@@ -25,7 +21,7 @@ from pydantic import Field, StringConstraints
 from pramana_core.errors import InputError
 from pramana_core.marginals.counts import Codes
 from pramana_core.plan import Plan
-from pramana_core.privacy import told_by_record
+from pramana_core.privacy import record_loss
 from pramana_core.wire.base import Label, Message, Name, Sha256
 from pramana_core.wire.channels import PlanMessage
 from pramana_core.wire.parts import code_dtype
@@ -77,7 +73,7 @@ class PublishedPlan(Message):
             owner=owner,
             state=state,
             plan_digest=plan.digest,
-            record=AmplificationMessage.of(told_by_record(plan)),
+            record=AmplificationMessage.of(record_loss(plan)),
             as_they_are=public,
             plan=PlanMessage.from_plan(plan),
         )
@@ -133,9 +129,6 @@ class ReportCounts(Message):
     gateways: list[GatewayCount]
     release: str | None
     released: int
-
-
-# Rows of codes as cells: bytes of one width, whose order is that of the codes.
 
 
 @dataclass(frozen=True)

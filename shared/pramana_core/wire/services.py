@@ -1,4 +1,4 @@
-"""What services have alike: addresses, the protocol's version, problems (RFC 9457)."""
+"""What all services share: addresses, the protocol's version, problem documents (RFC 9457)."""
 
 from __future__ import annotations
 
@@ -18,12 +18,7 @@ def is_loopback(url: str) -> bool:
 
 
 def require_address(url: str, *, allow_insecure: bool, permission: str) -> None:
-    """Check an address that a token is sent to.
-
-    Args:
-        url: the address.
-        allow_insecure: whether plain http may leave this machine.
-        permission: how one says so.
+    """Check an address that a token is sent to; `permission` says how to allow plain http.
 
     Raises:
         ValueError: it is none, holds more than a host and a path, or would carry the token
@@ -116,31 +111,23 @@ def unforeseen(
     remedy: str | None = "Tell whoever runs the service; its log has the cause.",
     instance: str | None = None,
 ) -> ProblemDetail:
-    """Return the problem document of an error nobody foresaw.
-
-    The text of the error stays out: it may quote a record.
-    """
+    """Return the problem document of an unforeseen error, whose text may quote a record."""
     return _http_problem("internal", detail, remedy=remedy, instance=instance)
+
+
+_WITHOUT_ROUTE = {
+    405: ("method-not-allowed", "The resource does not take this method.", "See its Allow header."),
+    408: ("request-timeout", "The body came too slowly, or not at all.", "Send smaller parts."),
+}
 
 
 def problem_of_status(status: int, instance: str | None = None) -> ProblemDetail:
     """Return the problem document of a request that no route could answer."""
     if status == NotFound.http_status:
         return problem_of(NotFound("There is nothing at this address."), instance)
-    if status == HTTP_PROBLEMS["method-not-allowed"][0]:
-        return _http_problem(
-            "method-not-allowed",
-            "The resource does not take this method.",
-            remedy="The Allow header lists those it takes.",
-            instance=instance,
-        )
-    if status == HTTP_PROBLEMS["request-timeout"][0]:
-        return _http_problem(
-            "request-timeout",
-            "The body of the request came too slowly, or not at all.",
-            remedy="Send it again, over a better line or in smaller parts.",
-            instance=instance,
-        )
+    if status in _WITHOUT_ROUTE:
+        code, detail, remedy = _WITHOUT_ROUTE[status]
+        return _http_problem(code, detail, remedy=remedy, instance=instance)
     if status < 500:
         return invalid_request("The request cannot be read.", instance=instance)
     return unforeseen("The request failed.", remedy=None, instance=instance)
@@ -155,10 +142,7 @@ def read_problem(body: bytes) -> ProblemDetail | None:
 
 
 def error_of(problem: ProblemDetail) -> PramanaError:
-    """Return the error that a problem document tells of, of the class that has its code.
-
-    One of a code that no class has, or of a class that says more than words, is Refused.
-    """
+    """Return the error of a problem document: of the class that has its code, or Refused."""
     kind = next((kind for kind in error_classes() if kind.code == problem.code), Refused)
     if problem.code == "request-invalid":
         kind = InputError

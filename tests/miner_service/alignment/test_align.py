@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from miner_service.alignment.align import common_rows, overlap_of
+from miner_service.alignment.ranges import common_rows, record_counts
 
 # Few distinct bytes, zeros among them: ties in long prefixes and trailing zeros are common.
 KEY = st.binary(min_size=2, max_size=2).map(
@@ -25,10 +25,8 @@ def ascending(keys):
 @given(st.lists(KEYS, min_size=1, max_size=4))
 def test_overlap_is_that_of_the_sets(sets):
     arrays = [ascending(keys) for keys in sets]
-    overlap = overlap_of(arrays)
-    common = set.intersection(*sets)
-    assert overlap.in_all == len(common)
-    assert overlap.in_any == len(set.union(*sets))
-    assert overlap.not_everywhere == tuple(len(keys - common) for keys in sets)
+    counts, common = record_counts(arrays), set.intersection(*sets)
+    assert counts.get((True,) * len(sets), 0) == len(common)
+    assert sum(counts.values()) == len(set.union(*sets))
     for array, rows in zip(arrays, common_rows(arrays), strict=True):
         assert array[rows].tolist() == ascending(common).tolist()

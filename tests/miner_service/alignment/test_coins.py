@@ -7,20 +7,12 @@ import itertools
 import numpy as np
 import pytest
 
-from miner_service.alignment.align import require_one_coin
-from pramana_core.channels import (
-    RESOLUTION,
-    Choice,
-    Coordinated,
-    Mixture,
-    Product,
-    Sampled,
-    Symmetric,
-)
+from miner_service.alignment.coins import require_one_coin
+from pramana_core.channels import RESOLUTION, Choice, Mixture, Sampled, Symmetric
 from pramana_core.domain import Variable
-from pramana_core.errors import CoinsDisagree
+from pramana_core.errors import RecordsDoNotAlign
 from pramana_core.marginals.counts import ReportedCounts
-from pramana_core.plan import Block, Plan
+from pramana_core.plan import Block
 from pramana_core.study_plan import StudyPart, StudyPlan, StudySet
 
 EIGHTH = RESOLUTION // 8
@@ -80,13 +72,13 @@ def test_it_takes_the_sets_of_the_coin_and_no_others(owners):
         if told in possible(owners):
             require_one_coin(given, reports(codes))
         else:
-            with pytest.raises(CoinsDisagree):
+            with pytest.raises(RecordsDoNotAlign):
                 require_one_coin(given, reports(codes))
 
 
 def test_it_says_how_many_records_of_whom_and_what_to_do():
     codes = {n: np.array([2, 2, 0], np.uint8) for n in ("a", "b", "c")}
-    with pytest.raises(CoinsDisagree) as raised:
+    with pytest.raises(RecordsDoNotAlign) as raised:
         require_one_coin(blocks("north", "south"), reports(codes))
     assert "Of 3 records that ['north', 'south'] report" in str(raised.value)
     assert "1 report sets" in str(raised.value)
@@ -101,44 +93,3 @@ def test_what_no_coin_is_shared_by_is_passed_by():
     require_one_coin([*blocks("north"), *blocks("south", plan=other)], reports(codes))
     alone = Block((D,), Sampled((2,), (Choice((0,), EIGHTH, BINARY),)))
     require_one_coin([*blocks("north"), ("west", alone)], reports(codes))
-
-
-def test_it_can_be_stopped_between_variables():
-    class Stopped(Exception):
-        pass
-
-    def stop() -> None:
-        raise Stopped
-
-    codes = {n: np.array([2], np.uint8) for n in "abcd"}
-    with pytest.raises(Stopped):
-        require_one_coin(blocks(*OWNERS), reports(codes), stop)
-
-
-def test_a_hundred_variables_of_three_owners_are_told_by_their_sets():
-    """All 4,950 pairs; one record in ten thousand that an owner made up is found."""
-    variables = [Variable(f"v{i}", ("0", "1")) for i in range(100)]
-    place = [0] * 33 + [1] * 33 + [2] * 34
-    pairs = list(itertools.combinations(range(100), 2))
-    weight = RESOLUTION // len(pairs)
-    across, inside = Product((1, 1), (BINARY, BINARY)), Mixture.from_gamma(4, 9.0)
-    choices = tuple(
-        Choice((i, j), weight, inside if place[i] == place[j] else across) for i, j in pairs
-    )
-    owners = [(o, [v.name for v, p in zip(variables, place, strict=True) if p == k])
-              for k, o in enumerate(OWNERS)]  # fmt: skip
-    sampled = Plan((Block(tuple(variables), Sampled((2,) * 100, choices)),))
-    plan = StudyPlan.of(sampled, owners)
-    rng = np.random.default_rng(3)
-    records = 10_000
-    reported = np.array(pairs)[rng.integers(len(pairs), size=records)]
-    table = np.full((records, 100), 2, np.uint8)
-    np.put_along_axis(table, reported, 0, axis=1)
-    codes = {v.name: table[:, i] for i, v in enumerate(variables)}
-    given = blocks(*OWNERS, plan=plan)
-    assert all(isinstance(block.channel, Coordinated) for _, block in given)
-    require_one_coin(given, reports(codes))
-    absent = next(i for i in range(34, 66) if i not in reported[0])
-    table[0, absent] = 1
-    with pytest.raises(CoinsDisagree):
-        require_one_coin(given, reports(codes))

@@ -58,6 +58,6 @@ def test_many_sources_are_counted_right_and_take_no_more_memory_than_is_meant(
         np.add.at(expected, tuple(own), 1)
         assert found is not None
         np.testing.assert_array_equal(np.asarray(found[0]), expected)
-        every = [pieces._bytes_of(one) for one in reader._kept._values.values()]
+        every = [pieces._bytes_of(one) for one in reader._rows.cache.values()]
         assert sum(every) <= most
         assert 1 < len(every) < len(cut)

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from miner_service.alignment.pieces import key_ranges, record_groups
+from miner_service.alignment.ranges import key_ranges, record_groups
 
 # Few distinct bytes, zeros among them: ties in long prefixes and trailing zeros are common.
 KEY = st.binary(min_size=3, max_size=3).map(

@@ -74,34 +74,38 @@ def test_a_scheduler_that_takes_no_connection_is_away():
         require_scheduler(ClusterSettings(scheduler="tcp://127.0.0.1:1"))
 
 
+COMMANDS = (("serve", "--data"), ("worker", "--data"), ("cluster-worker", "--columns"))
+
+
 def test_without_dask_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    words = ["--data", str(tmp_path / "data"), "--scheduler", "tcp://127.0.0.1:8786"]
-    for command in ("serve", "worker", "cluster-worker"):
-        ended = run_command("miner_service", command, *words)
+    words = [str(tmp_path / "data"), "--scheduler", "tcp://127.0.0.1:8786"]
+    for command in COMMANDS:
+        ended = run_command("miner_service", *command, *words)
         assert ended.returncode == 4
         assert "pramana[miner,cluster]" in ended.stderr
     assert not (tmp_path / "data").exists()
 
 
-@pytest.mark.parametrize("command", ["serve", "worker", "cluster-worker"])
-def test_certificates_that_cannot_be_read_are_told_of_at_the_start(command: str, tmp_path: Path):
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda words: words[0])
+def test_certificates_that_cannot_be_read_are_told_of_at_the_start(
+    command: tuple[str, str], tmp_path: Path
+):
     named = {name: tmp_path / file for name, file in TLS.items()}
     lines = [f'{name} = "{file}"' for name, file in named.items()]
     file = tmp_path / "miner.toml"
     file.write_text("\n".join(["[cluster]", 'scheduler = "tls://127.0.0.1:1"', *lines]))
     data = tmp_path / "data"
-    ended = run_command("miner_service", command, "--data", str(data), "--settings", str(file))
+    ended = run_command("miner_service", *command, str(data), "--settings", str(file))
     assert ended.returncode == 2
     assert "TLS" in ended.stderr
-    assert "No such file" in ended.stderr
     assert not data.exists()
 
 
 def test_a_cluster_worker_needs_a_scheduler(tmp_path: Path):
-    ended = run_command("miner_service", "cluster-worker", "--data", str(tmp_path))
+    ended = run_command("miner_service", "cluster-worker", "--columns", str(tmp_path))
     assert ended.returncode == 2
-    assert "No scheduler is named" in ended.stderr
+    assert "--scheduler" in ended.stderr
 
 
 def test_a_worker_counts_only_what_was_sealed_and_for_its_own_version(tmp_path: Path):

@@ -146,22 +146,3 @@ def test_whom_an_owner_may_not_remove_may_be_there_or_not(world, reader):
     first, second = ({**answer.json(), "instance": None} for answer in answers)
     assert first == second
     assert first["code"] == "forbidden"
-
-
-@pytest.mark.slow
-def test_the_admin_finds_all_of_it(miner, document):
-    world, found = filled(miner, document), {}
-    # What ends something comes last.
-    for method, path, route, _ in sorted(
-        addressed(world.document), key=lambda item: item[0] == "DELETE"
-    ):
-        status, _, body = ask(world, world.admin, method, path, route, world.there)
-        found[method, path] = status
-        if "/reports" in path:  # no plan of single records is there: see access/test_matrix.py
-            continue
-        assert body is None or "no such" not in body["detail"].lower(), (method, path)
-    assert found["GET", "/v1/models/{model}/document"] == 200
-    assert found["POST", "/v1/models/{model}/predictions"] == 200
-    assert found["GET", "/v1/jobs/{job}/events"] == 200
-    assert found["DELETE", "/v1/invitations/{invitation}"] == 204
-    assert found["PUT", "/v1/releases/{release}/parts/{number}"] == 403

@@ -104,31 +104,20 @@ def test_a_question_is_answered_from_the_tables(learned):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("body", "status", "code", "words"),
+    ("body", "status", "code"),
     [
-        ({"of": ["Z"]}, 422, "unknown-variable", ["'Z'"]),
-        ({"of": ["A"], "given": {"Z": "no"}}, 422, "unknown-variable", ["'Z'"]),
-        ({"of": ["A"], "given": {ODD: "no"}}, 422, "unknown-category", ["'no'"]),
-        ({"of": ["A", "A"]}, 422, "option-invalid", ["distinct"]),
-        ({"of": ["A"], "given": {"A": "no"}}, 422, "option-invalid", ["both"]),
-        ({"of": []}, 422, "request-invalid", ["body.of"]),
-        ({"of": ["A"], "seed": 1}, 422, "request-invalid", ["body.seed", "not known"]),
+        ({"of": ["Z"]}, 422, "unknown-variable"),
+        ({"of": ["A"], "given": {"Z": "no"}}, 422, "unknown-variable"),
+        ({"of": ["A"], "given": {ODD: "no"}}, 422, "unknown-category"),
+        ({"of": ["A", "A"]}, 422, "option-invalid"),
+        ({"of": ["A"], "given": {"A": "no"}}, 422, "option-invalid"),
+        ({"of": []}, 422, "request-invalid"),
+        ({"of": ["A"], "seed": 1}, 422, "request-invalid"),
     ],
 )
-def test_questions_without_an_answer(learned, assert_problem, body, status, code, words):
+def test_questions_without_an_answer(learned, assert_problem, body, status, code):
     miner = learned()
     assert_problem(ask(miner.analyst, miner.model, **body), status, code)
-
-
-def test_what_the_records_exclude_cannot_be_given(learned, assert_problem, build):
-    miner = learned(spec={"structure": {"A": []}})
-    codes = {"A": [0] * 50, ODD: [0] * 50}
-    plan = Plan.unrandomized(Domain.of(**{"A": ["no", "yes"], ODD: ["lo,w", "<hi>"]}))
-    miner.owner_person.publish("asia", build(plan, range(50), codes, name="r2"))
-    spec = {"structure": {"A": [], ODD: []}}
-    model = f"/v1/models/{miner.analyst.learn('asia', spec)['id']}"
-    answer = ask(miner.analyst, model, of=["A"], given={ODD: "<hi>"})
-    assert_problem(answer, 422, "option-invalid")
 
 
 def test_samples_are_a_csv_that_a_seed_decides(learned):
@@ -144,22 +133,6 @@ def test_samples_are_a_csv_that_a_seed_decides(learned):
     other = miner.analyst("GET", address, params={"records": 4000})
     assert again.text == first.text
     assert other.text != first.text
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("query", "where"),
-    [
-        ({}, "query.records"),
-        ({"records": 0}, "query.records"),
-        ({"records": 5, "seed": -1}, "query.seed"),
-        ({"records": 5, "limit": 3}, "query.limit"),
-    ],
-)
-def test_samples_that_cannot_be_drawn(learned, assert_problem, query, where):
-    miner = learned()
-    answer = miner.analyst("GET", f"{miner.model}/samples", params=query)
-    assert_problem(answer, 422, "request-invalid")
 
 
 def test_what_is_answered_is_bounded(learned, assert_problem):
@@ -238,15 +211,3 @@ def test_who_may_not_read_a_model_may_do_nothing_with_it(learned, assert_problem
     assert_problem(ask(other, miner.model, of=["A"]), 404, "not-found")
     assert_problem(ask(miner.owner_person, miner.model, of=["A"]), 404, "not-found")
     assert_problem(ask(miner.nobody, miner.model, of=["A"]), 401, "unauthenticated")
-
-
-def test_whoever_carries_a_model_away_is_noted(learned):
-    miner = learned()
-    log = miner.data / "audit.jsonl"
-    before = len(log.read_text().splitlines())
-    for address in ADDRESSES:
-        miner.owner_person("GET", miner.model + address)
-    ask(miner.owner_person, miner.model, of=["A"])
-    entries = [json.loads(line) for line in log.read_text().splitlines()[before:]]
-    assert len(entries) == len(ADDRESSES) + 1
-    assert all((e["name"], e["outcome"]) == ("north", 200) for e in entries)

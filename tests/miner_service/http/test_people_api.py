@@ -150,19 +150,6 @@ def test_a_removed_owner_does_not_come_back_by_an_earlier_invitation(miner, asse
     assert miner.nobody("POST", "/v1/invitations/accept", json=accept).status_code == 201
 
 
-def test_removing_an_owner_ends_an_invitation_issued_after_it_was_removed_before(
-    miner, assert_problem
-):
-    analyst = miner.study("asia")
-    miner.owner("asia", "north")
-    analyst("DELETE", "/v1/studies/asia/owners/north")
-    secret = {"secret": invite(analyst)["secret"]}
-    assert analyst("DELETE", "/v1/studies/asia/owners/north").status_code == 204
-    answer = miner.nobody("POST", "/v1/invitations/accept", json=secret)
-    assert_problem(answer, 404, "not-found")
-    assert analyst.get("/v1/studies/asia/owners")["items"][0]["active"] is False
-
-
 def test_an_invitation_can_be_revoked(miner, assert_problem):
     analyst, other = miner.study("asia"), miner.study("other")
     owner = miner.owner("asia", "south")
@@ -193,15 +180,6 @@ def test_an_invitation_taken_up_is_not_revoked(miner, assert_problem):
     answer = analyst("DELETE", f"/v1/invitations/{taken['id']}")
     assert_problem(answer, 409, "conflict")
     assert miner.snapshot() == before
-
-
-def test_a_removed_owner_can_be_invited_again(miner, release_a):
-    analyst = miner.study("asia")
-    miner.owner("asia", "north").publish("asia", release_a)
-    analyst("DELETE", "/v1/studies/asia/owners/north")
-    assert analyst.get("/v1/studies/asia/owners")["items"][0]["active"] is False
-    again = miner.owner("asia", "north")
-    assert again.get("/v1/studies/asia/alignment")["state"] == "identical"
 
 
 def test_the_dashboard_shows_what_the_caller_may_see(miner, release_a, release_c):

@@ -29,12 +29,6 @@ def test_the_version_may_be_named_and_stands_in_every_answer(asked, headers):
     assert analyst("GET", "/v1/studies", headers=headers).status_code == 200
 
 
-def test_a_version_named_twice_is_refused(asked):
-    miner, _, _ = asked
-    answer = miner.client.get("/healthz", headers=[(PROTOCOL_HEADER, "1"), (PROTOCOL_HEADER, "1")])
-    assert_problem(answer, 400, "protocol-unsupported")
-
-
 @pytest.mark.parametrize(
     ("path", "methods"),
     [

@@ -9,14 +9,10 @@ import signal
 import socket
 import sqlite3
 import stat
-import subprocess
-import sys
-import time
 from contextlib import closing
 
 import httpx
 import pytest
-from typer.main import get_command
 from typer.testing import CliRunner
 
 from miner_service.cli.main import app, first_token
@@ -28,7 +24,6 @@ from miner_service.store.sql_database import HEAD
 from miner_service.store.sqlite import SqliteStore
 from miner_service.store.tokens import find_token, rotate_admin_token
 from pramana_core.errors import Conflict, OptionError, StoreCorrupt
-from tests.places import ROOT
 
 TOKEN = re.compile(r"t-[0-9a-f]{12}\.[\w-]{43}")
 
@@ -104,44 +99,6 @@ def test_an_invitation_names_the_address_that_is_listened_on(serve, tmp_path):
     run("study", "invite", "asia", "south", "--folder", folder, "--data", data)
     told = json.loads((folder / "asia-south.invitation").read_text())
     assert told["miner"] == "https://miner.example.org/p"
-
-
-@pytest.mark.end_to_end
-def test_it_starts_with_nothing_said(http, tmp_path):
-    """Only the port is said, which another process may have; nothing of it is forked."""
-    command = [sys.executable, "-m", "miner_service", "serve", "--port", "0"]
-    log = tmp_path / "log"
-    with log.open("wb") as out:
-        process = subprocess.Popen(
-            command,
-            cwd=tmp_path,
-            stdout=out,
-            stderr=out,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "shared")))},
-        )
-    try:
-        while not (found := re.search(r"ready at (http://127\.0\.0\.1:\d+)", log.read_text())):
-            assert process.poll() is None, log.read_text()
-            time.sleep(0.05)
-        assert http.get(f"{found[1]}/readyz").json() == {"status": "ok"}
-        assert TOKEN.search(log.read_text())
-        kept = tmp_path / "miner-data"
-        assert (kept / "miner.sqlite").exists()
-        assert stat.S_IMODE(kept.stat().st_mode) == 0o700
-        process.send_signal(signal.SIGTERM)
-        assert process.wait() == 0
-    finally:
-        process.kill()
-        process.wait()
-
-
-def test_the_options_have_these_defaults():
-    options = {p.name: p.default for p in get_command(app).commands["serve"].params}
-    assert str(options["data"]) == "miner-data"
-    assert (options["host"], options["port"]) == ("127.0.0.1", 8000)
-    assert not any(p.required for p in get_command(app).commands["serve"].params)
-    settings = Settings(options["data"])
-    assert (settings.host, settings.port) == ("127.0.0.1", 8000)
 
 
 def test_what_is_stored_is_for_its_owner_only_from_the_start(tmp_path, monkeypatch):

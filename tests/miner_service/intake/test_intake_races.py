@@ -46,7 +46,7 @@ def test_a_part_that_comes_while_its_release_is_withdrawn_is_not_kept(
     meanwhile(withdraw)
     answer = north.put(path, 1, release_a.parts[1])
     assert withdrawn == [200]
-    assert_problem(answer, 409, "release-not-open")
+    assert_problem(answer, 409, "conflict")
     assert miner.snapshot()[1] == {}
     assert list((miner.data / "parts").iterdir()) == []
 

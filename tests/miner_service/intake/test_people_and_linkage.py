@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from pathlib import Path
 
-import httpx
 import numpy as np
 import pytest
 
@@ -16,7 +13,6 @@ from pramana_core.domain import Variable
 from pramana_core.errors import LinkageDiffers
 from pramana_core.plan import Block, Plan
 from pramana_core.wire.releases import LinkageCheck, secrets_differ
-from tests.forked import run_command
 
 ONE, OTHER = "1" * 64, "2" * 64
 
@@ -187,15 +183,6 @@ def test_a_person_at_both_is_told_to_the_analyst_and_to_no_owner(miner, release)
     assert gamma(seen(north)) == gamma(seen(south)) == 19
 
 
-def test_of_withdrawn_records_nothing_is_known(miner, release):
-    analyst, north, south = opened(miner, "different")
-    north.publish("s", release("r1", range(10), ONE))
-    path = south.publish("s", release("r1", range(20, 30), ONE))
-    assert seen(analyst)["warnings"] == []
-    assert south("POST", f"{path}/withdraw").status_code == 200
-    assert "records of releases of south" in seen(analyst)["warnings"][0]
-
-
 @pytest.mark.parametrize("people", ["same", "different", "overlapping"])
 def test_an_owners_views_are_the_same_bytes_whether_or_not_pseudonyms_match(
     start, tmp_path, release, people
@@ -260,110 +247,3 @@ def test_a_question_about_a_secret_is_in_the_audit_log_and_the_fingerprint_is_no
     assert OTHER not in line
     # In an address it is not taken.
     assert south("GET", f"/v1/studies/s/linkage?fingerprint={OTHER}").status_code == 405
-
-
-# What joins --------------------------------------------------------------------------------------
-
-
-# Real processes ----------------------------------------------------------------------------------
-
-SITE = """
-owner = "{name}"
-table = "patients.csv"
-record_id = "id"
-[miner]
-url = "{url}"
-study = "clinics"
-[[variables]]
-name = "ill"
-column = "ill"
-categories = ["no", "yes"]
-sensitive = true
-channel = {{ kind = "symmetric", gamma = 19 }}
-"""
-
-
-@dataclass
-class Clinic:
-    """A clinic with a table and the command `owner-agent`, called in its folder."""
-
-    folder: Path
-
-    def __call__(self, *words: str, code: int = 0) -> str:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("COLUMNS", "200")
-            patch.chdir(self.folder)
-            done = run_command("owner_agent", *words, "--site", "site.toml")
-        assert done.returncode == code, done.stdout + done.stderr
-        return " ".join((done.stdout + done.stderr).split())
-
-
-@pytest.fixture
-def clinics(serve, tmp_path):
-    """A miner's process, and clinics that joined its study: `(people, ids by name)`."""
-    token = tmp_path / "admin.token"
-    url, *_ = serve("--workers", "0", "--admin-token-file", str(token))
-
-    def asked(method, path, **options):
-        headers = {"Authorization": f"Bearer {token.read_text().strip()}"}
-        answer = httpx.request(method, url + path, headers=headers, **options)
-        assert answer.is_success, answer.text
-        return answer.json()
-
-    def make(people, **ids):
-        asked("POST", "/v1/studies", json={"name": "clinics", "people": people})
-        made = []
-        for name, of in ids.items():
-            clinic = Clinic(tmp_path / name)
-            clinic.folder.mkdir()
-            rows = [f"{i},{('no', 'yes')[i % 2]}" for i in of]
-            (clinic.folder / "patients.csv").write_text("\n".join(["id,ill", *rows]) + "\n")
-            (clinic.folder / "site.toml").write_text(SITE.format(name=name, url=url))
-            path = "/v1/studies/clinics/invitations"
-            clinic("keys", "create")
-            secret = asked("POST", path, json={"owner": name})["secret"]
-            (clinic.folder / "invitation").write_text(secret)
-            clinic("join", "--secret-file", "invitation")
-            made.append(clinic)
-        return asked, *made
-
-    return make
-
-
-@pytest.mark.slow
-def test_owners_who_each_made_a_secret_are_told_before_anything_leaves(clinics):
-    asked, north, south = clinics("same", north=range(40), south=range(40))
-    for clinic in (north, south):
-        clinic("keys", "create", "--linkage")
-    assert "hold the same people" in north("publish", "--yes")
-    said = south("publish", "--yes", code=4)
-    assert "The linkage secret here differs from that of north" in said
-    assert "keys import linkage" in said
-    assert "The linkage secret here differs from that of north" in south("check", code=4)
-    # Nothing left: the ledger has no release that did, and the miner has none.
-    assert json.loads(south("ledger", "--json"))["releases"] == []
-    assert {r["owner"] for r in asked("GET", "/v1/studies/clinics/releases")["items"]} == {"north"}
-    told = asked("GET", "/v1/studies/clinics/privacy")
-    assert (gamma(told), told["different_people"]) == (19, False)
-    # As the message says: north's secret instead of this one.
-    north("keys", "export", "linkage", "../shared.key")
-    (south.folder / ".pramana" / "keys" / "linkage.key").unlink()
-    south("keys", "import", "linkage", "../shared.key")
-    south("publish", "--yes")
-    assert gamma(asked("GET", "/v1/studies/clinics/privacy")) == 361
-    found = asked("GET", "/v1/studies/clinics/alignment")
-    assert (found["state"], found["secrets"]) == ("identical", "same")
-
-
-@pytest.mark.slow
-def test_another_secret_is_learned_of_at_join_before_anybody_releases(clinics):
-    asked, north, south = clinics("same", north=range(40), south=range(40))
-    north("join", "--new-linkage", "../shared.key")
-    south("keys", "create", "--linkage")
-    said = south("join")
-    assert "The linkage secret here differs from that of north" in said
-    assert asked("GET", "/v1/studies/clinics/releases")["items"] == []
-    (south.folder / ".pramana" / "keys" / "linkage.key").unlink()
-    south("join", "--linkage", "../shared.key")
-    for clinic in (north, south):
-        clinic("publish", "--yes")

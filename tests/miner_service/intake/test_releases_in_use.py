@@ -62,16 +62,6 @@ def test_withdrawing_the_release_in_use_does_not_revive_the_one_it_replaced(
     assert in_use(two.analyst) == ({"north": id_of(third), "south": two.c}, [])
 
 
-@pytest.mark.slow
-def test_withdrawing_a_replaced_release_changes_nothing_in_use(two, release_a):
-    first = two.north.publish("asia", named(release_a, "r1"))
-    second = two.north.publish("asia", named(release_a, "r2"))
-    opened = two.north.announce("asia", named(release_a, "r3"))
-    for path in (first, opened):
-        assert two.north("POST", f"{path}/withdraw").status_code == 200
-    assert in_use(two.analyst) == ({"north": id_of(second), "south": two.c}, [])
-
-
 def views(person):
     """An owner's two ways of looking at the alignment."""
     (study,) = person.get("/v1/dashboard")["studies"]
@@ -102,9 +92,3 @@ def test_an_owner_sees_that_the_records_are_the_same_and_its_own_row(two, releas
     assert (seen["state"], seen["in_all"], seen["in_any"]) == ("identical", 100, 100)
     assert [(r["owner"], r["not_everywhere"]) for r in seen["owners"]] == [("north", 0)]
     assert [r["owner"] for r in views(two.analyst)["owners"]] == ["north", "south"]
-
-
-def test_an_owner_that_waits_sees_no_numbers_of_others(two):
-    seen = views(two.north)
-    assert (seen["state"], seen["missing"]) == ("waiting", ["north"])
-    assert (seen["owners"], seen["in_all"], seen["in_any"]) == ([], None, None)

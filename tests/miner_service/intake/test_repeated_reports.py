@@ -12,7 +12,7 @@ import pytest
 
 from miner_service.intake import intake
 from miner_service.settings import StorageSettings
-from pramana_core.channels import Identity, Symmetric
+from pramana_core.channels import Symmetric
 from pramana_core.domain import Variable
 from pramana_core.plan import Block, Plan
 from tests.postgres import postgres
@@ -174,16 +174,6 @@ def test_the_same_reports_and_fresh_draws_are_nothing_to_be_said(study, release)
     north.publish("asia", release("r6", draws=None, ill=after))
     assert said(analyst) == ([], [])
     assert epsilon(analyst) == pytest.approx(3 * EPSILON + math.log(5))
-
-
-@pytest.mark.slow
-def test_values_told_as_they_are_hide_no_change(study, release):
-    _, analyst, north = study
-    before, after, _ = corrected()
-    for name, codes in (("r1", before), ("r2", after)):
-        path = north.publish("asia", release(name, channel=Identity(2), ill=codes))
-        assert north.get(path)["repeated"] == []
-    assert said(analyst) == ([], [])
 
 
 @pytest.mark.slow

@@ -10,15 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pramana_core.channels import RESOLUTION, Coordinated, Identity, Mixture, Symmetric
+from pramana_core.channels import RESOLUTION, Identity, Mixture, Symmetric
 from pramana_core.domain import Variable
-from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Block, Plan
 from pramana_core.study_plan import StudyPart, StudyPlan, StudySet
 from pramana_core.wire.channels import PlanMessage
 from pramana_core.wire.study_plans import StudyPlanMessage
-from tests.miner_service.conftest import build, starting
+from tests.miner_service.conftest import build
 
 QUARTER = RESOLUTION // 4
 YES = ("no", "yes")
@@ -51,41 +49,6 @@ def own_plan(owner: str, agreed: StudyPlan = AGREED) -> Plan:
 
 def lone(name: str, gamma: float = 3.0) -> Plan:
     return Plan((Block((Variable(name, YES),), Symmetric.from_gamma(2, gamma)),))
-
-
-def drawn(block: Block, true: dict[str, Any], coin: Any, rng: np.random.Generator) -> Any:
-    """What an owner reports of records whose coins have fallen."""
-    channel = block.channel
-    assert isinstance(channel, Coordinated)
-    told = {v.name: np.full(len(coin), v.size, dtype=np.uint8) for v in block.variables}
-    for (start, end), choice in zip(channel.spans, channel.choices, strict=True):
-        here = np.flatnonzero((start <= coin) & (coin < end))
-        names = [block.names[axis] for axis in choice.axes]
-        sizes = [channel.sizes[axis] for axis in choice.axes]
-        cell = np.ravel_multi_index([true[name][here] for name in names], sizes)
-        rows = np.cumsum(choice.channel.matrix(), axis=1)[cell]
-        made = (rng.random(len(here))[:, None] >= rows[:, :-1]).sum(axis=1)
-        for name, codes in zip(names, np.unravel_index(made, sizes), strict=True):
-            told[name][here] = codes
-    return told
-
-
-class Drawn:
-    """Records of two owners, and what they report by one coin or by coins of their own."""
-
-    def __init__(self, records: int = RECORDS, *, coins: int = 1) -> None:
-        rng = np.random.default_rng(7)
-        self.records = records
-        first = rng.integers(2, size=records)
-        self.true = {
-            name: np.where(rng.random(records) < 0.9, first, 1 - first).astype(np.uint8)
-            for name in ("class", "a", "b")
-        }
-        each = [rng.integers(RESOLUTION, size=records) for _ in range(coins)]
-        self.reports = {
-            owner: drawn(AGREED.block(owner), self.true, coin, rng)
-            for owner, coin in zip(("north", "south"), each * (2 // coins), strict=True)
-        }
 
 
 def joined(miner):
@@ -156,23 +119,6 @@ def test_it_names_owners_of_the_study_or_those_invited(miner, assert_problem):
     assert put(analyst).status_code == 201
 
 
-def test_another_plan_may_take_its_place_until_a_release_follows(people, release, assert_problem):
-    analyst, north, _ = people
-    assert put(analyst, OTHER).status_code == 201
-    assert put(analyst).status_code == 201
-    built = release(own_plan("north"))
-    path = north.announce("s", built)
-    told = assert_problem(put(analyst, OTHER), 409, "conflict")
-    assert OTHER.digest[:12] in told.detail
-    assert_problem(analyst("DELETE", "/v1/studies/s/plan"), 409, "conflict")
-    # It is there as before; a release of which nothing arrived may be taken back.
-    assert analyst.get("/v1/studies/s/plan")["digest"] == AGREED.digest
-    assert north("POST", f"{path}/withdraw").status_code == 200
-    assert analyst("DELETE", "/v1/studies/s/plan").status_code == 204
-    assert analyst("DELETE", "/v1/studies/s/plan").status_code == 204
-    assert put(analyst, OTHER).status_code == 201
-
-
 def test_what_was_told_without_a_plan_stands_in_its_way(people, release, assert_problem):
     analyst, north, _ = people
     path = north.publish("s", release(lone("class")))
@@ -180,34 +126,32 @@ def test_what_was_told_without_a_plan_stands_in_its_way(people, release, assert_
     assert_problem(put(analyst), 409, "conflict")
 
 
-def test_public_columns_stand_in_nobody_s_way(people, release):
-    analyst, north, _ = people
-    north.publish("s", release(Plan((PUBLIC,))))
-    assert put(analyst).status_code == 201
-
-
-def test_releases_that_follow_are_taken(people, release):
+def test_releases_that_follow_are_taken_and_keep_the_plan(people, release, assert_problem):
     analyst, north, south = people
     put(analyst)
     north.publish("s", release(Plan((PUBLIC, *own_plan("north").blocks))))
     south.publish("s", release(own_plan("south")))
-    south.publish("s", release(Plan((Block((Variable("town", YES),), Identity(2)),
-                                     *own_plan("south").blocks)), name="r2"))  # fmt: skip
+    town = Block((Variable("town", YES),), Identity(2))
+    south.publish("s", release(Plan((town, *own_plan("south").blocks)), name="r2"))
+    # Now another plan may not take its place, and it may not be removed.
+    assert_problem(put(analyst, OTHER), 409, "conflict")
+    assert_problem(analyst("DELETE", "/v1/studies/s/plan"), 409, "conflict")
+    assert analyst.get("/v1/studies/s/plan")["digest"] == AGREED.digest
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("plan", "words"),
+    "plan",
     [
-        (lone("class"), ("outside the study plan", "lacks the part of 'north'")),
-        (Plan((PUBLIC,)), ("lacks the part of 'north'",)),
-        (own_plan("south"), ("no such part ['b'] of this owner",)),
-        (own_plan("north", OTHER), (OTHER.digest[:12], AGREED.digest[:12])),
-        (Plan((*own_plan("north").blocks, *lone("more").blocks)), ("['more']", "would add")),
+        lone("class"),
+        Plan((PUBLIC,)),
+        own_plan("south"),
+        own_plan("north", OTHER),
+        Plan((*own_plan("north").blocks, *lone("more").blocks)),
     ],
 )
 def test_a_release_that_does_not_follow_is_refused_and_nothing_is_stored(
-    people, miner, release, assert_problem, plan, words
+    people, miner, release, assert_problem, plan
 ):
     analyst, north, _ = people
     put(analyst)
@@ -218,7 +162,7 @@ def test_a_release_that_does_not_follow_is_refused_and_nothing_is_stored(
     assert miner.snapshot() == before
     asked = {"plan": PlanMessage.from_plan(plan).model_dump(mode="json")}
     forecast = north("POST", "/v1/studies/s/privacy", json=asked).json()
-    assert words[0] in forecast["refused"]
+    assert forecast["refused"]
 
 
 def test_who_is_not_in_the_plan_may_release_public_columns_alone(
@@ -319,75 +263,15 @@ def test_a_plan_beyond_the_budget_is_refused(miner, assert_problem):
     assert_problem(analyst("GET", "/v1/studies/s/plan"), 404, "not-found")
 
 
-def joint(person, estimator: str, records: str = "identical") -> Any:
-    spec = {
-        "kind": "contingency-table",
-        "variables": ["class", "b"],
-        "estimator": estimator,
-        "records": records,
-    }
-    created = person("POST", "/v1/studies/s/jobs", json={"spec": spec})
-    assert created.status_code in (200, 202), created.text
-    return person.wait(created.headers["location"])
-
-
-@pytest.fixture(scope="module")
-def agreed(tmp_path_factory):
-    """Two owners who follow a plan, an analyst, and what was drawn; for jobs alone."""
-    with starting(tmp_path_factory.mktemp("agreed") / "data") as start:
-        people, made = joined(start()), Drawn(60_000)
-        put(people[0])
-        publish(people, made)
-        yield people[0], made
-
-
-def publish(people, made: Drawn) -> None:
-    for owner, person in zip(("north", "south"), people[1:], strict=True):
-        codes = made.reports[owner]
-        person.publish(
-            "s", build(own_plan(owner), range(made.records), codes, per_part=made.records)
-        )
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("estimator", ["moment", "ml", "pooled"])
-def test_a_job_over_both_owners_sees_what_they_report_together(agreed, estimator):
-    analyst, made = agreed
-    job = joint(analyst, estimator)
-    assert job["state"] == "succeeded", job
-    cells = analyst.get(f"/v1/models/{job['model']}")["cells"]
-    true = {
-        (YES[c], YES[b]): int(np.sum((made.true["class"] == c) & (made.true["b"] == b)))
-        for c in range(2)
-        for b in range(2)
-    }
-    assert len(cells) == 4
-    for cell in cells:
-        wanted = true[cell["values"]["class"], cell["values"]["b"]]
-        # Of four estimates one is four standard errors off once in 4,000.
-        assert abs(cell["count"] - wanted) < 4 * cell["se_records"], cell
-        assert cell["se_records"] < 600
-    # The control: taken for owners who choose for themselves, the same reports mislead.
-    apart = Plan((AGREED.block("north"), AGREED.block("south")))
-    reports = ReportedCounts(
-        {**made.reports["north"], **made.reports["south"]}, apart.reported_sizes
-    )
-    misled = EstimatedMarginals(reports, apart, estimator="ml").marginal(("class", "b"))
-    errors = np.abs(misled.counts.ravel() - [true[c, b] for c in YES for b in YES])
-    assert errors.max() > 4 * max(cell["se_records"] for cell in cells)
-
-
-@pytest.mark.slow
-def test_choices_of_their_own_are_found_out_when_a_job_uses_them(people):
-    analyst, *_ = people
+@pytest.mark.parametrize("records", ["identical", "common", "any"])
+def test_choices_of_their_own_are_found_out_when_a_job_uses_them(people, release, records):
+    analyst, *owners = people
     put(analyst)
-    publish(people, Drawn(coins=2))
-    for records in ("identical", "common", "any"):
-        job = joint(analyst, "ml", records)
-        assert (job["state"], job["problem"]["code"]) == ("failed", "coins-disagree"), records
-        assert "['north', 'south']" in job["problem"]["detail"]
-        assert "linkage secret" in job["problem"]["remedy"]
-    # What one owner reports is its own: it is not in doubt.
-    spec = {"kind": "contingency-table", "variables": ["class", "a"], "estimator": "ml"}
-    created = analyst("POST", "/v1/studies/s/jobs", json={"spec": spec})
-    assert analyst.wait(created.headers["location"])["state"] == "succeeded"
+    # No value of the coin reports all three of one record.
+    for owner, person, names in zip(("north", "south"), owners, ("class a", "b"), strict=True):
+        codes = {name: np.zeros(10) for name in names.split()}
+        person.publish("s", release(own_plan(owner), codes))
+    spec = {"kind": "contingency-table", "variables": ["class", "b"], "estimator": "ml"}
+    made = analyst("POST", "/v1/studies/s/jobs", json={"spec": {**spec, "records": records}})
+    job = analyst.wait(made.headers["location"])
+    assert (job["state"], job["problem"]["code"]) == ("failed", "records-do-not-align")

@@ -85,11 +85,3 @@ def test_by_the_form(people, kind, study, records):
     page = browser.get(f"/pages/studies/{study}/jobs/new?kind={kind}").text
     chosen = re.search(r'<select id="f-records".*?</select>', page, re.DOTALL)[0]
     assert re.findall(r'value="(\w+)" selected', chosen) == [records]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["contingency-table", "decision-tree", "regression"])
-def test_it_learns_from_all_people(people, kind):
-    _, analysts = people
-    model = analysts["different"].learn("different", kind_of(kind)["spec"])
-    assert model["records"] == sum(map(len, OWNERS.values()))

@@ -29,43 +29,6 @@ def aligned(miner, release_a, release_c):
     return miner
 
 
-def test_alignment_waits_for_every_owner(miner, release_a):
-    analyst = miner.study("asia")
-    empty = analyst.get("/v1/studies/asia/alignment")
-    assert (empty["state"], empty["owners"]) == ("waiting", [])
-    north = miner.owner("asia", "north")
-    miner.owner("asia", "south")
-    north.publish("asia", release_a)
-    alignment = north.get("/v1/studies/asia/alignment")
-    assert (alignment["state"], alignment["missing"]) == ("waiting", ["south"])
-
-
-@pytest.mark.slow
-def test_the_same_records_align(aligned):
-    alignment = aligned.analyst.get("/v1/studies/asia/alignment")
-    assert alignment["state"] == "identical"
-    assert (alignment["in_all"], alignment["in_any"]) == (100, 100)
-    first, second = alignment["owners"]
-    assert first["keys_digest"] == second["keys_digest"]
-
-
-def test_with_no_noise_the_model_is_the_exact_counts(aligned):
-    model = aligned.analyst.learn("asia", SPEC)
-    assert model["records"] == 100
-    found = {
-        (p["node"], p["value"], p["parents"].get("A")): p["estimate"] for p in model["parameters"]
-    }
-    assert found["A", "yes", None] == pytest.approx(0.5, abs=1e-12)
-    # C is yes for every fifth record, ten of which are even: A is no.
-    assert found["C", "yes", "no"] == pytest.approx(10 / 50, abs=1e-12)
-    assert found["C", "yes", "yes"] == pytest.approx(10 / 50, abs=1e-12)
-    assert all(p["se_records"] == pytest.approx(0, abs=1e-9) for p in model["parameters"])
-    digests = {
-        r["id"]: r["digest"] for r in aligned.admin.get("/v1/studies/asia/releases")["items"]
-    }
-    assert model["releases"] == digests
-
-
 def test_the_same_job_on_the_same_data_is_one_job(aligned, release_a, build, plan_a):
     first = aligned.analyst("POST", JOBS, json={"spec": SPEC})
     aligned.analyst.wait(first.headers["location"])
@@ -140,20 +103,18 @@ def test_records_that_overlap_in_part_are_joined_only_when_asked(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("spec", "status", "code", "words"),
+    ("spec", "status", "code"),
     [
-        ({"structure": {"A": [], "Z": []}}, 409, "variables-missing", ["['Z']", "['A', 'B', 'C']"]),
-        ({"structure": {"A": ["C"], "C": ["A"]}}, 422, "structure-invalid", ["cycle"]),
-        ({"structure": {"A": ["C"]}}, 422, "structure-invalid", ["'A'", "['C']"]),
-        ({"structure": {}}, 422, "request-invalid", ["body.spec.structure"]),
-        ({**SPEC, "alpha": 0}, 422, "request-invalid", ["body.spec.alpha", "greater than 0"]),
-        ({**SPEC, "kind": "K2"}, 422, "request-invalid", ["body.spec.kind"]),
-        ({**SPEC, "colour": "red"}, 422, "request-invalid", ["body.spec.colour", "not known"]),
+        ({"structure": {"A": [], "Z": []}}, 409, "variables-missing"),
+        ({"structure": {"A": ["C"], "C": ["A"]}}, 422, "structure-invalid"),
+        ({"structure": {"A": ["C"]}}, 422, "structure-invalid"),
+        ({"structure": {}}, 422, "request-invalid"),
+        ({**SPEC, "alpha": 0}, 422, "request-invalid"),
+        ({**SPEC, "kind": "K2"}, 422, "request-invalid"),
+        ({**SPEC, "colour": "red"}, 422, "request-invalid"),
     ],
 )
-def test_a_job_that_cannot_run_is_refused_at_once(
-    aligned, assert_problem, spec, status, code, words
-):
+def test_a_job_that_cannot_run_is_refused_at_once(aligned, assert_problem, spec, status, code):
     before = aligned.snapshot()
     answer = aligned.analyst("POST", JOBS, json={"spec": spec})
     problem = assert_problem(answer, status, code)
@@ -260,12 +221,6 @@ def held(start, release_a, release_c):
     work.go_on.set()
 
 
-def test_an_unfinished_job_says_when_to_look_again(held):
-    answer = held.analyst("GET", held.job)
-    assert answer.headers["retry-after"] == "1"
-    assert answer.json()["state"] == "running"
-
-
 def test_a_running_job_can_be_cancelled(held, assert_problem):
     answer = held.analyst("DELETE", held.job)
     assert (answer.status_code, answer.json()["state"]) == (200, "cancelled")
@@ -280,16 +235,6 @@ def test_a_running_job_can_be_cancelled(held, assert_problem):
     assert held.analyst.wait(held.job)["state"] == "succeeded"
     done = held.analyst("DELETE", held.job)
     assert done.json()["state"] == "succeeded"
-
-
-def test_a_queued_job_can_be_cancelled(held):
-    queued = held.analyst("POST", JOBS, json={"spec": {"structure": {"A": []}}})
-    assert queued.json()["state"] == "queued"
-    path = queued.headers["location"]
-    assert held.analyst("DELETE", path).json()["state"] == "cancelled"
-    held.work.go_on.set()
-    held.analyst.wait(held.job)
-    assert held.analyst.get(path)["state"] == "cancelled"
 
 
 @pytest.mark.slow

@@ -11,7 +11,6 @@ import pytest
 
 from miner_service.jobs.runner import learn_model
 from miner_service.kinds.bounds import RecordLayout
-from miner_service.settings import Limits
 from pramana_core.channels import Dense, Symmetric, Withheld
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import NotReady
@@ -139,58 +138,6 @@ def test_the_same_search_is_one_job_and_another_seed_another(noisy):
     assert (first.status_code, again.status_code, other.status_code) == (202, 200, 202)
     assert first.headers["location"] == again.headers["location"]
     assert other.headers["location"] != first.headers["location"]
-
-
-REFUSED = [
-    ({"variables": ["A", "A"]}, 422, "option-invalid", ["variables", "twice"]),
-    ({"variables": ["A", "Z"]}, 409, "variables-missing", ["['Z']"]),
-    ({"search": {"order": ["A", "B"]}}, 422, "option-invalid", ["search.order", "'secret'"]),
-    (
-        {"variables": ["A", "B"], "search": {"order": ["A", "B", "B"]}},
-        422,
-        "option-invalid",
-        ["order", "twice"],
-    ),
-    ({"search": {"refine": False}}, 422, "option-invalid", ["refine"]),
-    ({"structure": {"A": []}}, 422, "request-invalid", ["body.spec.structure", "not known"]),
-    ({"search": {"limit": 1}}, 422, "request-invalid", ["body.spec.search.limit", "not known"]),
-    ({"score": {"name": "aic"}}, 422, "request-invalid", ["body.spec.score.name", "'bdeu'"]),
-    ({"score": {"eta": 0.9}}, 422, "option-invalid", ["eta"]),
-    ({"score": {"name": "bic", "eta": 1.1}}, 422, "request-invalid", ["body.spec.score.eta"]),
-    ({"search": {"max_parents": 0}}, 422, "request-invalid", ["body.spec.search.max_parents"]),
-    ({"draws": -1}, 422, "request-invalid", ["body.spec.draws"]),
-    ({"kind": "bayes-net"}, 422, "request-invalid", ["body.spec.kind", "'bayes-net-structure'"]),
-    ({"kind": ["x"]}, 422, "request-invalid", ["body.spec.kind", "which kind"]),
-]
-
-
-def test_a_search_that_cannot_run_is_refused_at_once(noisy, assert_problem):
-    miner = noisy()
-    before = miner.snapshot()
-    for change, status, code, words in REFUSED:
-        answer = miner.analyst("POST", JOBS, json={"spec": {**SEARCH, **change}})
-        assert_problem(answer, status, code, *words)
-    assert miner.snapshot() == before
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("limits", "change", "words"),
-    [
-        (Limits(search_variables=4), {}, ["variables"]),
-        (Limits(model_parameters=60), {}, ["search.max_parents"]),
-        (Limits(job_cells=20), {"draws": 0}, ["search.max_parents"]),
-        (Limits(bootstrap_cells=1000), {"draws": 200}, ["draws"]),
-    ],
-)
-def test_what_a_search_may_cost_is_asked_before_it_runs(
-    noisy, assert_problem, limits, change, words
-):
-    miner = noisy(limits=limits)
-    answer = miner.analyst("POST", JOBS, json={"spec": {**SEARCH, **change}})
-    assert_problem(answer, 413, "limit-exceeded", *words)
-    small = {**SEARCH, "variables": ["A", "B"], "draws": 5}
-    assert miner.analyst.learn("asia", small)["links"]
 
 
 DENSE = Dense(

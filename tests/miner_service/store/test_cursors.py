@@ -77,20 +77,3 @@ def test_what_is_no_cursor_is_refused(asked, assert_problem, cursor):
 LISTS = ("/v1/studies", *(f"/v1/studies/asia/{what}" for what in (
     "tokens", "invitations", "owners", "releases", "jobs",
 )))  # fmt: skip
-
-
-@pytest.mark.slow
-def test_every_list_comes_in_pages(study):
-    study.study("other")
-    study.study("asia")
-    for key in ("first", "second"):
-        study.create(key)
-    for address in LISTS:
-        whole = study.admin.get(address)["items"]
-        assert len(whole) > 1
-        parts, cursor = [], ""
-        while cursor is not None:
-            page = study.admin.get(f"{address}?limit=1{cursor and '&cursor=' + cursor}")
-            parts += page["items"]
-            cursor = page["next"]
-        assert parts == whole

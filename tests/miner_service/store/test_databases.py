@@ -61,11 +61,6 @@ class TestEveryDatabase:
             with database.read() as session:
                 assert names(session) == ["asia"]
 
-    def test_it_is_opened_again_with_what_is_in_it(self, place, open_at):
-        add_study(open_at(place), "asia")
-        with open_at(place).read() as session:
-            assert names(session) == ["asia"]
-
     def test_all_that_is_stored_is_read_back_as_it_was(self, both):
         one, other = both
         add_study(one, "asia", "Hôpital 医院 \U0001f3e5 'quoted' %s :name \\")
@@ -189,11 +184,6 @@ class TestEveryDatabase:
             raise _Left
         waiting.join()
         assert free.is_set()
-
-    def test_a_holder_of_a_name_reads_and_writes(self, database):
-        with database.exclusive("closing r-1"):
-            add_study(database, "asia")
-            database.ping()
 
     def test_a_text_with_a_nul_is_refused_or_found_nowhere(self, database):
         with pytest.raises((InputError, NotFound)), database.read() as session:

@@ -16,7 +16,7 @@ from miner_service.store.identity import MARKER, require_one_store
 from miner_service.store.schema import KeyRow
 from miner_service.store.segments import open_segments
 from miner_service.store.sqlite import open_database
-from pramana_core.errors import NotReady, StoreMismatch
+from pramana_core.errors import NotReady, StoreCorrupt
 
 KINDS = ("sqlite", "postgresql")
 
@@ -83,7 +83,7 @@ def test_files_of_another_store_and_none_are_refused_by_both_names(opened):
     for found in (None, A):
         if found:
             opened.segments.identify(found)
-        with pytest.raises(StoreMismatch) as told:
+        with pytest.raises(StoreCorrupt) as told:
             opened.start()
         for word in (mine, str(found).lower(), opened.database.place, opened.segments.place):
             assert word in told.value.message
@@ -92,7 +92,7 @@ def test_files_of_another_store_and_none_are_refused_by_both_names(opened):
 
 def test_a_new_database_does_not_take_over_the_files_of_another(opened):
     opened.segments.identify(A)
-    with pytest.raises(StoreMismatch):
+    with pytest.raises(StoreCorrupt):
         opened.start()
     assert (opened.segments.identity(), opened.marker) == (A, None)
 
@@ -109,7 +109,7 @@ def test_of_services_with_files_of_their_own_one_starts_however_they_race(postgr
         ready.wait()
         try:
             outcomes.append(store.start())
-        except StoreMismatch as error:
+        except StoreCorrupt as error:
             outcomes.append(error)
 
     threads = [threading.Thread(target=start, args=(store,)) for store in stores]
@@ -145,7 +145,7 @@ def test_a_place_of_files_that_lost_its_marker_or_all_is_found_at_the_start(fill
     shutil.rmtree(place.root / "parts")
     drop_identity(place)
     for call in (lambda: first_token(settings, None), lambda: supervise(settings)):
-        with pytest.raises(StoreMismatch) as told:
+        with pytest.raises(StoreCorrupt) as told:
             call()
     # Where they are lost for good, whoever runs the service says so.
     place.identify(re.search(r"write ([0-9a-f]{32}) into", str(told.value))[1])
@@ -158,7 +158,7 @@ def test_an_empty_database_does_not_sweep_records_away(filled, postgres):
     kept = filled.segments.kept()
     drop_identity(filled.segments)
     storage = StorageSettings(database=postgres.url())
-    with pytest.raises(StoreMismatch):
+    with pytest.raises(StoreCorrupt):
         first_token(Settings(filled.segments.root, storage=storage), None)
     assert filled.segments.kept() == kept
     assert any(kept.values())
@@ -187,11 +187,11 @@ def test_commands_that_use_both_refuse_a_mismatch(start, tmp_path, release_a):
         ("check",),
         ("study", "delete", "asia", "--yes"),
     ):
-        assert isinstance(run(*words).exception, StoreMismatch), words
+        assert isinstance(run(*words).exception, StoreCorrupt), words
     empty = tmp_path / "empty"
     empty.mkdir()
     (empty / "identity").write_text(identities[1])
-    assert isinstance(run("restore", backup, data=empty).exception, StoreMismatch)
+    assert isinstance(run("restore", backup, data=empty).exception, StoreCorrupt)
     # Commands that use the rows alone go on.
     assert run("study", "create", "other").exit_code == 0
 

@@ -45,24 +45,6 @@ tables.Base.metadata.create_all = lambda connection: (make(connection), hold())
     one_is_held_while_others_start(tmp_path, OPEN + making + READ, other)
 
 
-@pytest.mark.end_to_end
-def test_processes_that_open_an_empty_file_wait_for_the_one_that_changes_its_journal(tmp_path):
-    """It is locked whole for that, and SQLite itself does not always wait."""
-    changing = """
-prepare = sqlite._prepare
-def slowly(connection, record):
-    connection.isolation_level = None
-    connection.execute("BEGIN EXCLUSIVE")
-    hold()
-    connection.execute("COMMIT")
-    prepare(connection, record)
-    sqlite._prepare = prepare
-sqlite._prepare = slowly
-"""
-    read = READ
-    one_is_held_while_others_start(tmp_path, OPEN + changing + read, OPEN + IMPATIENT + read)
-
-
 def test_a_service_on_postgresql_waits_for_the_one_that_upgrades(postgres_place, monkeypatch):
     """Its own patience with a lock is at an end at once."""
     inside, go_on, waits = threading.Event(), threading.Event(), threading.Event()

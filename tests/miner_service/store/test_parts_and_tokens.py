@@ -6,18 +6,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from miner_service.intake.receiving import require_within_quota
+from miner_service.intake.admission import require_within_quota
 from miner_service.settings import Quotas
 from miner_service.store.releases import parts_arrived, releases_of
 from miner_service.store.schema import PartRow, ReleaseRow, StudyRow
-from miner_service.store.tokens import (
-    find_token,
-    issue_token,
-    note_use,
-    rotate_token,
-    tokens_ending,
-)
-from pramana_core.errors import QuotaExceeded
+from pramana_core.errors import LimitExceeded
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 ARRIVED = {"r-1": (), "r-2": (0, 1, 2, 5, 7, 8), "r-3": range(10)}
@@ -71,27 +64,7 @@ def test_parts_and_quotas_are_asked_of_the_database(filled):
         assert parts_arrived(session, []) == {}
         require_within_quota(session, Quotas(announced_parts=30), "s", "north")
         require_within_quota(session, Quotas(announced_parts=1), "s", "south")
-        with pytest.raises(QuotaExceeded):
+        with pytest.raises(LimitExceeded):
             require_within_quota(session, Quotas(announced_parts=29), "s", "north")
-        with pytest.raises(QuotaExceeded):
+        with pytest.raises(LimitExceeded):
             require_within_quota(session, Quotas(stored_bytes=10**10), "s", "north")
-
-
-@pytest.mark.slow
-def test_tokens_are_rotated_in_the_database(filled):
-    options = {"role": "owner", "study": "s", "name": "north", "now": NOW, "days": 30}
-    with filled.write() as session:
-        old, first = issue_token(session, **options)
-        lost, _ = rotate_token(session, old.id, NOW, days=365)
-        new, second = rotate_token(session, old.id, NOW, days=365)
-        session.refresh(lost)
-        assert lost.revoked
-    soon = {"days": 40, "study": "s", "owner": "north"}
-    with filled.write() as session:
-        assert len(tokens_ending(session, NOW, **soon)) == 2
-        note_use(session, new.id, NOW, overlap=300.0)
-    with filled.read() as session:
-        assert find_token(session, first.text).expires == NOW + timedelta(seconds=300)
-        assert find_token(session, second.text).last_used == NOW
-        assert [one.expires for one in tokens_ending(session, NOW, **soon)] == [new.expires]
-        assert find_token(session, "\x00.x") is None

@@ -8,18 +8,11 @@ import pytest
 from pydantic import TypeAdapter
 from sqlalchemy import select
 
+from miner_service.store.jobs import create_job
 from miner_service.store.people import create_study
-from miner_service.store.queue import (
-    break_off,
-    claim_next,
-    create_job,
-    finish,
-    give_back,
-    leased,
-    take_back,
-)
+from miner_service.store.queue import break_off, claim_next, finish, give_back, leased, take_back
 from miner_service.store.schema import JobRow
-from pramana_core.errors import QuotaExceeded
+from pramana_core.errors import LimitExceeded
 from pramana_core.wire.jobs import JobSpec
 from pramana_core.wire.privacy import StudyCreate
 from pramana_core.wire.services import ProblemDetail
@@ -116,7 +109,7 @@ def test_a_study_alone_has_all_workers(place, open_at):
 def test_a_study_queues_so_many_jobs_and_no_more(queue):
     queue.put("a", "a0", most=2)
     queue.put("a", "a1", most=2)
-    with pytest.raises(QuotaExceeded):
+    with pytest.raises(LimitExceeded):
         queue.put("a", "a2", most=2)
     queue.put("b", "b0", most=2)
     queue.put("a", "a1", most=2)  # it is there: nothing is added

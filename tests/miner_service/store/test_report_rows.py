@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from miner_service.store import releases
+from miner_service.store import report_rows
 from miner_service.store.schema import StudyRow
 from pramana_core.channels import OneHot, Symmetric
 from pramana_core.domain import Variable
@@ -35,34 +35,34 @@ def test_batches_add_up_in_the_order_of_their_codes(place, open_at):
         for study in ("one", "other"):
             session.add(StudyRow(name=study, title="", created=MADE))
             session.flush()
-            releases.store_report_plan(session, study, "clients", PLAN, MADE)
+            report_rows.store_report_plan(session, study, "clients", PLAN, MADE)
     for study, batches in (("one", 3), ("other", 1)):
         for number in range(batches):
             with database.write() as session:
-                releases.count_batch(
+                report_rows.count_batch(
                     session,
-                    releases.find_reports(session, study),
+                    report_rows.find_reports(session, study),
                     key=f"{study} {number}",
                     gateway=f"g{number % 2}",
                     digest=batch_digest("b", cells),
                     cells=FORM.counted(cells),
                 )
     with database.read() as session:
-        (found,) = releases.counted_cells(session, "one", FORM)
-        assert releases.combinations(session, "one") == 5
-        assert releases.find_reports(session, "one").records == 18
+        (found,) = report_rows.counted_cells(session, "one", FORM)
+        assert report_rows.combinations(session, "one") == 5
+        assert report_rows.find_reports(session, "one").records == 18
         brought = [
-            (g.gateway, g.batches, g.records) for g in releases.gateway_counts(session, "one")
+            (g.gateway, g.batches, g.records) for g in report_rows.gateway_counts(session, "one")
         ]
         assert brought == [("g0", 2, 12), ("g1", 1, 6)]
-        assert list(releases.miscounted(session)) == []
-        assert releases.report_plan_of(releases.find_reports(session, "one")) == PLAN
+        assert list(report_rows.miscounted(session)) == []
+        assert report_rows.report_plan_of(report_rows.find_reports(session, "one")) == PLAN
     codes = np.stack([column.astype(np.uint64) for column in FORM.unpack(found.cells).values()])
     counted = {tuple(map(int, row)): int(n) for row, n in zip(codes.T, found.records, strict=True)}
     assert counted == {tuple(row): 3 * ROWS.count(row) for row in ROWS}
     assert list(counted) == sorted(counted)
     with database.write() as session:
-        releases.delete_counts(session, "one")
+        report_rows.delete_counts(session, "one")
     with database.read() as session:
-        assert list(releases.counted_cells(session, "one", FORM)) == []
-        assert releases.combinations(session, "other") == 5
+        assert list(report_rows.counted_cells(session, "one", FORM)) == []
+        assert report_rows.combinations(session, "other") == 5

@@ -92,13 +92,6 @@ def test_a_study_from_its_opening_to_its_dashboard(one, release_a, release_c):
     assert hidden.status_code == 409
 
 
-def test_a_title_with_a_nul_is_refused(one, assert_problem):
-    answer = one.admin("POST", STUDIES, json={"name": "asia", "title": "as\0ia"})
-    assert_problem(answer, 422, "request-invalid")
-    answer = one.admin("GET", f"{STUDIES}/as%00ia/owners")
-    assert answer.status_code in (404, 422)
-
-
 @pytest.mark.slow
 def test_two_announcements_at_once_do_not_overdraw_a_budget(two, build, monkeypatch):
     """Either fits alone; both together would tell twice what the study allows.

@@ -11,8 +11,8 @@ import pytest
 from owner_agent.release.ledger import Ledger
 from owner_agent.release.new_epoch import begin_new_epoch
 from owner_agent.release.publish import PreparedRecords
-from owner_agent.report.plan_shown import PLAN
-from owner_agent.report.report import site_report
+from owner_agent.report.plan import site_report
+from pramana_core.report.page import html
 
 pytestmark = pytest.mark.slow
 
@@ -48,7 +48,7 @@ def test_what_a_plan_reveals_is_the_report_of_the_command(bench, browser):
     assert "\u2068smoker\u2069: matrix 2 x 2; gamma 7.5, epsilon 2.015." in page.text
     assert 'src="/pages/plan/report"' in page.text
     framed = browser.get("/pages/plan/report").text
-    own = PLAN.html(site_report(bench.site, bench.environment), "clinic-north")
+    own = html(site_report(bench.site, bench.environment), "clinic-north")
 
     def without_ids(text):
         return re.sub(r"[a-z]?[0-9a-f]{8,}", "", text)
@@ -183,14 +183,6 @@ def test_one_publication_at_a_time_and_its_progress(bench, browser):
     assert second.status_code == 409
     go.set()
     assert "is sealed" in browser.followed(first).text
-
-
-def test_what_the_miner_would_refuse_is_refused_before_anything_is_made(bench, browser):
-    """As `owner-agent publish` does, by the same function."""
-    bench.miner.others = ["south"]
-    ended = browser.publish(yes="on")
-    assert "linkage secret" in ended.text
-    assert bench.miner.releases == {}
 
 
 def test_corrections_wait_for_a_choice(bench, browser, site_text, table_text):

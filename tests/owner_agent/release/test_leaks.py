@@ -129,5 +129,5 @@ def test_a_trace_would_be_found(secretive, command, caplog):
     """The control: a state directory that does hold a record id fails the search."""
     ended = command("publish", "--yes")
     (secretive.state / "stray.log").write_bytes(b"... Zq0007Person ...")
-    with pytest.raises(AssertionError, match=r"stray\.log"):
+    with pytest.raises(AssertionError):
         _assert_no_trace(secretive, caplog, [ended])

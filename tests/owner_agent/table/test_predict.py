@@ -36,7 +36,7 @@ def leaf(*probabilities):
 
 def split(attribute, *children):
     whole = leaf(0.5, 0.25, 0.25).classes
-    return Node(whole, Split(attribute, 0.1, 0.1, 0.0, 0.2, 0.0, 9.0, None, 1, 1, 0.001), children)
+    return Node(whole, Split(attribute, 0.1, 0.1, 0.0, 0.2, 0.0, 9.0, 1, 1, 0.001), children)
 
 
 def tree(ages=AGE):

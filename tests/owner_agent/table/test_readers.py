@@ -12,7 +12,7 @@ import pytest
 import pramana as pm
 from owner_agent.table.table import column_names, read_table
 from pramana.frames.codes import distinct_texts
-from pramana_core.errors import EmptyTable, TableError, TableUnreadable
+from pramana_core.errors import EmptyTable, TableError
 from pramana_core.spellings import plainest
 
 ROWS = 60
@@ -102,15 +102,6 @@ def pm_table(table):
     return table.to_pandas() if isinstance(table, pa.Table) else table
 
 
-def test_a_float32_is_cut_by_the_digits_that_files_have():
-    keys, digests = pm.Keys.for_experiments(1), set()
-    for kind in (np.float32, np.float64, str):
-        table = pd.DataFrame({"x": np.array([0.7, 0.6] * 20).astype(kind)})
-        plan = pm.plan(pm.domain(table, {"x": {"cuts": [0.7]}}), p=0.2)
-        digests.add(pm.randomize(table, plan, keys, record_id=table.index).digest)
-    assert len(digests) == 1
-
-
 @pytest.mark.parametrize(
     ("content", "says"),
     [
@@ -126,7 +117,7 @@ def test_a_float32_is_cut_by_the_digits_that_files_have():
 def test_what_is_wrong_with_a_file_is_said_with_its_place(tmp_path, content, says):
     path = tmp_path / "t.csv"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    with pytest.raises(TableUnreadable) as raised:
+    with pytest.raises(TableError) as raised:
         read_table(path, [name for name in column_names(path) if name])
     assert says in raised.value.message
     assert raised.value.where == str(path)
@@ -163,7 +154,7 @@ def test_a_column_without_single_values_is_called_by_its_name(tmp_path, cells, k
 
 
 def test_a_table_that_is_not_there_or_empty_is_said_to_be(tmp_path):
-    with pytest.raises(TableUnreadable):
+    with pytest.raises(TableError):
         column_names(tmp_path / "none.csv")
     (tmp_path / "t.csv").write_text("")
     with pytest.raises(EmptyTable):
@@ -172,7 +163,7 @@ def test_a_table_that_is_not_there_or_empty_is_said_to_be(tmp_path):
 
 def test_a_quotation_mark_that_is_never_closed_is_no_empty_table(tmp_path):
     (tmp_path / "t.csv").write_text('id,"a\n1,x\n2,y\n')
-    with pytest.raises(TableUnreadable) as raised:
+    with pytest.raises(TableError) as raised:
         column_names(tmp_path / "t.csv")
     assert "quotation mark" in raised.value.remedy
     (tmp_path / "t.csv").write_text("id,a")

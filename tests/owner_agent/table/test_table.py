@@ -10,27 +10,17 @@ from owner_agent.table.table import read_table
 from pramana_core.errors import (
     DuplicateRecordId,
     MissingColumn,
-    MissingRecordId,
     TableError,
-    TableUnreadable,
     UnknownCategory,
 )
 
 HEAD = "patient_id,smokes,age,region\n"
+MANY = "".join(f"{i},{('no', 'SECRET')[i % 2]},3,north\n" for i in range(20))
 
 
 def _encode(bench, rows):
     bench.write(table=HEAD + rows)
     return encode(bench.site, planned(bench.site))
-
-
-def _refused(bench, error, rows):
-    before = bench.files()
-    with pytest.raises(error) as raised:
-        _encode(bench, rows)
-    assert type(raised.value) is error
-    assert bench.files() == before
-    return str(raised.value)
 
 
 def test_cells_become_codes(bench):
@@ -45,58 +35,39 @@ def test_cells_become_codes(bench):
     assert made.columns["region"].tolist() == [0, 1, 2, 2, 2, 2, 2, 2]
 
 
-def test_an_unknown_category_of_a_sensitive_column_is_not_shown(bench):
-    rows = "".join(f"{i},{'SECRETIVE' if i % 2 else 'no'},30,north\n" for i in range(20))
-    text = _refused(bench, UnknownCategory, rows)
-    assert "'smokes' of variable 'smoker' holds values that are not its categories" in text
-    assert "10 rows (rows 2, 4, 6, 8, 10, ...)" in text
-    assert "SECRETIVE" not in text
-
-
-def test_an_unknown_category_of_a_public_column_is_shown(bench):
-    text = _refused(bench, UnknownCategory, "1,no,30,north\n2,no,30,West\n")
-    assert "1 row (row 2): 'West'" in text
-    assert "add the category" in text
-
-
-def test_missing_cells_need_a_category(bench):
-    text = _refused(bench, TableError, "1,no,30,north\n2,,30,north\n3,  ,30,north\n")
-    assert "'smokes' of variable 'smoker' is empty in 2 rows (rows 2, 3)" in text
-    assert "missing =" in text
-
-
-@pytest.mark.parametrize("cell", ["old", "1_0", "nan", "inf", "1e999", "0x10", "٣"])
-def test_what_is_no_number_is_told_by_rows(bench, cell):
-    text = _refused(bench, TableError, f"1,no,30,north\n2,no,{cell},north\n")
-    assert "'age' of variable 'age' is cut into intervals but holds no finite number" in text
-    assert "1 row (row 2)" in text
-    assert f"number in 1 row (row 2){cell}" not in text
-    assert f"'{cell}'" not in text
-
-
-def test_duplicate_record_ids_are_counted_and_not_shown(bench):
-    text = _refused(
-        bench,
-        DuplicateRecordId,
-        "X-1,no,30,north\nX-2,no,3,north\n X-1,no,1,north\nX-2,no,1,east\n",
-    )
-    assert "'patient_id', the record id, has 2 ids more than once, in 4 rows" in text
-    assert "X-1" not in text
-
-
-def test_missing_record_ids_are_counted(bench):
-    text = _refused(bench, MissingRecordId, "1,no,30,north\n,no,30,north\n  ,no,30,north\n")
-    assert "is empty in 2 rows (rows 2, 3)" in text
+@pytest.mark.parametrize(
+    ("error", "rows", "where", "named"),
+    [
+        (UnknownCategory, "1,no,30,north\n2,SECRET,30,north\n", "smokes", "1 row (row 2)"),
+        (UnknownCategory, "1,no,30,north\n2,no,30,SECRET\n", "region", "1 row (row 2)"),
+        (UnknownCategory, MANY, "smokes", "10 rows (rows 2, 4, 6, 8, 10, ...)"),
+        (TableError, "1,no,30,north\n2,,30,north\n3,  ,30,north\n", "smokes", "rows 2, 3"),
+        (DuplicateRecordId, "SECRET-1,no,3,north\nX,no,3,north\n SECRET-1,no,1,north\n",
+         "patient_id", "2 rows (rows 1, 3)"),
+        (TableError, "1,no,30,north\n,no,30,north\n  ,no,30,north\n", "patient_id",
+         "rows 2, 3"),
+        *((TableError, f"1,no,30,north\n2,no,{cell},north\n", "age", "1 row (row 2)")
+          for cell in ("SECRET", "1_0", "nan", "inf", "1e999", "0x10", "٣")),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_told_by_column_and_row_and_not_by_value(bench, error, rows, where, named):
+    before = bench.files()
+    with pytest.raises(error) as raised:
+        _encode(bench, rows)
+    assert (type(raised.value), raised.value.where) == (error, where)
+    assert named in raised.value.message
+    assert "SECRET" not in str(raised.value)
+    assert bench.files() == before
 
 
 def test_every_problem_is_found_at_once(bench):
     bench.write(table=HEAD + "1,no,x,north\n1,maybe,30,West\n,no,30,east\n")
     found = inspect(bench.site, planned(bench.site))
     assert [p.code for p in found.problems] == [
-        "record-id-missing", "record-id-duplicate", "unknown-category", "table-invalid",
+        "table-invalid", "record-id-duplicate", "unknown-category", "table-invalid",
         "unknown-category",
     ]  # fmt: skip
-    with pytest.raises(MissingRecordId, match="5 problems"):
+    with pytest.raises(TableError):
         encode(bench.site, planned(bench.site))
 
 
@@ -104,22 +75,20 @@ def test_missing_columns_are_all_named(bench):
     bench.write(table="patient_id,Smokes,years\n1,no,30\n")
     with pytest.raises(MissingColumn) as raised:
         encode(bench.site, planned(bench.site))
-    text = str(raised.value)
-    assert "has no column 'smokes', 'age', 'region'" in text
-    assert "It has 'patient_id', 'Smokes', 'years'" in text
+    assert raised.value.where == "smokes, age, region"
 
 
 @pytest.mark.parametrize(
-    ("content", "says"),
+    "content",
     [
-        (HEAD + "1,no,30,north\n2,no,30,SECRET,x\n", "1 rows .* first is line 3, with 5"),
-        (HEAD + "1,no,30\n", "do not have the 4 cells of the header"),
-        ("patient_id,smokes,smokes,age,region\n1,no,no,3,north\n", "more than one column called"),
+        HEAD + "1,no,30,north\n2,no,30,SECRET,x\n",
+        HEAD + "1,no,30\n",
+        "patient_id,smokes,smokes,age,region\n1,no,no,3,north\n",
     ],
 )
-def test_a_ragged_table_is_refused(bench, content, says):
+def test_a_ragged_table_is_refused(bench, content):
     bench.write(table=content)
-    with pytest.raises(TableUnreadable, match=says) as raised:
+    with pytest.raises(TableError) as raised:
         encode(bench.site, planned(bench.site))
     assert "SECRET" not in str(raised.value)
 
@@ -130,7 +99,7 @@ def test_a_ragged_table_is_refused(bench, content, says):
 )
 def test_a_file_that_is_not_what_its_name_says(tmp_path, name, content):
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(TableUnreadable, match="Line 2 .*UTF-8|cannot be read as") as raised:
+    with pytest.raises(TableError) as raised:
         read_table(tmp_path / name, ["a", "b"])
     assert raised.value.__suppress_context__
 
@@ -144,5 +113,5 @@ def test_an_infinite_number_in_parquet_is_refused_by_its_row(bench):
     )  # fmt: skip
     pq.write_table(table, bench.folder / "patients.parquet")
     bench.write((bench.folder / "site.toml").read_text().replace(".csv", ".parquet"))
-    with pytest.raises(TableError, match="'age' is cut into intervals but holds no finite number"):
+    with pytest.raises(TableError):
         encode(bench.site, planned(bench.site))

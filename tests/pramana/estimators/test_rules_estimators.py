@@ -10,7 +10,7 @@ from mlxtend import frequent_patterns as theirs
 
 import pramana as pm
 from pramana_core.learn.common.options import MINIMUM_CONFIDENCE, RuleOptions
-from pramana_core.learn.rules.exchange import ITEMSET_ERRORS, MEASURED, RULE_ERRORS, SIDES
+from pramana_core.learn.rules.frames import ENDS, ITEMSET_ERRORS, MEASURED, SIDES
 
 PEOPLE = pm.example("titanic")
 DOMAIN = pm.domain(PEOPLE, pm.observed_categories(PEOPLE))
@@ -38,7 +38,7 @@ def by_rule(rules: pd.DataFrame) -> pd.DataFrame:
 
 
 def test_itemsets_of_a_clean_table_are_mlxtends():
-    found = pm.FrequentItemsets(0.1).fit(PEOPLE, CLEAN).itemsets_
+    found = pm.AssociationRules(0.1).fit(PEOPLE, CLEAN).itemsets_
     wanted = theirs.apriori(one_hot(PEOPLE), 0.1, use_colnames=True)
     assert list(found) == ["support", "itemsets", *ITEMSET_ERRORS]
     pd.testing.assert_frame_equal(found[["support", "itemsets"]], wanted, rtol=1e-12)
@@ -51,7 +51,8 @@ def test_rules_of_a_clean_table_are_mlxtends():
     # It takes our itemsets as they are, with their further columns.
     wanted = theirs.association_rules(model.itemsets_, metric="confidence", min_threshold=0.7)
     columns = [*SIDES, *MEASURED]
-    assert list(model.rules_) == ["antecedents", "consequents", *columns, *RULE_ERRORS]
+    errors = [f"{name}_{end}" for name in MEASURED for end in ENDS]
+    assert list(model.rules_) == ["antecedents", "consequents", *columns, *errors]
     pd.testing.assert_frame_equal(
         by_rule(model.rules_)[columns], by_rule(wanted)[columns], rtol=1e-9
     )
@@ -67,7 +68,7 @@ def test_rules_of_a_clean_table_are_mlxtends():
     ],
 )
 def test_items_are_those_asked_for(asked, items):
-    frame = pm.FrequentItemsets(0.01, **asked).fit(PEOPLE, CLEAN).to_frame(examined=True)
+    frame = pm.AssociationRules(0.01, **asked).fit(PEOPLE, CLEAN).examined_
     assert set().union(*frame["itemsets"]) == items
 
 
@@ -76,13 +77,11 @@ def test_options_are_those_of_the_miner():
     told = RuleOptions(0.1)
     for name in RuleOptions.__dataclass_fields__:
         assert defaults[name] == getattr(told, name)
-        assert pm.FrequentItemsets(0.1).get_params()[name] == getattr(told, name)
     assert defaults["minimum_confidence"] == MINIMUM_CONFIDENCE
 
 
-@pytest.mark.parametrize("kind", [pm.FrequentItemsets, pm.AssociationRules])
-def test_what_was_found_is_saved_and_read_back(kind, tmp_path):
-    model = kind(0.1, items={"sex": ["male"], "survived": ["no", "yes"]})
+def test_a_saved_model_is_read_back(tmp_path):
+    model = pm.AssociationRules(0.1, items={"sex": ["male"], "survived": ["no", "yes"]})
     model.fit(reports())
     path = tmp_path / "found.json"
     model.save(path)

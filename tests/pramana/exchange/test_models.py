@@ -102,7 +102,7 @@ def test_structures_through_networkx(ours: pm.BayesNet, network: BayesNet):
     graph = ours.to_networkx()
     assert set(graph.edges) == set(network.structure.links)
     again = pm.BayesNet.from_networkx(graph)
-    assert set(again.task().structure.links) == set(network.structure.links)
+    assert set(again.structure_.links) == set(network.structure.links)
     nodes, links = exchange.links_of_networkx(graph, "graph")
     assert set(nodes) == set(network.structure.nodes)
     assert set(links) == set(network.structure.links)

@@ -55,10 +55,6 @@ NEAR = {
     "an estimator": (lambda: pm.estimate(REPORTS, estimator="poold"), "'pooled'"),
     "a study": (lambda: connect().study("voyages"), "'voyage'"),
     "a job": (lambda: connect().study("voyage").job("j1"), "'j-1'"),
-    "which records": (
-        lambda: connect().study("voyage").table("sex", records="comon"),
-        "'common'",
-    ),
 }
 
 

@@ -99,14 +99,6 @@ def test_a_notebook_shows_it(masked):
     assert "must not leave" in html
 
 
-def test_copies_are_combined_by_reiters_rules():
-    found = pm.combine_copies([{"a": 1.0}, {"a": 3.0}], [{"a": 2.0}, {"a": 4.0}])
-    # u = (4 + 16) / 2, b = 2, T = u + b / 2
-    assert found.loc["a", "estimate"] == 2.0
-    assert found.loc["a", "standard_error"] == pytest.approx(np.sqrt(11.0))
-    assert found.loc["a", "added"] == pytest.approx(1 / 11)
-
-
 @pytest.mark.slow
 def test_each_records_part_in_its_own_value_is_told_to_its_owner(store):
     found = pm.mask(store.head(300), X, "nmegadp", 1)

@@ -23,7 +23,6 @@ from pramana_core.domain import Domain
 from pramana_core.errors import (
     DuplicateRecordId,
     MissingColumn,
-    MissingRecordId,
     TableError,
     UnknownCategory,
 )
@@ -180,9 +179,9 @@ def test_what_has_no_text_of_its_own_is_no_id(cell, said):
     ("ids", "error", "said"),
     [
         (["a", "a ", "b", "c", "d", "e"], DuplicateRecordId, "1 ids more than once, in 2 rows"),
-        (["a", "", "b", "c", "d", None], MissingRecordId, "empty in 2 rows (rows 2, 6)"),
+        (["a", "", "b", "c", "d", None], TableError, "empty in 2 rows (rows 2, 6)"),
         ([7, 7.0, 8, 9, 10, 11], DuplicateRecordId, "rows 1, 2"),
-        ([1.0, np.nan, 2, 3, 4, 5], MissingRecordId, "1 row (row 2)"),
+        ([1.0, np.nan, 2, 3, 4, 5], TableError, "1 row (row 2)"),
     ],
 )
 def test_ids_that_cannot_tell_records_apart_are_refused_by_row(ids, error, said):

@@ -13,7 +13,7 @@ from pramana.reporting.reports import Reports
 from pramana.reporting.sources import join
 from pramana_core.channels import Symmetric
 from pramana_core.domain import Variable
-from pramana_core.errors import OptionError, StoreCorrupt, TableUnreadable
+from pramana_core.errors import OptionError, StoreCorrupt, TableError
 from tests.pramana.reporting.plans import PLANS, plan_of, reports_of
 
 OTHER = plan_of(Symmetric.from_gamma(2, 3.0), Variable("d", ("x", "y")))
@@ -96,7 +96,7 @@ def test_draws_and_study_are_those_that_were_saved(tmp_path):
 def test_a_later_version_says_so(tmp_path):
     reports_of(PLANS["symmetric"]).save(tmp_path / "r")
     changed(tmp_path / "r", version=2, further="things")
-    with pytest.raises(TableUnreadable, match="version 2 of the format; .* reads version 1"):
+    with pytest.raises(TableError, match="version 2 of the format; .* reads version 1"):
         Reports.load(tmp_path / "r")
 
 
@@ -106,9 +106,9 @@ def test_other_files_are_no_reports(tmp_path):
     reports_of(PLANS["symmetric"]).save(tmp_path / "odd")
     changed(tmp_path / "odd", kind="model")
     for name in ("frame.parquet", "text", "odd"):
-        with pytest.raises(TableUnreadable, match=r"must be a file that Reports\.save wrote"):
+        with pytest.raises(TableError, match=r"must be a file that Reports\.save wrote"):
             Reports.load(tmp_path / name)
-    with pytest.raises(TableUnreadable, match="must be a file that exists"):
+    with pytest.raises(TableError, match="must be a file that exists"):
         Reports.load(tmp_path / "nowhere")
 
 

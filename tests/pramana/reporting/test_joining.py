@@ -13,7 +13,7 @@ from pramana.reporting.estimating import estimate
 from pramana.reporting.reports import Reports
 from pramana.reporting.sources import join
 from pramana_core.channels import RESOLUTION, Identity, Symmetric
-from pramana_core.errors import CoinsDisagree, OptionError, PlanError, RecordsDoNotAlign
+from pramana_core.errors import OptionError, PlanError, RecordsDoNotAlign
 from pramana_core.plan import Plan
 from pramana_core.study_plan import StudyPart, StudyPlan, StudySet
 from tests.pramana.reporting.plans import A, B, C, people, plan_of
@@ -114,5 +114,7 @@ def test_parts_of_one_study_plan_become_one_block():
 def test_owners_who_did_not_follow_one_coin_are_found_out():
     _, (north, south) = study_parts()
     codes = {"c": np.where(south.codes["c"] == 2, 0, 2)}
-    with pytest.raises(CoinsDisagree, match="no value of its coin gives together; an owner used"):
+    with pytest.raises(
+        RecordsDoNotAlign, match="no value of its coin gives together; an owner used"
+    ):
         join(north, Reports(south.plan, codes, south.pseudonyms, None, south.study))

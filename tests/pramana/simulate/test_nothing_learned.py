@@ -20,19 +20,18 @@ probability ( B | A ) { (a0) 0.9, 0.1; (a1) 0.1, 0.9; }
 """
 
 
-def run(tmp_path: Path, *asked: str) -> tuple[str, dict[str, object]]:
+def run(*asked: str) -> tuple[str, dict[str, object]]:
     """Return what a simulation prints, in one line, and its JSON."""
-    out = tmp_path / "out.json"
-    result = CliRunner().invoke(app, ["simulate", *asked, "--out", str(out)])
-    assert result.exit_code == 0, result.output
-    return " ".join(result.output.split()), json.loads(out.read_text(encoding="utf-8"))
+    results = [CliRunner().invoke(app, ["simulate", *asked, *more]) for more in ((), ("--json",))]
+    assert [result.exit_code for result in results] == [0, 0]
+    return " ".join(results[0].output.split()), json.loads(results[1].stdout)
 
 
 @pytest.mark.parametrize(("p", "better"), [("0.05", True), ("0.499", False)])
 def test_a_structure_is_compared_with_no_links_at_all(tmp_path: Path, p: str, better: bool):
     (tmp_path / "two.bif").write_text(NETWORK, encoding="utf-8")
     asked = ("bayes-net", "--bif", str(tmp_path / "two.bif"), "--p", p, "--records", "1000")
-    told, found = run(tmp_path, *asked, "--runs", "2")
+    told, found = run(*asked, "--runs", "2")
     assert "KL of no links at all, nats" in told
     assert found["better_than_no_links"] is better
     assert ("no nearer to the reference than no links at all" in told) is not better
@@ -49,6 +48,6 @@ def test_a_classifier_is_compared_with_the_most_frequent_class(
     y = np.where(rng.random(2000) < 0.8, x, 0)
     pd.DataFrame({"x": x, "y": y}).to_csv(tmp_path / "t.csv", index=False)
     asked = ("tree", "--table", str(tmp_path / "t.csv"), "--target", "y", "--p", p, "--runs", "2")
-    told, found = run(tmp_path, *asked)
+    told, found = run(*asked)
     assert found["better_than_majority"] is better
-    assert ("no more often than always saying the most frequent class" in told) is not better
+    assert ("no more often than always" in told) is not better

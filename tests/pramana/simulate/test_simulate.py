@@ -21,9 +21,9 @@ from typer.testing import CliRunner
 
 from benchmarks.reproduce import data
 from pramana.cli import app
-from pramana.simulate.bayes_net import NetworkSimulation, StructureOptions
+from pramana.simulate.bayes_net import NetworkSimulation, RunOptions
 from pramana.simulate.commands.cli import _Chosen
-from pramana.simulate.designs import fitting, read_plan, symmetric
+from pramana.simulate.designs import symmetric
 from pramana.simulate.links import compare, directed, divergence_or_none, fitted
 from pramana.simulate.sources import (
     MOST_RECORDS,
@@ -32,29 +32,25 @@ from pramana.simulate.sources import (
     require_records,
     topological,
 )
-from pramana.simulate.study import Series, Trials, require_place, write_result
+from pramana.simulate.study import Series, Trials
 from pramana.simulate.tables import EMPTY, OTHER, intervals_for, read_source
-from pramana_core.channels import Choice, Dense, Identity, Sampled, Symmetric, Withheld
-from pramana_core.domain import Domain, Variable
+from pramana_core.domain import Domain
 from pramana_core.errors import (
     EmptyTable,
     LimitExceeded,
     MissingColumn,
     OptionError,
-    PlanError,
     PramanaError,
-    SingularChannel,
     TableError,
-    TableUnreadable,
 )
 from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.learn.common.options import Scoring, Search
 from pramana_core.learn.networks import inference
 from pramana_core.learn.networks.bif import write_bif
 from pramana_core.learn.networks.network import BayesNet
 from pramana_core.learn.networks.structure import Structure
 from pramana_core.marginals.counts import ReportedCounts
-from pramana_core.plan import Block, Plan
-from pramana_core.wire.channels import PlanMessage
+from pramana_core.plan import Plan
 from tests.places import DATA, ROOT
 
 FALSE_ALARM = 1e-6
@@ -182,19 +178,19 @@ def test_a_network_is_sampled_by_its_tables(assert_distribution):
     for a, b, c, d in itertools.product(range(2), repeat=4):
         joint[b, c, d] += of_a[a] * of_b[a, b] * of_c[a, c] * of_d[b, c, d]
     assert_distribution(seen, 20_000 * joint, false_alarm=FALSE_ALARM)
-    with pytest.raises(AssertionError, match="chi-square"):
+    with pytest.raises(AssertionError):
         assert_distribution(seen, 20_000 * joint.transpose(1, 0, 2), false_alarm=FALSE_ALARM)
 
 
 def test_too_many_records_are_refused_before_any_is_drawn():
     assert require_records(MOST_RECORDS, small_table()) == MOST_RECORDS
-    with pytest.raises(LimitExceeded, match="20,000,001 records"):
+    with pytest.raises(LimitExceeded):
         require_records(MOST_RECORDS + 1, small_table())
 
 
 @pytest.mark.parametrize("records", [0, 1, -5])
 def test_too_few_records_are_refused(records: int):
-    with pytest.raises(OptionError, match="too few"):
+    with pytest.raises(OptionError):
         require_records(records, small_table())
     assert require_records(None, small_table()) == 40
     assert require_records(2, small_table()) == 2
@@ -235,9 +231,8 @@ def test_columns_that_are_no_categories_are_left_out_and_named(tmp_path: Path):
     source = read_source(path)
     assert source.domain.names == ("a", "b", "holes")
     assert source.domain["holes"].categories == (EMPTY, "h1")
-    said = ("'id' has 65 different values", "'same' has one value", "Empty cells of 'holes' are")
-    assert all(words in source.note for words in said)
-    with pytest.raises(TableError, match="'id' has 65 different values") as refused:
+    assert all(repr(name) in source.note for name in ("id", "same", "holes"))
+    with pytest.raises(TableError) as refused:
         read_source(path, ["a", "id"])
     assert "P1" not in str(refused.value)
     with pytest.raises(TableError) as constant:
@@ -295,42 +290,29 @@ def test_rare_categories_of_many_are_put_together(tmp_path: Path):
     assert "put together as '(other)': 40 of 'land'" in source.note
 
 
-def test_the_plans_categories_are_the_tables(tmp_path: Path):
-    path = tmp_path / "t.csv"
-    path.write_text("a,b\nhigh,1\nlow,2\nhigh,1\n")
-    known = Domain.of(a=["low", "middle", "high"])
-    source = read_source(path, None, known)
-    assert source.codes["a"].tolist() == [2, 0, 2]
-    with pytest.raises(TableError, match="2 values that are not among the plan's") as refused:
-        read_source(path, ["a", "b"], Domain.of(a=["low", "middle"]))
-    assert "high" not in str(refused.value)
-
-
 @pytest.mark.parametrize(
-    ("content", "variables", "error", "says"),
+    ("content", "variables", "error", "where"),
     [
-        (None, None, TableUnreadable, "no table"),
-        ("a,b\n1,2,3\n4,5,6\n1,2,3,4\n", None, TableUnreadable, "3 rows .* line 2, with 3"),
-        ("a,b\n", None, EmptyTable, "no rows"),
-        ("a,a \n1,2\n", None, TableUnreadable, "more than one column called"),
-        ("a,b,a\n1,2,1\n2,1,2\n", None, TableUnreadable, "more than one column called"),
-        ("a;b\n1;2\n2;1\n", None, TableError, "separated by semicolons"),
-        ("a;b\n1;2\n1;2\n", None, TableError, "separated by semicolons"),
-        ("a,b\n1,2\n2,2\n", None, TableError, "Only one column .* 'b' has one value"),
-        ("a,b\n1,2\n2,1\n", ["a"], TableError, "Only one column"),
-        ("a,b\n1,2\n2,1\n", [""], OptionError, "without a name.* a, b"),
-        ("a,b\n1,2\n2,1\n", ["a,,b"], OptionError, "without a name"),
-        (",b\n1,2\n2,1\n", None, TableError, "'' has no name"),
-        ("a,b\n1,2\n2,1\n", ["a", "c"], MissingColumn, "no column 'c'"),
-        ("a\n1\n1\n", None, TableError, "one value only"),
+        (None, None, TableError, None),
+        ("a,b\n1,2,3\n4,5,6\n1,2,3,4\n", None, TableError, None),
+        ("a,b\n", None, EmptyTable, None),
+        ("a,a \n1,2\n", None, TableError, None),
+        ("a;b\n1;2\n2;1\n", None, TableError, None),
+        ("a,b\n1,2\n2,2\n", None, TableError, "b"),
+        ("a,b\n1,2\n2,1\n", ["a"], TableError, "--variables"),
+        ("a,b\n1,2\n2,1\n", ["a,,b"], OptionError, "--variables"),
+        (",b\n1,2\n2,1\n", None, TableError, "--table"),
+        ("a,b\n1,2\n2,1\n", ["a", "c"], MissingColumn, "c"),
+        ("a\n1\n1\n", None, TableError, "a"),
     ],
 )
-def test_bad_tables_are_refused(tmp_path: Path, content, variables, error, says: str):
+def test_bad_tables_are_refused(tmp_path: Path, content, variables, error, where):
     path = tmp_path / "t.csv"
     if content is not None:
         path.write_text(content)
-    with pytest.raises(error, match=says):
+    with pytest.raises(error) as refused:
         read_source(path, variables)
+    assert where is None or refused.value.where == where
 
 
 def test_names_with_commas_can_be_asked_for(tmp_path: Path):
@@ -339,7 +321,7 @@ def test_names_with_commas_can_be_asked_for(tmp_path: Path):
     for asked in (["age, years", "c"], ["c,b", "age, years"], ["b, c"], [" c ", "b"]):
         wanted = [n for text in asked for n in ([text] if "age" in text else text.split(","))]
         assert read_source(path, asked).domain.names == tuple(n.strip() for n in wanted)
-    with pytest.raises(MissingColumn, match="'age', 'years'"):
+    with pytest.raises(MissingColumn):
         read_source(path, ["age,years"])
 
 
@@ -354,71 +336,6 @@ def test_p_is_the_probability_of_another_category():
     assert all(b.channel.is_identity for b in symmetric(plan.domain, 0.0).blocks)
 
 
-def test_a_plan_is_read_as_releases_carry_it(tmp_path: Path):
-    plan = symmetric(Domain.of(A=["1", "2"], B=["1", "2", "3"]), 0.2)
-    path = tmp_path / "plan.json"
-    path.write_text(PlanMessage.from_plan(plan).model_dump_json())
-    assert read_plan(path).digest == plan.digest
-    assert fitting(read_plan(path), Domain.of(B=["1", "2", "3"])).domain.names == ("B",)
-
-
-A, B = (Variable(name, ("1", "2")) for name in "AB")
-
-
-@pytest.mark.parametrize(
-    ("plan", "error", "says"),
-    [
-        (Plan((Block((A,), Identity(2)),)), PlanError, "does not say what is done to B"),
-        (
-            Plan((Block((A,), Identity(2)), Block((Variable("B", ("2", "1")),), Identity(2)))),
-            PlanError,
-            "same order",
-        ),
-        (
-            Plan(
-                (Block((A, Variable("C", ("1", "2"))), Symmetric(4, 1)), Block((B,), Identity(2)))
-            ),
-            PlanError,
-            "C is not among",
-        ),
-        (
-            Plan((Block((A,), Dense.binary(0.5, 0.5)), Block((B,), Identity(2)))),
-            SingularChannel,
-            "never reports A",
-        ),
-        (
-            Plan((Block((A,), Withheld(2)), Block((B,), Identity(2)))),
-            SingularChannel,
-            "never reports A",
-        ),
-    ],
-)
-@pytest.mark.parametrize("estimator", ["moment", "ml"])
-def test_plans_of_other_variables_are_refused(plan: Plan, error, says: str, estimator: str):
-    with pytest.raises(error, match=says):
-        fitting(plan, Domain((A, B)), estimator)
-
-
-def sampled_pairs(nodes: str) -> Plan:
-    """Each record reports two of some binary variables, chosen evenly, together at gamma 19."""
-    variables = tuple(Variable(node, ("1", "2")) for node in nodes)
-    pairs = list(itertools.combinations(range(len(nodes)), 2))
-    weights = [2**32 // len(pairs)] * len(pairs)
-    weights[0] += 2**32 - sum(weights)
-    choices = tuple(
-        Choice(pair, weight, Symmetric.from_gamma(4, 19))
-        for pair, weight in zip(pairs, weights, strict=True)
-    )
-    return Plan((Block(variables, Sampled((2,) * len(nodes), choices)),))
-
-
-def test_plans_without_an_inverse_are_for_likelihood_alone():
-    plan = sampled_pairs("ABC")
-    assert fitting(plan, plan.domain, "ml").digest == plan.digest
-    with pytest.raises(SingularChannel, match=r"no inverse.*--estimator ml"):
-        fitting(plan, plan.domain, "moment")
-
-
 # --- trials --------------------------------------------------------------------------------------
 
 
@@ -430,17 +347,18 @@ def test_trials_randomize_by_the_plan_and_repeat(assert_distribution):
     true, reported = (counts.table(names) for counts in (first.true, first.reported))
     flip = np.array([[0.8, 0.2], [0.2, 0.8]])
     assert_distribution(reported, flip.T @ true @ flip, false_alarm=FALSE_ALARM)
-    with pytest.raises(AssertionError, match="chi-square"):
+    with pytest.raises(AssertionError):
         assert_distribution(reported, true, false_alarm=FALSE_ALARM)
     assert (again.reported.table(names) == reported).all()
     assert (second.reported.table(names) != reported).any()
     assert (second.true.table(names) != true).any()
 
 
-@pytest.mark.parametrize(("runs", "seed", "says"), [(0, 1, "at least 1"), (1, -1, "0 or more")])
-def test_trials_that_are_none_are_refused(runs: int, seed: int, says: str):
-    with pytest.raises(OptionError, match=says):
+@pytest.mark.parametrize(("runs", "seed", "where"), [(0, 1, "--runs"), (1, -1, "--seed")])
+def test_trials_that_are_none_are_refused(runs: int, seed: int, where: str):
+    with pytest.raises(OptionError) as refused:
         Trials(small_table(), symmetric(small_table().domain, 0.1), 40, runs, seed)
+    assert refused.value.where == where
 
 
 # --- results -------------------------------------------------------------------------------------
@@ -454,16 +372,6 @@ def test_means_and_errors_are_those_of_the_statistics_module():
     assert series.mean()["y"] is None
     assert Series(({"x": 1.0},)).se()["x"] is None
     assert json.dumps(series.as_dict())
-
-
-def test_a_place_that_cannot_be_written_is_refused(tmp_path: Path):
-    require_place(None)
-    require_place(tmp_path / "new.json")
-    for place in (tmp_path, tmp_path / "none" / "x.json"):
-        with pytest.raises(OptionError, match="cannot be written"):
-            require_place(place)
-    with pytest.raises(OptionError, match="cannot be written"):
-        write_result({}, tmp_path / "none" / "x.json")
 
 
 def test_fitted_parameters_are_posterior_means_of_clean_counts():
@@ -510,7 +418,7 @@ def test_divergence_is_the_sum_over_all_records_there_can_be():
     model = fitted(marginals, Structure.of(sparse))
     p, q = joint(reference), joint(model)
     expected = sum(p[cell] * math.log(p[cell] / q[cell]) for cell in p)
-    kind = NetworkSimulation(trials, StructureOptions(ordered=True))
+    kind = NetworkSimulation(trials, Scoring(), Search(()))
     found = kind._compared(marginals, model, 1.0)
     assert found["kl"] == pytest.approx(expected, rel=1e-9)
     assert (found["extra"], found["missing"], found["reversed"]) == (1, 4, 0)
@@ -524,9 +432,9 @@ def test_a_divergence_too_large_to_compute_is_none(monkeypatch: pytest.MonkeyPat
 
 
 def test_options_out_of_range_are_refused():
-    for bad in ({"draws": -1}, {"draws": 10_001}, {"max_parents": 17}):
+    for draws in (-1, 10_001):
         with pytest.raises(OptionError):
-            StructureOptions(**bad)
+            RunOptions(draws=draws)
 
 
 # --- the command ---------------------------------------------------------------------------------
@@ -539,11 +447,10 @@ def bif(tmp_path: Path) -> Path:
     return path
 
 
-def simulated(out: Path, *options: str) -> dict:
-    result = CliRunner().invoke(app, ["simulate", "bayes-net", *options, "--out", str(out)])
+def simulated(*options: str) -> dict:
+    result = CliRunner().invoke(app, ["simulate", "bayes-net", *options, "--json"])
     assert result.exit_code == 0, result.output
-    assert "extra links" in result.output
-    return json.loads(out.read_text())
+    return json.loads(result.stdout)
 
 
 def without_seconds(result: dict) -> dict:
@@ -559,8 +466,7 @@ RUN = ("--records", "3000", "--runs", "2", "--set", "ordered=true", "--seed", "7
 
 @pytest.mark.slow
 def test_a_simulation_of_a_network(bif: Path, tmp_path: Path):
-    out = tmp_path / "out.json"
-    result = simulated(out, "--bif", str(bif), "--p", "0.1", *RUN)
+    result = simulated("--bif", str(bif), "--p", "0.1", *RUN)
     assert [set(run) for run in result["runs"]] == [
         {"extra", "missing", "reversed", "kl", "kl_unlinked", "seconds"}
     ] * 2
@@ -571,44 +477,19 @@ def test_a_simulation_of_a_network(bif: Path, tmp_path: Path):
         assert mean == pytest.approx(statistics.mean(run[name] for run in result["runs"]))
     assert result["mean"]["kl"] > result["clean"]["mean"]["kl"] > 0
     assert all(0 < link["share"] <= 1 and link["inflation"] >= 1 for link in result["links"])
-    again = simulated(out, "--bif", str(bif), "--p", "0.1", *RUN)
+    again = simulated("--bif", str(bif), "--p", "0.1", *RUN)
     assert without_seconds(again) == without_seconds(result)
-    other = simulated(out, "--bif", str(bif), "--p", "0.1", *RUN[:-1], "8")
+    other = simulated("--bif", str(bif), "--p", "0.1", *RUN[:-1], "8")
     assert without_seconds(other)["runs"] != without_seconds(result)["runs"]
 
 
 @pytest.mark.slow
 def test_without_randomization_nothing_is_lost(bif: Path, tmp_path: Path):
-    result = without_seconds(simulated(tmp_path / "o", "--bif", str(bif), "--p", "0", *RUN))
+    result = without_seconds(simulated("--bif", str(bif), "--p", "0", *RUN))
     assert result["runs"] == result["clean"]["runs"]
-    noisy = without_seconds(simulated(tmp_path / "o", "--bif", str(bif), "--p", "0.2", *RUN))
+    noisy = without_seconds(simulated("--bif", str(bif), "--p", "0.2", *RUN))
     assert noisy["runs"] != noisy["clean"]["runs"]
     assert noisy["clean"] == result["clean"]
-
-
-@pytest.mark.slow
-def test_a_plan_says_the_same_as_p(bif: Path, tmp_path: Path):
-    plan = tmp_path / "plan.json"
-    plan.write_text(PlanMessage.from_plan(data.six_plan(0.2)).model_dump_json())
-    by_plan = simulated(tmp_path / "o", "--bif", str(bif), "--channels", str(plan), *RUN)
-    by_p = simulated(tmp_path / "o", "--bif", str(bif), "--p", "0.2", *RUN)
-    assert without_seconds(by_plan) == without_seconds(by_p)
-
-
-@pytest.mark.slow
-def test_a_sampled_plan_is_simulated_by_likelihood(bif: Path, tmp_path: Path):
-    """Pairs are reported: enough for a tree, in which no node has two parents."""
-    plan = tmp_path / "plan.json"
-    plan.write_text(PlanMessage.from_plan(sampled_pairs("ABCDEF")).model_dump_json())
-    options = ("--bif", str(bif), "--channels", str(plan), "--estimator", "ml", *RUN)
-    result = simulated(tmp_path / "o", *options, "--set", "max_parents=1", "--records", "20000")
-    # Five links make the largest tree; two nodes have two parents.
-    assert result["mean"]["missing"] >= 2
-    assert result["mean"]["missing"] + result["mean"]["extra"] <= 3
-    assert result["mean"]["kl"] < 0.3
-    # More parents are allowed for, and nothing is refused: no table of three is asked for.
-    more = simulated(tmp_path / "o", *options, "--records", "20000")
-    assert more["mean"]["missing"] + more["mean"]["extra"] <= 3
 
 
 @pytest.mark.slow
@@ -617,7 +498,7 @@ def test_a_table_is_held_against_itself(tmp_path: Path):
     table = tmp_path / "t.csv"
     pd.DataFrame(drawn).assign(id=range(2_000)).to_csv(table, index=False)
     options = ("--table", str(table), "--runs", "2")
-    result = simulated(tmp_path / "o", *options, "--p", "0.1", "--set", "draws=5")
+    result = simulated(*options, "--p", "0.1", "--set", "draws=5")
     assert result["setting"]["records"] == 2_000
     assert "'id'" in result["source"]["note"]
     zero = {"extra": 0, "missing": 0, "reversed": 0, "kl": 0}
@@ -627,17 +508,16 @@ def test_a_table_is_held_against_itself(tmp_path: Path):
     assert kept["clean"]["runs"] == [zero, zero]
     assert kept["runs"] != [zero, zero]
     assert all(0 <= link["confidence"] <= 1 for link in result["links"])
-    some = simulated(
-        tmp_path / "o", *options, "--p", "0", "--variables", "A,B,C", "--records", "500"
-    )
+    some = simulated(*options, "--p", "0", "--variables", "A,B,C", "--records", "500")
     assert some["source"]["variables"] == 3
     assert some["mean"]["kl"] > 0
 
 
-def test_standard_output_holds_the_json_alone(bif: Path):
-    command = ["simulate", "bayes-net", "--bif", str(bif), "--p", "0.1", *RUN, "--json"]
+def test_the_table_of_a_simulation_is_printed(bif: Path):
+    command = ["simulate", "bayes-net", "--bif", str(bif), "--p", "0.1", *RUN]
     result = CliRunner().invoke(app, command)
-    assert json.loads(result.stdout)["true_links"] == 7
+    assert result.exit_code == 0
+    assert "extra links" in result.output
 
 
 @pytest.mark.parametrize(
@@ -646,7 +526,7 @@ def test_standard_output_holds_the_json_alone(bif: Path):
         (["--p", "0.1"], OptionError, "--bif"),
         (["--bif", "BIF", "--table", "t.csv", "--p", "0.1"], OptionError, "--bif"),
         (["--bif", "BIF"], OptionError, "--p"),
-        (["--bif", "BIF", "--p", "0.1", "--channels", "c"], OptionError, "--p"),
+        (["--bif", "BIF", "--p", "0.1", "--design", "auto"], OptionError, "--p"),
         (["--bif", "none.bif", "--p", "0.1"], OptionError, "--bif"),
         (["--bif", "BIF", "--p", "0.1", "--variables", "A"], OptionError, "--variables"),
         (["--bif", "BIF", "--p", "0.5"], OptionError, "--p"),
@@ -656,7 +536,6 @@ def test_standard_output_holds_the_json_alone(bif: Path):
         (["--bif", "BIF", "--p", "0.1", "--set", "eta=0.9"], OptionError, "--set"),
         (["--bif", "BIF", "--p", "0.1", "--set", "max_parents=0"], OptionError, "--set"),
         (["--bif", "BIF", "--p", "0.1", "--set", "refine=false"], OptionError, "--set"),
-        (["--bif", "BIF", "--p", "0.1", "--out", "no/folder/x"], OptionError, "--out"),
     ],
 )
 def test_bad_commands_say_what_is_wrong(bif: Path, options, error, where: str):
@@ -674,7 +553,7 @@ def test_asia_is_found_almost_whole_along_its_order(tmp_path: Path):
     if not asia.is_file():
         pytest.skip("the public networks are not there")
     result = simulated(
-        tmp_path / "o", "--bif", str(asia), "--p", "0.1", "--records", "50000", "--runs", "1",
+        "--bif", str(asia), "--p", "0.1", "--records", "50000", "--runs", "1",
         "--set", "ordered=true",
     )  # fmt: skip
     assert result["true_links"] == 8

@@ -17,7 +17,7 @@ from pramana_core.channels import (
     Withheld,
     pieces,
 )
-from pramana_core.errors import ChannelError, NotStochastic
+from pramana_core.errors import ChannelError
 from pramana_core.privacy import (
     attacker_accuracy,
     conditional_entropy,
@@ -129,5 +129,5 @@ def test_starts_and_names_that_cannot_be_are_refused(changed, words):
 
 
 def test_it_refuses_what_a_sampled_channel_does():
-    with pytest.raises(NotStochastic):
+    with pytest.raises(ChannelError):
         replace(OTHER, choices=(Choice((0,), 0, WEAK), OTHER.choices[1]))

@@ -14,7 +14,7 @@ from pramana_core.channels import (
     Symmetric,
     Transition,
 )
-from pramana_core.errors import NotStochastic
+from pramana_core.errors import ChannelError
 
 
 @pytest.mark.parametrize(
@@ -29,5 +29,5 @@ from pramana_core.errors import NotStochastic
 )
 @pytest.mark.parametrize("p", [0.1, True, "0.1", None])
 def test_a_probability_is_not_taken_for_units(made: Callable[[object], Transition], p: object):
-    with pytest.raises(NotStochastic):
+    with pytest.raises(ChannelError):
         made(p)

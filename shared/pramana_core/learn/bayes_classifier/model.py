@@ -67,7 +67,7 @@ class BayesClassifier:
         DomainError: no inputs, the class among them, attributes that are not the inputs, or a table
             that does not fit them.
         StructureError: attributes that depend on each other in a circle.
-        NotStochastic: a row of a table that is not a distribution.
+        ChannelError: a row of a table that is not a distribution.
         OptionError: a weight that is not above 0 and at most 1.
     """
 

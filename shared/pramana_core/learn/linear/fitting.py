@@ -15,7 +15,7 @@ from pramana_core.learn.common.documents import stream
 from pramana_core.learn.common.inputs import inputs_of
 from pramana_core.learn.common.options import Basis, LinearOptions, Seed, require_limit
 from pramana_core.learn.linear.columns import Column, DesignMatrix, Scaling, columns_of
-from pramana_core.learn.linear.errors import CERTAIN, Equation
+from pramana_core.learn.linear.errors import weight_covariances
 from pramana_core.learn.linear.model import INTERCEPT, LinearClassifier, Plane, Weight
 from pramana_core.learn.linear.pocket import pocket
 from pramana_core.learn.linear.solving import (
@@ -37,6 +37,9 @@ EVIDENT = 2.0
 EMPTY = 1e-9
 """A class with less than this share of all records has none: the rest is rounding."""
 
+NOISELESS = 1e-9
+"""Counts with a smaller variance per record are those of records that were not randomized."""
+
 COLUMNS = 4096
 """Errors are those of all columns at once: time grows with the cube of their number."""
 
@@ -56,7 +59,7 @@ def learn_linear(
     seed: int = 0,
     on_step: Progress | None = None,
 ) -> LinearClassifier:
-    """Learn planes that tell the classes of a variable apart; several classes one against the rest.
+    """Learn planes that separate the classes of a variable; several classes one against the rest.
 
     Fitted to the estimated counts of all cells of the features and the class, least squares and the
     logistic loss give their weights errors. Fitted to records drawn from a Bayesian network
@@ -118,7 +121,7 @@ def learn_linear(
         lambda share: report(round(before * share), steps),
     )
     fits = _fitted(fitter, positives, evident, lambda done: report(before + done, steps))
-    planes = tuple(fitter.plane(fit, lambda: report(steps, steps)) for fit in fits)
+    planes = tuple(fitter.plane(fit) for fit in fits)
     return LinearClassifier(
         inputs,
         classes,
@@ -151,12 +154,11 @@ def _basis(
 
 @dataclass(frozen=True, eq=False)
 class _PlaneFit:
-    """Scaled weights for one plane; `equation` gives their errors, where these are known."""
+    """Scaled weights for one plane, with their covariances (`weight_covariances`)."""
 
     positive: int
     weights: Tensor
-    solution: Solution | None = None
-    equation: Equation | None = None
+    covariances: tuple[Tensor, Tensor] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,7 +221,7 @@ class _Fitter:
         )
 
     def fit(self, positive: int, number: int, tick: Tick) -> _PlaneFit | None:
-        """Return the plane of a class, the `number`-th fitted; None if there is none."""
+        """Return the plane of a class, the `number`-th fitted; None without a solution."""
         _ = self.source  # most of the work, where records are drawn
         tick()
         if self.options.loss == "perceptron":
@@ -229,13 +231,8 @@ class _Fitter:
             return None
         if self.basis == "network":
             return _PlaneFit(positive, solution.weights)
-        equation = Equation(self.table, self.design, positive, self.options.loss, self.options.l2)
-        if not equation.serves:
-            return _PlaneFit(positive, solution.weights)
-        solution = equation.corrected(solution, tick)
-        if solution is None:
-            return None
-        return _PlaneFit(positive, solution.weights, solution, equation)
+        errors = weight_covariances(self.table, self.design, positive, self.options.loss, solution)
+        return _PlaneFit(positive, solution.weights, errors)
 
     def _solution(self, positive: int, tick: Tick) -> Solution | None:
         design, source, l2 = self.design, self.source, self.options.l2
@@ -254,24 +251,19 @@ class _Fitter:
         rng = stream(self.seed, number)
         return pocket(design, source, positive, start, options.steps, rng, tick, options.keep)
 
-    def plane(self, fit: _PlaneFit, tick: Tick) -> Plane:
+    def plane(self, fit: _PlaneFit) -> Plane:
         """Return a plane in the columns' own units."""
-        back = self.scaling.back
+        back, known = self.scaling.back, self.scaling.known
         names = (INTERCEPT, *(column.name for column in self.scaling.columns))
         values = (back @ fit.weights).tolist()
         weights = [Weight(name, value) for name, value in zip(names, values, strict=True)]
-        if fit.equation is not None and fit.solution is not None:
-            # No error is known of a column that was left out.
-            known = self.scaling.known
-            intervals = fit.equation.intervals(fit.solution, back[known], tick)
-            errors = [
-                np.sqrt(np.maximum(((back[known] @ part) * back[known]).sum(axis=1), 0.0))
-                for part in fit.equation.covariances(fit.solution)
-            ]
-            for place, se, noise, (low, high) in zip(
-                known, *(part.tolist() for part in (*errors, intervals)), strict=True
-            ):
-                weights[place] = Weight(names[place], values[place], se, noise, (low, high))
+        # No error is known of a column that was left out.
+        errors = [
+            np.sqrt(np.maximum(((back[known] @ part) * back[known]).sum(axis=1), 0.0)).tolist()
+            for part in fit.covariances or ()
+        ]
+        for place, se, noise in zip(known, *errors, strict=True) if errors else ():
+            weights[place] = Weight(names[place], values[place], se, noise)
         return Plane(self.target.categories[fit.positive], tuple(weights))
 
 
@@ -303,7 +295,7 @@ def _fitted(
 
 def _no_solution() -> EstimationError:
     return EstimationError(
-        "The noise in the counts is larger than what tells the columns apart, so that the loss has"
+        "The noise in the counts is larger than the variation of the columns, so that the loss has"
         " no least value there.",
         where="basis",
         remedy="Choose the basis 'network', give an l2 above 0, or choose fewer features.",
@@ -318,7 +310,7 @@ def _positives(marginals: Marginals, classes: Variable) -> tuple[list[int], froz
     if len(found) < 2:
         raise EstimationError(
             f"Fewer than two classes of {classes.name!r} are estimated to have records, so there is"
-            " nothing to tell apart.",
+            " nothing to separate.",
             where=classes.name,
             remedy="Choose another class, or collect more records.",
         )
@@ -350,29 +342,13 @@ def _notes(
 
 
 def _notes_of_errors(fitter: _Fitter, fits: Sequence[_PlaneFit]) -> list[str]:
-    known = [(f, f.equation, f.solution) for f in fits if f.equation and f.solution]
-    if not known:
+    if all(fit.covariances is None for fit in fits):
         return ["Too many cells and columns together for errors of the weights."]
-    if not known[0][1].noisy:
+    largest = float(fitter.table.variance(population=False).max())
+    if not fitter.biased or largest <= NOISELESS * fitter.table.records:
         return []
-    notes = []
-    if fitter.biased:
-        notes.append(
-            "The reports have no unbiased counts of these variables together. The errors and"
-            " intervals leave out the bias of the estimator's, which is large where many counts"
-            " are near 0."
-        )
-    back = fitter.scaling.back[fitter.scaling.known]
-    weak = [
-        fitter.target.categories[fit.positive]
-        for fit, equation, solution in known
-        if equation.certainty(solution, back) < CERTAIN
-    ]
-    if weak:
-        of = f" of {', '.join(weak)}" if len(fits) > 1 else ""
-        notes.append(
-            f"Noise hides most of how the columns vary: the weights{of} may be off by a good part"
-            " of their errors, most likely too near 0. Their intervals allow for it. More records,"
-            " less noise or fewer features help."
-        )
-    return notes
+    note = (
+        "The reports have no unbiased counts of these variables together. The errors and intervals"
+        " leave out the bias of the estimator's, which is large where many counts are near 0."
+    )
+    return [note]

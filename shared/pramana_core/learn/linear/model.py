@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import log_expit, softmax
@@ -14,25 +12,17 @@ from scipy.special import log_expit, softmax
 from pramana_core.csv_text import csv_text
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import DomainError
-from pramana_core.learn.common.documents import (
-    DocumentForm,
-    Ends,
-    finite,
-)
+from pramana_core.learn.common.documents import DocumentForm
 from pramana_core.learn.common.inputs import record_columns, require_inputs
 from pramana_core.learn.common.options import Basis, LinearOptions
-from pramana_core.learn.linear.columns import Cells, Column, DesignMatrix, ListedCells
-from pramana_core.marginals.counts import Codes, Tensor
-from pramana_core.pictures import plots
-from pramana_core.pictures.plots import Chart
-from pramana_core.pictures.svg import breadth, short
+from pramana_core.learn.linear.columns import Cells, Column, DesignMatrix
+from pramana_core.marginals.counts import LEVEL, Codes, Tensor
+from pramana_core.marginals.score_interval import normal_quantile
 from pramana_core.ties import TIE
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-
 INTERCEPT = "(intercept)"
+
+_Z = normal_quantile(LEVEL)
 
 
 @dataclass(frozen=True)
@@ -40,16 +30,20 @@ class Weight:
     """A weight in the unit of its column, with its errors where the theory gives them.
 
     `se` is the standard error against the population the records were drawn from, `se_records`
-    that given the true records (the noise of randomization alone). `interval` is the 95 % interval
-    against the population, by inverting the score test: not the same to both sides, and infinite on
-    a side where the reports are compatible with any weight.
+    that given the true records (the noise of randomization alone).
     """
 
     column: str
     estimate: float
     se: float | None = None
     se_records: float | None = None
-    interval: Ends | None = None
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The 95 % interval against the population; None where no error is known."""
+        if self.se is None:
+            return None
+        return self.estimate - _Z * self.se, self.estimate + _Z * self.se
 
 
 @dataclass(frozen=True)
@@ -170,29 +164,23 @@ class LinearClassifier:
         Raises:
             UnknownVariable, DomainError: see `record_columns`.
         """
-        return self.scores_of(ListedCells(record_columns(self.inputs, codes), self.inputs.shape))
-
-    def scores_of(self, cells: Cells) -> Tensor:
-        """Return each plane's linear function in each cell of the inputs, (cells, planes)."""
+        cells = Cells(record_columns(self.inputs, codes), self.inputs.shape)
         return np.stack([self.design.scores(cells, p.vector) for p in self.planes], axis=-1)
 
     def predict(self, codes: Mapping[str, Codes]) -> Codes:
-        """Return the class code of each of n records. Raises as `scores`."""
-        return self.classes_of(ListedCells(record_columns(self.inputs, codes), self.inputs.shape))
+        """Return the class code of each of n records. Raises as `scores`.
 
-    def classes_of(self, cells: Cells) -> Codes:
-        """Return the class code in each cell of the inputs, shape (cells,).
-
-        It is that of the highest score, of the first plane among equals; a cell on the only plane
+        It is that of the highest score, of the first plane among equals; a record on the only plane
         is on its negative side.
         """
+        cells = Cells(record_columns(self.inputs, codes), self.inputs.shape)
         first, *others = self.planes
         highest = self.design.scores(cells, first.vector)
         chosen = np.full(len(highest), self.target.code(first.positive))
         slack = TIE * max(self._largest(plane) for plane in self.planes)
         if not others:
             chosen[highest <= slack] = 1 - self.target.code(first.positive)
-        # Plane by plane: the scores of many cells and many classes together are too large to keep.
+        # Plane by plane: the scores of many records and classes together are too large to keep.
         for plane in others:
             scores = self.design.scores(cells, plane.vector)
             chosen[scores > highest + slack] = self.target.code(plane.positive)
@@ -200,7 +188,7 @@ class LinearClassifier:
         return chosen.astype(np.min_scalar_type(self.target.size - 1))
 
     def probabilities(self, codes: Mapping[str, Codes]) -> Tensor | None:
-        """Return the probability of each class, (n, classes); None but for the logistic loss.
+        """Return the probability of each class, (n, classes); None without logistic loss.
 
         With several planes their probabilities are divided by their sum; a class without a plane
         has 0. Raises as `scores`.
@@ -223,118 +211,14 @@ DOCUMENT = DocumentForm("linear-classifier", LinearClassifier, "a linear classif
 
 
 def weights_csv(model: LinearClassifier) -> str:
-    """Return a row for each weight of each plane; an error or end there is none of is empty."""
+    """Return a row for each weight of each plane; an unknown error or end is empty."""
     header = ["class", "column", "weight", "se_population", "se_records", "low", "high"]
     rows = (
         [
             *(plane.positive, weight.column, weight.estimate, weight.se, weight.se_records),
-            *map(finite, weight.interval or (None, None)),
+            *(weight.interval or (None, None)),
         ]
         for plane in model.planes
         for weight in plane.weights
     )
     return csv_text(header, rows)
-
-
-_PALE = 0.35
-_BESIDE = 0.05
-"""What an axis leaves beside bars and ends, as a share of its width."""
-
-_LONGEST = 36
-"""Letters of a title, beside which the intercept stands."""
-
-_AROUND = 24
-"""Points beside the heading."""
-
-
-def draw_weights(model: LinearClassifier) -> str:
-    """Return the picture of `weights_chart` as self-contained SVG."""
-    return weights_chart(model).svg()
-
-
-def weights_chart(model: LinearClassifier) -> Chart:
-    """Return a picture of a classifier's weights.
-
-    A bar is a weight times the deviation of its column, so that bars of columns in different units
-    can be compared: how far the score moves when the column moves by one standard deviation. The
-    line across its end is the 95 % interval against the population, where there is one, with an
-    arrow to a side where it has no end; an interval that holds 0 makes the bar pale. Beside it
-    stands the weight in its own unit.
-    """
-
-    def draw(axes: Sequence[Axes]) -> None:
-        for axis, plane in zip(axes, model.planes, strict=True):
-            _draw_plane(axis, model, plane)
-        axes[-1].set_xlabel("weight × standard deviation of its column", fontsize=9)
-
-    notes = [_written(weight) for plane in model.planes for weight in plane.weights]
-    width, height = plots.size_of([column.name for column in model.columns], notes)
-    heading = (breadth(_summary(model), 10) + _AROUND) / 72
-    size = max(width, heading), 0.55 + height * len(model.planes)
-    title = "Linear classifier: weights"
-    return Chart(title, "weights", size, draw, _summary(model) + "\n", len(model.planes))
-
-
-def _draw_plane(axis: Axes, model: LinearClassifier, plane: Plane) -> None:
-    intercept, *weights = plane.weights
-    notes = [_written(weight) for weight in weights]
-    plots.rows(axis, [column.name for column in model.columns], notes)
-    axis.set_xlim(_reach(model.columns, weights))
-    for row, (column, weight) in enumerate(zip(model.columns, weights, strict=True)):
-        value, ends = weight.estimate * column.deviation, weight.interval
-        sure = ends is None or not ends[0] <= 0 <= ends[1]
-        colour = plots.BLUE if value >= 0 else plots.RED
-        (bar,) = axis.barh(row, value, 0.6, color=colour, alpha=1.0 if sure else _PALE)
-        plots.entitle(bar, f"{column.name}: {notes[row]}")
-        if ends is not None:
-            _draw_interval(axis, row, column, ends, f"{column.name}: {_range(ends)}")
-    axis.axvline(0.0, color="#555555", linewidth=1)
-    title = f"{model.target.name} = {plane.positive}"
-    axis.set_title(short(title, _LONGEST), parse_math=False)
-    axis.set_title(f"intercept {_written(intercept)}", loc="right", fontsize=9, fontweight="normal")
-
-
-def _reach(columns: Sequence[Column], weights: Sequence[Weight]) -> tuple[float, float]:
-    """Return between which values an axis shows all bars and all ends that there are."""
-    reach = [0.0]
-    for column, weight in zip(columns, weights, strict=True):
-        known = weight.estimate, *(weight.interval or ())
-        reach += [value * column.deviation for value in known if math.isfinite(value)]
-    beside = _BESIDE * (max(reach) - min(reach)) or 1.0
-    return min(reach) - beside, max(reach) + beside
-
-
-def _draw_interval(
-    axis: Axes, row: int, column: Column, ends: tuple[float, float], title: str
-) -> None:
-    """Draw a line from end to end, and to the side without one an arrow."""
-    bounds = [end * column.deviation for end in ends]
-    finite = [place for place, end in enumerate(bounds) if math.isfinite(end)]
-    left, right = axis.get_xlim()
-    inside = _BESIDE / 3 * (right - left)
-    edges = left + inside, right - inside
-    shown = [end if math.isfinite(end) else edges[end > 0] for end in bounds]
-    (line,) = axis.plot(
-        shown, [row] * 2, "|-", color=plots.BLACK, linewidth=1.4, markersize=7, markevery=finite
-    )
-    plots.entitle(line, title)
-    for end, at in zip(bounds, shown, strict=True):
-        if not math.isfinite(end):
-            axis.plot(at, row, ">" if end > 0 else "<", color=plots.BLACK, markersize=7)
-
-
-def _range(ends: tuple[float, float]) -> str:
-    low, high = (f"{end:.3g}" if math.isfinite(end) else "no end" for end in ends)
-    return f"{low} to {high}"
-
-
-def _written(weight: Weight) -> str:
-    error = "" if weight.se is None else f" ± {weight.se:.2g}"
-    return f"{weight.estimate:.3g}{error}"
-
-
-def _summary(model: LinearClassifier) -> str:
-    said = f"{model.options.loss}, {model.records:,} records"
-    known = any(weight.se is not None for plane in model.planes for weight in plane.weights)
-    errors = "" if known else "; no errors of weights are known"
-    return f"{said}; a bar is a weight times its column's standard deviation{errors}"

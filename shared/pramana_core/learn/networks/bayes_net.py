@@ -1,8 +1,8 @@
 """Parameters of a Bayesian network of known structure, with standard errors (Ma 5.3 and 5.4).
 
 The parameter theta_ijk = Pr(node i = k | parents in configuration j) is the ratio of the estimated
-counts N_ijk / N_ij, or with a Dirichlet prior (alpha + N_ijk) / (alpha_ij + N_ij). Its error comes
-from the joint error of numerator and denominator.
+counts N_ijk / N_ij, or with a Dirichlet prior (alpha + N_ijk) / (alpha_ij + N_ij). Its error is
+that of numerator and denominator jointly.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from pramana_core.marginals.score_interval import possible
 from pramana_core.progress import Progress, unwatched
 
 _NO_COUNT = 1e-9
-"""A margin below this share of the records counts as zero: likelihood never quite gets there."""
+"""A margin below this share of the records counts as zero."""
 
 _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter with both of its errors; see `LearnedFamily` for the meaning of each."""
+    """One parameter with its errors; see `LearnedFamily`."""
 
     node: str
     value: str
@@ -53,11 +53,11 @@ class LearnedFamily:
             where the estimate is NaN.
         se: standard error against the population the records were drawn from; NaN with estimate.
         se_records: standard error against the true records (randomization noise alone).
-        low, high: the 95 % interval against the population, within [0, 1]. It speaks of the
-            reports alone: a Dirichlet prior moves the estimate and not the interval, which would
-            otherwise cover only where the prior is right.
+        low, high: the 95 % interval against the population, within [0, 1]; a Dirichlet prior does
+            not move it.
 
-    Raises DomainError for arrays of different shapes.
+    Raises:
+        DomainError: arrays of different shapes.
     """
 
     node: str
@@ -108,7 +108,7 @@ class LearnedBayesNet:
                     )
 
     def network(self) -> BayesNet:
-        """Return the valid network made of the projected probabilities."""
+        """Return the network of the projected probabilities."""
         return BayesNet(self.domain, self.structure, {f.node: f.probability for f in self.families})
 
 
@@ -126,13 +126,12 @@ def learn_parameters(
         marginals: exact or estimated counts over (at least) the structure's nodes.
         structure: the parents of each node.
         method, alpha: see `ParameterOptions`.
-        on_node: called with (nodes done, nodes in all) before each node and at the end; may raise
-            to stop.
+        on_node: is called with nodes done and all nodes; may raise to stop.
 
     Raises:
         OptionError: an unknown method, or an alpha that is not positive.
-        UnknownVariable: a node the marginals do not have.
-        EstimationError: what the marginals raise.
+        UnknownVariable: a node that the marginals do not have.
+        EstimationError: see the marginals.
     """
     options = ParameterOptions(method, alpha)
     prior = options.alpha if options.method == "map" else 0.0
@@ -150,11 +149,11 @@ def learn_parameters(
 def learn_family(
     table: MarginalTable, node: str, parents: tuple[str, ...], prior: float = 0.0
 ) -> LearnedFamily:
-    """Return the parameters of one node, from the counts over its parents and then itself.
+    """Return the parameters of one node.
 
     Args:
-        table: axes (parents..., node).
-        node, parents: what they are.
+        table: the counts, axes (parents..., node).
+        node, parents: the names of the axes.
         prior: alpha of a Dirichlet prior, added to every cell.
     """
     cell = table.counts
@@ -166,8 +165,8 @@ def learn_family(
     ratio = (cell + prior) / divisor
     ww, wv, vv = table.second_moments([node])
     second = ww - 2 * ratio * wv + np.square(ratio) * vv
-    # What the records themselves contribute to the second moment of `cell - ratio * margin`; both
-    # differences are variances, so what rounding or sampling puts below zero is cut off.
+    # The part of the second moment of `cell - ratio * margin` that the records contribute. Both
+    # differences are variances: rounding below zero is cut off.
     of_records = cell * (1 - 2 * ratio) + np.square(ratio) * margin
     population = np.maximum(second - np.square(cell - ratio * margin) / table.records, 0.0)
     noise = second - of_records

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from pramana_core.domain import Domain, Variable
-from pramana_core.errors import InputError, NotStochastic
+from pramana_core.errors import ChannelError, InputError
 from pramana_core.learn.networks.network import BayesNet
 from pramana_core.learn.networks.structure import Structure
 from pramana_core.marginals.counts import Tensor
@@ -77,7 +77,7 @@ def read_bif(text: str) -> BayesNet:
     Raises:
         InputError: the text is not BIF, names something twice, or a table lacks a row or has one
             too many. The message names the line.
-        NotStochastic: a row is not a distribution.
+        ChannelError: a row is not a distribution.
         StructureError, DomainError: the text describes no network.
     """
     reader = _Reader(text)
@@ -205,7 +205,9 @@ def _table(
             raise _malformed(f"Line {line}: the table of node {node!r} has another size.", node)
         table = np.moveaxis(np.array(numbers).reshape(size, *parents.shape), 0, -1)
         return _scaled(table, node, dict.fromkeys(np.ndindex(*parents.shape), line))
-    table, lines, used = np.empty((*parents.shape, size)), {}, {"default"}
+    table = np.empty((*parents.shape, size))
+    lines: dict[tuple[int, ...], int] = {}
+    used: set[str | tuple[str, ...]] = {"default"}
     for index in np.ndindex(*parents.shape):
         key = tuple(v.categories[i] for v, i in zip(parents, index, strict=True))
         if key not in rows and "default" not in rows:
@@ -219,20 +221,21 @@ def _table(
             )
         table[index] = numbers
         used.add(key)
-    for key in rows.keys() - used:
+    for other in rows.keys() - used:
         raise _malformed(
-            f"Line {rows[key][0]}: row {key} of node {node!r} does not name categories of {names}.",
+            f"Line {rows[other][0]}: row {other} of node {node!r} does not name categories of"
+            f" {names}.",
             node,
         )
     return _scaled(table, node, lines)
 
 
 def _scaled(table: Tensor, node: str, lines: dict[tuple[int, ...], int]) -> Tensor:
-    """Return a table with rows of sum 1. Raises NotStochastic."""
+    """Return a table with rows of sum 1. Raises ChannelError."""
     total = table.sum(axis=-1, keepdims=True)
     for index, line in lines.items():
         if table[index].min() < 0 or not abs(total[index][0] - 1) <= _PRINTED_ROUNDING:
-            raise NotStochastic(
+            raise ChannelError(
                 f"Line {line}: a row of node {node!r} is not a distribution; it sums to"
                 f" {total[index][0]:.6g}, its smallest number is {table[index].min():.6g}.",
                 where=node,

@@ -1,7 +1,7 @@
 """Bayesian networks as JSON: nodes with their parents, links, and parameters one by one.
 
-A parameter has its errors where the network was learned, a link what was found out of it where the
-structure was. It is the form of the miner's models, of sessions of peers and of saved estimators.
+Parameters have their errors, and links their evidence, where these were learned. It is the form of
+the miner's models, of sessions of peers and of saved estimators.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import InputError
 from pramana_core.learn.common.documents import faults, finite, variable_json
-from pramana_core.learn.networks.bayes_net import LearnedBayesNet, LearnedFamily
+from pramana_core.learn.networks.bayes_net import LearnedBayesNet, LearnedFamily, Parameter
 from pramana_core.learn.networks.network import BayesNet
 from pramana_core.learn.networks.structure import Structure
 from pramana_core.learn.networks.structure_learning import LearnedLink
@@ -29,7 +29,7 @@ _NUMBERS = ("probability", "estimate", "se", "se_records", "low", "high")
 
 @dataclass(frozen=True)
 class NetworkDocument:
-    """A network, and what was learned of its links and of its parameters: nothing if given."""
+    """A network with its learned links and families; these are empty if they were given."""
 
     network: BayesNet
     links: tuple[LearnedLink, ...] = ()
@@ -44,8 +44,8 @@ class NetworkDocument:
 def network_json(
     network: BayesNet, links: Sequence[LearnedLink] = (), families: Sequence[LearnedFamily] = ()
 ) -> dict[str, Any]:
-    """Return a network as what JSON is made of, with what was learned of it; no digit is lost."""
-    told = {
+    """Return a network, its learned links and families as JSON data, without loss."""
+    evidence = {
         (link.parent, link.child): asdict(link) | {"inflation": finite(link.inflation)}
         for link in links
     }
@@ -60,7 +60,7 @@ def network_json(
         "links": [
             dict.fromkeys(_LEARNED)
             | {"parent": parent, "child": child}
-            | told.get((parent, child), {})
+            | evidence.get((parent, child), {})
             for parent, child in network.structure.links
         ],
         "parameters": [asdict(parameter) for parameter in every],
@@ -68,11 +68,11 @@ def network_json(
 
 
 def read_network_json(text: str) -> NetworkDocument:
-    """Read a network from the JSON text of `network_json`; other fields are left unread.
+    """Read a network from the JSON text of `network_json`; other fields are ignored.
 
     Raises:
         InputError: the text is no such document, or it lacks parameters.
-        StructureError, DomainError, NotStochastic: it is, but describes no network.
+        StructureError, DomainError, ChannelError: the document describes no network.
     """
     try:
         return network_of_json(json.loads(text))
@@ -81,7 +81,7 @@ def read_network_json(text: str) -> NetworkDocument:
 
 
 def network_of_json(body: object) -> NetworkDocument:
-    """Read a network from what its JSON holds; see `read_network_json`."""
+    """Read a network from JSON data; see `read_network_json`."""
     try:
         document = _Document.model_validate(body)
     except ValidationError as error:
@@ -94,10 +94,11 @@ def network_of_json(body: object) -> NetworkDocument:
     }
     for parameter in document.parameters:
         domain.axis(parameter.node)
-        cell = parameter.cell(domain, structure)
-        for name in _NUMBERS:
-            number = getattr(parameter, name)
-            arrays[parameter.node][name][cell] = np.nan if number is None else number
+        cell = _cell(parameter, domain, structure)
+        low, high = parameter.interval
+        numbers = {**vars(parameter), "low": low, "high": high}
+        for name, array in arrays[parameter.node].items():
+            array[cell] = np.nan if numbers[name] is None else numbers[name]
     short = [node for node, own in arrays.items() if np.isnan(own["probability"]).any()]
     if short:
         raise InputError(f"The network lacks parameters of the nodes {short}.", where=short[0])
@@ -133,46 +134,28 @@ class _Node(_Part):
         return Variable(self.name, self.categories, self.representatives)
 
 
-class _Parameter(_Part):
-    node: str
-    value: str
-    parents: dict[str, str]
-    probability: float
-    estimate: float | None = None
-    se: float | None = None
-    se_records: float | None = None
-    interval: tuple[float, float] = (0.0, 1.0)
-
-    @property
-    def low(self) -> float:
-        return self.interval[0]
-
-    @property
-    def high(self) -> float:
-        return self.interval[1]
-
-    def cell(self, domain: Domain, structure: Structure) -> tuple[int, ...]:
-        """Return the place in the node's table. Raises InputError for other parents."""
-        parents = structure.parents[self.node]
-        if set(self.parents) != set(parents):
-            raise InputError(
-                f"A parameter of node {self.node!r} gives values of {list(self.parents)}; the"
-                f" node's parents are {list(parents)}.",
-                where=self.node,
-            )
-        given = (domain[name].code(self.parents[name]) for name in parents)
-        return (*given, domain[self.node].code(self.value))
+def _cell(parameter: Parameter, domain: Domain, structure: Structure) -> tuple[int, ...]:
+    """Return the cell of a parameter in its node's table."""
+    parents = structure.parents[parameter.node]
+    if set(parameter.parents) != set(parents):
+        raise InputError(
+            f"A parameter of node {parameter.node!r} gives values of {list(parameter.parents)}; the"
+            f" node's parents are {list(parents)}.",
+            where=parameter.node,
+        )
+    given = (domain[name].code(parameter.parents[name]) for name in parents)
+    return (*given, domain[parameter.node].code(parameter.value))
 
 
 class _Document(_Part):
     kind: Literal["bayes-net"]
     nodes: list[_Node]
-    parameters: list[_Parameter]
+    parameters: list[Parameter]
     links: list[_Link] = []
 
 
 def without_errors(network: BayesNet, node: str, parents: tuple[str, ...]) -> LearnedFamily:
-    """Return the parameters of a node of which nothing was learned."""
+    """Return the parameters of a node that were not learned."""
     table = network.tables[node]
     unknown: Tensor = np.full(table.shape, np.nan)
     nothing, whole = np.zeros(table.shape), np.ones(table.shape)
@@ -180,12 +163,12 @@ def without_errors(network: BayesNet, node: str, parents: tuple[str, ...]) -> Le
 
 
 def _links(structure: Structure, document: _Document) -> tuple[LearnedLink, ...]:
-    """Return the links that were learned; one of a given structure has no gain."""
+    """Return the learned links; those of a given structure have no gain."""
     for link in document.links:
         if (link.parent, link.child) not in structure.links:
             raise InputError(
-                f"The document speaks of a link from {link.parent!r} to {link.child!r} that the"
-                " parents do not name.",
+                f"The document has a link from {link.parent!r} to {link.child!r}, which the parents"
+                " do not have.",
                 where="links",
             )
     return tuple(
@@ -205,5 +188,5 @@ def _links(structure: Structure, document: _Document) -> tuple[LearnedLink, ...]
 def _not_one(why: str) -> InputError:
     return InputError(
         f"The text is not a Bayesian network in JSON: {why}.",
-        remedy="Give a network of a session of peers, or a model of the miner.",
+        remedy="Give a network of a session of peers or a model of the miner.",
     )

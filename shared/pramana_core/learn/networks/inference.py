@@ -5,23 +5,35 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from pramana_core.domain import Domain
 from pramana_core.errors import LimitExceeded, OptionError
+from pramana_core.learn.networks.structure import Structure
 from pramana_core.marginals.counts import Codes, Tensor
-
-if TYPE_CHECKING:
-    from pramana_core.learn.networks.network import BayesNet
 
 MARGINAL_LIMIT = 1 << 24
 """The most cells of a table of one record."""
 
 AT_ONCE = 1 << 22
 """The most cells of the tables of all records that are computed at once."""
+
+
+class Network(Protocol):
+    """The parts of a `BayesNet` that inference uses."""
+
+    @property
+    def domain(self) -> Domain: ...
+
+    @property
+    def structure(self) -> Structure: ...
+
+    @property
+    def tables(self) -> Mapping[str, Tensor]: ...
+
 
 _Codes = Mapping[str, npt.NDArray[np.int64]]
 
@@ -51,7 +63,7 @@ class Posterior:
 
 
 def posterior(
-    network: BayesNet, query: Sequence[str], evidence: Mapping[str, str] | None = None
+    network: Network, query: Sequence[str], evidence: Mapping[str, str] | None = None
 ) -> Posterior:
     """Return P(query | evidence), jointly over all nodes of the query.
 
@@ -86,7 +98,7 @@ def posterior(
     return Posterior(nodes.project(query), shares[0], math.exp(logs[0]))
 
 
-def log_likelihoods(network: BayesNet, codes: Mapping[str, Codes]) -> Tensor:
+def log_likelihoods(network: Network, codes: Mapping[str, Codes]) -> Tensor:
     """Return the log-probability of each record, (n,) in nats; -inf where it is impossible.
 
     Args:
@@ -100,7 +112,7 @@ def log_likelihoods(network: BayesNet, codes: Mapping[str, Codes]) -> Tensor:
     return _by_pattern(network, (), codes)[1]
 
 
-def posteriors(network: BayesNet, nodes: Sequence[str], codes: Mapping[str, Codes]) -> Tensor:
+def posteriors(network: Network, nodes: Sequence[str], codes: Mapping[str, Codes]) -> Tensor:
     """Return the joint distribution of some nodes given the other nodes of each record.
 
     Args:
@@ -120,7 +132,7 @@ def posteriors(network: BayesNet, nodes: Sequence[str], codes: Mapping[str, Code
 
 
 def infer(
-    network: BayesNet, nodes: Sequence[str], codes: Mapping[str, Codes]
+    network: Network, nodes: Sequence[str], codes: Mapping[str, Codes]
 ) -> tuple[Tensor, Tensor]:
     """Return `posteriors`, and the log-probability of the other nodes of each record."""
     if not nodes or len(set(nodes)) < len(nodes):
@@ -129,7 +141,7 @@ def infer(
 
 
 def _by_pattern(
-    network: BayesNet, keep: tuple[str, ...], codes: Mapping[str, Codes]
+    network: Network, keep: tuple[str, ...], codes: Mapping[str, Codes]
 ) -> tuple[Tensor, Tensor]:
     """Eliminate once for all distinct records that lack the same nodes."""
     shape = network.domain.project(keep).shape
@@ -147,7 +159,7 @@ def _by_pattern(
 
 
 def eliminate(
-    network: BayesNet, keep: tuple[str, ...], known: _Codes, records: int
+    network: Network, keep: tuple[str, ...], known: _Codes, records: int
 ) -> tuple[Tensor, Tensor]:
     """Sum out all nodes but `keep`, given the known nodes of each record (Zhang and Poole 1994).
 
@@ -183,7 +195,7 @@ def eliminate(
     return np.concatenate(shares), np.concatenate(logs)
 
 
-def _ancestors(network: BayesNet, names: Sequence[str]) -> set[str]:
+def _ancestors(network: Network, names: Sequence[str]) -> set[str]:
     """Return some nodes and all their ancestors."""
     found: set[str] = set()
     pending = list(names)
@@ -196,7 +208,7 @@ def _ancestors(network: BayesNet, names: Sequence[str]) -> set[str]:
 
 
 def _order(
-    network: BayesNet, relevant: set[str], known: _Codes, free: set[str]
+    network: Network, relevant: set[str], known: _Codes, free: set[str]
 ) -> tuple[list[str], int]:
     """Return an order of elimination, the smallest table first, and the size of the largest."""
     scopes = [{*network.structure.parents[node], node} - set(known) for node in relevant]
@@ -219,7 +231,7 @@ def _order(
     return order, widest
 
 
-def _factors(network: BayesNet, relevant: set[str], known: _Codes, part: slice) -> list[_Factor]:
+def _factors(network: Network, relevant: set[str], known: _Codes, part: slice) -> list[_Factor]:
     """Return the tables of the relevant nodes, each at the known codes."""
     factors: list[_Factor] = []
     for node in sorted(relevant):

@@ -11,7 +11,7 @@ import numpy as np
 from pramana_core.alike import did_you_mean
 from pramana_core.csv_text import csv_cell, csv_line
 from pramana_core.domain import Domain
-from pramana_core.errors import DomainError, NotStochastic, OptionError, UnknownVariable
+from pramana_core.errors import ChannelError, DomainError, OptionError, UnknownVariable
 from pramana_core.learn.common.documents import stream
 from pramana_core.learn.networks.inference import eliminate
 from pramana_core.learn.networks.structure import Structure
@@ -32,7 +32,7 @@ class BayesNet:
     Raises:
         UnknownVariable: a node that is not in the domain.
         DomainError: a table of the wrong shape.
-        NotStochastic: a table row that is not a distribution.
+        ChannelError: a table row that is not a distribution.
     """
 
     domain: Domain
@@ -51,7 +51,7 @@ class BayesNet:
                 )
             off = np.abs(table.sum(axis=-1) - 1).max()
             if table.min() < 0 or not off <= _ROW_SUM_TOLERANCE:
-                raise NotStochastic(
+                raise ChannelError(
                     f"A row of the table of node {node!r} is negative or sums to 1 only within"
                     f" {off:.3g}.",
                     where=node,

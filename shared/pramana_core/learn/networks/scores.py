@@ -1,10 +1,10 @@
-"""What a link is worth: the gain of making one variable a parent of another.
+"""The score of a link: the gain of making one variable a parent of another.
 
-The default asks the reports themselves: the log-likelihood ratio of dependence against independence
-given the other parents, less (log N)/2 for each parameter that dependence has more. Noise weakens
+The default scores the reports themselves: the log-likelihood ratio of dependence against
+independence given the other parents, less (log N)/2 for each additional parameter. Noise weakens
 that evidence and never makes any, so the penalty is the same at every noise level (design section
-5). The plain scores of Ma 5.5.1 take estimated counts for true ones; what estimation errors do to
-them is left to Ma's thresholds eta and C* (5.5.2).
+5). The plain scores of Ma 5.5.1 take estimated counts for true ones; Ma's thresholds eta and C*
+(5.5.2) guard against estimation errors.
 """
 
 from __future__ import annotations
@@ -21,51 +21,24 @@ from scipy.special import gammaln, xlogy
 from pramana_core.errors import LimitExceeded
 from pramana_core.learn.common.documents import project_to_simplex
 from pramana_core.learn.common.options import Scoring
+from pramana_core.learn.networks.gains import FixedGain, Gain
 from pramana_core.marginals.counts import Independence, Marginals, Tensor
 
 CONTEST_CELLS = 1 << 16
-"""Up to this many cells two sets of parents are compared on the table of all of them."""
-
-
-class Gain(Protocol):
-    """The gain of a move, in nats, known ever better.
-
-    `upper` and `lower` bound it; `sharpen` brings them closer, at a cost, until they are equal.
-    """
-
-    @property
-    def upper(self) -> float:
-        """A bound that the gain cannot exceed."""
-
-    @property
-    def lower(self) -> float:
-        """A bound that the gain cannot fall below."""
-
-    def sharpen(self) -> None:
-        """Bring the bounds closer."""
-
-
-def value_of(gain: Gain) -> float:
-    """Return a gain exactly."""
-    while gain.lower < gain.upper:
-        gain.sharpen()
-    return gain.upper
+"""The most cells of a table on which two sets of parents are compared."""
 
 
 class Judge(Protocol):
-    """Says what links are worth."""
+    """Scores links."""
 
     def gain(self, child: str, given: frozenset[str], parent: str) -> Gain:
         """Return the gain of adding `parent` to the parents `given` of `child`."""
 
     def exchange(self, child: str, given: frozenset[str], old: str, new: str) -> Gain | None:
-        """Return the gain of putting a parent in the place of another.
-
-        None where no table can tell.
-        """
+        """Return the gain of replacing a parent; None if no table compares the two."""
 
     def contest(self, child: str, first: frozenset[str], second: frozenset[str]) -> float:
-        """Return how much better, in nats, one set of parents is than another."""
+        """Return the gain, in nats, of one set of parents over another."""
 
     def resampled(
         self, child: str, given: frozenset[str], parent: str, draws: int, rng: np.random.Generator
@@ -80,28 +53,8 @@ def judge_of(marginals: Marginals, scoring: Scoring) -> Judge:
     return PlainJudge(marginals, scoring)
 
 
-@dataclass(frozen=True)
-class FixedGain:
-    """A gain that is known from the start."""
-
-    value: float
-
-    @property
-    def upper(self) -> float:
-        """See `Gain`."""
-        return self.value
-
-    @property
-    def lower(self) -> float:
-        """See `Gain`."""
-        return self.value
-
-    def sharpen(self) -> None:
-        """See `Gain`."""
-
-
 class _Tested:
-    """The gain of a parent by a test of independence, in four steps of growing cost."""
+    """The gain of a parent by a test of independence, sharpened in four steps of growing cost."""
 
     def __init__(self, ask: Callable[[], Independence], penalty: float):
         self._ask = ask
@@ -127,7 +80,7 @@ class _Tested:
 
     @cached_property
     def near(self) -> tuple[float, float]:
-        """Bounds of `headroom` at a fraction of its cost."""
+        """Cheap bounds of `headroom`."""
         evidence = self._ask()
         self._saturated = evidence.saturated
         least, most = evidence.null_bounds
@@ -135,7 +88,7 @@ class _Tested:
 
     @cached_property
     def headroom(self) -> float:
-        """How far the reports' own likelihood is above the one under independence."""
+        """The log-likelihood of the reports' own shares less that under independence."""
         least, most = self.near
         if least == most:
             return most
@@ -143,7 +96,7 @@ class _Tested:
 
 
 class _Exchanged:
-    """The gain of one parent in the place of another."""
+    """The gain of one parent in place of another."""
 
     def __init__(self, added: _Tested, dropped: _Tested):
         self._added = added
@@ -171,7 +124,7 @@ class _Exchanged:
 
 @dataclass(frozen=True)
 class LikelihoodJudge:
-    """The default: the likelihood of the reports with the penalty of a score without noise."""
+    """The default score: the likelihood of the reports with the penalty of the BIC."""
 
     marginals: Marginals
     _known: dict[tuple[frozenset[str], frozenset[str]], _Tested | FixedGain] = field(
@@ -179,7 +132,7 @@ class LikelihoodJudge:
     )
 
     def gain(self, child: str, given: frozenset[str], parent: str) -> _Tested | FixedGain:
-        """See `Judge.gain`; which of the two is the child makes no difference."""
+        """See `Judge.gain`; it is the same for either direction."""
         key = (frozenset((child, parent)), given)
         if key not in self._known:
             self._known[key] = self._make(child, given, parent)
@@ -196,7 +149,7 @@ class LikelihoodJudge:
     def contest(self, child: str, first: frozenset[str], second: frozenset[str]) -> float:
         """See `Judge.contest`: both hypotheses are maximized on one table of all parents.
 
-        Where that table is too large to be looked at, nothing shows that the first is better.
+        The gain is minus infinity where that table is too large.
         """
         domain = self.marginals.domain
         if domain.project([child, *(first | second)]).size > CONTEST_CELLS:
@@ -228,7 +181,7 @@ class LikelihoodJudge:
         return math.log(self.marginals.records) / 2 * degrees
 
     def _hopeless(self, child: str, given: frozenset[str], parent: str) -> bool:
-        """Whether even telling the smaller variable without error is not worth the penalty."""
+        """Whether even full knowledge of the smaller variable is not worth the penalty."""
         domain = self.marginals.domain
         most = self.marginals.records * math.log(min(domain[child].size, domain[parent].size))
         return most <= self._penalty(child, given, parent)
@@ -239,14 +192,13 @@ class LikelihoodJudge:
             return FixedGain(-penalty)
         left, right = sorted((child, parent))
         if not self.marginals.jointly_reported([child, parent, *given]):
-            # No record reports the family together: it is no candidate.
             return FixedGain(-penalty)
         return _Tested(lambda: self.marginals.independence([left], [right], sorted(given)), penalty)
 
 
 @dataclass(frozen=True)
 class PlainJudge:
-    """A score of estimated counts, made nonnegative, as if they were counted (Ma 5.5.1)."""
+    """A score that takes estimated counts, made nonnegative, for true ones (Ma 5.5.1)."""
 
     marginals: Marginals
     scoring: Scoring
@@ -262,7 +214,7 @@ class PlainJudge:
         return FixedGain(self.contest(child, given - {old} | {new}, given))
 
     def contest(self, child: str, first: frozenset[str], second: frozenset[str]) -> float:
-        """See `Judge.contest`; the larger set has to win by the margin that eta demands."""
+        """See `Judge.contest`; the larger set must win by the margin of eta."""
         if len(first) < len(second):
             return -self.contest(child, second, first)
         demanded = self.scoring.eta if len(first) > len(second) else 1.0

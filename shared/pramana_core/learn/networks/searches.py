@@ -1,14 +1,13 @@
-"""Searching for the structure whose links are worth most: along an order (K2), or without one.
+"""Search for the structure of the highest score: along an order (K2), or without one.
 
-Both take the move that gains most until none gains. A judge says what a move is worth. Moves are
-looked at from the highest bound of their gain down; once the best gain found is above all bounds
-left, no other can win, so that most tables are never maximized. One bound goes by what a few EM
-steps gained (`null_bounds`): were it too low, a move could be passed over.
+Both take the move that gains most until none gains. Moves are examined from the highest bound of
+their gain down, so that most tables are never maximized. One bound extrapolates a few EM steps
+(`null_bounds`); if it is too low, a move is missed.
 
-Gains of moves are each of a table of their own, so that moves could lead in a circle although each
-gains. A structure's score is therefore what was gained on the way to it: to go back to a structure
-that was met would lower the score, and is not done. So every search has a strictly increasing
-score, and a limit of steps besides.
+Gains of moves are each scored on a table of their own, so that moves could lead in a circle
+although each gains. The score of a structure is therefore the sum of gains on the way to it:
+returning to an earlier structure would lower the score, and is not done. A limit of steps also ends
+every search.
 """
 
 from __future__ import annotations
@@ -18,38 +17,30 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from pramana_core.learn.common.options import Search
-from pramana_core.learn.networks.moves import (
-    CPDAG,
-    LEAST_GAIN,
-    Parents,
-    SearchSpace,
-    best,
-    candidates,
-    first_of,
-    identity,
-    settle_class,
-)
-from pramana_core.learn.networks.scores import Judge, value_of
+from pramana_core.learn.networks.equivalence import CPDAG, settle_class
+from pramana_core.learn.networks.gains import LEAST_GAIN, best, first_of, value_of
+from pramana_core.learn.networks.moves import Parents, SearchSpace, candidates, identity
+from pramana_core.learn.networks.scores import Judge
 from pramana_core.progress import Progress
 
 Better = Callable[[Parents, Parents], float]
-"""Returns how much better, in nats, one structure is than another."""
+"""Returns the gain, in nats, of one structure over another."""
 
 STEPS = 10
 """The most moves of one ascent, for each variable."""
 
 ROUNDS = 5
-"""The most rounds of one search: of classes and single structures, and over all variables."""
+"""The most rounds of one search, over classes and single structures, and over all variables."""
 
 
 def k2(judge: Judge, search: Search, children: Collection[str], on_step: Progress) -> Parents:
-    """Give each child the parents worth most among those before it in the order (Ma 5.5.1).
+    """Give each child the best parents among the variables before it in the order (Ma 5.5.1).
 
     Args:
-        judge: says what a link is worth.
+        judge: scores links.
         search: the limits, and the order of all variables.
-        children: those that get parents.
-        on_step: called before each move with children done.
+        children: the variables that get parents.
+        on_step: is called before each move with children done.
     """
     order = search.order or ()
     found = dict.fromkeys(order, frozenset[str]())
@@ -57,12 +48,12 @@ def k2(judge: Judge, search: Search, children: Collection[str], on_step: Progres
     for done, child in enumerate(wanted):
         on_step(done, len(wanted))
         family = {name: frozenset[str]() for name in order[: order.index(child) + 1]}
-        reach = SearchSpace.of(search, [child])
+        space = SearchSpace.of(search, [child])
 
         def within(_links: int, _expected: int, done: int = done) -> None:
             on_step(done, len(wanted))
 
-        found[child] = _ascend(judge, family, reach, within)[child]
+        found[child] = _ascend(judge, family, space, within)[child]
     on_step(len(wanted), len(wanted))
     return found
 
@@ -70,27 +61,26 @@ def k2(judge: Judge, search: Search, children: Collection[str], on_step: Progres
 def climb(
     judge: Judge, search: Search, nodes: Sequence[str], better: Better, on_step: Progress
 ) -> Parents:
-    """Search without an order, and return the best structure met.
+    """Search without an order, and return the best structure found.
 
-    Classes of structures are searched first: they leave open the directions that no records can
-    tell. Where that ends, single structures are improved link by link and the classes searched
+    Classes of structures are searched first, then single structures link by link, then classes
     again. Then each variable in turn loses all its links, and the search goes on from there: where
-    variables nearly determine each other, links that stand for others can only go together.
+    variables nearly determine each other, several wrong links must be removed together.
 
     Args:
-        judge: says what a move is worth.
+        judge: scores moves.
         search: the limits.
         nodes: all variables.
-        better: says how much better one structure is than another.
-        on_step: called before each move with links and links expected.
+        better: compares structures.
+        on_step: is called before each move with links and links expected.
     """
-    reach = SearchSpace.of(search, nodes)
+    space = SearchSpace.of(search, nodes)
     empty = dict.fromkeys(nodes, frozenset[str]())
-    peak = Peak(_settle(judge, empty, reach, better, on_step), better)
+    peak = Peak(_settle(judge, empty, space, better, on_step), better)
     unchanged = 0
     for name in itertools.chain.from_iterable(itertools.repeat(nodes, ROUNDS)):
-        begin = _ascend(judge, _isolated(peak.structure, name), reach, on_step)
-        raised = peak.rise(_settle(judge, begin, reach, better, on_step))
+        begin = _ascend(judge, _isolated(peak.structure, name), space, on_step)
+        raised = peak.rise(_settle(judge, begin, space, better, on_step))
         unchanged = 0 if raised else unchanged + 1
         if unchanged == len(nodes):
             break
@@ -99,16 +89,16 @@ def climb(
 
 @dataclass
 class Peak:
-    """The best structure so far. Its score is the sum of what was better each time it changed."""
+    """The best structure so far; its score is the sum of the gains that led to it."""
 
     structure: Parents
     better: Better
-    _met: set[frozenset[tuple[str, str]]] = field(default_factory=set)
+    _earlier: set[frozenset[tuple[str, str]]] = field(default_factory=set)
 
     def rise(self, found: Parents) -> bool:
-        """Take a structure that is better and new: one met before has a lower score."""
-        self._met.add(identity(self.structure))
-        if identity(found) in self._met or self.better(found, self.structure) <= LEAST_GAIN:
+        """Take a structure that is better and was not taken before."""
+        self._earlier.add(identity(self.structure))
+        if identity(found) in self._earlier or self.better(found, self.structure) <= LEAST_GAIN:
             return False
         self.structure = found
         return True
@@ -123,27 +113,24 @@ def _isolated(parents: Parents, name: str) -> Parents:
 
 
 def _settle(
-    judge: Judge, parents: Parents, reach: SearchSpace, better: Better, on_step: Progress
+    judge: Judge, parents: Parents, space: SearchSpace, better: Better, on_step: Progress
 ) -> Parents:
-    """Search classes and single structures in turn while that leads to a better structure."""
+    """Search classes and single structures in turn while that improves the structure."""
 
     def settled(structure: Parents) -> Parents:
         cpdag = CPDAG.of(structure)
-        return settle_class(judge, cpdag, reach.search.max_parents, on_step).member()
+        return settle_class(judge, cpdag, space.search.max_parents, on_step).member()
 
     peak = Peak(settled(parents), better)
     for _ in range(ROUNDS):
-        improved = _ascend(judge, peak.structure, reach, on_step)
+        improved = _ascend(judge, peak.structure, space, on_step)
         if not any([peak.rise(improved), peak.rise(settled(improved))]):
             break
     return peak.structure
 
 
 def by_families(judge: Judge) -> Better:
-    """Return what compares structures by the families in which they differ.
-
-    Each comparison is made on one table of all the parents concerned.
-    """
+    """Return a comparison of structures by the families in which they differ."""
 
     def better(first: Parents, second: Parents) -> float:
         return sum(
@@ -155,8 +142,8 @@ def by_families(judge: Judge) -> Better:
     return better
 
 
-def _ascend(judge: Judge, parents: Parents, reach: SearchSpace, on_step: Progress) -> Parents:
-    """Take the move that gains most until none gains, then drop links that are worth nothing."""
+def _ascend(judge: Judge, parents: Parents, space: SearchSpace, on_step: Progress) -> Parents:
+    """Take the move that gains most until none gains, then drop links that gain nothing."""
     path = [parents]
     for _ in range(STEPS * len(parents)):
         links = sum(map(len, path[-1].values()))
@@ -165,22 +152,22 @@ def _ascend(judge: Judge, parents: Parents, reach: SearchSpace, on_step: Progres
             on_step(links, max(2 * len(parents), links + 1))
 
         tick()
-        found = best(list(candidates(judge, path[-1], reach)), LEAST_GAIN, tick)
-        if found is None:
+        move = best(list(candidates(judge, path[-1], space)), tick)
+        if move is None:
             break
-        after = found[1].apply(path[-1])
+        after = move.apply(path[-1])
         if after in path:
             circle = path[path.index(after) :]
             moved = {node for node in after if any(state[node] != after[node] for state in circle)}
-            reach = replace(reach, children=reach.children - moved)
+            space = replace(space, children=space.children - moved)
             path = [circle[first_of([_weakest(judge, state, moved) for state in circle])]]
         else:
             path.append(after)
-    return _pruned(judge, path[-1]) if reach.search.refine else path[-1]
+    return _pruned(judge, path[-1]) if space.search.refine else path[-1]
 
 
 def _weakest(judge: Judge, parents: Parents, children: Collection[str]) -> float:
-    """Return what the weakest link into some children is worth; 0 where there is none."""
+    """Return the least gain of a link into some children; 0 without any."""
     into = (gain for gain, (_, child) in _worths(judge, parents) if child in children)
     return min(into, default=0.0)
 
@@ -193,7 +180,7 @@ def _worths(judge: Judge, parents: Parents) -> Iterator[tuple[float, tuple[str, 
 
 
 def _pruned(judge: Judge, parents: Parents) -> Parents:
-    """Drop the weakest link while it is worth no more than its penalty."""
+    """Drop the weakest link while it gains no more than its penalty."""
     while worths := list(_worths(judge, parents)):
         gain, link = worths[first_of([-gain for gain, _ in worths])]
         if gain > LEAST_GAIN:

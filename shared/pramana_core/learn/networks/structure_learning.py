@@ -1,9 +1,4 @@
-"""Learning the structure of a Bayesian network, with how far each link can be trusted (Ma 5.5).
-
-Also here:
-
-* Comparing structures by the likelihood of records on one table.
-"""
+"""Learning the structure of a Bayesian network, with the confidence of each link (Ma 5.5)."""
 
 from __future__ import annotations
 
@@ -18,88 +13,35 @@ from scipy.special import expit
 from pramana_core.errors import OptionError, UnknownVariable
 from pramana_core.learn.common.documents import stream
 from pramana_core.learn.common.options import DRAWS, Draws, Scoring, Search, Seed, require_limit
-from pramana_core.learn.networks.moves import CPDAG, Parents, identity
-from pramana_core.learn.networks.pairs import Coefficients, from_pairs
-from pramana_core.learn.networks.scores import Judge, judge_of, value_of
-from pramana_core.learn.networks.searches import Better, by_families, climb, k2
+from pramana_core.learn.networks.comparing import on_one_table
+from pramana_core.learn.networks.dependence import Coefficients
+from pramana_core.learn.networks.equivalence import CPDAG
+from pramana_core.learn.networks.gains import value_of
+from pramana_core.learn.networks.moves import Parents
+from pramana_core.learn.networks.pairs import from_pairs
+from pramana_core.learn.networks.scores import Judge, judge_of
+from pramana_core.learn.networks.searches import by_families, climb, k2
 from pramana_core.learn.networks.structure import Structure
 from pramana_core.marginals.counts import Marginals, Tensor
 from pramana_core.progress import Progress, unwatched
 
-# Comparing structures by the likelihood of records on one table.
-#
-# Gains of single links are each of a table of their own, and what they say of two structures need
-# not agree: the more of a record a table has, the more it tells of what is reported with noise. So
-# two structures are compared on one table: of all variables where that can be maximized
-# (`Marginals.explanation`), else of those whose families differ and of their parents, between which
-# both structures keep the links they have; with the same penalty of (log N)/2 per parameter.
-
-
-def on_one_table(marginals: Marginals, otherwise: Better) -> Better:
-    """Return what compares structures over all variables.
-
-    Args:
-        marginals: what explains the records.
-        otherwise: what compares structures whose differences concern too large a table.
-    """
-    scores: dict[tuple[frozenset[str], frozenset[tuple[str, str]]], float | None] = {}
-
-    def score(parents: Parents) -> float | None:
-        key = (frozenset(parents), identity(parents))
-        if key not in scores:
-            explained = marginals.explanation(parents)
-            scores[key] = None
-            if explained is not None:
-                penalty = math.log(marginals.records) / 2 * explained.parameters
-                scores[key] = explained.log_likelihood - penalty
-        return scores[key]
-
-    def better(first: Parents, second: Parents) -> float:
-        if first == second:
-            return 0.0
-        for nodes in (frozenset(first), concerned(first, second)):
-            values = [score(within(parents, nodes)) for parents in (first, second)]
-            if values[0] is not None and values[1] is not None:
-                return values[0] - values[1]
-        return otherwise(first, second)
-
-    return better
-
-
-def concerned(first: Parents, second: Parents) -> frozenset[str]:
-    """Return the variables whose parents differ, and all those parents."""
-    changed = {node for node in first if first[node] != second[node]}
-    return frozenset(changed).union(*(first[node] | second[node] for node in changed))
-
-
-def within(parents: Parents, nodes: frozenset[str]) -> Parents:
-    """Return a structure's links between some variables."""
-    return {node: given & nodes for node, given in parents.items() if node in nodes}
-
-
-# Learning the structure of a Bayesian network, with how far each link can be trusted (Ma 5.5).
-
-
 BATCH = 100
-"""So many bootstrap samples are maximized at once."""
+"""The number of bootstrap samples that are maximized at once."""
 
 
 @dataclass(frozen=True)
 class LearnedLink:
-    """A link and how far it can be trusted.
+    """A link and its evidence.
 
     Attributes:
         parent, child: the link.
-        gain: what the link is worth given the child's other parents, in nats above the penalty;
-            learned from pairs, the logarithm of the evidence against independence, and of a link
-            beyond the forest against the chain that comes nearest to explaining it.
-        inflation: how many times randomization multiplies the chance part of the plain gain, at
-            least 1 (`Independence.inflation`): what a score would have to be protected against
-            that took estimated counts for true ones. Infinite where no channel can be inverted.
-        confidence: the probability that the link is there, where one link is expected among all
-            pairs that could be linked (`confidence_of`). None if no samples were drawn.
-        compelled: whether all structures that say the same direct the link so. If not, its
-            direction is a convention (or follows from an order that was given).
+        gain: of the link given the child's other parents, in nats above the penalty; for a link
+            learned from pairs, the logarithm of the evidence against independence.
+        inflation: the factor by which randomization multiplies the chance part of the plain gain,
+            at least 1 (`Independence.inflation`); infinite where no channel can be inverted.
+        confidence: the probability of the link (`confidence_of`); None without samples.
+        compelled: whether all equivalent structures direct the link so. If not, its direction is a
+            convention or follows from the given order.
     """
 
     parent: str
@@ -112,7 +54,7 @@ class LearnedLink:
 
 @dataclass(frozen=True)
 class LearnedStructure:
-    """A structure learned from marginals; `search` says by its method how it was searched."""
+    """A structure learned from marginals; the method of `search` is the one that was used."""
 
     structure: Structure
     links: tuple[LearnedLink, ...]
@@ -134,20 +76,19 @@ def learn_structure(
     """Learn which variables are the parents of which.
 
     Args:
-        marginals: exact or estimated counts over all variables, in an order that decides ties.
-        scoring: what a link is worth; by default the likelihood of the reports.
-        search: how to search; by default as the reports allow (see `Search`). `chow-liu` has no
-            use for the score.
-        children: with an order, the only variables that get parents; the others are roots.
-        draws: bootstrap samples for the confidence of each link; 0 draws none.
+        marginals: exact or estimated counts over all variables; their order decides ties.
+        scoring: the score of a link; `chow-liu` does not use it.
+        search: see `Search`.
+        children: with an order, the only variables that get parents.
+        draws: the number of bootstrap samples for the confidence of each link.
         seed: decides the bootstrap samples.
-        on_step: called with (steps done, steps expected); may raise to stop.
+        on_step: is called with steps done and expected; may raise to stop.
 
     Raises:
-        OptionError: children without an order, draws or a seed out of their range, or an order
-            that is not one of all variables.
-        UnknownVariable: a child the marginals do not have.
-        EstimationError, LimitExceeded: what the marginals raise.
+        OptionError: children without an order, draws or a seed out of range, or an order that does
+            not name every variable once.
+        UnknownVariable: a child that the marginals do not have.
+        EstimationError, LimitExceeded: see the marginals.
     """
     scoring, search = scoring or Scoring(), search or Search()
     nodes = marginals.domain.names
@@ -157,12 +98,12 @@ def learn_structure(
     made = _searched(
         marginals, judge, scoring, search, nodes if children is None else children, report
     )
-    parents, told, search = made
+    parents, evidence, search = made
     appraisal = _Appraisal(
         marginals,
         judge,
         parents,
-        told,
+        evidence,
         _pairs(nodes, search, children),
         draws,
         seed,
@@ -185,13 +126,13 @@ def _searched(
     children: Collection[str],
     report: Progress,
 ) -> tuple[Parents, Mapping[frozenset[str], Coefficients], Search]:
-    """Return the parents found, what pairs told of links, and the search as it was made."""
+    """Return the parents, the evidence from pairs by link, and the search with its method."""
     nodes, likely = marginals.domain.names, scoring.name == "likelihood"
     if search.order is not None:
         return k2(judge, search, children, report), {}, search
     by_pairs = search.method == "auto" and likely and _pairs_alone(marginals, nodes)
     if search.method == "chow-liu" or by_pairs:
-        found = from_pairs(marginals, nodes, search.max_parents, report)
+        found = from_pairs(marginals, nodes, report)
         return found.parents, found.evidence, replace(search, method="chow-liu")
     better = by_families(judge)
     if likely:
@@ -204,14 +145,14 @@ def confidence_of(gains: Tensor, gain: float, pairs: int) -> float:
     """Return the probability of a link by its gain in bootstrap samples of the records.
 
     A gain above BIC's penalty is about the logarithm of a Bayes factor (Kass and Wasserman 1995).
-    With odds of one in `pairs` beforehand, because the link found is the best of so many, the
-    odds are exp(gain) / pairs. Their probability is averaged over the samples (Huggins and Miller
-    2023, bagged posteriors), so that a gain that chance can make is not taken at its word. Samples
-    are more extreme than the records by chance; their mean excess is taken off first.
+    With prior odds of one in `pairs`, for the link is the best of these, the odds are
+    exp(gain) / pairs. Their probability is averaged over the samples (bagged posteriors, Huggins
+    and Miller 2023), which discounts gains by chance. The mean excess of the samples' gains over
+    that of the records is subtracted first.
 
     Args:
-        gains: the link's gain in each sample, shape (draws,), in nats.
-        gain: that in the records.
+        gains: in each sample, shape (draws,), in nats.
+        gain: in the records.
         pairs: the number of pairs of variables that could have been linked.
     """
     return float(expit(gains - (gains.mean() - gain) - math.log(pairs)).mean())
@@ -219,21 +160,21 @@ def confidence_of(gains: Tensor, gain: float, pairs: int) -> float:
 
 @dataclass(frozen=True)
 class _Appraisal:
-    """Says how far the links of a structure can be trusted."""
+    """Computes the evidence of a structure's links."""
 
     marginals: Marginals
     judge: Judge
     parents: Parents
-    told: Mapping[frozenset[str], Coefficients]
+    evidence: Mapping[frozenset[str], Coefficients]
     pairs: int
     draws: int
     seed: int
     tick: Callable[[], None]
 
     def link(self, parent: str, child: str, number: int) -> LearnedLink:
-        """Return a link with what is known of it; `number` decides its bootstrap samples."""
+        """Return a link with its evidence; `number` decides its bootstrap samples."""
         given = self.parents[child] - {parent}
-        coefficients = self.told.get(frozenset((parent, child)))
+        coefficients = self.evidence.get(frozenset((parent, child)))
         if coefficients is None:
             gain = value_of(self.judge.gain(child, given, parent))
             evidence = self.marginals.independence([child], [parent], sorted(given))
@@ -262,7 +203,7 @@ class _Appraisal:
 
 
 def _pairs(nodes: tuple[str, ...], search: Search, children: Collection[str] | None) -> int:
-    """Return how many pairs of variables could have been linked."""
+    """Return the number of pairs of variables that could have been linked."""
     if search.order is None or children is None:
         return max(1, len(nodes) * (len(nodes) - 1) // 2)
     return max(1, sum(place for place, name in enumerate(search.order) if name in children))

@@ -27,6 +27,7 @@ N = 5,000 and p = 0.0005, gave 7 % instead of 5 %.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -40,25 +41,25 @@ from pramana_core.errors import (
     SingularChannel,
 )
 from pramana_core.learn.common.options import RuleOptions
-from pramana_core.learn.rules.itemsets import (
-    FoundItemsets,
-    Level,
-    Trie,
+from pramana_core.learn.rules.decisions import (
     adjust_for_screening,
     benjamini_hochberg,
-    next_candidates,
     p_values,
     reaches,
     verdicts,
 )
-from pramana_core.learn.rules.rules import pieces, variables_of
+from pramana_core.learn.rules.itemsets import FoundItemsets, Level
+from pramana_core.learn.rules.pieces import pieces, variables_of
 from pramana_core.marginals.counts import Marginals, Supports
 from pramana_core.marginals.score_interval import normal_quantile
 from pramana_core.marginals.support_counts import Flags, Indices, Item, SupportCounts
 from pramana_core.progress import Progress, unwatched
 
-_UNTOLD = (SingularChannel, EstimationError, LimitExceeded)
-"""What is raised where the reports tell nothing of an itemset."""
+MOST_CANDIDATES = 1_000_000
+"""The most candidates of one length."""
+
+_NOT_ESTIMATED = (SingularChannel, EstimationError, LimitExceeded)
+"""Errors raised where the reports do not estimate an itemset."""
 
 
 def mine_itemsets(
@@ -67,9 +68,9 @@ def mine_itemsets(
     options: RuleOptions,
     on_step: Progress | None = None,
 ) -> FoundItemsets:
-    """Find the frequent itemsets made of some items.
+    """Find the frequent itemsets of some items.
 
-    Itemsets of which the reports tell nothing are undecided and lead no further.
+    Itemsets that the reports do not estimate are undecided and lead no further.
 
     Args:
         marginals: exact or estimated.
@@ -99,7 +100,7 @@ def mine_itemsets(
 def _modelled_from(
     marginals: Marginals, items: tuple[Item, ...], levels: Sequence[Level], options: RuleOptions
 ) -> int | None:
-    """Return the first length of which some supports are of no reports; None if all are of some."""
+    """Return the first length with supports that no reports have; None without such."""
     variables = variables_of(items)
     if marginals.can_estimate(list(dict.fromkeys(name for name, _ in items))):
         return None
@@ -118,7 +119,6 @@ def _levels(
     most = min(options.max_length or len(variables), len(np.unique(variables)))
     itemsets = np.arange(len(variables), dtype=np.int64)[:, None]
     subsets = np.zeros_like(itemsets)
-    trie = Trie(len(variables))
     levels: list[Level] = []
     while len(levels) < most and len(itemsets):
         counts = _counted(supports, itemsets, variables, partial(on_step, len(levels), most))
@@ -127,11 +127,56 @@ def _levels(
         if len(levels) == most:
             break
         kept = reaches(level.support, options.minimum_support)
-        trie = trie.grown(itemsets[kept])
-        itemsets, places = next_candidates(trie, itemsets[kept], variables)
+        itemsets, places = next_candidates(itemsets[kept], variables)
         subsets = np.flatnonzero(kept)[places]
     on_step(most, most)
     return levels
+
+
+def next_candidates(
+    rows: Indices, variables: Indices, most: int = MOST_CANDIDATES
+) -> tuple[Indices, Indices]:
+    """Return the itemsets one item longer all of whose subsets one item shorter are kept.
+
+    Args:
+        rows: the kept itemsets of k items in lexicographic order, shape (n, k), each ascending.
+        variables: a number per item; items of one variable never stand together.
+        most: the most candidates allowed.
+
+    Returns:
+        The candidates, shape (m, k + 1), in lexicographic order, and in the same shape the place
+        in `rows` of the subset that lacks the item at that position.
+
+    Raises:
+        LimitExceeded: more than `most` candidates.
+    """
+    place = {tuple(row): at for at, row in enumerate(rows.tolist())}
+    of = variables.tolist()
+    length = rows.shape[1] + 1
+    candidates, subsets = [], []
+    for _, group in itertools.groupby(place, key=lambda row: row[:-1]):
+        for left, right in itertools.combinations(list(group), 2):
+            if of[left[-1]] == of[right[-1]]:
+                continue
+            candidate = (*left, right[-1])
+            parts = (candidate[:at] + candidate[at + 1 :] for at in range(length))
+            found = [place.get(part, -1) for part in parts]
+            if min(found) < 0:
+                continue
+            candidates.append(candidate)
+            subsets.append(found)
+            if len(candidates) > most:
+                raise LimitExceeded(
+                    f"There are more than {most} candidate itemsets of {length} items.",
+                    where="minimum_support",
+                    remedy="Raise the minimum support, choose fewer items or set a smaller"
+                    " max_length.",
+                )
+    shape = len(candidates), length
+    return (
+        np.array(candidates, dtype=np.int64).reshape(shape),
+        np.array(subsets, dtype=np.int64).reshape(shape),
+    )
 
 
 def _judged(
@@ -183,19 +228,19 @@ def _split(flags: Flags, levels: Sequence[Level]) -> list[Flags]:
 def _counted(
     supports: Supports, itemsets: Indices, variables: Indices, on_piece: Callable[[], None]
 ) -> SupportCounts:
-    """Return the counts of a level; NaN for itemsets of which the reports tell nothing."""
+    """Return the counts of a level; NaN for itemsets that the reports do not estimate."""
     rows, parts = pieces(itemsets, variables), []
-    untold: Exception | None = None
+    failure: Exception | None = None
     for some in rows:
         on_piece()
         try:
             parts.append(supports.counts(itemsets[some]))
-        except _UNTOLD as error:
-            untold = error
+        except _NOT_ESTIMATED as error:
+            failure = error
             parts.append(_counted_apart(supports, itemsets[some], variables))
     counts = SupportCounts.merged(parts, rows)
-    if untold and itemsets.shape[1] == 1 and np.isnan(counts.counts).all():
-        raise untold from None
+    if failure and itemsets.shape[1] == 1 and np.isnan(counts.counts).all():
+        raise failure from None
     return counts
 
 
@@ -208,7 +253,7 @@ def _counted_apart(supports: Supports, itemsets: Indices, variables: Indices) ->
         rows = np.flatnonzero(kinds.ravel() == kind)
         try:
             part = supports.counts(itemsets[rows])
-        except _UNTOLD:
+        except _NOT_ESTIMATED:
             continue
         records = part.records
         found[:, rows] = (

@@ -1,312 +1,43 @@
 """Pictures of decision trees, drawn from left to right.
 
-A question is a box with what it tells and its p-value; each category leads along a line, the wider
+A question is a box with its information and p-value; each category leads along a line, the wider
 the more records, to a child. A leaf has a bar of the probabilities that decided its class; under it
-what its own records say of that class, a mark within its 95 % interval; and how many records that
-are not randomized would tell as much, and how far it leans on its parent.
-
-Also here:
-
-* Decision trees as rules in plain text, in the form of scikit-learn's ``export_text``.
-* What is said of a node in words: what decided its class, and what its question was found to
-  tell.
+the share of that class among its own records, a mark within its 95 % interval; and how many records
+that are not randomized would show as much, and how far it leans on its parent.
 """
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Iterator, Sequence
-from functools import partial
+from collections.abc import Sequence
 
 import numpy as np
 
-from pramana_core.alike import first_few
-from pramana_core.domain import Variable
-from pramana_core.errors import OptionError
-from pramana_core.learn.bayes_classifier.exchange import NAMES
+from pramana_core.learn.tree import words
 from pramana_core.learn.tree.model import DecisionTree
-from pramana_core.learn.tree.node import Node, NodeClasses, Split
-from pramana_core.marginals.counts import Tensor
+from pramana_core.learn.tree.node import Node
 from pramana_core.pictures.svg import Layout, colour, short
 from pramana_core.pictures.trees import Item, TreePicture, fitting_depth
-from pramana_core.ties import descending
-
-# What is said of a node in words: what decided its class, and what its question was found to tell.
-#
-# The text, the picture and the miner's page say it alike.
-
-_NAMED = 6
-"""So many classes are named in a line; the others are counted."""
-
-_CERTAIN = 1e-9
-"""Smaller p-values are all alike."""
-
-
-def said_of_model(tree: DecisionTree) -> str:
-    """Say what a tree's counts come from; "" where the reports tell them."""
-    if tree.through is None:
-        return ""
-    return (
-        f"Through a model: no reports tell the attributes of a path together, so the counts are"
-        f" those that {NAMES[tree.through]} expects, learned from the tables of few variables"
-        " that are reported. Intervals are the model's: they suppose that it holds. Questions are"
-        " not tested: one stays where it and those below it let more records be told right, as the"
-        " model expects."
-    )
-
-
-def shown_children(tree: DecisionTree, node: Node) -> list[tuple[tuple[str, ...], Node]]:
-    """Return what follows a node's answers: of a pruned tree leaves of one class are put together.
-
-    Each with its categories, in the order of the first of them.
-    """
-    if node.split is None:
-        return []
-    labels = tree.inputs[node.split.attribute].categories
-    groups: dict[tuple[int, int], list[tuple[str, Node]]] = {}
-    for code, (label, child) in enumerate(zip(labels, node.children, strict=True)):
-        alone = child.split is not None or not tree.options.prune
-        alike = (code, 0) if alone else (-1, child.classes.decision)
-        groups.setdefault(alike, []).append((label, child))
-    return [
-        (tuple(label for label, _ in some), some[0][1] if len(some) == 1 else _together(some))
-        for some in groups.values()
-    ]
-
-
-class BoundedClasses(NodeClasses):
-    """What is known of leaves that are put together: their errors are bounds, no errors."""
-
-
-def _together(some: Sequence[tuple[str, Node]]) -> Node:
-    """Return leaves of one class as one."""
-    parts = [leaf.classes for _, leaf in some]
-    sizes = np.array([max(part.total, 0.0) for part in parts])
-    weights = sizes / sizes.sum() if sizes.sum() > 0 else np.full(len(parts), 1 / len(parts))
-
-    def by_class(name: str) -> Tensor:
-        found: Tensor = np.array([getattr(part, name) for part in parts])
-        return found
-
-    shares = weights @ by_class("probabilities")
-    return Node(
-        BoundedClasses(
-            counts=tuple(by_class("counts").sum(axis=0).tolist()),
-            se_records=tuple(by_class("se_records").sum(axis=0).tolist()),
-            se_population=tuple(by_class("se_population").sum(axis=0).tolist()),
-            low=tuple(by_class("low").min(axis=0).tolist()),
-            high=tuple(by_class("high").max(axis=0).tolist()),
-            effective=float(by_class("effective").sum()),
-            leaned=float(weights @ by_class("leaned")),
-            probabilities=tuple((shares / shares.sum()).tolist()),
-        )
-    )
-
-
-def percent(share: float, decimals: int = 0) -> str:
-    """Return a share in percent, without its sign."""
-    return f"{100 * share:.{decimals}f}"
-
-
-def by_share(classes: NodeClasses) -> list[int]:
-    """Return the codes of the classes, the most probable first, equals in their order."""
-    found: list[int] = descending(classes.probabilities).tolist()
-    return found
-
-
-def said_of_parent(classes: NodeClasses) -> str:
-    """Say how much a node's probabilities lean on its parent's; "" of the root."""
-    if not classes.effective and classes.leaned:
-        return "as its parent: it has no records of its own"
-    if classes.leaned >= 0.995:
-        return "leans wholly on its parent"
-    if classes.leaned < 0.005:
-        return ""
-    return f"leans {percent(classes.leaned)} % on its parent"
-
-
-def decided(target: Variable, classes: NodeClasses, decimals: int = 0) -> str:
-    """Return the probabilities that decide, the largest first."""
-    said = (
-        f"{target.categories[c]} {percent(classes.probabilities[c], decimals)} %"
-        for c in by_share(classes)
-    )
-    return first_few(said, _NAMED)
-
-
-def own_records(target: Variable, classes: NodeClasses, decimals: int = 0) -> str:
-    """Return what a node's own records say: how many they are, and its classes' intervals."""
-    own = classes.proportions
-    if own is None:
-        return "no records of its own"
-    said = (
-        f"{target.categories[c]} {percent(own[c], decimals)} %"
-        f" ({percent(classes.low[c], decimals)} to {percent(classes.high[c], decimals)})"
-        for c in by_share(classes)
-    )
-    return f"its own {records(classes)}: {first_few(said, _NAMED)}"
-
-
-def records(classes: NodeClasses) -> str:
-    """Return how many records a node has, and how many that are not randomized tell as much."""
-    return f"{classes.total:,.0f} records (worth {classes.effective:,.0f})"
-
-
-def told(split: Split, tree: DecisionTree) -> str:
-    """Return what a question tells, with its interval; through a model, what that expects."""
-    if tree.through is not None:
-        return f"{split.gain:.3f} bits expected"
-    return f"{split.excess:.3f} bits ({split.low:.3f} to {split.high:.3f})"
-
-
-def tested(split: Split, tree: DecisionTree) -> str:
-    """Return the test that a question passed; "" through a model, where there is none."""
-    if tree.through is not None:
-        return ""
-    significance = tree.options.limit
-    found = f"likelihood ratio {_size(split.statistic)}"
-    if split.limit is not None and significance is not None:
-        found += f", by chance above {_size(split.limit)} in {100 * significance:g} %"
-        found += f" (best of {split.tried})" if split.tried > 1 else ""
-    return f"{found}; {p_value(split)}"
-
-
-def _size(number: float) -> str:
-    return f"{number:,.0f}" if number >= 100 else f"{number:.1f}"
-
-
-def p_value(split: Split) -> str:
-    """Return how often chance alone would show as much."""
-    return "p < 1e-9" if split.p_value < _CERTAIN else f"p = {split.p_value:.2g}"
-
-
-_INDENT = "|   "
-
-_WIDTH, _NARROW = 98, 40
-"""Columns of a line, and the fewest left to the words of a deep node."""
-
-
-def write_tree_text(
-    tree: DecisionTree,
-    *,
-    max_depth: int | None = None,
-    show_weights: bool = False,
-    decimals: int = 0,
-) -> str:
-    """Return the rules of a tree, a line for each category asked and each leaf.
-
-        |--- tear-production-rate = normal
-        |   |--- class: soft
-
-    Of a pruned tree answers that lead to leaves of one class stand in one line. With weights each
-    has its own; a line before each question says what its attribute tells of the class, with the
-    95 % interval and the test that it passed; and a leaf has two lines more: the probabilities that
-    decided its class and how far they lean on its parent's, and what its own records say, with
-    95 % intervals against the population. A tree through a model begins by saying so.
-
-    Args:
-        tree: the tree.
-        max_depth: leave out the questions below so many others, saying how deep the branch is;
-            None writes all.
-        show_weights: write what decided each question and each class.
-        decimals: of the percentages.
-
-    Raises:
-        OptionError: a negative depth or number of decimals.
-    """
-    if decimals < 0 or (max_depth is not None and max_depth < 0):
-        raise OptionError("A depth and a number of decimals must be 0 or more.", where="max_depth")
-    weights = decimals if show_weights else None
-    lines = list(_text_lines(tree, tree.root, 0, max_depth, weights))
-    if show_weights and tree.through is not None:
-        lines = [*textwrap.wrap(said_of_model(tree), _WIDTH), "", *lines]
-    return "\n".join(lines) + "\n"
-
-
-def _text_lines(
-    tree: DecisionTree, node: Node, depth: int, most: int | None, decimals: int | None
-) -> Iterator[str]:
-    lead = _INDENT * depth + "|--- "
-    if node.split is None:
-        yield f"{lead}class: {tree.target.categories[node.classes.decision]}"
-        if decimals is not None:
-            yield from _weights(tree, node, _INDENT * depth + "|      ", decimals)
-        return
-    if most is not None and depth > most:
-        # As there, the depth of a branch counts its nodes and not its questions.
-        yield f"{lead}truncated branch of depth {node.depth + 1}"
-        return
-    attribute = tree.inputs[node.split.attribute]
-    if decimals is not None:
-        said = "; ".join(filter(None, (told(node.split, tree), tested(node.split, tree))))
-        yield from _wrapped(f"{_INDENT * depth}|  ", f"{attribute.name} tells {said}")
-        each = zip(attribute.categories, node.children, strict=True)
-        answers: list[tuple[tuple[str, ...], Node]] = [((label,), child) for label, child in each]
-    else:
-        answers = shown_children(tree, node)
-    for categories, child in answers:
-        bars = _INDENT * depth + "|   "
-        said = f"{attribute.name} = {', '.join(categories)}"
-        first, *more = _cut(said, max(_WIDTH - len(lead), _NARROW))
-        yield f"{lead}{first}"
-        yield from (f"{bars}  {part}" for part in more)
-        yield from _text_lines(tree, child, depth + 1, most, decimals)
-
-
-def _cut(said: str, width: int) -> list[str]:
-    """Return what is said in lines of a width, names whole; as it is where it fits into one."""
-    if len(said) <= width:
-        return [said]
-    return textwrap.wrap(said, width, break_long_words=False, break_on_hyphens=False)
-
-
-def _weights(tree: DecisionTree, leaf: Node, lead: str, decimals: int) -> Iterator[str]:
-    leaned = said_of_parent(leaf.classes)
-    because = decided(tree.target, leaf.classes, decimals)
-    yield from _wrapped(lead, f"decided by {because}{leaned and f'; {leaned}'}")
-    yield from _wrapped(lead, own_records(tree.target, leaf.classes, decimals))
-
-
-def _wrapped(lead: str, said: str) -> Iterator[str]:
-    """Yield what is said in lines of about `_WIDTH` columns, those after the first set in."""
-    lines = textwrap.wrap(said, max(_WIDTH - len(lead), _NARROW), break_long_words=False)
-    for number, part in enumerate(lines):
-        yield f"{lead}{'  ' if number else ''}{part}"
-
-
-# Pictures of decision trees, drawn from left to right.
 
 ROWS = 40
-"""Rows of a picture of the top of a tree."""
+"""The most rows of a picture; it shows the top levels that fit."""
 
 
-def draw_tree(tree: DecisionTree, *, max_depth: int | None = None) -> Layout:
-    """Return a picture of a tree.
+def draw_tree(tree: DecisionTree) -> Layout:
+    """Return a picture of the top of a tree: one level, or more that fit into `ROWS` rows.
 
-    Of a pruned tree answers that lead to leaves of one class are drawn together. Hovering over a
+    In a pruned tree answers that lead to leaves of one class are drawn together. Hovering over a
     node shows its class counts with their standard errors.
-
-    Args:
-        tree: the tree.
-        max_depth: draw the questions below so many others as leaves that say what they leave out;
-            None draws the top: as many levels as have at most `ROWS` rows, and one in any case.
-
-    Raises:
-        OptionError: a negative depth.
     """
-    if max_depth is not None and max_depth < 0:
-        raise OptionError(f"max_depth must be 0 or more, not {max_depth}.", where="max_depth")
-    depth = max_depth
-    if depth is None:
-        depth = fitting_depth(tree.root, partial(_below, tree), tree.root.depth, ROWS)
+    top: tuple[Node, ...] = (tree.root,)
+    depth = fitting_depth(top, lambda nodes: _below(tree, nodes), tree.root.depth, ROWS)
     target = tree.target.name, tree.target.categories
-    drawn = TreePicture(_item(tree, tree.root, depth), target, 2, said=_left_out(tree, depth))
+    drawn = TreePicture(_item(tree, [tree.root], depth), target, 2, said=_left_out(tree, depth))
     parts = [*drawn.parts()]
     return Layout(drawn.width, drawn.height, f"Decision tree for {tree.target.name}", parts)
 
 
-def _below(tree: DecisionTree, node: Node) -> list[Node]:
-    return [child for _, child in shown_children(tree, node)]
+def _below(tree: DecisionTree, nodes: Sequence[Node]) -> list[tuple[Node, ...]]:
+    return [tuple(some) for _, some in words.grouped_children(tree, nodes[0])]
 
 
 def _leaves(node: Node) -> int:
@@ -317,7 +48,7 @@ def _left_out(tree: DecisionTree, depth: int) -> str:
     """Say how much lies below the levels that are drawn; "" if nothing does."""
     level, drawn = [tree.root], 0
     while drawn <= depth and any(node.split is not None for node in level):
-        level, drawn = [child for node in level for child in _below(tree, node)], drawn + 1
+        level, drawn = [child for node in level for child in node.children], drawn + 1
     below = sum(_leaves(node) for node in level if node.split is not None)
     if not below:
         return ""
@@ -327,48 +58,74 @@ def _left_out(tree: DecisionTree, depth: int) -> str:
     )
 
 
-def _item(tree: DecisionTree, node: Node, depth: int) -> Item:
-    """Return a node with the questions down to a depth as it is drawn."""
-    if node.split is not None and depth >= 0:
-        whole = tree.root.classes.total
-        answers = [
-            (
-                ", ".join(labels),
-                min(max(child.classes.total / whole, 0.0), 1.0),
-                _item(tree, child, depth - 1),
-            )
-            for labels, child in shown_children(tree, node)
-        ]
-        test = p_value(node.split) if tree.through is None else "by the model"
-        notes = (told(node.split, tree), test)
-        return Item(node.split.attribute, notes, _details(tree, node), answers=answers)
+def _item(tree: DecisionTree, nodes: Sequence[Node], depth: int) -> Item:
+    """Return the picture of a node, or of leaves of one class, down to a depth."""
+    (node, *others) = nodes
+    if others:
+        return _alike(tree, nodes)
+    if node.split is None or depth < 0:
+        return _leaf(tree, node)
+    whole = tree.root.classes.total
+    answers = [
+        (
+            ", ".join(labels),
+            min(max(sum(one.classes.total for one in some) / whole, 0.0), 1.0),
+            _item(tree, some, depth - 1),
+        )
+        for labels, some in words.grouped_children(tree, node)
+    ]
+    test = words.p_value(node.split) if tree.through is None else "by the model"
+    notes = (words.information(node.split, tree), test)
+    return Item(node.split.attribute, notes, _details(tree, node), answers=answers)
+
+
+def _leaf(tree: DecisionTree, node: Node) -> Item:
     classes = node.classes
     code, own = classes.decision, classes.proportions
-    itself = "no records of its own"
+    itself, interval = "no records of its own", None
     if own is not None:
-        ends = f"{percent(classes.low[code])} to {percent(classes.high[code])}"
-        itself = f"by itself {percent(own[code])} % ({ends})"
-    leaned = said_of_parent(classes)
+        low, high = classes.low[code], classes.high[code]
+        ends = f"{words.percent(low)} to {words.percent(high)}"
+        itself = f"by itself {words.percent(own[code])} % ({ends})"
+        interval = low, own[code], high
+    leaned = words.lean(classes)
     note = f"worth {classes.effective:,.0f} records" + (leaned and f"; {leaned}")
     if node.split is not None:
         note = f"{_leaves(node)} leaves left out"
-    return Item(
-        f"{short(tree.target.categories[code], 26)} {percent(classes.probabilities[code])} %",
-        (itself, note),
-        _details(tree, node),
-        [(share, colour(at)) for at, share in enumerate(classes.probabilities)],
-        colour(code),
-        None if own is None else (classes.low[code], own[code], classes.high[code]),
-    )
+    details = _details(tree, node)
+    return _bar(tree, code, classes.probabilities, (itself, note), details, interval)
+
+
+def _alike(tree: DecisionTree, leaves: Sequence[Node]) -> Item:
+    """Return leaves of one class as one: the mean of their probabilities by their records."""
+    sizes = np.array([max(leaf.classes.total, 0.0) for leaf in leaves])
+    weights = sizes / sizes.sum() if sizes.sum() > 0 else np.full(len(leaves), 1 / len(leaves))
+    shares = weights @ np.array([leaf.classes.probabilities for leaf in leaves])
+    worth = sum(leaf.classes.effective for leaf in leaves)
+    notes = (f"{len(leaves)} answers alike", f"worth {worth:,.0f} records")
+    details = "\n\n".join(_details(tree, leaf) for leaf in leaves)
+    return _bar(tree, leaves[0].classes.decision, shares.tolist(), notes, details, None)
+
+
+def _bar(
+    tree: DecisionTree,
+    code: int,
+    shares: Sequence[float],
+    notes: tuple[str, str],
+    details: str,
+    interval: tuple[float, float, float] | None,
+) -> Item:
+    name = f"{short(tree.target.categories[code], 26)} {words.percent(shares[code])} %"
+    parts = [(share, colour(at)) for at, share in enumerate(shares)]
+    return Item(name, notes, details, parts, colour(code), interval)
 
 
 def _details(tree: DecisionTree, node: Node) -> str:
     """Return what hovering shows: counts with errors, intervals, and of a question its test."""
     known = node.classes
-    most = "at most " if isinstance(known, BoundedClasses) else ""
     lines = [
-        f"{category}: {count:,.0f} ± {most}{given:,.0f} (population ± {most}{drawn:,.0f});"
-        f" decided by {percent(share, 1)} %"
+        f"{category}: {count:,.0f} ± {given:,.0f} (population ± {drawn:,.0f});"
+        f" decided by {100 * share:.1f} %"
         for category, count, given, drawn, share in zip(
             tree.target.categories,
             known.counts,
@@ -378,7 +135,8 @@ def _details(tree: DecisionTree, node: Node) -> str:
             strict=True,
         )
     ]
-    lines += [own_records(tree.target, known), said_of_parent(known)]
+    lines += [words.own_records(tree.target, known), words.lean(known)]
     if node.split is not None:
-        lines += [f"tells {told(node.split, tree)}", tested(node.split, tree)]
+        information = words.information(node.split, tree)
+        lines += [f"information {information}", words.likelihood_test(node.split, tree)]
     return "\n".join(filter(None, lines))

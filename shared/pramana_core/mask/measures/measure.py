@@ -14,7 +14,7 @@ class Measure:
     """One number about a masked table.
 
     Attributes:
-        name: which measure, such as "snooper-gain-kernel".
+        name: which measure, such as "snooper-gain".
         group: whether it is about what the table is still good for or about what it gives away.
         about: which columns: a column's name, "debt given age, gender", or "all columns".
         value: the number; NaN if it does not exist, and then the sentence says why.

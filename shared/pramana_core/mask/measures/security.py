@@ -10,26 +10,20 @@ from pramana_core.kernel_regression.options import KernelOptions
 from pramana_core.mask.core.influence import Influence
 from pramana_core.mask.core.noise import Randomness
 from pramana_core.mask.measures.compared import ComparedTables
-from pramana_core.mask.measures.expectations import Kind, expectation
+from pramana_core.mask.measures.expectations import expectation
 from pramana_core.mask.measures.measure import Measure, per_cent
-from pramana_core.mask.measures.snooper import FOLDS, MOST, by_s_alone, snooper_gains
-
-SNOOPERS: dict[Kind, str] = {
-    "kernel": "with curves of any shape",
-    "linear": "with curves over S and straight lines over what Y adds",
-}
-"""Each snooper, and how he predicts."""
+from pramana_core.mask.measures.snooper import FOLDS, MOST, snooper_gains
 
 SMALLEST = 0.005
 """Smaller shares of variance are beyond what kernels fitted to some of the records can tell."""
 
 SIGNIFICANT = 0.001
-"""A report has some ten tests; below this probability chance is no explanation."""
+"""A report has several tests; below this probability chance is no explanation."""
 
 
 def security_steps() -> int:
     """Return how many steps `security_rows` reports."""
-    return len(SNOOPERS) * FOLDS + 1
+    return FOLDS + 1
 
 
 def security_rows(
@@ -42,29 +36,19 @@ def security_rows(
     landmarks = KernelOptions().landmarks
     curves = expectation("kernel", data.told, data.masked, rng, most=MOST, landmarks=landmarks)
     on_step()
-    learned = by_s_alone(data.told, data.true, rng)
     rows: list[Measure] = []
-    for kind, how in SNOOPERS.items():
-        gains = snooper_gains(
-            kind,
-            data.told,
-            data.true,
-            data.masked,
-            rng,
-            by_s=learned,
-            expected=curves.fitted,
-            on_fold=on_step,
+    for found in snooper_gains(
+        data.told, data.true, data.masked, rng, expected=curves.fitted, on_fold=on_step
+    ):
+        label = data.labels[found.place]
+        share = found.gain / max(1 - found.without, 1e-300)
+        said = (
+            f"Predicting {label}, a snooper explains {per_cent(found.without)} from S and"
+            f" {per_cent(found.together)} from S and Y. {_verdict(found.p, share)}"
         )
-        for found in gains:
-            label = data.labels[found.place]
-            share = found.gain / max(1 - found.without, 1e-300)
-            said = (
-                f"Predicting {label} {how}, a snooper explains {per_cent(found.without)} from S and"
-                f" {per_cent(found.together)} from S and Y. {_verdict(found.p, share)}"
-            )
-            alarm = found.p < SIGNIFICANT and share > SMALLEST
-            gain, name = found.gain + 0.0, f"snooper-gain-{kind}"
-            rows.append(Measure(name, "security", label, gain, found.error, said, alarm))
+        alarm = found.p < SIGNIFICANT and share > SMALLEST
+        gain = found.gain + 0.0
+        rows.append(Measure("snooper-gain", "security", label, gain, found.error, said, alarm))
     return rows + ([] if influence is None else list(own_weight_rows(influence)))
 
 

@@ -1,14 +1,13 @@
 """What a snooper gains by a masked table: how much better S and Y together predict X than S alone.
 
 The snooper knows S and Y of everybody and the true X of all people outside a fold, and predicts X
-in the fold. Among the people whose X he knows he finds out whether Y helps; if it does not, he goes
-by S alone. Useless columns therefore cost him next to nothing, and a gain near zero means that
-there is nothing to gain.
+in the fold. Among the people whose X he knows he finds out whether Y helps, by lines or by curves;
+if it does not, he goes by S alone. Useless columns therefore cost him next to nothing, and a gain
+near zero means that there is nothing to gain.
 
 He looks at how far Y lies from E(Y|S). The relation E(Y|S) is released on purpose: that it may
 estimate E(X|S) better than he can from fewer people is no gain here. A gain is measured against the
-best prediction from S alone (Dalenius 1977), so E(X|S) is a curve for a linear snooper too; his
-lines are over what Y adds.
+best prediction from S alone (Dalenius 1977).
 """
 
 from __future__ import annotations
@@ -17,22 +16,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy import stats
 
 from pramana_core.mask.core.noise import Randomness
-from pramana_core.mask.measures.expectations import Expectation, Kind, expectation
+from pramana_core.mask.measures.expectations import Expectation, expectation
 from pramana_core.mixed import Floats
 
 FOLDS = 5
 MOST = 10_000
-"""What S tells is fitted on at most so many records: an error of it could pass for a gain."""
+"""The most records on which E(X|S) is fitted: an error of it could pass for a gain."""
 SOMETHING = 0.98
 """S tells something of a column if its left-out errors are below this share of the variance."""
 SURE = 2.0
-"""A snooper uses Y if his own errors fall by so many of their standard errors."""
+"""A snooper uses Y if his own errors fall by this many of their standard errors."""
 SCALES = (0.5, 1.5)
-"""How much distances in Y count against distances in E(X|S), for kernels."""
+"""How much distances in Y count against distances in E(X|S)."""
 
 
 @dataclass(frozen=True)
@@ -56,54 +54,23 @@ class Gain:
     p: float
 
 
-@dataclass(frozen=True, eq=False)
-class KnowledgeFromS:
-    """What a snooper knows without Y: the folds, and E(X|S) learned outside each of them."""
-
-    fold: npt.NDArray[np.intp]
-    learned: tuple[Expectation, ...]
-
-
-def by_s_alone(told: Floats, true: Floats, rng: Randomness) -> KnowledgeFromS:
-    """Return E(X|S) as a snooper learns it outside each fold: nothing of Y takes part.
-
-    Args:
-        told: S, n x p.
-        true: X, n x q.
-        rng: draws the folds and the records that kernels are made of.
-    """
-    n = len(true)
-    fold = np.empty(n, dtype=np.intp)
-    fold[rng.permutation(n)] = np.arange(n) % FOLDS
-    learned = tuple(
-        expectation("kernel", told[fold != number], true[fold != number], rng, most=MOST)
-        for number in range(FOLDS)
-    )
-    return KnowledgeFromS(fold, learned)
-
-
 def snooper_gains(
-    kind: Kind,
     told: Floats,
     true: Floats,
     masked: Floats,
     rng: Randomness,
     *,
-    by_s: KnowledgeFromS | None = None,
     expected: Floats | None = None,
     on_fold: Callable[[], None] = lambda: None,
 ) -> tuple[Gain, ...]:
     """Return the gain of a snooper for each confidential column.
 
     Args:
-        kind: "linear" (curves over S, straight lines over what Y adds) or "kernel" (curves over
-            both).
         told: S, n x p.
         true: X, n x q.
         masked: Y, n x k.
         rng: draws the folds.
-        by_s: what `by_s_alone` returned for the same S and X, if it is at hand.
-        expected: fitted E(Y|S), n x k, if it is at hand.
+        expected: fitted E(Y|S), n x k, if it is known.
         on_fold: called after each fold.
     """
     if expected is None:
@@ -112,22 +79,22 @@ def snooper_gains(
     size = beyond.std(axis=0)
     beyond = beyond[:, size > 1e-9 * np.maximum(masked.std(axis=0), 1e-300)]
     beyond = beyond / np.maximum(beyond.std(axis=0), 1e-300)
-    by_s = by_s or by_s_alone(told, true, rng)
+    fold = np.empty(len(true), dtype=np.intp)
+    fold[rng.permutation(len(true))] = np.arange(len(true)) % FOLDS
     alone, both = np.empty_like(true), np.empty_like(true)
-    for number, first in enumerate(by_s.learned):
-        known, asked = by_s.fold != number, by_s.fold == number
-        alone[asked] = first.predict(told[asked])
-        both[asked] = alone[asked]
+    for number in range(FOLDS):
+        known, asked = fold != number, fold == number
+        first = expectation("kernel", told[known], true[known], rng, most=MOST)
+        alone[asked] = both[asked] = first.predict(told[asked])
         if beyond.shape[1]:
             both[asked] += _learned(
-                kind, true[known], first, beyond[known], alone[asked], beyond[asked], rng
+                true[known], first, beyond[known], alone[asked], beyond[asked], rng
             )
         on_fold()
     return tuple(_gain(place, true, alone, both) for place in range(true.shape[1]))
 
 
 def _learned(
-    kind: Kind,
     true: Floats,
     first: Expectation,
     beyond: Floats,
@@ -135,10 +102,7 @@ def _learned(
     beyond_asked: Floats,
     rng: Randomness,
 ) -> Floats:
-    """Return what a snooper adds to E(X|S) for those asked, having tried several ways on the known.
-
-    Each column of X goes by the way whose left-out errors are smallest, or by none.
-    """
+    """Return what a snooper adds to E(X|S) in a fold: by the best of several ways, or nothing."""
     rest = true - first.left_out
     # In units of X, not of E(X|S): where S tells nothing, all that moves a left-out mean is the
     # record left out, and stretched it would give its own value away.
@@ -151,7 +115,7 @@ def _learned(
     ways: list[tuple[Expectation, Floats]] = [
         (expectation("linear", beyond, rest, rng), beyond_asked)
     ]
-    for scale in SCALES if kind == "kernel" else ():
+    for scale in SCALES:
         # Stretched columns stay stretched: the kernel must not standardize them again.
         features = np.column_stack([first.fitted * weight, scale * beyond])
         asked = np.column_stack([alone_asked * weight, scale * beyond_asked])

@@ -1,8 +1,7 @@
-"""Additive noise: the oldest methods, here to compare others with.
+"""Additive noise: the oldest methods, for comparison with others.
 
-Y = X + e keeps what each record says of X, blurred: Y tells of X what S does not, copies of a
-release average the noise out, and relationships are weakened by it. Unlike the other methods these
-two need no prediction from S, which they do not use.
+Y = X + e: Y tells of X what S does not, copies of a release average the noise out, and
+relationships are weakened. These two methods do not use S.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from pramana_core.mask.core.noise import Randomness, normal_noise, symmetric_roo
 from pramana_core.mixed import Floats
 
 NOISE = 0.1
-"""The variance of the noise as a share of each column's variance, unless told otherwise."""
+"""The default variance of the noise as a share of each column's variance."""
 
 MOST_NOISE = 1_000_000
 """Larger shares leave nothing of X."""
@@ -36,25 +35,19 @@ def sadp(given: Inputs, rng: Randomness, *, noise: float = NOISE) -> Masked:
     return _added(given, rng, np.eye(given.columns), noise)
 
 
-def cadp(given: Inputs, rng: Randomness, *, noise: float = NOISE, rescale: bool = False) -> Masked:
+def cadp(given: Inputs, rng: Randomness, *, noise: float = NOISE) -> Masked:
     """Mask by correlated additive noise: Y = X + e, the covariance of e being noise * cov(X).
 
     Correlations among the columns of X are kept in expectation; those with S are multiplied by
-    1 / sqrt(1 + noise). With `rescale`, Y is shrunk towards the means of X by this factor, so that
-    its means and covariances are those of X in expectation. (Kim 1986; AlAhmadi II.2.2.)
+    1 / sqrt(1 + noise). (Kim 1986; AlAhmadi II.2.2.)
     """
-    root = symmetric_root(given.standard) / np.sqrt(given.records)
-    return _added(given, rng, root, noise, rescale=rescale)
+    return _added(given, rng, symmetric_root(given.standard) / np.sqrt(given.records), noise)
 
 
-def _added(
-    given: Inputs, rng: Randomness, root: Floats, noise: float, *, rescale: bool = False
-) -> Masked:
-    """Return X with noise; `noise` is its variance as a share of that of each column."""
+def _added(given: Inputs, rng: Randomness, root: Floats, noise: float) -> Masked:
     require_limit(noise, Annotated[float, Gt(0), Le(MOST_NOISE)], "noise")
     drawn = normal_noise(rng, given.records, np.sqrt(noise) * root)
-    shrink = 1 / np.sqrt(1 + noise) if rescale else 1.0
-    values = given.in_units((given.standard + drawn) * shrink)
+    values = given.in_units(given.standard + drawn)
     return Masked(
         values,
         noise=values - given.matrix,

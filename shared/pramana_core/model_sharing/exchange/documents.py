@@ -22,7 +22,7 @@ from pramana_core.model_sharing.attributes import Attribute, Label, Labels, Numb
 from pramana_core.model_sharing.combine_options import MOST_DEPTH
 from pramana_core.model_sharing.conditions import Condition, Interval, Values
 from pramana_core.model_sharing.global_models.conjunctive import RuleModel
-from pramana_core.model_sharing.global_models.model import GlobalModel, TreeModel
+from pramana_core.model_sharing.global_models.model import GlobalModel
 from pramana_core.model_sharing.global_models.naive_bayes import Density, NaiveBayesModel
 from pramana_core.model_sharing.global_models.votes import VotesModel
 from pramana_core.model_sharing.tree import ROUNDING, Leaf, Node, SharedTree, Split
@@ -344,7 +344,7 @@ class _Tree(SchemaDocument):
     nodes: Nodes
 
     def to_model(self) -> GlobalModel:
-        return TreeModel(tree_of_nodes(self.tree_schema(), self.nodes, "nodes"))
+        return tree_of_nodes(self.tree_schema(), self.nodes, "nodes")
 
 
 class _Votes(SchemaDocument):
@@ -387,8 +387,8 @@ def model_json(model: GlobalModel) -> dict[str, Any]:
     """Return the document of a global model. Raises ModelError: its kind is unknown."""
     schema = model.schema
     own: Mapping[str, Any]
-    if isinstance(model, TreeModel):
-        own = {"nodes": tree_nodes(model.tree)}
+    if isinstance(model, SharedTree):
+        own = {"nodes": tree_nodes(model)}
     elif isinstance(model, VotesModel):
         own = {"trees": [tree_nodes(tree) for tree in model.trees]}
     elif isinstance(model, RuleModel):

@@ -13,7 +13,7 @@ import numpy as np
 from pramana_core.errors import ModelError
 from pramana_core.mixed import Floats
 from pramana_core.model_sharing.exchange.text import number, part_words, records_words
-from pramana_core.model_sharing.global_models.model import GlobalModel, TreeModel
+from pramana_core.model_sharing.global_models.model import GlobalModel
 from pramana_core.model_sharing.global_models.votes import VotesModel
 from pramana_core.model_sharing.tree import Leaf, Node, SharedTree, Split, leaves_below
 from pramana_core.pictures.svg import Group, Layout, Shape, Text, colour, short
@@ -39,8 +39,8 @@ def draw_model(model: GlobalModel) -> Layout:
     Raises:
         ModelError: models of its kind have no picture, but a text.
     """
-    if isinstance(model, TreeModel):
-        return draw_shared_tree(model.tree)
+    if isinstance(model, SharedTree):
+        return draw_shared_tree(model)
     if not isinstance(model, VotesModel):
         raise ModelError(
             f"A model of kind {model.kind!r} has no picture.",

@@ -53,11 +53,7 @@ _LISTED = 12
 
 
 def read_words(columns: Sequence[str]) -> tuple[str, ...]:
-    """Return what must be known of columns whose categories or range nobody declared.
-
-    Args:
-        columns: their names; for none there is nothing to say.
-    """
+    """Return a sentence on columns whose categories or range nobody declared; none for none."""
     if not columns:
         return ()
     said = (
@@ -71,12 +67,8 @@ def read_words(columns: Sequence[str]) -> tuple[str, ...]:
 def promised(tree: SharedTree, requirement: Requirement | None) -> Requirement | None:
     """Return what of a requirement the counts of a tree show, as it leaves.
 
-    Diversity by the exact counts cannot be seen from hits and misses; then it is promised by hits
-    and misses, or k alone, or nothing.
-
-    Args:
-        tree: the tree as it leaves.
-        requirement: what its paths met when they told all counts.
+    Hits and misses do not show diversity by the exact counts. Then diversity by hits and misses is
+    promised, or k alone, or nothing.
     """
     if requirement is None:
         return None
@@ -94,13 +86,13 @@ def promised(tree: SharedTree, requirement: Requirement | None) -> Requirement |
 def protection_words(
     requirement: Requirement | None, classes: int, epsilon: float | None = None, tell: str = "hits"
 ) -> tuple[str, ...]:
-    """Return what must be known of a tree before it leaves, a sentence each: none of its records.
+    """Return what one must know of a tree before it leaves, in sentences.
 
     Args:
         requirement: what its paths meet.
-        classes: how many classes there are.
+        classes: the number of classes.
         epsilon: of a private tree.
-        tell: what the leaves of another tree tell, as `released_form` has it.
+        tell: what the leaves of another tree tell, as in `released_form`.
     """
     if epsilon is not None:
         bound = (

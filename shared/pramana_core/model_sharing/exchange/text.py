@@ -1,9 +1,8 @@
-"""Shared trees and global models as plain text, in lines that fit a page."""
+"""Shared trees and global models as plain text."""
 
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Iterable, Iterator
 
 import numpy as np
@@ -12,13 +11,13 @@ from pramana_core.alike import first_few
 from pramana_core.model_sharing.attributes import Attribute, CategoricalAttribute, TreeSchema
 from pramana_core.model_sharing.conditions import Condition, Interval, Values, whole
 from pramana_core.model_sharing.global_models.conjunctive import RuleModel
-from pramana_core.model_sharing.global_models.model import GlobalModel, TreeModel
+from pramana_core.model_sharing.global_models.model import GlobalModel
 from pramana_core.model_sharing.global_models.naive_bayes import CategoryShares, NaiveBayesModel
 from pramana_core.model_sharing.global_models.votes import VotesModel
 from pramana_core.model_sharing.tree import Leaf, Node, SharedTree
 
 _CLASSES = 6
-"""So many other classes are named in a line; the rest are counted."""
+"""The most other classes that a line names."""
 
 
 def condition_words(attribute: Attribute, condition: Condition) -> str:
@@ -94,23 +93,18 @@ def rounded(value: float, digits: int = 4) -> str:
 
 _INDENT = "|   "
 
-WIDTH, _NARROW = 98, 40
-"""Columns of a line, and the fewest left to the words of a deep node."""
-
 MOST_LINES = 2_000
-"""Longer trees are cut; how much is left out is said."""
+"""Longer trees are cut."""
 
 
 def write_shared_tree_text(tree: SharedTree, *, most_lines: int = MOST_LINES) -> str:
     """Return a tree, a line for each part of a split, with the counts of its leaves.
 
+    Longer texts than `most_lines` are cut.
+
         |--- safety = low: unacc (576 of 576 records)
         |--- safety = med or high
         |   |--- persons = 2: unacc (384 of 384 records)
-
-    Args:
-        tree: the tree.
-        most_lines: the most lines, at least 1.
     """
     found: list[str] = []
     for line in _lines(tree, tree.root, 0):
@@ -123,12 +117,12 @@ def write_shared_tree_text(tree: SharedTree, *, most_lines: int = MOST_LINES) ->
 
 def write_model_text(model: GlobalModel) -> str:
     """Return a global model of any kind."""
-    if isinstance(model, TreeModel):
-        return write_shared_tree_text(model.tree)
+    if isinstance(model, SharedTree):
+        return write_shared_tree_text(model)
     if isinstance(model, RuleModel):
-        return _wrapped(_rule(model))
+        return "\n".join(_rule(model)) + "\n"
     if isinstance(model, NaiveBayesModel):
-        return _wrapped(_naive_bayes(model))
+        return "\n".join(_naive_bayes(model)) + "\n"
     if isinstance(model, VotesModel):
         parts = [f"The votes of {len(model.trees)} trees.\n"]
         for place, tree in enumerate(model.trees, 1):
@@ -141,27 +135,16 @@ def write_model_text(model: GlobalModel) -> str:
 def _lines(tree: SharedTree, node: Node, depth: int) -> Iterator[str]:
     lead = _INDENT * depth + "|--- "
     if isinstance(node, Leaf):
-        # Only the root: other leaves are told in their part's line.
-        yield from _set_in(lead, leaf_words(tree.schema, node))
+        # Only the root: other leaves are in their part's line.
+        yield lead + leaf_words(tree.schema, node)
         return
     for condition, below in node.parts:
         said = condition_words(tree.schema[node.attribute], condition)
         if isinstance(below, Leaf):
-            yield from _set_in(lead, f"{said}: {leaf_words(tree.schema, below)}")
+            yield f"{lead}{said}: {leaf_words(tree.schema, below)}"
             continue
-        yield from _set_in(lead, said)
+        yield lead + said
         yield from _lines(tree, below, depth + 1)
-
-
-def _set_in(lead: str, said: str) -> Iterator[str]:
-    """Yield what is said in lines of a width, those after the first set in."""
-    # Lines after the first are set in two columns further.
-    inner = max(WIDTH - len(lead) - 2, _NARROW)
-    bars = lead[: -len("|--- ")]
-    for place, line in enumerate(
-        textwrap.wrap(said, inner, break_long_words=False, break_on_hyphens=False) or [""]
-    ):
-        yield f"{bars}|      {line}" if place else f"{lead}{line}"
 
 
 def _rule(model: RuleModel) -> Iterator[str]:
@@ -195,20 +178,5 @@ def _naive_bayes(model: NaiveBayesModel) -> Iterator[str]:
             yield f"    {label}: {words}"
 
 
-def _wrapped(lines: Iterator[str]) -> str:
-    found: list[str] = []
-    for line in lines:
-        inside = line[: len(line) - len(line.lstrip())]
-        found += textwrap.wrap(
-            line,
-            WIDTH,
-            subsequent_indent=f"{inside}    ",
-            break_long_words=False,
-            break_on_hyphens=False,
-        ) or [""]
-    return "\n".join(found) + "\n"
-
-
 def _percent(share: float) -> str:
-    # The sign stays with its number at the end of a line.
-    return f"{100 * share:.1f}\N{NO-BREAK SPACE}%"
+    return f"{100 * share:.1f} %"

@@ -1,4 +1,4 @@
-"""The one way from several owners' trees to a global model, whoever asks for it."""
+"""Several owners' trees made into one global model: by their pseudo-data, or by their votes."""
 
 from __future__ import annotations
 
@@ -9,29 +9,35 @@ import numpy as np
 import numpy.typing as npt
 
 from pramana_core.alike import first_few
-from pramana_core.errors import LimitExceeded, OptionError
+from pramana_core.errors import LimitExceeded, ModelError, OptionError
 from pramana_core.learn.common.documents import stream
-from pramana_core.mixed import CategoricalColumn, Floats, MixedTable
-from pramana_core.model_sharing.agreement import units_warning
+from pramana_core.mixed import (
+    CategoricalColumn,
+    Column,
+    Floats,
+    MixedTable,
+    NumericColumn,
+    coded_as,
+)
 from pramana_core.model_sharing.attributes import CategoricalAttribute, NumericAttribute, TreeSchema
 from pramana_core.model_sharing.combine_options import MOST_PSEUDO_RECORDS, CombineOptions
-from pramana_core.model_sharing.drawn_sizes import GenerationOptions
-from pramana_core.model_sharing.generating import RECORDS_AT_ONCE
-from pramana_core.model_sharing.global_models.common_schema import common_schema
-from pramana_core.model_sharing.global_models.conjunctive import RuleModel
-from pramana_core.model_sharing.global_models.learning import GlobalOptions, learn_global
-from pramana_core.model_sharing.global_models.model import GlobalModel, TreeModel
-from pramana_core.model_sharing.global_models.pseudo_data import (
-    labelled_chunks,
-    pooled_chunks,
-    together,
+from pramana_core.model_sharing.generating import (
+    RECORDS_AT_ONCE,
+    GenerationOptions,
+    generate_chunks,
+    shared_out,
 )
+from pramana_core.model_sharing.global_models.common_schema import common_schema, units_warning
+from pramana_core.model_sharing.global_models.conjunctive import RuleModel
+from pramana_core.model_sharing.global_models.learning import learn_global
+from pramana_core.model_sharing.global_models.model import GlobalModel
 from pramana_core.model_sharing.global_models.votes import VotesModel
+from pramana_core.model_sharing.growing import GrowthOptions
 from pramana_core.model_sharing.tree import Leaf, SharedTree
 from pramana_core.progress import Progress, unwatched
 
 NUMBERS_AT_ONCE = 4_000_000
-"""Of a chunk of pseudo-data: records times attributes and classes."""
+"""Records times attributes and classes of a chunk of pseudo-data."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +49,7 @@ class CombinedModel:
         options: how it was made.
         owners: the names of the owners, in the order of their trees.
         records: how many records the trees count together.
-        pseudo_records: how many were drawn; 0 where none are.
+        pseudo_records: how many were drawn; 0 for votes.
         notes: how the model was made, then a warning for each variable that owners may code
             differently.
     """
@@ -70,13 +76,13 @@ def combine(
         trees: one tree of each owner; their attributes have the same names.
         options: how they are combined.
         rng: the randomness of pseudo-data; by default that of `options.seed`.
-        on_step: told of the progress; what it raises stops the work.
+        on_step: called with the progress; what it raises stops the work.
         owners: their names, for messages; by default `owner 1` and so on.
 
     Raises:
         ModelError, DomainError: the trees cannot be combined, see `common_schema`, or count no
             records.
-        OptionError: there are not as many names as trees.
+        OptionError: the numbers of names and trees differ.
         LimitExceeded: more than `MOST_PSEUDO_RECORDS` would be drawn.
         NotInstalled: a tree is to be learned, and scikit-learn is not installed.
     """
@@ -88,19 +94,26 @@ def combine(
     on_step(0, 1)
     votes = VotesModel(tuple(trees))
     model: GlobalModel = votes
-    pseudo, made = 0, f"The votes of {_trees(len(trees))}, without pseudo-data."
+    of_trees = f"the trees of {len(trees)} owners" if len(trees) > 1 else "the tree of one owner"
+    pseudo, made = 0, f"The votes of {of_trees}, without pseudo-data."
     if options.draws:
         model, pseudo = _learned(trees, votes, options, rng, on_step)
-        made = _method_words(options, pseudo, len(trees), model)
+        how = _DRAWN[options.method].format(trees=of_trees)
+        made = f"Learned from {pseudo:,} pseudo-records, {how}."
+        if isinstance(model, SharedTree | RuleModel):
+            made += " Its leaves count the people for whom these stand, not pseudo-records."
+        if options.method == "basegen":
+            made += " Each was given the class of its tree's leaf: probabilities are too sure."
     on_step(1, 1)
-    return CombinedModel(
-        model,
-        options,
-        names,
-        sum(tree.records for tree in trees),
-        pseudo,
-        (made, *_differences(dict(zip(names, trees, strict=True)), schema)),
-    )
+    notes = (made, *_differences(dict(zip(names, trees, strict=True)), schema))
+    return CombinedModel(model, options, names, sum(t.records for t in trees), pseudo, notes)
+
+
+_DRAWN = {
+    "pgen": "drawn from the paths of {trees}",
+    "basegen": "drawn evenly and labelled each by one of {trees}",
+    "labelled": "labelled by the votes of {trees}",
+}
 
 
 def pseudo_chunks(
@@ -111,8 +124,8 @@ def pseudo_chunks(
 ) -> Iterator[MixedTable]:
     """Return the pseudo-data that `combine` learns from, in chunks: attributes, then the class.
 
-    The same whatever the size of chunks, which by default hold at most `RECORDS_AT_ONCE` records
-    and `NUMBERS_AT_ONCE` numbers. Arguments and errors are as those of `combine`.
+    They are the same for any size of chunks; by default a chunk holds at most `RECORDS_AT_ONCE`
+    records and `NUMBERS_AT_ONCE` numbers. Arguments and errors are as those of `combine`.
 
     Raises:
         OptionError: the method draws no pseudo-data.
@@ -128,8 +141,7 @@ def pseudo_chunks(
     wanted = options.pseudo_records or options.scale * sum(tree.records for tree in trees)
     if wanted > MOST_PSEUDO_RECORDS:
         raise LimitExceeded(
-            f"{wanted:,.0f} pseudo-records are too many; at most {MOST_PSEUDO_RECORDS:,} are"
-            " drawn.",
+            f"{wanted:,.0f} pseudo-records are too many; the limit is {MOST_PSEUDO_RECORDS:,}.",
             where="records",
             remedy="Ask for a number of records; the trees' counts then only weigh them.",
         )
@@ -148,6 +160,69 @@ def pseudo_chunks(
     return pooled_chunks(trees, rng, generation, per_chunk)
 
 
+def pooled_chunks(
+    trees: Sequence[SharedTree],
+    rng: np.random.Generator,
+    options: GenerationOptions,
+    per_chunk: int = RECORDS_AT_ONCE,
+) -> Iterator[MixedTable]:
+    """Yield the pseudo-data of trees, tree by tree, in chunks of at most `per_chunk` records.
+
+    Each tree draws from randomness of its own, so the records do not depend on the size of chunks,
+    nor those of a tree on later trees. A number of records is shared out in proportion to the
+    trees' counts.
+    """
+    schema = common_schema(trees)
+    each: list[GenerationOptions | None] = [options] * len(trees)
+    if options.records is not None:
+        counts = np.array([tree.records for tree in trees])
+        sizes = shared_out(counts if counts.sum() else np.ones(len(trees)), options.records)
+        each = [replace(options, records=int(size)) if size else None for size in sizes]
+    for tree, randomness, one in zip(trees, rng.spawn(len(trees)), each, strict=True):
+        for chunk in () if one is None else generate_chunks(tree, randomness, one, per_chunk):
+            target = coded_as(chunk[schema.target.name], schema.target.categories, "tree")
+            yield MixedTable((*schema.read(chunk).columns, target), chunk.records)
+
+
+def labelled_chunks(
+    votes: VotesModel,
+    rng: np.random.Generator,
+    options: GenerationOptions,
+    per_chunk: int = RECORDS_AT_ONCE,
+) -> Iterator[MixedTable]:
+    """Yield the pseudo-data of trees, each record with its likeliest class by their votes.
+
+    A tree knows little of a region where its owner has few records; the votes know what all know. A
+    model learned from such records is the votes in another form (cf. Craven and Shavlik 1996).
+    """
+    target = votes.schema.target
+    for chunk in pooled_chunks(votes.trees, rng.spawn(1)[0], options, per_chunk):
+        attributes = chunk.project(votes.schema.names)
+        column = CategoricalColumn(target.name, votes.predict(attributes), target.categories)
+        yield MixedTable((*attributes.columns, column), chunk.records)
+
+
+def together(tables: Sequence[MixedTable]) -> MixedTable:
+    """Return the records of tables with the same columns, one after the other.
+
+    Raises:
+        ModelError: there are no tables.
+    """
+    if not tables:
+        raise ModelError("There are no tables to put together.", where="tables")
+    columns: list[Column] = []
+    for name in tables[0].names:
+        parts = [table[name] for table in tables]
+        categorical = [part for part in parts if isinstance(part, CategoricalColumn)]
+        if categorical:
+            codes = np.concatenate([part.codes for part in categorical])
+            columns.append(CategoricalColumn(name, codes, categorical[0].categories))
+        else:
+            numbers = [part.values for part in parts if isinstance(part, NumericColumn)]
+            columns.append(NumericColumn(name, np.concatenate(numbers)))
+    return MixedTable(tuple(columns), sum(table.records for table in tables))
+
+
 def _learned(
     trees: Sequence[SharedTree],
     votes: VotesModel,
@@ -162,7 +237,7 @@ def _learned(
         on_step(0, 1)
         chunks.append(chunk)
     table, schema = together(chunks), votes.schema
-    learning = GlobalOptions(options.max_depth, options.min_leaf, options.seed)
+    learning = GrowthOptions(options.max_depth, options.min_leaf, options.seed)
     model = learn_global(schema, table, _classes(table, schema), options.model, learning)
     people = sum(tree.records for tree in trees)
 
@@ -179,18 +254,13 @@ def _classes(table: MixedTable, schema: TreeSchema) -> npt.NDArray[np.intp]:
     return target.codes if isinstance(target, CategoricalColumn) else np.zeros(0, dtype=np.intp)
 
 
-_AT_ONCE = 65_536
-"""Pseudo-records whose probabilities are kept at the same time."""
-
-
 def counting_people(
     model: GlobalModel, table: MixedTable, known: Callable[[MixedTable], Floats], people: float
 ) -> GlobalModel:
-    """Return a model of pseudo-records that counts people in its leaves, by what is known of them.
+    """Return a model of pseudo-records whose leaves count the people for whom these stand.
 
-    A tree learned from pseudo-records that are each of their likeliest class is sure of all that it
-    says, and the more of them are drawn the more they seem to be. Here a leaf says the mean of what
-    is known of its pseudo-records, and counts the people for whom these stand.
+    A tree learned from pseudo-records of their likeliest class is too sure, and the more so the
+    more of them are drawn. Here a leaf says the mean of what is known of its pseudo-records.
 
     Args:
         model: what was learned from the records; naive Bayes stays as it is.
@@ -198,18 +268,18 @@ def counting_people(
         known: returns the probability of each class of some of them, by class.
         people: for how many they stand together.
     """
-    if not isinstance(model, TreeModel | RuleModel):
+    if not isinstance(model, SharedTree | RuleModel):
         return model
-    leaves = len(model.tree.leaves) if isinstance(model, TreeModel) else 2
+    leaves = len(model.leaves) if isinstance(model, SharedTree) else 2
     counts = np.zeros((leaves, model.schema.classes))
     each = people / max(table.records, 1)
-    for start in range(0, table.records, _AT_ONCE):
-        some = table.rows(np.arange(start, min(start + _AT_ONCE, table.records)))
+    for start in range(0, table.records, RECORDS_AT_ONCE):
+        some = table.rows(np.arange(start, min(start + RECORDS_AT_ONCE, table.records)))
         records = model.schema.read(some)
-        place = model.tree.leaf_of if isinstance(model, TreeModel) else model.covers
+        place = model.leaf_of if isinstance(model, SharedTree) else model.covers
         np.add.at(counts, np.asarray(place(records), dtype=np.intp), each * known(some))
-    if isinstance(model, TreeModel):
-        return TreeModel(model.tree.with_leaves(map(Leaf.of, counts)))
+    if isinstance(model, SharedTree):
+        return model.with_leaves(map(Leaf.of, counts))
     others, covered = (tuple(row) for row in counts.tolist())
     return replace(model, covered=covered, others=others)
 
@@ -228,7 +298,6 @@ def _differences(trees: Mapping[str, SharedTree], schema: TreeSchema) -> tuple[s
 
 
 def _labels_warning(name: str, lists: Mapping[str, Sequence[str]]) -> str | None:
-    """Return a warning where some owners lack labels of a variable, else None."""
     every = dict.fromkeys(label for labels in lists.values() for label in labels)
     for owner, labels in lists.items():
         if lacking := [label for label in every if label not in labels]:
@@ -237,25 +306,3 @@ def _labels_warning(name: str, lists: Mapping[str, Sequence[str]]) -> str | None
                 " name: check that all owners use the same ones."
             )
     return None
-
-
-_DRAWN = {
-    "pgen": "drawn from the paths of {trees}",
-    "basegen": "drawn evenly and labelled each by one of {trees}",
-    "labelled": "labelled by the votes of {trees}",
-}
-
-
-def _method_words(options: CombineOptions, pseudo: int, trees: int, model: GlobalModel) -> str:
-    """Say how a model was made of pseudo-data."""
-    how = _DRAWN[options.method].format(trees=_trees(trees))
-    said = f"Learned from {pseudo:,} pseudo-records, {how}."
-    if isinstance(model, TreeModel | RuleModel):
-        said += " Its leaves count the people for whom these stand, not pseudo-records."
-    if options.method == "basegen":
-        said += " Each was given the class of its tree's leaf: probabilities are too sure."
-    return said
-
-
-def _trees(number: int) -> str:
-    return f"the trees of {number} owners" if number > 1 else "the tree of one owner"

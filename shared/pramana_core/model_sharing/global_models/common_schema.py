@@ -1,4 +1,4 @@
-"""One schema for the trees of several owners, who may declare different ranges and categories."""
+"""One schema for the trees of several owners, and whether they code a variable alike."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from pramana_core.alike import first_few
 from pramana_core.domain import Variable
-from pramana_core.errors import ModelError
-from pramana_core.model_sharing.agreement import require_same_labels
+from pramana_core.errors import DomainError, ModelError
 from pramana_core.model_sharing.attributes import (
     Attribute,
     CategoricalAttribute,
@@ -19,13 +19,15 @@ from pramana_core.model_sharing.attributes import (
 from pramana_core.model_sharing.conditions import Condition, Values
 from pramana_core.model_sharing.tree import Leaf, Node, SharedTree, Split, leaves_below
 
+FACTOR = 3.0
+"""Owners' ranges of a number are suspicious if one is more than this times as wide."""
+
 
 def common_schema(trees: Sequence[SharedTree], owners: Sequence[str] | None = None) -> TreeSchema:
-    """Return the schema of several owners' trees, whose records are of the same attributes.
+    """Return the schema of several owners' trees, whose records have the same attributes.
 
-    The order of attributes is the first tree's. Ranges of numbers are joined, from the least to
-    the greatest that any declares; numbers are whole where all say so. Categories and classes are
-    those of any, in the order in which they first occur, tree by tree.
+    Attributes are in the first tree's order. Ranges of numbers are joined; numbers are whole if all
+    owners say so. Categories and classes are those of any, in the order in which they first occur.
 
     Args:
         trees: one of each owner.
@@ -34,7 +36,7 @@ def common_schema(trees: Sequence[SharedTree], owners: Sequence[str] | None = No
     Raises:
         ModelError: there is no tree; their classes have different names; an attribute is not in
             all of them, or has numbers in one and categories in another.
-        DomainError: owners code an attribute or the class differently: see `require_same_labels`.
+        DomainError: owners share too few labels of an attribute or the class.
     """
     if not trees:
         raise ModelError("There must be at least one tree.", where="trees")
@@ -58,66 +60,85 @@ def common_schema(trees: Sequence[SharedTree], owners: Sequence[str] | None = No
                 remedy="Every owner declares the same attributes, including those that its tree"
                 " does not use.",
             )
-    require_same_labels(target.name, {schemas[s]: s.target.categories for s in schemas})
-    if labels := _joined([schema.target.categories for schema in schemas], target.categories):
+    labels = _joined(target.name, {schemas[s]: s.target.categories for s in schemas})
+    if labels != target.categories:
         target = Variable(target.name, labels)
-    attributes = tuple(
-        _common({owner: schema[name] for schema, owner in schemas.items()}) for name in first.names
+    return TreeSchema(
+        target, tuple(_common({o: s[name] for s, o in schemas.items()}) for name in first.names)
     )
-    return TreeSchema(target, attributes)
+
+
+def _common(attributes: Mapping[str, Attribute]) -> Attribute:
+    """Return what owners declare of one attribute as one declaration."""
+    name = next(iter(attributes.values())).name
+    numbers = [a for a in attributes.values() if isinstance(a, NumericAttribute)]
+    lists = {o: a.categories for o, a in attributes.items() if isinstance(a, CategoricalAttribute)}
+    if numbers and lists:
+        raise ModelError(
+            f"{name!r} has categories in the trees of {', '.join(lists)} and numbers in the"
+            " others.",
+            where=name,
+        )
+    if lists:
+        return CategoricalAttribute(name, _joined(name, lists))
+    low, high = min(a.low for a in numbers), max(a.high for a in numbers)
+    return NumericAttribute(name, low, high, all(a.whole for a in numbers))
+
+
+def _joined(name: str, lists: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    """Return all labels of a variable in the order in which they first occur.
+
+    A rare category may be missing at an owner. But each owner must share more than half of its
+    labels with the owner of the longest list: low and high are not LOW and HIGH.
+    """
+    longest = max(lists, key=lambda owner: len(lists[owner]))
+    for owner, own in lists.items():
+        if 2 * len(set(own) & set(lists[longest])) <= len(own):
+            raise DomainError(
+                f"Owners code {name!r} differently: {longest} has the categories"
+                f" {first_few(lists[longest])}, {owner} has {first_few(own)}.",
+                where=name,
+                remedy="Let all owners use the same labels and declare the same categories, then"
+                " make the trees again; or combine only trees with the same labels.",
+            )
+    return tuple(dict.fromkeys(label for labels in lists.values() for label in labels))
+
+
+def units_warning(name: str, ranges: Mapping[str, tuple[float, float]]) -> str | None:
+    """Return a warning if owners' ranges of a number look like different units, else None.
+
+    They do if two have less than half of the narrower range in common, or if one is more than
+    `FACTOR` times as wide as the other.
+    """
+    for owner, one in ranges.items():
+        for other, ends in ranges.items():
+            widths = sorted(high - low for low, high in (one, ends))
+            common = min(one[1], ends[1]) - max(one[0], ends[0])
+            if common < widths[0] / 2 or 0 < FACTOR * widths[0] < widths[1]:
+                return (
+                    f"Check the units and codes of {name!r}: its values go from {one[0]:.4g} to"
+                    f" {one[1]:.4g} at {owner}, from {ends[0]:.4g} to {ends[1]:.4g} at {other}."
+                )
+    return None
 
 
 def in_schema(tree: SharedTree, schema: TreeSchema) -> SharedTree:
     """Return a tree with its categories and classes coded as in a wider schema.
 
-    Categories that the tree does not know go, at each split, where most of its records do.
+    Categories that the tree does not know go, at each split, where most of its records go.
 
     Raises:
         ModelError, MissingColumn: the schema lacks something that the tree has.
     """
     if tree.schema == schema:
         return tree
-    labels = _places(tree.schema.target.categories, schema.target.categories)
-    known = {
-        attribute.name: _places(attribute.categories, other.categories)
-        for attribute in tree.schema.attributes
-        if isinstance(attribute, CategoricalAttribute)
-        and isinstance(other := schema[attribute.name], CategoricalAttribute)
-    }
+    known = {name: _places(own, schema.labels[name]) for name, own in tree.schema.labels.items()}
     unknown = {
-        name: frozenset(range(_categories(schema, name))) - set(places)
+        name: frozenset(range(len(schema.labels[name]))) - set(places)
         for name, places in known.items()
     }
+    labels = known[schema.target.name]
     return SharedTree(schema, _recoded(tree.root, labels, known, unknown, schema.classes))
-
-
-def _common(attributes: Mapping[str, Attribute]) -> Attribute:
-    """Return what owners declare of one attribute as one declaration."""
-    first = next(iter(attributes.values()))
-    numbers = [a for a in attributes.values() if isinstance(a, NumericAttribute)]
-    lists = {o: a.categories for o, a in attributes.items() if isinstance(a, CategoricalAttribute)}
-    if numbers and lists:
-        raise ModelError(
-            f"{first.name!r} has categories in the trees of {', '.join(lists)} and numbers in the"
-            " others.",
-            where=first.name,
-        )
-    if numbers:
-        return NumericAttribute(
-            first.name,
-            min(a.low for a in numbers),
-            max(a.high for a in numbers),
-            all(a.whole for a in numbers),
-        )
-    require_same_labels(first.name, lists)
-    own = next(iter(lists.values()))
-    return CategoricalAttribute(first.name, _joined(list(lists.values()), own) or own)
-
-
-def _joined(lists: Sequence[tuple[str, ...]], first: tuple[str, ...]) -> tuple[str, ...] | None:
-    """Return all labels in the order in which they first occur; None if they are the first's."""
-    found = tuple(dict.fromkeys(label for labels in lists for label in labels))
-    return None if found == first else found
 
 
 def _places(labels: Sequence[str], among: Sequence[str]) -> tuple[int, ...]:
@@ -125,11 +146,6 @@ def _places(labels: Sequence[str], among: Sequence[str]) -> tuple[int, ...]:
         raise ModelError(f"The schema lacks the categories {sorted(missing)} of a tree.")
     places = {label: place for place, label in enumerate(among)}
     return tuple(places[label] for label in labels)
-
-
-def _categories(schema: TreeSchema, name: str) -> int:
-    attribute = schema[name]
-    return len(attribute.categories) if isinstance(attribute, CategoricalAttribute) else 0
 
 
 def _recoded(
@@ -150,12 +166,11 @@ def _recoded(
     most = max(range(len(node.parts)), key=records.__getitem__)
     parts: list[tuple[Condition, Node]] = []
     for place, (condition, below) in enumerate(node.parts):
+        inside = unknown
         if isinstance(condition, Values):
             codes = {known[node.attribute][code] for code in condition.codes}
             left = unknown[node.attribute]
             condition = Values(tuple(sorted(codes | left if place == most else codes)))
             inside = {**unknown, node.attribute: left if place == most else frozenset()}
-        else:
-            inside = unknown
         parts.append((condition, _recoded(below, labels, known, inside, classes)))
     return Split(node.attribute, tuple(parts))

@@ -1,7 +1,7 @@
 """A conjunctive rule, grown by information and pruned by reduced error: Weka's ConjunctiveRule.
 
-What a condition tells is how far it lowers the entropy of the classes, averaged over the records
-that the rule covers and those that it does not.
+A condition is as good as it lowers the entropy of the classes, averaged over the records that the
+rule covers and those that it does not.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pramana_core.model_sharing.offers import entropy
 from pramana_core.ties import first_largest, first_largest_of_rows, first_smallest
 
 Codes = npt.NDArray[np.intp]
-Asked = tuple[tuple[str, Condition], ...]
+Conditions = tuple[tuple[str, Condition], ...]
 
 _LEAST_GAIN = 1e-9
 """Nats for each record; a smaller gain is rounding."""
@@ -29,36 +29,34 @@ _LEAST_GAIN = 1e-9
 
 @dataclass(frozen=True)
 class RuleModel:
-    """A conjunctive rule: what is known of the records that meet all conditions, and of the others.
+    """A conjunctive rule: the classes of the records that meet all conditions, and of the others.
 
     Attributes:
-        conditions: the condition on each attribute that is asked for; a record must meet all.
-        covered: the counts of all classes among the records that the rule was learned from and
-            that meet it.
+        conditions: a condition on each attribute that the rule names.
+        covered: the counts of all classes among the records that it was learned from and covers.
         others: those among the rest.
 
     Raises:
-        ModelError: counts are negative or not of all classes, there are none, or a condition is on
-            no attribute.
+        ModelError: counts are negative, all 0 or not of all classes, or a condition is on no
+            attribute.
     """
 
     schema: TreeSchema
-    conditions: Asked
+    conditions: Conditions
     covered: tuple[float, ...]
     others: tuple[float, ...]
     kind: Literal["conjunctive"] = "conjunctive"
 
     def __post_init__(self) -> None:
         counts = (*self.covered, *self.others)
-        if not all(len(c) == self.schema.classes for c in (self.covered, self.others)):
-            raise ModelError("A rule must count all classes.", where="covered")
-        if not all(0 <= count < np.inf for count in counts) or not sum(counts):
+        complete = len(self.covered) == len(self.others) == self.schema.classes
+        if not complete or not all(0 <= count < np.inf for count in counts) or not sum(counts):
             raise ModelError(
-                "The counts of a rule must not be negative, and there must be some.",
+                "A rule must count all classes, none of them negative, and some record.",
                 where="covered",
             )
-        asked = [name for name, _ in self.conditions]
-        if len(set(asked)) < len(asked) or not set(asked) <= set(self.schema.names):
+        names = [name for name, _ in self.conditions]
+        if len(set(names)) < len(names) or not set(names) <= set(self.schema.names):
             raise ModelError(
                 "The conditions of a rule must be on attributes of the schema, one on each.",
                 where="conditions",
@@ -74,17 +72,15 @@ class RuleModel:
 
     def probabilities(self, table: MixedTable) -> Floats:
         """Return the probability of each class, n x classes; see `GlobalModel`."""
-        covered, others = np.array(self.covered), np.array(self.others)
-        if not covered.sum():
-            covered = others
-        if not others.sum():
-            others = covered
-        shares = np.array([others / others.sum(), covered / covered.sum()])
+        counts = np.array([self.others, self.covered])
+        empty = counts.sum(axis=1) == 0
+        counts[empty] = counts[::-1][empty]
+        shares = counts / counts.sum(axis=1, keepdims=True)
         found: Floats = shares[self.covers(table).astype(int)]
         return found
 
 
-def meeting(records: MixedTable, conditions: Asked) -> npt.NDArray[np.bool_]:
+def meeting(records: MixedTable, conditions: Conditions) -> npt.NDArray[np.bool_]:
     """Return which of n records, as a schema reads them, meet all of some conditions."""
     found = np.ones(records.records, dtype=bool)
     for name, condition in conditions:
@@ -93,99 +89,79 @@ def meeting(records: MixedTable, conditions: Asked) -> npt.NDArray[np.bool_]:
 
 
 def learn_rule(
-    schema: TreeSchema,
-    table: MixedTable,
-    classes: Codes,
-    *,
-    min_leaf: int = 1,
-    seed: int = 0,
+    schema: TreeSchema, table: MixedTable, classes: Codes, *, min_leaf: int = 1, seed: int = 0
 ) -> RuleModel:
     """Learn a conjunctive rule from n records.
 
     Conditions are of one category, or of numbers up to or above a threshold in the middle between
-    two neighbours. The rule is cut back to the first of its conditions that predict a third of the
-    records best, which are held out, as in Weka; its counts are then those of all records.
+    two neighbours. As in Weka, a third of the records is held out, and the rule is cut back to
+    those first conditions that predict them best; its counts are then those of all records.
 
     Args:
-        schema, table, classes: as of `learn_global`.
-        min_leaf: the fewest records of the growing set that a rule covers, and that it does not.
+        schema, table, classes: as of `learn_global`, which also says what is raised.
+        min_leaf: the fewest records, not held out, that a rule covers and that it does not.
         seed: decides which records are held out.
-
-    Raises: as of `learn_global`.
     """
     records = schema.read(table)
     if not records.records:
         raise EmptyTable("There are no records to learn a rule from.")
     order = stream(seed).permutation(records.records)
     cut = records.records // 3
-    growing, pruning = np.sort(order[cut:]), np.sort(order[:cut])
-    grown, labels = records.rows(growing), classes[growing]
-    rules = _grown(grown, labels, schema.classes, min_leaf)
+    growing, held_out = np.sort(order[cut:]), np.sort(order[:cut])
+    rules = _grown(records.rows(growing), classes[growing], schema.classes, min_leaf)
     best = rules[-1]
     if cut:
-        test, truth = records.rows(pruning), classes[pruning]
-        right = [_right(rule, (grown, labels), (test, truth), schema.classes) for rule in rules]
+        right = [_right(records, classes, rule, growing, held_out) for rule in rules]
         best = rules[int(np.argmax(right))]
     covered = meeting(records, best)
-    return RuleModel(
-        schema,
-        best,
-        _counted(classes[covered], schema.classes),
-        _counted(classes[~covered], schema.classes),
-    )
-
-
-def _counted(classes: Codes, number: int) -> tuple[float, ...]:
-    return tuple(float(count) for count in np.bincount(classes, minlength=number))
+    counts = [np.bincount(classes[rows], minlength=schema.classes) for rows in (covered, ~covered)]
+    inside, outside = (tuple(map(float, one)) for one in counts)
+    return RuleModel(schema, best, inside, outside)
 
 
 def _right(
-    rule: Asked, grown: tuple[MixedTable, Codes], test: tuple[MixedTable, Codes], number: int
+    records: MixedTable, classes: Codes, rule: Conditions, growing: Codes, held_out: Codes
 ) -> int:
-    """Return how many held-out records a rule predicts right by what it knows of the others."""
-    table, classes = grown
-    inside = meeting(table, rule)
-    found, truth = meeting(test[0], rule), test[1]
-    usual = int(np.argmax(np.bincount(classes, minlength=number)))
+    """Return how many held-out records a rule predicts correctly."""
+    covered = meeting(records, rule)
+    usual = int(np.argmax(np.bincount(classes[growing])))
     right = 0
-    for known, asked in ((inside, found), (~inside, ~found)):
-        counts = np.bincount(classes[known], minlength=number)
-        label = int(np.argmax(counts)) if counts.sum() else usual
-        right += int(np.count_nonzero(truth[asked] == label))
+    for side in (covered, ~covered):
+        known = classes[growing[side[growing]]]
+        label = int(np.argmax(np.bincount(known))) if len(known) else usual
+        right += int(np.count_nonzero(classes[held_out[side[held_out]]] == label))
     return right
 
 
-def _grown(records: MixedTable, classes: Codes, number: int, min_leaf: int) -> list[Asked]:
+def _grown(records: MixedTable, classes: Codes, number: int, min_leaf: int) -> list[Conditions]:
     """Return the rules on the way: none of the conditions, the first, the first two, ..."""
     everything = np.bincount(classes, minlength=number).astype(np.float64)
     covered = np.arange(records.records)
     known: dict[str, Condition] = {}
-    rules: list[Asked] = [()]
+    rules: list[Conditions] = [()]
     spread = float(entropy(everything[None, :])[0])
-    while True:
-        here = np.bincount(classes[covered], minlength=number)
-        if np.count_nonzero(here) < 2:
-            return rules
+    while np.count_nonzero(np.bincount(classes[covered], minlength=number)) > 1:
         found = [
             best
             for column in records.columns
             if (best := _best(column, covered, classes, everything, known, min_leaf)) is not None
         ]
         if not found:
-            return rules
+            break
         # Of equal ones the first, in the order of the attributes.
         best = found[first_smallest([one.nats for one in found], scale=len(classes))]
         if spread - best.nats < _LEAST_GAIN * len(classes):
-            return rules
+            break
         spread = best.nats
         known = {**known, best.name: best.condition}
         covered = covered[best.condition.holds(records[best.name].rows(covered))]
         rules.append(tuple(known.items()))
+    return rules
 
 
 @dataclass(frozen=True)
 class _Candidate:
-    """A condition, and the nats that are then missing of all records' classes."""
+    """A condition, and the entropy of all records' classes given it, in nats."""
 
     name: str
     condition: Condition
@@ -194,13 +170,13 @@ class _Candidate:
 
 def _best(
     column: Column,
-    covered: npt.NDArray[np.intp],
+    covered: Codes,
     classes: Codes,
     everything: Floats,
     known: dict[str, Condition],
     min_leaf: int,
 ) -> _Candidate | None:
-    """Return the condition on an attribute that tells most; of equal ones the first."""
+    """Return the best condition on an attribute; of equal ones the first."""
     here, labels = column.rows(covered), classes[covered]
     number = len(everything)
     before = known.get(column.name)
@@ -220,15 +196,13 @@ def _best(
             *(Interval(extent.above, float(end)) for end in ends),
             *(Interval(float(end), extent.up_to) for end in ends),
         ]
-    if not conditions:
-        return None
     rest = everything - counts
     inside = entropy(counts)
     nats = inside + entropy(rest)
     fits = (counts.sum(axis=1) >= min_leaf) & (rest.sum(axis=1) >= min_leaf)
     if not fits.any():
         return None
-    # A condition and its opposite tell as much: the one is taken whose records can be told apart
+    # A condition and its opposite are equally good: the one is taken whose records can be divided
     # further.
     scale = len(classes)
     least = nats[fits].min() + _LEAST_GAIN * scale
@@ -240,11 +214,9 @@ def _below(column: NumericColumn, classes: Codes, number: int) -> tuple[Floats, 
     """Return the thresholds, and the counts of classes up to each: thresholds x classes."""
     order = np.argsort(column.values, kind="stable")
     values = column.values[order]
-    marks = np.zeros((len(values), number))
-    marks[np.arange(len(values)), classes[order]] = 1
     last = np.flatnonzero(values[1:] > values[:-1])
     low, high = values[last], values[last + 1]
     ends = low + (high - low) / 2
     # Of neighbouring floats the middle may be the higher, which is to be above.
     ends = np.where(ends >= high, low, ends)
-    return ends, marks.cumsum(axis=0)[last]
+    return ends, np.eye(number)[classes[order]].cumsum(axis=0)[last]

@@ -32,16 +32,11 @@ class Share:
 
 
 def accuracy(model: GlobalModel, table: MixedTable, classes: Codes) -> Share:
-    """Return the share of n records whose class a model tells.
-
-    Args:
-        model: the model.
-        table: the attributes of the records.
-        classes: their class codes, n.
+    """Return the share of n records whose class a model predicts correctly.
 
     Raises:
         EmptyTable: there are no records.
-        TableError: there are not as many classes as records.
+        TableError: the numbers of classes and records differ.
         MissingColumn, UnknownCategory: as `TreeSchema.read`.
     """
     _require_records(table)
@@ -65,14 +60,10 @@ def class_match(one: GlobalModel, other: GlobalModel, table: MixedTable) -> Shar
 
 
 def path_match(one: SharedTree, other: SharedTree) -> float:
-    """Return the share of paths that two trees have in common: those of both among those of either.
+    """Return the share of paths that two trees have in common among those of either.
 
-    A path is here the conjunction of its conditions, without its counts and its class. Ends of
-    intervals must be equal as numbers, so that trees on numbers seldom share paths.
-
-    Args:
-        one: a tree.
-        other: another; attributes and categories are compared by name.
+    A path is here the conjunction of its conditions, by names, without counts and class. Ends of
+    intervals must be equal numbers, so trees on numbers seldom share paths.
     """
     ours, theirs = ({_labels(tree.schema, p) for p in tree.paths()} for tree in (one, other))
     return len(ours & theirs) / len(ours | theirs)

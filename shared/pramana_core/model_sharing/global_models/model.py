@@ -1,22 +1,18 @@
-"""A global model: it tells the class of records of a schema, and is plain data."""
+"""A global model: it predicts the class of records of a schema, and is plain data."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from pramana_core.mixed import Floats, MixedTable
 from pramana_core.model_sharing.attributes import TreeSchema
-from pramana_core.model_sharing.tree import SharedTree
-
-Codes = npt.NDArray[np.intp]
 
 
 class GlobalModel(Protocol):
-    """A model that tells the class of records, and how probable each class is."""
+    """A model that predicts the class of records; a `SharedTree` is one."""
 
     @property
     def kind(self) -> str:
@@ -26,7 +22,7 @@ class GlobalModel(Protocol):
     def schema(self) -> TreeSchema:
         """The class and the attributes."""
 
-    def predict(self, table: MixedTable) -> Codes:
+    def predict(self, table: MixedTable) -> npt.NDArray[np.intp]:
         """Return the class code of each of n records.
 
         Raises:
@@ -35,24 +31,3 @@ class GlobalModel(Protocol):
 
     def probabilities(self, table: MixedTable) -> Floats:
         """Return the probability of each class of n records, n x classes; raises as `predict`."""
-
-
-@dataclass(frozen=True)
-class TreeModel:
-    """A single tree."""
-
-    tree: SharedTree
-    kind: Literal["tree"] = "tree"
-
-    @property
-    def schema(self) -> TreeSchema:
-        """The class and the attributes."""
-        return self.tree.schema
-
-    def predict(self, table: MixedTable) -> Codes:
-        """Return the class code of each of n records; see `GlobalModel`."""
-        return self.tree.predict(table)
-
-    def probabilities(self, table: MixedTable) -> Floats:
-        """Return the probability of each class, n x classes; see `GlobalModel`."""
-        return self.tree.probabilities(table)

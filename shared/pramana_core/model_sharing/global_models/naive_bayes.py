@@ -1,8 +1,8 @@
 """Naive Bayes on records of numbers and categories.
 
-Categories have smoothed shares in each class, numbers a normal density, as scikit-learn's
-CategoricalNB and GaussianNB have them; a record's evidence of both kinds is added up. (The Bayesian
-classifiers of `pramana_core.learn` are learned from marginals, and know no numbers.)
+Categories have smoothed shares in each class, numbers a normal density, as in scikit-learn's
+CategoricalNB and GaussianNB. (The Bayesian classifiers of `pramana_core.learn` are learned from
+marginals, which have no numbers.)
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ Density = CategoryShares | Normal
 
 @dataclass(frozen=True)
 class NaiveBayesModel:
-    """Tells the class as if attributes were independent of each other in each class.
+    """Predicts the class as if attributes were independent in each class.
 
     Attributes:
-        prior: the share of each class; 0 of one that no record had.
+        prior: the share of each class.
         densities: those of the attributes, in the order of the schema.
 
     Raises:
-        ModelError: a number is out of its range, or they are not those of the schema.
+        ModelError: a number is out of its range, or the densities are not those of the schema.
     """
 
     schema: TreeSchema
@@ -99,13 +99,7 @@ class NaiveBayesModel:
 
 
 def learn_naive_bayes(schema: TreeSchema, table: MixedTable, classes: Codes) -> NaiveBayesModel:
-    """Learn naive Bayes from n records.
-
-    Args:
-        schema, table, classes: as of `learn_global`.
-
-    Raises: as of `learn_global`.
-    """
+    """Learn naive Bayes from n records; arguments and errors are as of `learn_global`."""
     records = schema.read(table)
     if not records.records:
         raise EmptyTable("There are no records to learn naive Bayes from.")

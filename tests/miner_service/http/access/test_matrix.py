@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from miner_service.http.access.access import ACCESS, RuledRouter, require_ruled
+from miner_service.http.access.routing import RuledRouter, require_ruled
+from miner_service.http.access.rules import ACCESS
 from miner_service.store.tokens import issue_token
 from pramana_core.channels import Symmetric
 from pramana_core.domain import Variable

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from miner_service.http.access.shares import Pool
+from miner_service.http.access.pools import Pool
 from pramana_core.errors import NotReady
 
 

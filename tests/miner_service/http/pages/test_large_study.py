@@ -116,20 +116,6 @@ def test_pages_of_a_large_study_are_small_ask_little_and_lead_to_all_of_it(large
     assert len(set(seen)) == len(seen) == JOBS
 
 
-@pytest.mark.slow
-def test_a_page_asks_no_more_of_a_longer_list(large):
-    miner, analyst = large
-    browser = Browser(miner)
-    browser.sign_in(analyst.token)
-    first = {part: looked_at(miner, browser, f"/pages/studies/s{part}")[1] for part in PARTS}
-    with miner.services.database.write() as session:
-        row = session.scalars(select(JobRow).limit(1)).one()
-        for i, one in enumerate(copies(row, 500)):
-            session.add(JobRow(**{**one, "id": f"j-more{i:04x}", "key": f"more{i}"}))
-    again = {part: looked_at(miner, browser, f"/pages/studies/s{part}")[1] for part in PARTS}
-    assert again == first
-
-
 # A study of somebody who means no good, or whose variable is very long.
 
 TURNED = "\u202e"

@@ -98,23 +98,3 @@ def test_the_numbers_of_parts_that_arrived_are_told_whatever_their_order(miner, 
         owner.get("/v1/dashboard")["studies"][0]["releases"][0]["parts_received"]
         == told["parts_received"]
     )
-
-
-@pytest.mark.slow
-def test_rows_grow_with_the_gaps_alone(miner, build, plan_a, watched):
-    miner.study("s")
-    owner = miner.owner("s", "north")
-    codes = {"A": [i % 2 for i in range(60)], "B": [i % 3 for i in range(60)]}
-    built = build(plan_a, range(60), codes, per_part=1)
-    path = owner.announce("s", built)
-    work = watched(miner)
-    for number in range(10):
-        owner.put(path, number, built.parts[number])
-    (_, few), _, _ = cost(owner, work)
-    for number in range(10, 59):
-        owner.put(path, number, built.parts[number])
-    (_, many), _, told = cost(owner, work)
-    assert few == many
-    assert told["studies"][0]["releases"][0]["parts_received"] == list(range(59))
-    with_gap = owner.put(path, 59, built.parts[59])
-    assert with_gap.status_code == 201

@@ -32,7 +32,7 @@ def test_all_are_told_per_column_per_owner_and_per_record(world, parameters_task
         assert "A epsilon 2.015 (5% grows to 28.3%), B epsilon 1.54 (5% grows to 19.7%);" in text
         assert (
             "All owners: epsilon 4.942 (5% grows to 88.1%) if each column determines the others,"
-            " and epsilon 2.015 (5% grows to 28.3%) if columns tell nothing of each other." in text
+            " and epsilon 2.015 (5% grows to 28.3%) if columns are independent." in text
         )
         # It is said before the first column leaves, which the result tells of.
         said = [n for n, line in enumerate(lines) if "All owners" in line]
@@ -45,7 +45,7 @@ def test_a_column_sent_as_it_is_has_no_bound_and_is_in_no_sum(world):
     told = outcome_json(world.run(world.proposal(task)))["privacy"]
     assert [c["variable"] for c in told["columns"] if c["amplification"] is None] == ["C"]
     assert told["record"]["determined"]["epsilon"] == pytest.approx(D)
-    assert any("C as it is, D epsilon 1.386" in line for line in world.told["north"])
+    assert any("C unchanged, D epsilon 1.386" in line for line in world.told["north"])
 
 
 @pytest.mark.slow

@@ -2,34 +2,9 @@
 
 from __future__ import annotations
 
-import pickle
-from typing import Any
-
 import pytest
 
-from owner_agent.report import masked as reports
-from pramana_core.mask.measures import Measures
 from tests.owner_agent.release.kinds import KINDS, MASK
-
-
-@pytest.fixture(scope="module")
-def measures() -> dict[bytes, Measures]:
-    """What was measured of tables that were masked by the tests of a module."""
-    return {}
-
-
-@pytest.fixture
-def measured_once(measures: dict[bytes, Measures], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Take the measures of the same true and masked values from the test that took them first."""
-    measure = reports.measure_all
-
-    def remembered(*tables: Any, **more: Any) -> Measures:
-        same = pickle.dumps(tables)
-        if same not in measures:
-            measures[same] = measure(*tables, **more)
-        return measures[same]
-
-    monkeypatch.setattr(reports, "measure_all", remembered)
 
 
 @pytest.fixture

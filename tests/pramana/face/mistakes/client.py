@@ -107,15 +107,13 @@ MISTAKES: Mistakes = {
     ],
     (OptionError, "token_file"): [
         lambda: pm.connect(URL),
-        lambda: pm.connect(URL, token_file=TOKEN),
+        lambda: pm.connect(URL, token=TOKEN, token_file="analyst.token"),
     ],
     (OptionError, "token"): [
-        lambda: pm.connect(URL, token=TOKEN, token_file="analyst.token"),
         lambda: pm.connect(URL, token="analyst.token"),
         lambda: pm.connect(URL, token=Path("analyst.token")),
         lambda: pm.connect(URL, token=f"Bearer {TOKEN}"),
     ],
-    (OptionError, "name"): [lambda: _connect().study(0)],
     (OptionError, "learner"): [
         lambda: _study().run(pm.DecisionTree),
         lambda: _study().run("decision-tree"),
@@ -136,7 +134,6 @@ MISTAKES: Mistakes = {
     (Unreachable, "https://miner.example.org"): [lambda: _connect(answer=_down)],
     (KeyFileError, "token_file"): [
         lambda: pm.connect(URL, token_file="no/such.token"),
-        _of_file(TOKEN, 0o644),
         _of_file("hello\n", 0o600),
     ],
     (Unauthenticated, "token"): [lambda: _connect(token=TOKEN[:-1] + "y")],

@@ -14,7 +14,6 @@ from pramana_core.errors import (
     DomainError,
     EmptyTable,
     MissingColumn,
-    NotStochastic,
     OptionError,
     PlanError,
     SingularChannel,
@@ -144,6 +143,7 @@ MISTAKES: Mistakes = {
     (PlanError, "owner"): [lambda: pm.design(DOMAIN, 500, gamma=9).plan_of("a")],
     (UnknownVariable, "town"): [plan(p=0.1, public="town")],
     (ChannelError, None): [
+        lambda: pm.Symmetric.from_probability(2, 1.5),
         plan({"sex": "symmetric"}, p=0.1),
         lambda: pm.Dense.from_probabilities([[0.5, 0.5], [1.0]]),
         lambda: untyped(pm.Grouped).from_probability([["a", "b"]], 0.1),
@@ -161,8 +161,7 @@ MISTAKES: Mistakes = {
     ],
     (UnprotectedVariable, "sex"): [plan(p=0.1, channels={"sex": pm.Identity(2)})],
     (SingularChannel, "sex"): [plan(p=0.1, channels={"sex": {"kind": "symmetric", "p": 0.5}})],
-    (NotStochastic, None): [lambda: pm.Symmetric.from_probability(2, 1.5)],
-    (NotStochastic, "row 0"): [
+    (ChannelError, "row 0"): [
         lambda: pm.Dense.from_probabilities([[0.5, 0.6], [0.5, 0.5]]),
         lambda: untyped(pm.Dense)([[0.9, 0.1], [0.1, 0.9]]),
     ],

@@ -65,13 +65,6 @@ MISTAKES: Mistakes = {
     ],
     (OptionError, "exposure"): [lambda: _mask(method="sadp").exposure()],
     (OptionError, "MaskedFrame"): [_pickled],
-    (OptionError, "errors"): [
-        lambda: pm.combine_copies([1.0, 2.0]),
-        lambda: pm.combine_copies([1.0, 2.0], [0.1, -0.1]),
-    ],
-    (OptionError, "estimates"): [
-        lambda: pm.combine_copies([{"a": 1.0}, {"b": 1.0}], [{"a": 1.0}, {"b": 1.0}])
-    ],
     (MissingColumn, "income"): [lambda: _mask(confidential=["income"])],
     (TableError, "debt"): [
         lambda: _mask(frame=_store().assign(debt="high")),

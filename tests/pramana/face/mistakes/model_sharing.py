@@ -20,7 +20,6 @@ from pramana_core.errors import (
     OptionError,
     RequirementUnmet,
     TableError,
-    TableUnreadable,
     UnknownCategory,
 )
 from tests.pramana.face.mistakes import Mistakes
@@ -131,7 +130,7 @@ MISTAKES: Mistakes = {
         lambda: combine(overlapping()),
     ],
     (ModelError, "requirement"): [lambda: combine(broken())],
-    (TableUnreadable, "messages[0]"): [
+    (TableError, "messages[0]"): [
         lambda: combine("nowhere.json"),
         lambda: combine("."),
         lambda: combine("x" * 5000),

@@ -17,12 +17,10 @@ from pramana_core.errors import (
     InputError,
     KeyFileError,
     MissingColumn,
-    MissingRecordId,
     OptionError,
     PlanError,
     RecordsDoNotAlign,
     TableError,
-    TableUnreadable,
     UnknownCategory,
 )
 from pramana_core.plan import Plan
@@ -84,10 +82,6 @@ MISTAKES: Mistakes = {
         lambda: pm.Reports.from_frame(FRAME, None),
     ],
     (PlanError, "reports"): [lambda: pm.join(REPORTS, REPORTS)],
-    (MissingRecordId, "record_id"): [
-        lambda: pm.randomize(FRAME, PLAN, KEYS),
-        randomized(record_id=[None, *range(len(FRAME) - 1)]),
-    ],
     (MissingColumn, "record_id"): [
         randomized(record_id="patient"),
     ],
@@ -98,6 +92,8 @@ MISTAKES: Mistakes = {
     (EmptyTable, "frame"): [randomized(frame=FRAME[:0])],
     (DuplicateRecordId, "b"): [randomized(record_id="b")],
     (TableError, "record_id"): [
+        lambda: pm.randomize(FRAME, PLAN, KEYS),
+        randomized(record_id=[None, *range(len(FRAME) - 1)]),
         randomized(record_id=range(5)),
         randomized(record_id=pd.Series(range(len(FRAME)), index=FRAME.index[::-1])),
         randomized(record_id=2.5),
@@ -124,13 +120,13 @@ MISTAKES: Mistakes = {
         )
     ],
     (InputError, "thing"): [lambda: pm.save(FRAME, "x.json")],
-    (TableUnreadable, "path"): [
+    (TableError, "path"): [
         lambda: pm.load("/nowhere/model.json"),
         lambda: pm.load(written(pickle.dumps({"model": 1}))),
         lambda: pm.load(written(b"a,b\n1,2\n")),
         lambda: pm.Reports.load(written(Plan.canonical_json(PLAN))),
     ],
-    (TableUnreadable, None): [lambda: pm.load(written(b'{"blocks": [{"variables": []}]}'))],
+    (TableError, None): [lambda: pm.load(written(b'{"blocks": [{"variables": []}]}'))],
     (DomainError, "town"): [
         lambda: pm.design(pm.Domain.of(sex=["f", "m"], town=["A"]), 100, gamma=19),
         lambda: pm.domain({"town": ["A", "A"]}, {"town": ["A"]}),

@@ -11,7 +11,7 @@ from pramana_core.channels import Dense, Symmetric
 from pramana_core.domain import Domain
 from pramana_core.errors import UnknownVariable
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.learn.networks.structure_learning import on_one_table
+from pramana_core.learn.networks.comparing import on_one_table
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Block, Plan
 

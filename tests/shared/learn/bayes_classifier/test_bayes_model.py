@@ -14,7 +14,8 @@ from pramana_core.learn.bayes_classifier.exchange import (
     draw_bayes_classifier,
     write_bayes_classifier_text,
 )
-from pramana_core.learn.bayes_classifier.learning import information_error, learn_bayes_classifier
+from pramana_core.learn.bayes_classifier.information import information_error
+from pramana_core.learn.bayes_classifier.learning import learn_bayes_classifier
 from pramana_core.learn.common.options import BayesClassifierOptions
 from pramana_core.learn.learners import BAYES, read_predictor
 from tests.shared.learn.bayes_classifier.bayes_cases import DOMAIN, FEATURES, drawn, reported

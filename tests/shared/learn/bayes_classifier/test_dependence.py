@@ -12,7 +12,7 @@ from pramana_core.channels import RESOLUTION, Choice, Dense, Identity, Mixture, 
 from pramana_core.domain import Domain
 from pramana_core.errors import SingularChannel
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.learn.bayes_classifier.learning import Dependence, dependences
+from pramana_core.learn.bayes_classifier.information import Dependence, dependences
 from pramana_core.plan import Block, Plan
 
 DOMAIN = Domain.of(**{name: ["no", "yes"] for name in ("kind", "x", "y")})

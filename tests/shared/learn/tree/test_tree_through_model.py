@@ -15,10 +15,12 @@ from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.bayes_classifier.learning import learn_bayes_classifier
 from pramana_core.learn.common.options import TreeOptions
 from pramana_core.learn.learners import TREE
-from pramana_core.learn.tree.drawing import draw_tree, write_tree_text
-from pramana_core.learn.tree.growth import LEAST_TOLD, PAYS, REPEATED, learn_tree, pruned_by_gain
+from pramana_core.learn.tree.drawing import draw_tree
+from pramana_core.learn.tree.growth import learn_tree
 from pramana_core.learn.tree.model import DecisionTree
 from pramana_core.learn.tree.node import Node, NodeClasses, Split
+from pramana_core.learn.tree.pruning import LEAST_INFORMED, PAYS, REPEATED, pruned_by_gain
+from pramana_core.learn.tree.text import write_tree_text
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Plan
 
@@ -107,7 +109,7 @@ def test_pruning_keeps_what_pays_also_where_it_repeats_what_was_asked(
             if depth and node.classes.high[one] == 1:
                 gained += REPEATED * leaf.classes.total * (shares[other] - shares[one])
         assert gained >= PAYS * (len(leaves) - 1)
-        assert not depth or node.classes.effective >= LEAST_TOLD
+        assert not depth or node.classes.effective >= LEAST_INFORMED
         asked += 1
     assert asked > 3
 
@@ -139,7 +141,7 @@ def test_a_question_that_no_report_tells_must_pay_if_it_repeats(
         Node(node_of((0.2, 0.8), 30.0, 1.0, effective)),
         Node(node_of((0.64 / 0.7, 0.06 / 0.7), 70.0, 1.0, effective)),
     ]
-    split = Split("x", 0.3, 0.2, 0.1, 0.3, 0.1, 0.3, None, 1, 1, 1.0)
+    split = Split("x", 0.3, 0.2, 0.1, 0.3, 0.1, 0.3, 1, 1, 1.0)
     root = Node(above, split, tuple(sides))
     found = pruned_by_gain(root, lambda _asked: reported)
     assert (found.split is not None) == stays
@@ -160,7 +162,7 @@ def test_the_model_is_told(tree: DecisionTree) -> None:
     assert "p = " not in words
     assert "p < " not in words
     assert "p = " not in draw_tree(tree).svg()
-    assert words.startswith("Through a model: no reports tell the attributes of a path together")
+    assert words.startswith("Through a model")
     assert "naive Bayes expects" in words
     assert "Through a model" not in write_tree_text(tree)
 

@@ -32,7 +32,7 @@ def test_y_equal_to_x_is_perfectly_useful_and_hides_nothing(humped):
         assert values == pytest.approx([1] * len(values))
         assert values
     for label in ("X1", "X2"):
-        assert "gives something away" in found.of("snooper-gain-kernel", label).sentence
+        assert "gives something away" in found.of("snooper-gain", label).sentence
 
 
 @pytest.mark.slow
@@ -42,7 +42,7 @@ def test_exact_noise_keeps_lines_and_gives_nothing_away(humped):
     assert found.of("relationship-slope-linear", "X1 given S1, S2").value == pytest.approx(1)
     assert found.of("relationship-slope-kernel", "X1 given S1, S2").value < 0.9
     for label in ("X1", "X2"):
-        assert -0.1 < found.of("snooper-gain-kernel", label).value < 0.03
+        assert -0.1 < found.of("snooper-gain", label).value < 0.03
     assert found.alarms == ()
 
 
@@ -74,9 +74,8 @@ def test_a_curve_that_s_tells_raises_no_alarm_and_noise_on_x_does(humped, indepe
     table = humped(11, 400)
     kept = measure_all(*table, independent(table, 12), rng=rng())
     assert kept.alarms == ()
-    assert abs(kept.of("snooper-gain-linear", "X1").value) < 0.02
     names = {row.name for row in measure_all(*table, noisy(table, 13), rng=rng()).alarms}
-    assert names >= {"snooper-gain-kernel", "snooper-gain-linear"}
+    assert names >= {"snooper-gain"}
 
 
 @pytest.mark.slow
@@ -100,7 +99,7 @@ def test_without_s_and_with_one_column(humped):
     _, x = humped(8, 60)
     found = measure_all(None, x[:, 0], x[::-1, 0], rng=rng())
     assert found.named("relationship-slope-linear") == ()
-    assert found.of("snooper-gain-kernel").value < 0.1
+    assert found.of("snooper-gain").value < 0.1
 
 
 @pytest.mark.slow
@@ -123,7 +122,7 @@ OTHER = {
 SHORT = ("nmegadp-shuffle",)
 """In every run one that adds no noise of its own, beside NMEGADP on the store."""
 
-TESTS = 5
+TESTS = 3
 """Rows of a report that can raise an alarm, with two columns of X."""
 
 RECORDS = 300
@@ -147,7 +146,7 @@ def judge(method, table, seeds):
     tables = sum(any(row.alarm for row in one) for one in found)
     # Three tables of three are by chance once in 600,000 times.
     assert tables <= stats.binom.isf(1e-5, seeds, TESTS * SIGNIFICANT)
-    gains = [[r.value for r in one if r.name == "snooper-gain-kernel"] for one in found]
+    gains = [[r.value for r in one if r.name == "snooper-gain"] for one in found]
     means = np.mean(gains, axis=1)
     assert means.mean() <= 3 * means.std(ddof=1) / np.sqrt(seeds) + 1e-12
 
@@ -162,7 +161,7 @@ def test_methods_raise_no_alarm_on_the_store(method):
 @pytest.mark.parametrize("method", ["sadp", "cadp"])
 def test_additive_noise_raises_alarms(method):
     names = {row.name for row in rows(method, "ME.L", 0) if row.alarm}
-    assert names >= {"snooper-gain-kernel", "snooper-gain-linear"}
+    assert names >= {"snooper-gain"}
 
 
 @pytest.mark.slow

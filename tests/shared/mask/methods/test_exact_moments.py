@@ -68,76 +68,7 @@ def test_gadp_has_sampling_error():
     assert mean_difference(x, masked.matrix) > 1e-3
 
 
-def test_with_large_means_moments_are_exact_up_to_the_rounding_of_what_is_released():
-    """Numbers near 1e9 are 1.2e-7 apart, whatever is done with them."""
-    told, x = linear()
-    x = x + 1e9
-    masked = egadp(told, x, np.random.default_rng(7))
-    assert covariance_difference(told, x, masked.matrix) < 1e-7
-    assert mean_difference(x, masked.matrix) < 1e-7
-    assert correlation(masked.noise, np.column_stack([told, x])) < EXACT
-
-
-def test_multiples_stay_multiples():
-    told, x = linear(q=1)
-    masked = egadp(told, np.column_stack([x, 2 * x, x * 1e-9]), np.random.default_rng(7)).matrix
-    np.testing.assert_allclose(masked[:, 1], 2 * masked[:, 0], rtol=0, atol=1e-9)
-    np.testing.assert_allclose(masked[:, 2], 1e-9 * masked[:, 0], rtol=0, atol=1e-18)
-
-
 # Additive noise: what it keeps in expectation.
-
-
-class Counted:
-    """Randomness whose moments are exact: a method's expectation shows in one call."""
-
-    def __init__(self, basis):
-        self.basis = basis
-
-    def standard_normal(self, size):
-        from pramana_core.mixed import residual
-
-        drawn = residual(np.random.default_rng(3).normal(size=size), self.basis)
-        q, _ = np.linalg.qr(drawn)
-        return q * np.sqrt(len(drawn))
-
-    def random(self, size=None):
-        raise AssertionError
-
-    def permutation(self, x):
-        raise AssertionError
-
-
-def counted(told, x):
-    return Counted(np.linalg.qr(np.column_stack([np.ones(len(x)), told, x]))[0])
-
-
-def test_simple_noise_adds_a_share_to_variances_alone():
-    told, x = linear()
-    masked = sadp(told, x, counted(told, x), noise=0.4)
-    expected = np.cov(x.T) + 0.4 * np.diag(np.var(x, axis=0, ddof=1))
-    np.testing.assert_allclose(np.cov(masked.matrix.T), expected, rtol=1e-9)
-    np.testing.assert_allclose(masked.matrix - masked.noise, x, rtol=1e-9)
-    assert masked.expectation is None
-    assert masked.details["noise"] == 0.4
-
-
-def test_correlated_noise_adds_a_share_of_the_covariance():
-    told, x = linear()
-    masked = cadp(told, x, counted(told, x), noise=0.4)
-    np.testing.assert_allclose(np.cov(masked.matrix.T), 1.4 * np.cov(x.T), rtol=1e-9)
-
-
-def test_rescaled_noise_keeps_means_and_covariances():
-    """Kim (1986)."""
-    told, x = linear()
-    masked = cadp(told, x, counted(told, x), noise=0.4, rescale=True)
-    assert covariance_difference(np.empty((len(x), 0)), x, masked.matrix) < 1e-9
-    np.testing.assert_allclose(masked.matrix.mean(axis=0), x.mean(axis=0), atol=1e-9)
-    np.testing.assert_allclose(masked.matrix - masked.noise, x, rtol=1e-9)
-    # Covariances with S are weakened by the root of 1.4.
-    between = [np.cov(np.column_stack([told, v]).T)[:3, 3:] for v in (x, masked.matrix)]
-    np.testing.assert_allclose(between[1], between[0] / np.sqrt(1.4), rtol=1e-9)
 
 
 def test_what_prediction_needs_is_not_asked_of_noise():

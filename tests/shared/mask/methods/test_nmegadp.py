@@ -9,9 +9,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from pramana.setups import DATASETS, store
-from pramana_core.errors import MaskingError
-from pramana_core.kernel_regression.options import KernelOptions
+from pramana.setups import DATASETS
 from pramana_core.mask import METHODS, mask
 from pramana_core.mask.core.masked import Masked
 
@@ -141,45 +139,6 @@ def test_inputs_of_many_kinds(told: Any, hidden: Any):
             assert np.array_equal(np.sort(masked.matrix, axis=0), np.sort(values, axis=0))
 
 
-def test_an_outlying_confidential_value_is_masked_and_warned_of():
-    told, hidden = parts("ME.L", records=200)
-    hidden.loc[3, "debt"] = 1e12
-    masked = nmegadp(told, hidden, generator())
-    assert_exact(masked, told, hidden)
-    assert abs(masked.matrix[3, 1] / 1e12 - 1) > 0.5
-    assert any("One value holds" in warning and "'debt'" in warning for warning in masked.warnings)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("most", [0.5, 0.2])
-def test_no_record_decides_its_own_expectation(most: float):
-    """Moving one record's value by a little moves its expectation by no more than the bound."""
-    rng = generator(6)
-    # Dense in the middle, and a dozen records that stand more or less alone.
-    s = np.vstack([rng.normal(size=(150, 2)), rng.uniform(-4, 4, size=(12, 2))])
-    x = np.cos(2 * s[:, 0]) + s[:, 1] ** 2 + rng.normal(scale=0.3, size=162)
-    options = KernelOptions(bandwidth=0.8)
-    masked = nmegadp(s, x, generator(), kernel=options, max_leverage=most)
-    assert masked.details["held_back"] > 2
-    assert masked.details["freedom"] > 10
-    assert masked.details["largest_leverage"] <= most
-    assert masked.expectation is not None
-    weights = []
-    for record in range(150, 162):
-        moved = x.copy()
-        moved[record] += 1e-4
-        other = nmegadp(s, moved, generator(), kernel=options, max_leverage=most)
-        assert other.expectation is not None
-        weights.append((other.expectation - masked.expectation)[record, 0] / 1e-4)
-    assert max(weights) < most * 1.1
-    # What is reported is the truth of it, and the negative control decides much more.
-    assert masked.details["largest_leverage"] == pytest.approx(max(weights), rel=0.2)
-    free = nmegadp(s, x, generator(), kernel=options, max_leverage=1.0)
-    assert free.details["largest_leverage"] > 0.6
-    with pytest.raises(MaskingError, match="nearly alone in S"):
-        nmegadp(s, x, generator(), kernel=KernelOptions(0.3, 1e-6), max_leverage=most)
-
-
 @pytest.mark.slow
 def test_the_copula_form_keeps_the_marginals_of_the_residuals():
     rng = generator(8)
@@ -205,30 +164,3 @@ def test_the_copula_form_keeps_the_marginals_of_the_residuals():
             assert max(distance) < 0.05
             assert stats.skew(masked.noise) == pytest.approx(skewed, rel=0.35)
     assert abs(rank["nmegadp-copula"]) < 0.05
-
-
-def test_uneven_spread_is_warned_of_and_even_spread_is_not():
-    rng = generator(9)
-    s = rng.uniform(-2, 2, size=500)
-    noise = rng.normal(size=500)
-    uneven = nmegadp(s, s**2 + np.exp(s) * noise, generator())
-    assert any("spreads around its expectation depends on S" in w for w in uneven.warnings)
-    assert not nmegadp(s, s**2 + noise, generator()).warnings
-    nearly = nmegadp(s, s**2 + 0.1 * noise, generator())
-    assert any("S tells 99" in warning for warning in nearly.warnings)
-
-
-def test_details_say_what_was_chosen():
-    frame = store(10, 300)
-    masked = nmegadp(frame[["age", "gender"]], frame[["expenditure", "debt"]], generator())
-    details = masked.details
-    assert details["bandwidth"] > 0
-    assert 0 < details["penalty"] <= 1
-    assert 10 < details["freedom"] < 60
-    assert 0.05 < details["largest_leverage"] <= 0.5
-    assert 0 <= details["approximation"] < 1e-6
-    assert details["r2"]["expenditure"] > 0.85
-    given = nmegadp(
-        frame["age"], frame["debt"], generator(), kernel=KernelOptions(0.5, 0.01, landmarks=50)
-    )
-    assert (given.details["bandwidth"], given.details["penalty"]) == (0.5, 0.01)

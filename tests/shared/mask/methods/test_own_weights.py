@@ -23,11 +23,7 @@ import pytest
 from pramana_core.errors import MaskingError
 from pramana_core.mask import METHODS
 from pramana_core.mask.core.influence import Influence
-from pramana_core.mask.core.inputs import inputs
 from pramana_core.mask.core.masked import Masked
-from pramana_core.mask.methods.lone import TAKEN, with_vectors
-from pramana_core.mask.methods.squares import no_squares, squares_left
-from pramana_core.mixed import leverages
 
 nmegadp = METHODS["nmegadp"]
 
@@ -172,35 +168,6 @@ def test_statements_that_are_too_small_would_be_found():
 # Squares and products that a smooth fit lost are added, and chance adds none.
 
 
-def left(seed: int, slope: float) -> tuple[str, ...]:
-    """What is found in residuals from lines; X has a slope in age squared."""
-    rng = np.random.default_rng(seed)
-    s = pd.DataFrame(
-        {"age": rng.normal(size=300), "size": rng.normal(size=300), "sex": list("fm") * 150}
-    )
-    given = inputs(s, slope * s["age"] ** 2 + rng.normal(size=300) * (1 + s["age"].abs()))
-    return squares_left(
-        given, given.standard - given.standard_residuals, given.standard_residuals
-    ).names
-
-
-def test_a_square_is_found_and_chance_finds_hardly_any():
-    assert left(1, 1.0) == ("age squared",)
-    # Three candidates by 40 tables, each with a chance of 1 in 16,000.
-    assert sum(bool(left(seed, 0.0)) for seed in range(40)) <= 1
-
-
-def test_a_product_is_found_by_its_names():
-    rng = np.random.default_rng(2)
-    s = rng.normal(size=(400, 2))
-    given = inputs(s, s[:, 0] * s[:, 1] + rng.normal(size=400))
-    found = squares_left(given, given.standard * 0, given.standard_residuals)
-    assert found.names == ("S1 times S2",)
-    assert found.basis.shape == (400, 1)
-    assert np.abs(given.basis.T @ found.basis).max() < 1e-9
-    assert no_squares(given).basis.shape == (400, 0)
-
-
 @pytest.mark.slow
 def test_a_weak_square_beside_humps_keeps_its_slope():
     """The fit of the second column is a line by its errors; its square was lost to .08."""
@@ -228,34 +195,6 @@ def humps(seed: int, records: int = 500) -> tuple[np.ndarray, np.ndarray]:
     return s, hump + 0.5 * s[:, 1] + rng.normal(size=records) * (0.3 + 0.3 * np.abs(s[:, 1]))
 
 
-def test_noise_is_left_to_every_record():
-    rng = np.random.default_rng(1)
-    base = np.linalg.qr(np.column_stack([np.ones(300), rng.normal(size=(300, 2))]))[0]
-    # The first three records have vectors of their own.
-    vectors = np.zeros((300, 6))
-    vectors[[0, 1, 2], [0, 1, 2]] = 1.0
-    vectors[:, 3:] = rng.normal(size=(300, 3))
-    vectors = np.linalg.qr(vectors)[0]
-    plain = np.linalg.qr(np.column_stack([base, vectors]))[0]
-    assert leverages(plain)[:3].min() > 0.9
-    found = with_vectors(base, vectors)
-    assert found.T @ found == pytest.approx(np.eye(found.shape[1]), abs=1e-9)
-    assert leverages(found).max() <= TAKEN
-    assert found[:, :3] == pytest.approx(base)
-    # What is not theirs is kept.
-    rest = vectors[3:, 3:] - found[3:] @ (found.T @ vectors[:, 3:])
-    assert np.sum(rest**2) < 0.05
-
-
-def test_where_no_record_stands_alone_all_is_kept():
-    rng = np.random.default_rng(2)
-    base = np.full((200, 1), 200**-0.5)
-    vectors = np.linalg.qr(rng.normal(size=(200, 5)))[0]
-    found = with_vectors(base, vectors)
-    assert found @ (found.T @ vectors) == pytest.approx(vectors)
-    assert with_vectors(base, np.empty((200, 0))) == pytest.approx(base)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_lone_records_have_noise_and_little_weight(seed: int):
@@ -274,5 +213,5 @@ def test_a_bound_can_be_demanded_and_is_kept_or_refused():
         masked = nmegadp(s, x, np.random.default_rng(1), max_told=most)
         assert masked.influence is not None
         assert masked.influence.told.max() <= most
-    with pytest.raises(MaskingError, match=r"Of \d+ records the masked values would tell"):
+    with pytest.raises(MaskingError):
         nmegadp(s, x, np.random.default_rng(1), max_told=1e-5)

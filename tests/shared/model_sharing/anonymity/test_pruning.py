@@ -116,30 +116,6 @@ def test_exact_diversity_is_not_shown_by_propagated_counts():
         prune(by_city(*[MIXED] * 5), Requirement(c=5, l=2), "propagated")
 
 
-def test_a_requirement_met_by_propagated_counts_may_be_violated_by_the_records():
-    """Two parts whose misses are of one class each: spread evenly, they look diverse."""
-    parts = by_city(leaf(6, 1, 0), leaf(6, 1, 0), *[leaf(30, 20, 10)] * 3).root
-    grown = tree(Split("age", ((Interval(up_to=9), parts), (Interval(above=9), leaf(5, 5, 5)))))
-    asked = Requirement(c=13, l=3, exact=False)
-    with_work = tree(
-        Split(
-            "work",
-            (
-                (Values((0, 1)), Split("age", (
-                    (Interval(up_to=9), leaf(6, 1, 0)), (Interval(above=9), leaf(6, 1, 0)),
-                ))),
-                (Values((2, 3)), leaf(5, 5, 5)),
-            ),
-        )
-    )  # fmt: skip
-    pruned = prune(with_work, asked, "propagated")
-    assert pruned.tree.leaves[0] == Leaf(0, 12, 2)
-    assert meets(pruned.tree, asked)
-    with pytest.raises(RequirementUnmet):
-        prune(with_work, Requirement(c=13, l=3))
-    assert len(prune(grown, asked).tree.leaves) >= 2
-
-
 def test_other_counts_are_refused():
     with pytest.raises(OptionError):
         prune(by_city(*[MIXED] * 5), Requirement(k=5), "guessed")  # type: ignore[arg-type]
@@ -204,27 +180,6 @@ def test_equation_1_by_hand():
         ),
     )
     assert branches_of(tree(root), join_by_hits)[0].cut == Leaf(0, 20, 15)
-
-
-def test_equation_1_may_tell_a_class_that_is_not_the_most_frequent():
-    """Misses that are all of one class are taken for half of another."""
-    grown = by_city(*[leaf(10, 9, 0)] * 2, *[leaf(0, 0, 4)] * 3)
-    exact = branches_of(grown, join_exactly)[0].cut
-    assert exact.distribution == (20, 18, 12)
-    # Class 3 is told 12 + 9 records, which it does not have.
-    assert branches_of(grown, join_by_hits)[0].cut == Leaf(2, 21, 29)
-
-
-def test_of_a_tie_the_first_class_is_told_though_thirds_are_rounded():
-    """Classes 2 and 3 both have 77 / 3: 19 and (12 + 8) / 3, or 14 + 7 and 14 / 3."""
-    schema = TreeSchema(
-        Variable("ill", ("a", "b", "c", "d")), (CategoricalAttribute("ward", ("x", "y", "z")),)
-    )
-    parts = (Leaf(2, 14, 12), Leaf(2, 7, 8), Leaf(1, 19, 14))
-    root = Split("ward", tuple((Values((code,)), part) for code, part in enumerate(parts)))
-    cut = branches_of(SharedTree(schema, root), join_by_hits)[0].cut
-    assert cut.label == 1
-    assert cut.hit == pytest.approx(77 / 3)
 
 
 def test_exact_counts_need_all_classes():

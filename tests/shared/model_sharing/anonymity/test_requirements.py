@@ -60,7 +60,7 @@ def test_at_the_border_rounding_decides_nothing(scale: float):
 
 
 def test_exact_diversity_cannot_be_seen_from_hits_and_misses():
-    with pytest.raises(ModelError, match="cannot be seen from hits and misses"):
+    with pytest.raises(ModelError):
         Requirement(c=5, l=3).met_by(Leaf(0, 5, 5))
     # With l = 2 it can: all misses count.
     assert Requirement(c=2, l=2).met_by(Leaf(0, 5, 5))

@@ -11,7 +11,6 @@ from pramana_core.domain import Variable
 from pramana_core.errors import DomainError, LimitExceeded, ModelError, OptionError
 from pramana_core.learn.common.documents import stream
 from pramana_core.mixed import CategoricalColumn, MixedTable, NumericColumn
-from pramana_core.model_sharing.agreement import units_differ, units_warning
 from pramana_core.model_sharing.attributes import (
     Attribute,
     CategoricalAttribute,
@@ -21,7 +20,11 @@ from pramana_core.model_sharing.attributes import (
 from pramana_core.model_sharing.combine_options import CombineOptions, GlobalName, Method
 from pramana_core.model_sharing.conditions import Interval, Values
 from pramana_core.model_sharing.global_models.combining import combine, pseudo_chunks
-from pramana_core.model_sharing.global_models.common_schema import common_schema, in_schema
+from pramana_core.model_sharing.global_models.common_schema import (
+    common_schema,
+    in_schema,
+    units_warning,
+)
 from pramana_core.model_sharing.global_models.measures import accuracy
 from pramana_core.model_sharing.global_models.votes import VotesModel
 from pramana_core.model_sharing.tree import Leaf, SharedTree, Split
@@ -68,38 +71,6 @@ def test_every_method_gives_every_model(method, model):
     assert one.owners == ("owner 1", "owner 2", "owner 3")
 
 
-@pytest.mark.parametrize("method", get_args(Method))
-def test_noised_counts_and_categories_unknown_to_an_owner_are_no_hindrance(method):
-    """Leaves that tell fractions or nothing, as private trees do; owners of other categories."""
-    other = CategoricalAttribute("colour", ("blue", "violet", "red"))
-    schema = TreeSchema(Variable("class", ("c", "d", "a")), (other, SIZE))
-    violet = Leaf.of([0.4, 33.3, 0.0])
-    blue = Split(
-        "size",
-        ((Interval(up_to=3), Leaf.of([0.0] * 3)), (Interval(above=3), Leaf.of([20.7, 0.2, 0.0]))),
-    )
-    private = SharedTree(schema, Split("colour", ((Values((0, 2)), blue), (Values((1,)), violet))))
-    options = CombineOptions(method=method, seed=4)
-    found = combine([tree_of_leaves(), private], options).model
-    known = found.schema["colour"]
-    assert isinstance(known, CategoricalAttribute)
-    assert known.categories == ("red", "green", "blue", "violet")
-    assert found.schema.target.categories == ("a", "b", "c", "d")
-    everything = MixedTable(
-        (
-            CategoricalColumn("colour", np.repeat(np.arange(4), 11), known.categories),
-            NumericColumn("size", np.tile(np.arange(11.0), 4)),
-        ),
-        44,
-    )
-    shares = found.probabilities(everything)
-    assert shares.sum(axis=1) == pytest.approx(1)
-    assert shares.min() >= 0
-    if method != "basegen":
-        # Only one of the trees knows what is violet, or what is of the class d.
-        assert shares[33:39, 3].mean() > 0.25
-
-
 def test_chunks_are_the_records_that_are_learned_from():
     trees = [tree_of_leaves(), tree_of_leaves(threshold=7)]
     options = CombineOptions(seed=5)
@@ -113,56 +84,6 @@ def test_chunks_are_the_records_that_are_learned_from():
         )
         assert (one == other).all()
     assert sum(chunk.records for chunk in chunks) == combine(trees, options).pseudo_records
-
-
-@pytest.mark.parametrize(("method", "share"), [("labelled", 0.9), ("pgen", 1 / 3)])
-def test_what_a_path_leaves_open_is_drawn_as_the_method_has_it(method, share):
-    """Of the small 9 of 10 are red: by the tree's own estimate so are the large; or evenly."""
-    leaves = [Leaf(0, 900, 0), Leaf(1, 50, 0), Leaf(1, 50, 0)]
-    small = Split("colour", tuple((Values((code,)), leaf) for code, leaf in enumerate(leaves)))
-    parts = ((Interval(up_to=5), small), (Interval(above=5), Leaf(2, 1000, 0)))
-    (drawn,) = pseudo_chunks([SharedTree(SCHEMA, Split("size", parts))], CombineOptions(method))
-    size, colour = drawn["size"], drawn["colour"]
-    assert isinstance(size, NumericColumn)
-    assert isinstance(colour, CategoricalColumn)
-    assert np.mean(colour.codes[size.values > 5] == 0) == pytest.approx(share, abs=0.06)
-
-
-def test_sizes_are_by_counts_by_scale_or_as_asked():
-    trees = [tree_of_leaves(), tree_of_leaves(more=3)]
-    for options, wanted in [
-        (CombineOptions(scale=2.0), 2 * 4 * 257),
-        (CombineOptions(pseudo_records=500), 500),
-    ]:
-        assert combine(trees, options).pseudo_records == wanted
-
-
-def test_what_owners_may_code_differently_is_noted():
-    wide = TreeSchema(
-        Variable("class", ("a", "b", "c", "d")),
-        (
-            CategoricalAttribute("colour", ("red", "green", "blue", "violet")),
-            NumericAttribute("size", 0, 100),
-            NumericAttribute("age", 0, 100),
-        ),
-    )
-    narrow = TreeSchema(SCHEMA.target, (COLOUR, SIZE, NumericAttribute("age", 0, 90)))
-    found = combine(
-        [
-            tree_of_leaves(narrow),
-            SharedTree(wide, Leaf(0, 3, 2)),
-            SharedTree(narrow, Leaf(0, 0, 0)),
-        ],
-        CombineOptions(method="votes"),
-        owners=["north", "south", "west"],
-    )
-    assert found.owners == ("north", "south", "west")
-    made, *warned = found.notes
-    assert "votes" in made
-    # Of the class and two attributes; the ranges of age are nearly the same.
-    assert ["'class'" in warned[0], "'colour'" in warned[1], "'size'" in warned[2]] == [True] * 3
-    assert len(warned) == 3
-    assert all("north" in words for words in warned)
 
 
 def test_what_cannot_be_combined_is_refused():
@@ -224,7 +145,7 @@ def test_a_model_is_as_sure_as_the_trees_and_counts_their_people(method, model, 
         assert np.abs(told - known).mean() < 0.03
     assert told.max() < 0.85
     if model == "tree":
-        assert made.model.tree.records == pytest.approx(900)
+        assert made.model.records == pytest.approx(900)
     if model == "conjunctive":
         assert sum(made.model.covered) + sum(made.model.others) == pytest.approx(900)
     assert "count the people" in made.notes[0]
@@ -318,10 +239,7 @@ def test_owners_who_code_a_variable_differently_are_refused(labels):
     ],
 )
 def test_other_units_are_noticed(one, other):
-    assert units_differ(one, other)
-    assert units_differ(other, one)
-    assert not units_differ(one, one)
-    assert not units_differ(other, other)
+    assert units_warning("x", {"south": other, "north": one}) is not None
     warned = units_warning("x", {"north": one, "west": one, "south": other})
     assert warned is not None
     assert "north" in warned
@@ -367,10 +285,3 @@ def test_a_tree_in_a_wider_schema_says_the_same():
     # What it does not know, blue, is where most of its records are.
     assert wide.predict(everything).tolist() == [0, 2, 2]
     assert in_schema(wide, schema) is wide
-
-
-def test_a_schema_that_lacks_something_of_a_tree_is_refused():
-    small = tree(CategoricalAttribute("colour", ("red", "green")))
-    narrow = tree(CategoricalAttribute("colour", ("red",))).schema
-    with pytest.raises(ModelError, match=r"lacks the categories \['green'\]"):
-        in_schema(small, narrow)

@@ -147,5 +147,5 @@ def test_what_cannot_be_is_refused(make, error: type[Exception]):
 
 def test_an_attribute_that_names_records_is_refused(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(attributes, "MOST_CATEGORIES", 2)
-    with pytest.raises(LimitExceeded, match="3 categories"):
+    with pytest.raises(LimitExceeded):
         CategoricalAttribute("c", ("a", "b", "d"))

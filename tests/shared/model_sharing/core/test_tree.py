@@ -76,14 +76,14 @@ def test_an_interval_has_numbers(above: float, up_to: float):
 def test_an_interval_has_its_end_and_not_its_beginning():
     column = NumericColumn("x", np.array([1.0, 1.5, 2.0, 2.5]))
     assert Interval(1, 2).holds(column).tolist() == [False, True, True, False]
-    with pytest.raises(ModelError, match="numbers"):
+    with pytest.raises(ModelError):
         Values((0,)).holds(column)
 
 
 def test_values_hold_of_their_codes():
     column = CategoricalColumn("c", np.array([0, 1, 2]), ("a", "b", "d"))
     assert Values((0, 2)).holds(column).tolist() == [True, False, True]
-    with pytest.raises(ModelError, match="categories"):
+    with pytest.raises(ModelError):
         Interval().holds(column)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from itertools import pairwise
 
@@ -11,16 +12,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pramana_core.domain import Variable
-from pramana_core.errors import LimitExceeded, ModelError, OptionError
+from pramana_core.errors import ModelError, OptionError
 from pramana_core.mixed import CategoricalColumn, MixedTable, NumericColumn
 from pramana_core.model_sharing.attributes import CategoricalAttribute, NumericAttribute, TreeSchema
 from pramana_core.model_sharing.conditions import Interval, Values
-from pramana_core.model_sharing.drawn_sizes import GenerationOptions, pseudo_records
-from pramana_core.model_sharing.drawn_values import Places
-from pramana_core.model_sharing.generating import _shuffled, generate, generate_chunks
+from pramana_core.model_sharing.generating import (
+    GenerationOptions,
+    _shuffled,
+    generate,
+    generate_chunks,
+)
 from pramana_core.model_sharing.growing import grow_tree
 from pramana_core.model_sharing.tree import Leaf, SharedTree, Split
-from tests.shared.model_sharing.random_trees import fractions, trees
+from tests.shared.model_sharing.random_trees import trees
 
 COLOUR = CategoricalAttribute("colour", ("red", "green", "blue"))
 SIZE = NumericAttribute("size", 0, 10)
@@ -64,25 +68,6 @@ def test_proposition_1(tree, options):
             )
 
 
-@settings(max_examples=40, deadline=None)
-@given(trees(counts=fractions), WAYS, st.sampled_from([0.3, 1.0, 2.5]), st.integers(0, 99))
-def test_fractional_counts_are_off_by_less_than_one(tree, options, scale, seed):
-    table = generate(tree, np.random.default_rng(seed), replace(options, scale=scale))
-    found = np.bincount(tree.leaf_of(table), minlength=len(tree.leaves))
-    wanted = np.array([leaf.records for leaf in tree.leaves]) * scale
-    assert table.records == pseudo_records(tree, replace(options, scale=scale))
-    # The whole is rounded to the nearest number, which shifts each path a little.
-    assert (np.abs(found - wanted) < 2).all()
-
-
-@pytest.mark.parametrize("method", ["pgen", "basegen"])
-@pytest.mark.parametrize("records", [1, 7, 1000])
-def test_a_number_of_records_is_kept(method, records):
-    options = GenerationOptions(method=method, records=records)
-    table = generate(TREE, np.random.default_rng(0), options)
-    assert table.records == records == pseudo_records(TREE, options)
-
-
 @settings(max_examples=25, deadline=None)
 @given(trees(), WAYS, st.integers(1, 40), st.sampled_from(["pgen", "basegen"]))
 def test_records_are_the_same_whatever_the_size_of_chunks(tree, options, per_chunk, method):
@@ -95,17 +80,6 @@ def test_records_are_the_same_whatever_the_size_of_chunks(tree, options, per_chu
         assert same(chunk, at_once.rows(np.arange(start, start + chunk.records)))
         start += chunk.records
     assert start == at_once.records
-
-
-def test_the_next_chunk_is_made_when_it_is_asked_for():
-    """Beyond the memory of one computer, were it made at once."""
-    huge = GenerationOptions("basegen", records=10**12)
-    assert next(generate_chunks(TREE, np.random.default_rng(0), huge, 10)).records == 10
-    too_many = generate_chunks(
-        TREE, np.random.default_rng(0), GenerationOptions(records=10**12), 10
-    )
-    with pytest.raises(LimitExceeded):
-        next(too_many)
 
 
 @settings(max_examples=40, deadline=None)
@@ -160,28 +134,6 @@ def test_values_within_a_path_are_uniform(assert_distribution):
     assert_distribution(within, np.full(12, 3_000))
     with pytest.raises(AssertionError, match="chi-square"):
         assert_distribution(within, np.linspace(0.8, 1.2, 12) * 3_000)
-    # By the estimates values lie more evenly than by chance.
-    even = generate(
-        TREE, np.random.default_rng(8), GenerationOptions(records=60_000, estimated=True)
-    )
-    column = even["size"]
-    assert isinstance(column, NumericColumn)
-    within = np.histogram(column.values[TREE.leaf_of(even) == 2], np.linspace(4, 10, 13))[0]
-    assert np.abs(within - 3_000).max() <= 5
-
-
-@pytest.mark.slow
-def test_even_spreading_leaves_each_record_uniform(assert_distribution):
-    """Over many draws of a path of 3 records, each lies anywhere alike."""
-    rng = np.random.default_rng(4)
-    records, paths = np.arange(3), np.zeros(3, dtype=int)
-    found = 10 * np.array(
-        [Places(np.array([3]), 2, rng, even=True).of(records, paths)[:, 0] for _ in range(2000)]
-    )
-    for record in range(3):
-        assert_distribution(np.histogram(found[:, record], 10, (0, 10))[0], np.full(10, 200.0))
-    # Negative control: records taken together are not: three are never near one another.
-    assert (np.ptp(found, axis=1) > 1).all()
 
 
 def test_shuffling_hides_the_paths(assert_distribution):
@@ -199,22 +151,17 @@ def test_a_tree_of_nothing_gives_nothing():
     table = generate(empty, np.random.default_rng(0))
     assert table.records == 0
     assert table.names == ("colour", "size", "class")
-    with pytest.raises(ModelError, match="counts no records"):
+    with pytest.raises(ModelError):
         generate(empty, np.random.default_rng(0), GenerationOptions(records=5))
     some = generate(empty, np.random.default_rng(0), GenerationOptions("basegen", records=5))
     assert some.records == 5
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
-    [
-        ({"method": "lpgen"}, "method must be one of pgen, basegen, not 'lpgen'"),
-        ({"records": 0}, "records must be at least 1, not 0"),
-        ({"scale": 0}, "scale must be .*above 0"),
-        ({"scale": float("nan")}, "scale must be .*above 0"),
-        ({"scale": float("inf")}, "scale must be .*above 0"),
-    ],
+    ("name", "value"),
+    [("method", "lpgen"), ("records", 0), ("scale", 0), ("scale", math.nan), ("scale", math.inf)],
 )
-def test_options_out_of_range_are_refused(wrong, told):
-    with pytest.raises(OptionError, match=told):
-        GenerationOptions(**wrong)
+def test_options_out_of_range_are_refused(name, value):
+    with pytest.raises(OptionError) as refused:
+        GenerationOptions(**{name: value})
+    assert refused.value.where == name

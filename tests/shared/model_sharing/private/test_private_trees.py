@@ -7,15 +7,12 @@ import numpy as np
 import pytest
 
 from pramana_core.errors import OptionError
-from pramana_core.model_sharing.attributes import NumericAttribute
 from pramana_core.model_sharing.conditions import Interval, Values
 from pramana_core.model_sharing.private import (
     GeneratorNoise,
     Questions,
     choice_probabilities,
-    depth_for,
     grow_private_tree,
-    thresholds_of,
     with_counts,
 )
 from pramana_core.model_sharing.private_options import PrivateOptions
@@ -44,13 +41,6 @@ def test_with_hardly_any_noise_the_tree_is_the_greedy_one():
     np.add.at(exact, (made.tree.leaf_of(TABLE), CLASSES), 1)
     assert np.array_equal(made.noised, exact)
     assert made.tree.records == len(CLASSES)
-
-
-@pytest.mark.parametrize("epsilon", [1e-6, 1e3])
-def test_the_ends_of_epsilon(epsilon: float):
-    made = grow_private_tree(SCHEMA, TABLE, CLASSES, epsilon, noise(), PrivateOptions(depth=3))
-    assert made.tree.depth <= 3
-    assert np.isfinite(made.tree.class_counts()).all()
 
 
 def test_scores_are_those_of_the_records():
@@ -83,19 +73,6 @@ def test_questions_end_where_nothing_is_left_to_ask():
     assert len(deep.tree.leaves) == 6
 
 
-def test_thresholds_are_public():
-    age = NumericAttribute("age", 0, 10, whole=True)
-    assert thresholds_of(age, 4) == (2, 5, 7)
-    yes_no = NumericAttribute("b", 0, 1, whole=True)
-    assert thresholds_of(yes_no, 16) == (0,)
-
-
-def test_depth_follows_public_figures():
-    assert depth_for(10, 2, 1e-6) == 1
-    assert depth_for(10**9, 2, 1e3) == 8
-    assert depth_for(12_960, 5, 0.5) < depth_for(12_960, 5, 2.0)
-
-
 NONE = Leaf(0, 0, 0)
 BY_Z = Split("z", ((Interval(up_to=1), NONE), (Interval(above=1), NONE)))
 GIVEN = Split("x", ((Values((0, 1)), BY_Z), (Values((2,)), NONE)))
@@ -112,21 +89,6 @@ def test_counts_below_zero_are_none():
     made = grow_private_tree(SCHEMA, TABLE, CLASSES, 0.1, noise(), PrivateOptions(depth=2, grid=2))
     assert (made.noised < 0).any()
     assert np.array_equal(made.tree.class_counts(), np.maximum(made.noised, 0))
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"depth": 0},
-        {"depth": 13},
-        {"splits": 0.0},
-        {"splits": 1.0},
-        {"grid": 1},
-    ],
-)
-def test_options_out_of_their_range(wrong: dict[str, object]):
-    with pytest.raises(OptionError):
-        PrivateOptions(**wrong)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, 1e-7, 1e4, float("nan"), float("inf")])

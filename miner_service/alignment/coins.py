@@ -1,0 +1,117 @@
+"""The check that releases under one study plan report the same set of variables of each record.
+
+The plan's coin draws the set that a record reports, at all owners alike. An owner with another
+linkage secret reports other sets: then the stated loss does not hold, and estimates would be wrong.
+One record shows it: its sets at all owners must be possible at some value of the coin.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from pramana_core.channels import RESOLUTION, Coordinated, pieces
+from pramana_core.errors import RecordsDoNotAlign
+from pramana_core.marginals.counts import ReportedCounts
+from pramana_core.marginals.passes import CountedRecords
+from pramana_core.plan import Block
+from pramana_core.progress import Tick, no_cancel
+
+Marks = npt.NDArray[np.uint64]
+
+_CHUNK = 1 << 18
+"""Records checked at once."""
+
+
+def require_one_coin(
+    blocks: Sequence[tuple[str, Block]], reports: CountedRecords, tick: Tick = no_cancel
+) -> None:
+    """Check the reports of records that some owners have, by their blocks.
+
+    Args:
+        blocks: each owner's name and block; blocks outside a study plan are ignored.
+        reports: the reported codes of the records.
+        tick: called again and again; an error from it stops the check.
+
+    Raises:
+        RecordsDoNotAlign: some records report what no value of a coin gives together.
+    """
+    by_coin: dict[str, list[tuple[str, Block]]] = {}
+    for owner, block in blocks:
+        if isinstance(block.channel, Coordinated):
+            by_coin.setdefault(block.channel.coin, []).append((owner, block))
+    for coin, parts in by_coin.items():
+        if len(parts) > 1:
+            _require_together(coin, parts, reports, tick)
+
+
+def _require_together(
+    coin: str, parts: Sequence[tuple[str, Block]], reports: CountedRecords, tick: Tick
+) -> None:
+    wrong = reports.counted(CoinPass(tuple(block for _, block in parts)), tick)
+    if wrong:
+        owners = [owner for owner, _ in parts]
+        raise RecordsDoNotAlign(
+            f"Of {reports.records} records that {owners} report by the study plan {coin[:12]}...,"
+            f" {wrong} report sets that no value of its coin gives together.",
+            where=", ".join(owners),
+            remedy="An owner used another linkage secret, or did not let the coin choose; the"
+            " loss that the plan states does not hold for these records. Let all owners publish"
+            " anew by one linkage secret, in a study of its own.",
+        )
+
+
+@dataclass(frozen=True)
+class CoinPass:
+    """A pass that counts the records that report, by some blocks of one coin, what it never gives.
+
+    A set of variables is known by the sum of their marks: of 2^64, none meet by chance.
+    """
+
+    blocks: tuple[Block, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns that it reads."""
+        return tuple(name for block in self.blocks for name in block.names)
+
+    def __call__(self, reports: ReportedCounts, tick: Tick, /) -> int:
+        """Return how many of some records do."""
+        marks = [np.array([_mark(name) for name in b.names], dtype=np.uint64) for b in self.blocks]
+        possible, wrong = _possible(self.blocks, marks), 0
+        for start in range(0, reports.records, _CHUNK):
+            tick()
+            part = slice(start, start + _CHUNK)
+            reported = np.zeros(min(_CHUNK, reports.records - start), dtype=np.uint64)
+            for block, own in zip(self.blocks, marks, strict=True):
+                for variable, mark in zip(block.variables, own, strict=True):
+                    # The last code says that the variable is withheld.
+                    reported_here = reports.column(variable.name)[part] != variable.size
+                    np.add(reported, mark, out=reported, where=reported_here)
+            wrong += int(np.count_nonzero(~np.isin(reported, possible)))
+        return wrong
+
+
+def _mark(name: str) -> int:
+    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8])
+
+
+def _possible(blocks: Sequence[Block], marks: Sequence[Marks]) -> Marks:
+    """Return the sums of marks of every set that the coin has the owners report together."""
+    channels = [block.channel for block in blocks if isinstance(block.channel, Coordinated)]
+    joint = pieces(channels)
+    own = [
+        [int(marked[list(choice.axes)].sum(dtype=np.uint64)) for choice in channel.choices]
+        for channel, marked in zip(channels, marks, strict=True)
+    ]
+    # Sums of unsigned integers go round at 2^64, as those of the records do.
+    sums = [
+        sum(own[part][place] for part, place in enumerate(places) if place is not None) % (1 << 64)
+        for _, places in joint
+    ]
+    nothing = [0] if sum(weight for weight, _ in joint) < RESOLUTION else []
+    return np.array(sums + nothing, dtype=np.uint64)

@@ -1,0 +1,137 @@
+"""Joining owners' releases: the records that a job uses, and the marginals over them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from miner_service.alignment.align import AlignedSource, Aligner
+from miner_service.alignment.coins import require_one_coin
+from miner_service.alignment.pieces import PassPlace, RecordSet
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.marginals.counts import Marginals
+from pramana_core.marginals.passes import PartitionedCounts, Pass
+from pramana_core.plan import Block, Plan
+from pramana_core.progress import Tick, no_cancel
+from pramana_core.wire.jobs import CountsSpec
+from pramana_core.wire.parts import Values
+
+T = TypeVar("T")
+
+LoadColumns = Callable[[str, Sequence[str]], Mapping[str, Values]]
+"""Returns some columns of a sealed release."""
+
+
+@dataclass(frozen=True)
+class PlannedRelease:
+    """A sealed release with its plan."""
+
+    source: AlignedSource
+    plan: Plan
+
+
+Needed = Sequence[tuple[PlannedRelease, tuple[Block, ...]]]
+"""The blocks that a job needs, by release."""
+
+
+@dataclass(frozen=True)
+class RecordAccess:
+    """What aligns, reads and counts the records of releases; at most `piece_records` at once."""
+
+    aligner: Aligner
+    load: LoadColumns
+    count: PassPlace
+    piece_records: int
+
+
+def marginals_of(
+    spec: CountsSpec,
+    releases: Sequence[PlannedRelease],
+    needed: Needed,
+    access: RecordAccess,
+    variables: Sequence[str],
+    tick: Tick = no_cancel,
+) -> Marginals:
+    """Return the marginals of some variables over the records that a job uses.
+
+    An error from `tick` stops the estimate.
+
+    Raises:
+        RecordsDoNotAlign: owners that follow one study plan report different sets of a record.
+        DomainError: with records `any`, two owners give a variable different categories.
+    """
+    strata = [
+        _stratum(sources, needed, present, records, access, tick)
+        for sources, present, records in _chosen(spec, releases, needed, access.aligner)
+    ]
+    return EstimatedMarginals.of(
+        strata,
+        estimator=spec.estimator or "moment",
+        order=spec.order,
+        variables=variables,
+        tick=tick,
+    )
+
+
+Chosen = tuple[Sequence[AlignedSource], tuple[bool, ...] | None, int]
+"""Sources whose pseudonyms say which records are meant, at which of them exactly these are, and how
+many they are; None stands for all, where the pseudonyms are the same."""
+
+
+def _chosen(
+    spec: CountsSpec, releases: Sequence[PlannedRelease], needed: Needed, aligner: Aligner
+) -> list[Chosen]:
+    """Return the sets of records of a job."""
+    asked = [release.source for release, _ in needed]
+    # Records in common are those of all releases in use, not only of those that are needed.
+    sources = asked if spec.records == "any" else [release.source for release in releases]
+    if len({source.keys_digest for source in sources}) == 1:
+        return [(asked, None, sources[0].records)]
+    counts = aligner.together(sources)
+    if spec.records == "any":
+        names = [source.release for source in sources]
+        found = {tuple(name in there for name in names): n for there, n in counts.items()}
+        return [(sources, present, found[present]) for present in sorted(found)]
+    everywhere = frozenset(source.release for source in sources)
+    return [(sources, (True,) * len(sources), counts[everywhere])]
+
+
+def _stratum(
+    sources: Sequence[AlignedSource],
+    needed: Needed,
+    present: tuple[bool, ...] | None,
+    records: int,
+    access: RecordAccess,
+    tick: Tick,
+) -> tuple[PartitionedCounts, Plan]:
+    """Return the reports of a set of records and the plan they were made under."""
+    there = present or (True,) * len(sources)
+    having = {source.release for source, has in zip(sources, there, strict=True) if has}
+    blocks = [
+        (release.source, block)
+        for release, own in needed
+        if release.source.release in having
+        for block in own
+    ]
+    whole = Plan.combine([Plan(tuple(block for _, block in blocks))])
+    chosen = RecordSet(
+        releases=tuple(source.release for source in sources),
+        digests=tuple(source.columns_digest for source in sources),
+        columns=tuple(
+            tuple(name for owner, block in blocks if owner == source for name in block.names)
+            for source in sources
+        ),
+        sizes=whole.reported_sizes,
+        present=present,
+    )
+    pieces = chosen.pieces(
+        [source.records for source in sources], access.aligner.load_keys, access.piece_records
+    )
+
+    def run(asked: Pass[T], tick: Tick, /) -> T:
+        return access.count(chosen, pieces, asked, tick)
+
+    reports = PartitionedCounts(whole.reported_sizes, records, run, tick)
+    require_one_coin([(source.owner, block) for source, block in blocks], reports, tick)
+    return reports, whole

@@ -1,0 +1,185 @@
+"""Sorted pseudonyms of several sources, merged range by range.
+
+All arrays of pseudonyms ascend strictly and may be memory-mapped: cutting reads a few places of
+each, and merging reads one range at a time, whatever the size of the releases.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from miner_service.store.columns import KeyText, drop_pages
+from pramana_core.wire.base import KEY_BYTES
+from pramana_core.wire.parts import key_words
+
+Rows = slice | npt.NDArray[np.intp]
+"""Records of a source, by their places in its columns, ascending."""
+
+AT_MOST = 1 << 17
+"""The default number of records of a source in a range."""
+
+_BITS = 16
+"""Sources told apart at once: their patterns are few enough to be counted."""
+
+
+@dataclass(frozen=True)
+class KeyRange:
+    """The records of some sources whose pseudonyms lie in one range, by their places in each."""
+
+    slices: tuple[slice, ...]
+
+
+@dataclass(frozen=True)
+class RecordGroup:
+    """Records of a range that are at the same ones of some sources, and at no other.
+
+    Attributes:
+        rows: per source which of its records they are; None where it has none of them. Those of
+            two sources are the same records in the same order.
+        records: their number.
+    """
+
+    rows: tuple[Rows | None, ...]
+    records: int
+
+    @property
+    def sources(self) -> tuple[bool, ...]:
+        """Per source, whether it has these records."""
+        return tuple(rows is not None for rows in self.rows)
+
+
+def groups_in_ranges(keys: Sequence[KeyText], at_most: int = AT_MOST) -> Iterator[RecordGroup]:
+    """Yield all records of some sources, range by range, by the sources that have them.
+
+    Of memory-mapped pseudonyms no more than those of a range stay in memory.
+
+    Args:
+        keys: pseudonyms per source, ascending.
+        at_most: the number of records that a source has in a range at most.
+    """
+    for within in key_ranges(keys, at_most):
+        yield from record_groups(keys, within)
+
+
+def record_counts(keys: Sequence[KeyText]) -> dict[tuple[bool, ...], int]:
+    """Return how many records are at exactly which of some sources, where there are any."""
+    found: Counter[tuple[bool, ...]] = Counter()
+    for group in groups_in_ranges(keys):
+        found[group.sources] += group.records
+    return dict(sorted(found.items()))
+
+
+def record_sets(keys: Sequence[KeyText]) -> list[RecordGroup]:
+    """Return all records of some sources, grouped by the sources that have them."""
+    found: dict[tuple[bool, ...], list[RecordGroup]] = {}
+    for group in groups_in_ranges(keys):
+        found.setdefault(group.sources, []).append(group)
+    return [_joined(found[sources], keys) for sources in sorted(found)]
+
+
+def _joined(groups: Sequence[RecordGroup], keys: Sequence[KeyText]) -> RecordGroup:
+    rows = tuple(
+        None
+        if any(part is None for part in parts)
+        else np.concatenate([np.arange(len(own))[part] for part in parts if part is not None])
+        for own, parts in zip(keys, zip(*(g.rows for g in groups), strict=True), strict=True)
+    )
+    return RecordGroup(rows, sum(group.records for group in groups))
+
+
+def common_rows(keys: Sequence[KeyText]) -> list[Rows]:
+    """Return, per source, the rows of the records that all sources have."""
+    for found in record_sets(keys):
+        if all(found.sources):
+            return [rows for rows in found.rows if rows is not None]
+    return [slice(0, 0)] * len(keys)
+
+
+def key_ranges(keys: Sequence[KeyText], at_most: int = AT_MOST) -> Iterator[KeyRange]:
+    """Yield ranges that hold each pseudonym of some sources once, in ascending order.
+
+    No source has more than `at_most` records in a range, however its pseudonyms are spread, and
+    in each but the last one has as many: there are few ranges. Pages of memory-mapped pseudonyms
+    leave memory when the next range is asked for.
+
+    Args:
+        keys: pseudonyms per source, ascending; a source may be empty.
+        at_most: the number of records, at least 1.
+    """
+    at = [0] * len(keys)
+    while any(start < len(own) for start, own in zip(at, keys, strict=True)):
+        # The first pseudonym that is too many for some source begins the next range.
+        ends = [
+            own[start + at_most : start + at_most + 1]
+            for start, own in zip(at, keys, strict=True)
+            if start + at_most < len(own)
+        ]
+        cut = np.sort(np.concatenate(ends))[:1] if ends else None
+        stop = [
+            len(own)
+            if cut is None
+            else start + int(np.searchsorted(own[start : start + at_most], cut)[0])
+            for start, own in zip(at, keys, strict=True)
+        ]
+        yield KeyRange(tuple(slice(*ends) for ends in zip(at, stop, strict=True)))
+        drop_pages(keys)
+        at = stop
+
+
+def record_groups(keys: Sequence[KeyText], within: KeyRange) -> list[RecordGroup]:
+    """Return the records of a range by the sources that have them: each set of sources once.
+
+    Args:
+        keys: pseudonyms per source, ascending, as they were cut.
+        within: a range of them.
+    """
+    held = [own[part] for own, part in zip(keys, within.slices, strict=True)]
+    sizes = [len(own) for own in held]
+    if len(set(sizes)) == 1 and all(np.array_equal(own, held[0]) for own in held[1:]):
+        return [RecordGroup(within.slices, sizes[0])] if sizes[0] else []
+    patterns = _patterns(held)
+    own_patterns = np.split(patterns, np.cumsum(sizes)[:-1])
+    found = []
+    for number in np.flatnonzero(np.bincount(patterns)):
+        chosen = [
+            _rows_of(part, own == number)
+            for part, own in zip(within.slices, own_patterns, strict=True)
+        ]
+        rows = tuple(None if records == 0 else place for place, records in chosen)
+        found.append(RecordGroup(rows, max(records for _, records in chosen)))
+    return found
+
+
+def _rows_of(part: slice, which: npt.NDArray[np.bool_]) -> tuple[Rows, int]:
+    records = int(np.count_nonzero(which))
+    return (part if records == len(which) else part.start + np.flatnonzero(which)), records
+
+
+def _patterns(held: Sequence[KeyText]) -> npt.NDArray[np.intp]:
+    """Return a number per record of all sources, one after the other: equal where they are at the
+    same sources, and below 2^16 or the number of records."""
+    words = key_words(np.concatenate(held).view(f"V{KEY_BYTES}"))
+    # Of runs that ascend a stable sort is a merge. The first halves nearly always decide.
+    order = np.argsort(words[:, 0], kind="stable")
+    first, second = words[order].T
+    again = first[1:] == first[:-1]
+    if not np.array_equal(second[1:][again], second[:-1][again]):
+        order = np.lexsort((words[:, 1], words[:, 0]))
+        first, second = words[order].T
+        again = (first[1:] == first[:-1]) & (second[1:] == second[:-1])
+    starts = np.flatnonzero(np.concatenate([[True], ~again]))
+    pattern = np.zeros(len(starts), dtype=np.intp)
+    for low in range(0, len(held), _BITS):
+        bits = [1 << place - low if low <= place < low + _BITS else 0 for place in range(len(held))]
+        marks = np.repeat(np.array(bits, dtype=np.intp), [len(own) for own in held])[order]
+        pattern = (pattern << _BITS) + np.add.reduceat(marks, starts)
+        if low:
+            _, pattern = np.unique(pattern, return_inverse=True)
+    found = np.empty(len(order), dtype=np.intp)
+    found[order] = np.repeat(pattern, np.diff(starts, append=len(order)))
+    return found

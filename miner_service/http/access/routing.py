@@ -1,0 +1,159 @@
+"""The way into every route: its rule is asked before anything of the request is looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from typing import Any
+
+from fastapi import APIRouter, Depends, Request, Response
+from fastapi.routing import APIRoute, iter_route_contexts
+from fastapi.security import HTTPBearer
+from sqlalchemy.orm import Session
+from starlette.routing import BaseRoute
+
+from miner_service.http.access.access import (
+    SESSION,
+    Caller,
+    note_used,
+    require_study,
+    valid_token,
+    visible_invitation,
+    visible_job,
+    visible_model,
+    visible_release,
+    visible_token,
+)
+from miner_service.http.access.gate import Gate
+from miner_service.http.access.rules import ACCESS, Rule, Scope, rule_of
+from miner_service.services import Services
+from miner_service.store.people import no_such
+from miner_service.store.sessions import must_be_noted
+from pramana_core.errors import PramanaError
+
+_LONGEST = 200
+
+
+bearer = HTTPBearer(
+    auto_error=False,
+    scheme_name="token",
+    description="A token of 256 random bits: the admin's is printed at the first start, an"
+    " analyst's is issued by the admin, an owner's by taking up an invitation.",
+)
+
+
+_VISIBLE: dict[Scope, Callable[[Session, Caller, str], object]] = {
+    Scope.STUDY: require_study,
+    Scope.INVITATION: visible_invitation,
+    Scope.RELEASE: visible_release,
+    Scope.JOB: visible_job,
+    Scope.MODEL: visible_model,
+    Scope.CREDENTIAL: visible_token,
+}
+
+
+def enter(
+    services: Services, header: str | None, rule: Rule, parameters: Mapping[str, str]
+) -> tuple[Caller, PramanaError | None]:
+    """Find out who sent a request with this `Authorization` header, and whether a rule lets it in.
+
+    All of it is seen in one state of the database. A refusal by the rule is returned, as who is
+    refused is counted and noted. That the token is used is noted, too.
+
+    Raises:
+        Unauthenticated: it is not known who sent it.
+    """
+    now = services.now()
+    with services.database.read() as session:
+        token = valid_token(session, header, now)
+        cookie = (header or "").removeprefix(f"{SESSION} ")
+        old = cookie != header and must_be_noted(session, cookie, now)
+        caller = Caller(token.id, token.role, token.study, token.name)
+        refused: PramanaError | None = None
+        try:
+            require_rule(session, caller, rule, parameters)
+        except PramanaError as error:
+            refused = error
+    note_used(services, token, now, cookie if old else None)
+    return caller, refused
+
+
+def require_rule(
+    session: Session, caller: Caller, rule: Rule, parameters: Mapping[str, str]
+) -> None:
+    """Check that a rule lets a caller in, on what is named by parameters of the address or query.
+
+    Raises:
+        NotFound: there is no such thing, or the caller may not know of it.
+        Forbidden: its role may not do this.
+    """
+    visible = _VISIBLE.get(rule.scope)
+    if visible is not None:
+        what = rule.scope.value
+        name = parameters[what]
+        if not name.isprintable() or len(name) > _LONGEST:
+            raise no_such(what)  # no store has such a name, and some cannot look for it
+        visible(session, caller, name)
+    caller.require_role(*rule.roles)
+
+
+class RuledRoute(APIRoute):
+    """A route that lets a request in by its rule before anything of its body is read.
+
+    `put_part` reads its body itself; those of others are JSON.
+    """
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return what answers a request."""
+        rule, handler = rule_of(str(self.name)), super().get_route_handler()
+        takes_part = self.name == "put_part"
+
+        async def answer(request: Request) -> Response:
+            gate: Gate = request.app.state.gate
+            if rule.scope is Scope.OPEN:
+                return await gate.pass_open(request, handler)
+            header = request.headers.get("authorization")
+            caller, refused = await gate.pools.entering.run(
+                enter, gate.services, header, rule, request.path_params
+            )
+            request.state.caller = caller
+            gate.take_rate(caller.token)
+            if refused is not None:
+                raise refused
+            if takes_part:
+                return await handler(request)
+            return await gate.pass_json(request, handler, caller.token)
+
+        return answer
+
+
+class RuledRouter(APIRouter):
+    """Routes that are entered by the rule that each has in the table, and that say so."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(route_class=RuledRoute, **options)
+
+    def add_api_route(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+        """Add a route. Raises TypeError: it has no rule."""
+        rule = rule_of(options.get("name") or endpoint.__name__)
+        description = options.get("description") or (endpoint.__doc__ or "")
+        options["description"] = f"{_unindented(description)}\n\n{rule.told}"
+        if rule.scope is not Scope.OPEN:  # for the document of the interface alone
+            options["dependencies"] = [Depends(bearer), *(options.get("dependencies") or ())]
+        super().add_api_route(path, endpoint, **options)
+
+
+def require_ruled(routes: Iterable[BaseRoute]) -> None:
+    """Check that each route is entered by its rule, and that each rule is of a route.
+
+    Raises TypeError.
+    """
+    found = list(iter_route_contexts(list(routes)))
+    for route in found:
+        if not isinstance(route.route, RuledRoute):
+            raise TypeError(f"the route {route.name} is not added by a RuledRouter")
+    if unused := set(ACCESS) - {str(route.name) for route in found}:
+        raise TypeError(f"there are rules of {sorted(unused)}, and no such routes")
+
+
+def _unindented(text: str) -> str:
+    return "\n".join(line.strip() for line in text.strip().splitlines())

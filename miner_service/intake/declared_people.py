@@ -1,0 +1,133 @@
+"""What a study says of its owners' people, compared with what arrived.
+
+An owner's view depends on what the study says and on fingerprints of linkage secrets, never on
+whether pseudonyms match: else it could publish one person's record and read off whether another
+owner knows that person. Where secrets differ, or are not known, nothing is concluded from
+pseudonyms that do not match.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from sqlalchemy.orm import Session
+
+from miner_service.alignment.align import LinkageSecrets
+from miner_service.services import Services, source_of
+from miner_service.store.people import study_message
+from miner_service.store.releases import announced_releases, kind_of_release, linkages_now
+from miner_service.store.schema import ReleaseRow, StudyRow
+from pramana_core.wire.base import People
+from pramana_core.wire.release_kinds import KINDS, MASKED, RANDOMIZED
+from pramana_core.wire.releases import secrets_differ
+
+
+@dataclass(frozen=True)
+class PeopleDeclaration:
+    """What a study says of its people, and what is told of it first.
+
+    `apart` is whether a record has lost what its own owner told, and not the sum.
+    """
+
+    people: People
+    apart: bool
+    warnings: tuple[str, ...]
+
+
+def declared(
+    services: Services, session: Session, study: StudyRow, *, shown_to_owner: bool
+) -> PeopleDeclaration:
+    """Return what a study says of its people, and how what arrived goes with it."""
+    found = _declared(services, session, study, shown_to_owner=shown_to_owner)
+    if shown_to_owner:
+        return found
+    copies = (
+        one.told for kind in KINDS.values() for one in services.same(session, study.name, kind.name)
+    )
+    return replace(found, warnings=(*copies, *found.warnings))
+
+
+def _declared(
+    services: Services, session: Session, study: StudyRow, *, shown_to_owner: bool
+) -> PeopleDeclaration:
+    people = study_message(study).people
+    if people == "different":
+        if shown_to_owner:
+            return PeopleDeclaration(people, apart=True, warnings=())
+        return _against(services, session, study.name)
+    secrets = LinkageSecrets.of(linkages_now(session, study.name).items())
+    if secrets.state == "different":
+        return PeopleDeclaration(people, apart=False, warnings=(_unjoined(secrets),))
+    if shown_to_owner or people == "overlapping":
+        return PeopleDeclaration(people, apart=False, warnings=())
+    return PeopleDeclaration(people, apart=False, warnings=_missing(services, session, study.name))
+
+
+def _against(services: Services, session: Session, study: str) -> PeopleDeclaration:
+    """Look for what contradicts that no person is at two owners, among all releases that left."""
+    there: dict[str, list[ReleaseRow]] = {}
+    unseen = dict[str, None]()
+    for row, arrived in announced_releases(session, study):
+        if arrived and row.state == "sealed" and kind_of_release(row).has_records:
+            there.setdefault(row.owner, []).append(row)
+        elif arrived:
+            unseen[row.owner] = None
+    sources = [[source_of(row) for row in rows] for rows in there.values()]
+    if len(sources) > 1 and not services.aligner.different_people(sources):
+        return PeopleDeclaration("different", apart=False, warnings=(_MET,))
+    why = None
+    if len({*there, *unseen}) > 1:
+        why = _unchecked(
+            LinkageSecrets.of((s.owner, s.linkage) for each in sources for s in each), unseen
+        )
+    said = () if why is None else (f"{_DIFFERENT} Whether that is so could not be checked: {why}",)
+    return PeopleDeclaration("different", apart=True, warnings=said)
+
+
+def _unchecked(secrets: LinkageSecrets, unseen: Iterable[str]) -> str | None:
+    """Return why pseudonyms that do not match say nothing of people; None if they do."""
+    if secrets.state == "different":
+        return f"{secrets_differ(secrets.groups)} One person has other pseudonyms under each."
+    if names := ", ".join(unseen):
+        return (
+            f"nothing is known of the records of releases of {names} that are not sealed, were"
+            " withdrawn, or hold a model learned from records."
+        )
+    if names := ", ".join(secrets.unsaid):
+        return f"releases of {names} carry no fingerprint of their linkage secret."
+    return None
+
+
+def _missing(services: Services, session: Session, study: str) -> tuple[str, ...]:
+    """Say where owners of the same people do not have the same records."""
+    for kind in (RANDOMIZED, MASKED):
+        found = services.alignment(session, study, kind)
+        apart = found.state == "disjoint" and found.secrets == "same"
+        if apart or found.state == "partial":
+            sentence = f"of {found.in_any} records at any owner {found.in_all} are at every owner"
+            return (f"The study says that its owners hold the same people; {sentence}. {_CORRECT}",)
+    return ()
+
+
+def _unjoined(secrets: LinkageSecrets) -> str:
+    return (
+        f"{secrets_differ(secrets.groups)} One person has other pseudonyms under each: nothing of"
+        " theirs can be joined, and that no pseudonym is in common does not say that they have"
+        " different people. What they tell is added up, as of the same people. The owners with"
+        " another secret than the one agreed on withdraw their releases, import it and publish"
+        " again."
+    )
+
+
+_CORRECT = "`miner-service study people` corrects what the study says."
+
+
+_DIFFERENT = "The study says that its owners hold different people."
+
+
+_MET = (
+    f"{_DIFFERENT} But records of several owners have the same pseudonym: some people are at more"
+    " than one of them, or different people have the same record id. What is told of a record is"
+    f" stated as the sum over owners. {_CORRECT}"
+)

@@ -1,0 +1,171 @@
+"""What is asked of a release when it is sealed, and never in its way.
+
+Does it agree with its plan? And does it report everybody as earlier releases by the same draws
+do? The same draws give an unchanged value the same report. An owner's agent that lost its memory
+draws again by the same keys: a record whose value was corrected since is then reported
+differently, and whoever holds both releases knows that it was corrected.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from miner_service.alignment.copies import Blocks, Reports, repeated
+from miner_service.intake.unbounded import DrawnBlock, drawn
+from miner_service.services import Services
+from miner_service.store.releases import find_release, releases_of
+from miner_service.store.schema import ReleaseRow
+from pramana_core.errors import HistoryLost, PramanaError
+from pramana_core.estimation.plausibility import examine
+from pramana_core.wire.parts import Values
+from pramana_core.wire.release_kinds import ReleaseKind
+from pramana_core.wire.releases import Consistency, RepeatedReports
+
+log = logging.getLogger(__name__)
+
+
+Load = Callable[[Sequence[str]], dict[str, Values]]
+"""Returns columns of the release by their names."""
+
+
+def examined(release: str, kind: ReleaseKind[Any, Any], content: Any, load: Load) -> Consistency:
+    """Return what the reports of a release say of its plan, if it has one.
+
+    Whatever goes wrong is an answer too: a release that cannot be examined is sealed all the same.
+    """
+    plan = kind.plan(content)
+    if plan is None:
+        return _not_examined(kind.unexamined or "")
+    try:
+        found = examine(load(list(plan.reported_sizes)), plan)
+    except PramanaError as error:
+        return _not_examined(error.message)
+    except Exception:
+        log.exception("release %s could not be examined", release)
+        return _not_examined("The examination failed; the service's log says how.")
+    if not found.tables:
+        why = "Its tables are too large." if found.left_out else "No column of it is randomized."
+        return _not_examined(why, found.left_out)
+    return Consistency(
+        state="inconsistent" if found.inconsistent else "consistent",
+        p_value=found.p_value,
+        variables=list(found.worst),
+        tables=len(found.tables),
+        left_out=found.left_out,
+        reason=None,
+    )
+
+
+def _not_examined(reason: str, left_out: int = 0) -> Consistency:
+    return Consistency(
+        state="not-examined",
+        p_value=None,
+        variables=[],
+        tables=0,
+        left_out=left_out,
+        reason=reason,
+    )
+
+
+@dataclass(frozen=True)
+class Repetitions:
+    """What was found of a release, and the ids of the earlier ones it was to be compared with."""
+
+    with_: frozenset[str]
+    found: tuple[RepeatedReports, ...]
+
+    def complete(self, session: Session, row: ReleaseRow) -> bool:
+        """Whether no further release that it repeats was sealed since."""
+        return self.with_.issuperset(other.id for other, _ in _earlier(session, row))
+
+
+def compared(services: Services, release: str) -> Repetitions:
+    """Compare a release whose columns are there with the earlier ones by the same draws.
+
+    An earlier release that cannot be read keeps no release from being sealed: it counts as not
+    compared, and the study's privacy says so.
+    """
+    with services.database.read() as session:
+        row = find_release(session, release)
+        earlier = [(other.id, blocks) for other, blocks in _earlier(session, row)]
+    wanted = frozenset(name for name, _ in earlier)
+    names = {name for _, blocks in earlier for block in blocks.values() for name in block}
+    new = _reports(services, release, sorted(names)) if earlier else None
+    readable = [
+        (name, (reports, blocks))
+        for name, blocks in earlier
+        if (reports := _reports(services, name, [n for b in blocks.values() for n in b]))
+    ]
+    if new is None or not readable:
+        return Repetitions(wanted, ())
+    found = repeated(new, [one for _, one in readable])
+    variables = {block: names for _, (_, blocks) in readable for block, names in blocks.items()}
+    messages = (
+        RepeatedReports(
+            variables=list(variables[block]),
+            compared=sum(block in blocks for _, (_, blocks) in readable),
+            records=comparison.records,
+            changed=comparison.changed,
+            releases=[readable[place][0] for place in sorted(comparison.differing)],
+            anew=comparison.anew,
+        )
+        for block, comparison in found.items()
+    )
+    return Repetitions(wanted, tuple(messages))
+
+
+def _earlier(session: Session, row: ReleaseRow) -> list[tuple[ReleaseRow, Blocks]]:
+    """Return the sealed releases of a study that have blocks by the same draws, and the blocks."""
+    mine = drawn(row)
+    if not mine:
+        return []
+    shared = [
+        (other, _repeated(mine, drawn(other)))
+        for other in releases_of(session, row.study)
+        if other.id != row.id and other.state == "sealed"
+    ]
+    return [(other, blocks) for other, blocks in shared if blocks]
+
+
+def require_known(session: Session, row: ReleaseRow, builds_on: Sequence[str] | None) -> None:
+    """Check that whoever announces a release knows what it adds to.
+
+    A copy of an owner's state, or an older one, does not know the newest release: it could report
+    records differently by the same draws, and would not count what that release cost.
+
+    Raises:
+        HistoryLost: the owner has another release here, or the study has one by the same draws.
+    """
+    mine, known = drawn(row), set(builds_on or ())
+    for other in releases_of(session, row.study):
+        if other.id == row.id or other.digest in known:
+            continue
+        if (builds_on is not None and other.owner == row.owner) or (
+            other.owner != row.owner and _repeated(mine, drawn(other))
+        ):
+            raise HistoryLost(
+                f"Owner {other.owner} announced release {other.name}, which this release does not"
+                " build on: the state directory that announces it does not know all that left."
+                " Nothing was stored.",
+                where=other.name,
+                remedy="Publish from the state directory that sent that release, under the same"
+                f" owner's name: whoever runs the study can invite {other.owner} again.",
+            )
+
+
+def _repeated(mine: Sequence[DrawnBlock], others: Sequence[DrawnBlock]) -> Blocks:
+    """Return the blocks that two releases have by the same draws, by their digests."""
+    return {b.digest: b.names for b in mine if any(b.repeats(other) for other in others)}
+
+
+def _reports(services: Services, release: str, names: Sequence[str]) -> Reports | None:
+    try:
+        return services.reports(release, names)
+    except Exception:  # withdrawn meanwhile, or not as it was sealed
+        log.exception("release %s could not be compared with others", release)
+        return None

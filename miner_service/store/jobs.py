@@ -1,0 +1,203 @@
+"""Rows of jobs and models: found by their names, created, as messages, with their logs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from miner_service.store.credentials import new_id
+from miner_service.store.people import no_such
+from miner_service.store.releases import inconsistent
+from miner_service.store.schema import JobLogRow, JobRow, ModelRow, ReleaseRow
+from pramana_core.errors import Conflict, LimitExceeded
+from pramana_core.wire.jobs import LOG_LINES, Job, JobLine, JobSpec, read_job_spec
+from pramana_core.wire.services import ProblemDetail
+
+
+def job_message(session: Session, row: JobRow, now: datetime, log: Sequence[JobLogRow] = ()) -> Job:
+    """Return a job as the outside sees it, with lines of its log."""
+    used = select(ReleaseRow).where(ReleaseRow.id.in_(json.loads(row.releases)))
+    return Job.model_validate(
+        {
+            "id": row.id,
+            "study": row.study,
+            "key": row.key,
+            "spec": read_job_spec(row.spec),
+            "state": row.state,
+            "progress": row.progress,
+            "model": row.model,
+            "problem": ProblemDetail.model_validate_json(row.problem) if row.problem else None,
+            "created": row.created,
+            "finished": row.finished,
+            "inconsistent": inconsistent(session.scalars(used)),
+            "started": row.started,
+            "heartbeat_age": _heartbeat_age(row, now),
+            "seconds_left": _seconds_left(row, now),
+            "worker": row.lease,
+            "runs": row.attempt,
+            "log": [line_message(line) for line in log],
+        }
+    )
+
+
+def line_message(row: JobLogRow) -> JobLine:
+    """Return a line of a job's log."""
+    return JobLine(run=row.attempt, at=row.at, line=row.line)
+
+
+def last_lines(session: Session, row: JobRow) -> list[JobLogRow]:
+    """Return the last lines of a job's log, in their order."""
+    query = select(JobLogRow).where(JobLogRow.job == row.id).order_by(JobLogRow.seq.desc())
+    return list(session.scalars(query.limit(LOG_LINES)))[::-1]
+
+
+def lines_since(session: Session, row: JobRow, revision: int) -> list[JobLogRow]:
+    """Return the lines that a job's log got after one of its revisions."""
+    query = select(JobLogRow).where(JobLogRow.job == row.id, JobLogRow.revision > revision)
+    return list(session.scalars(query.order_by(JobLogRow.seq)))
+
+
+def _heartbeat_age(row: JobRow, now: datetime) -> float | None:
+    if row.state != "running" or row.heartbeat is None:
+        return None
+    return max((now - row.heartbeat).total_seconds(), 0.0)
+
+
+def _seconds_left(row: JobRow, now: datetime) -> float | None:
+    """Return how long a run may still take at its speed so far."""
+    if row.state != "running" or row.started is None or not row.progress:
+        return None
+    ran = max((now - row.started).total_seconds(), 0.0)
+    return ran * (1 - row.progress) / row.progress
+
+
+def find_job(session: Session, identifier: str) -> JobRow:
+    """Return a job. Raises NotFound."""
+    row = session.scalar(select(JobRow).where(JobRow.id == identifier))
+    if row is None:
+        raise no_such("job")
+    return row
+
+
+def job_by_key(session: Session, study: str, key: str) -> JobRow | None:
+    """Return the job that has a key."""
+    return session.scalar(select(JobRow).where(JobRow.study == study, JobRow.key == key))
+
+
+def find_model(session: Session, identifier: str) -> ModelRow:
+    """Return a model. Raises NotFound."""
+    row = session.scalar(select(ModelRow).where(ModelRow.id == identifier))
+    if row is None:
+        raise no_such("model")
+    return row
+
+
+_LONGEST = 500
+
+
+def add_line(
+    session: Session, row: JobRow, line: str, now: datetime, attempt: int | None = None
+) -> None:
+    """Add a line to the log of a job, which is a change of it; of its last run if none is said."""
+    row.revision += 1
+    session.add(
+        JobLogRow(
+            job=row.id,
+            attempt=attempt or row.attempt,
+            revision=row.revision,
+            at=now,
+            line=line[:_LONGEST],
+        )
+    )
+
+
+UNFINISHED = ("queued", "running")
+
+
+def touch(row: JobRow) -> None:
+    """Note that something changed that a reader can see."""
+    row.revision += 1
+
+
+def queue_again(row: JobRow) -> None:
+    """Put a job back into the queue, as another attempt."""
+    row.state = "queued"
+    row.attempt += 1
+    row.progress = 0.0
+    row.problem = None
+    row.finished = None
+    row.lease = None
+    touch(row)
+
+
+def create_job(
+    session: Session,
+    *,
+    study: str,
+    key: str,
+    default_key: bool,
+    spec: JobSpec,
+    releases: Sequence[str],
+    most_queued: int,
+    now: datetime,
+) -> tuple[JobRow, bool]:
+    """Queue a job, or find the same one made before; say whether it is to run.
+
+    A job under its default key that failed or was cancelled is queued again, on the releases in
+    use now: they have the same content, but the ones it had before may be withdrawn.
+
+    Raises:
+        Conflict: the key belongs to a job with another specification.
+        LimitExceeded: as many jobs of the study wait as may.
+    """
+    row = job_by_key(session, study, key)
+    if row is not None and read_job_spec(row.spec) != spec:
+        raise Conflict(
+            f"The key {key} belongs to a job with another specification; it is unchanged.",
+            where="key",
+            remedy="Use another key, or none.",
+        )
+    if row is not None and not (default_key and row.state in ("failed", "cancelled")):
+        return row, False
+    _require_room(session, study, most_queued)
+    if row is None:
+        row = JobRow(
+            id=new_id("j"),
+            study=study,
+            key=key,
+            default_key=default_key,
+            spec=spec.model_dump_json(),
+            state="queued",
+            attempt=1,
+            broken_off=0,
+            progress=0.0,
+            created=now,
+            records=getattr(spec, "records", None),
+            estimator=getattr(spec, "estimator", None),
+            revision=0,
+            beat=0,
+        )
+        session.add(row)
+    else:
+        row.broken_off = 0
+        queue_again(row)
+    row.releases = json.dumps(list(releases))
+    session.flush()
+    add_line(session, row, "Queued.", now)
+    return row, True
+
+
+def _require_room(session: Session, study: str, most: int) -> None:
+    """Check that a study may queue another job. Raises LimitExceeded."""
+    waiting = select(func.count()).select_from(JobRow)
+    queued = session.scalar(waiting.where(JobRow.study == study, JobRow.state == "queued")) or 0
+    if queued >= most:
+        raise LimitExceeded(
+            f"{queued} jobs of study {study} wait to be run; {most} may.",
+            where="queued_jobs",
+            remedy="Wait until some have ended, or cancel some.",
+        )

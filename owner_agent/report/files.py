@@ -1,0 +1,70 @@
+"""Where a report is written: a page for its owner's eyes, with its numbers as JSON beside it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from owner_agent.state.private_files import private_directory, write_replacing
+from pramana_core.errors import OptionError
+from pramana_core.progress import Progress, unwatched
+from pramana_core.report.page import html
+from pramana_core.report.report import Report
+
+FOLDER = "report"
+"""The folder of reports in the state directory."""
+
+
+def write(report: Report, owner: str, page: Path, tick: Progress = unwatched) -> None:
+    """Write the page and the files beside it, all readable by their owner only.
+
+    Raises OptionError.
+    """
+    numbers = json.dumps(report.as_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+    written = {
+        page: html(report, owner, tick),
+        page.with_suffix(".json"): f"{numbers}\n",
+        **{page.with_suffix(end): text for end, text in report.beside.items()},
+    }
+    for path, text in written.items():
+        try:
+            write_replacing(path, text.encode())
+        except OSError as error:
+            raise _unwritable(page, error) from None
+
+
+def place(state: Path, wanted: Path | None, name: str) -> Path:
+    """Return where a page goes: the site's own folder, an .html file, or a folder.
+
+    Raises OptionError, KeyFileError.
+    """
+    if wanted is None:
+        private_directory(state)
+        return private_directory(state / FOLDER) / name
+    page = wanted if wanted.suffix.lower() in {".html", ".htm"} else wanted / name
+    if page is not wanted and wanted.suffix and not wanted.exists():
+        raise OptionError(
+            f"The report's place {wanted} neither ends in .html nor is a folder that exists.",
+            where="report",
+            remedy="Name a file that ends in .html, or make the folder first.",
+        )
+    try:
+        if page is not wanted:
+            wanted.mkdir(exist_ok=True)
+    except OSError as error:
+        raise _unwritable(page, error) from None
+    if not page.parent.is_dir() or page.is_dir():
+        raise OptionError(
+            f"The report cannot be written to {page}: its folder is not there, or it is a folder.",
+            where="report",
+            remedy="Name a file that ends in .html, in a folder that exists, or a folder.",
+        )
+    return page
+
+
+def _unwritable(page: Path, error: OSError) -> OptionError:
+    return OptionError(
+        f"The report cannot be written to {page}: {error.strerror}.",
+        where="report",
+        remedy="Name a place you may write to.",
+    )

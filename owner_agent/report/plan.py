@@ -1,0 +1,502 @@
+"""The report of a plan: what its release would reveal, and how accurate estimates would be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from owner_agent.release.agreement import require_agreed_by
+from owner_agent.release.publish import PreparedRecords
+from owner_agent.report.corrected import Corrected, corrected_in, corrected_of
+from owner_agent.report.figures import posterior_picture, width_picture
+from owner_agent.report.losses import Losses, losses_of
+from owner_agent.report.measures import (
+    ALARMING,
+    BELIEF,
+    POSTERIOR,
+    THRESHOLD,
+    block_row,
+    bounds,
+    holds_sensitive,
+    record_counts,
+    together,
+    variable_row,
+)
+from owner_agent.report.study import StudyForecast, outlook_of, study_json, study_sections
+from owner_agent.site.adopting import AdoptedPlan, adopted_json, told_lines
+from owner_agent.site.planning import PlannedSite, planned
+from owner_agent.site.protection import share_proven
+from owner_agent.site.site import Site
+from owner_agent.state.environment import Environment
+from owner_agent.table.encode import survey
+from pramana_core.alike import first_few
+from pramana_core.errors import OptionError
+from pramana_core.pictures.svg import short
+from pramana_core.plan import Block
+from pramana_core.privacy import PRIOR, Amplification, gamma_within_groups
+from pramana_core.progress import Progress, StagedProgress, unwatched
+from pramana_core.report.numbers import bound, count, number, percent
+from pramana_core.report.report import Column, Fact, Report, Row, Section, Sentence, Table
+
+LISTED_CHOICES = 12
+"""The most parts of a sampled block that are listed; JSON has all."""
+
+PAGE = "plan.html"
+STAGES = {"corrected": "looking for corrected records", "measuring": "measuring the plan"}
+"""The stages that `watch` is called with, in words."""
+
+
+def report(
+    plan: PlannedSite,
+    records: int,
+    losses: Losses | None = None,
+    corrected: Corrected | None = None,
+    study: StudyForecast | str | None = None,
+    tick: Progress = unwatched,
+    more: Sequence[str] = (),
+) -> Report:
+    """Report on a plan at a number of records; `more` are further warnings.
+
+    Raises OptionError, LimitExceeded.
+    """
+    if records < 1:
+        raise OptionError(f"records must be at least 1, not {records}.", where="records")
+    blocks = plan.plan.blocks
+    variables, rows = [], []
+    for done, block in enumerate(blocks, start=1):
+        limits = bounds(Amplification.of(block.channel), gamma_within_groups(block.channel))
+        variables += [variable_row(plan, block, name, records, limits) for name in block.names]
+        rows.append(block_row(plan, block, records, limits))
+        tick(done, len(blocks))
+    sensitive = [row["name"] for row in rows if row["sensitive"]]
+    told, adopted = together(plan), plan.adopted
+    counts = record_counts(records)
+    widths = {
+        row["name"]: [row["half_width"] * (records / n) ** 0.5 for n in counts]
+        for row in variables
+        if row["half_width"] is not None
+    }
+    numbers = {
+        "records": records,
+        "plan_digest": plan.plan.digest,
+        "rho_1": PRIOR,
+        "rho_2": POSTERIOR,
+        "belief": BELIEF,
+        "threshold": THRESHOLD,
+        "variables": variables,
+        "blocks": rows,
+        "together": {"blocks": sensitive, **bounds(told)},
+        "widths": {"records": list(counts), "half_widths": widths},
+        "ledger": None if losses is None else losses.as_dict(),
+        "corrections": None if corrected is None else corrected.as_dict(),
+        **study_json(study),
+        "study_plan": adopted_json(adopted),
+        "warnings": [*warnings(plan), *more],
+    }
+    sections = [
+        _summary(numbers, told, study),
+        _bounds_of_variables(variables),
+        *_pictures(numbers),
+        *_together(rows, variables, records),
+        *([] if losses is None else [losses.section(_losses_note(losses))]),
+        *([] if corrected is None else [corrected.section()]),
+        *adopted_sections(adopted),
+        *study_sections(study),
+        *_details(variables),
+    ]
+    foot = f"Plan {plan.plan.digest}. The same numbers are in the JSON file beside this page."
+    return Report("what publishing would reveal", sections, numbers, foot)
+
+
+def adopted_sections(adopted: AdoptedPlan | None) -> list[Section]:
+    """Return the section on the study's plan, where the site follows one."""
+    if adopted is None:
+        return []
+    note = (
+        "The bound holds whatever goes together, and against whoever knows which variables a record"
+        " reports, as long as all owners follow the plan. The miner and, among peers, every owner"
+        " refuse releases that do not."
+    )
+    return [Section("The plan of the whole study", list(told_lines(adopted)), notes=[note])]
+
+
+def _summary(
+    numbers: Mapping[str, Any], told: Amplification, study: StudyForecast | str | None
+) -> Section:
+    variables = numbers["variables"]
+    sensitive = sum(row["sensitive"] for row in variables)
+    facts = [
+        Fact(count(numbers["records"]), "records"),
+        Fact(f"{sensitive} of {len(variables)}", "variables are sensitive"),
+    ]
+    if sensitive:
+        epsilon = "epsilon of all sensitive variables of a record together (gamma"
+        grows = (
+            f"the most a belief of {percent(PRIOR)} about sensitive variables can grow to by the"
+        )
+        facts += [
+            Fact(bound(told.epsilon), f"{epsilon} {told.written_gamma})"),
+            Fact(percent(told.grown(PRIOR)), f"{grows} whole record's report"),
+        ]
+    if isinstance(study, StudyForecast):
+        facts.append(study.fact)
+    if known := [row["half_width"] for row in variables if row["half_width"] is not None]:
+        facts.append(Fact(f"± {percent(max(known))}", "the widest 95 % interval of a proportion"))
+    besides = (
+        "Besides, records are counted whose values were corrected since they were reported."
+        if (numbers["corrections"] or {}).get("blocks")
+        else "Nothing else of the table is in this page."
+    )
+    lead = (
+        "Computed from the plan and the number of records, for an attacker to whom all categories"
+        f" are equally likely. {besides} Shares of a sensitive column are what the plan protects,"
+        " so no belief is taken from the table: you may show this page."
+    )
+    sentences = [Sentence(lead, "note", brief=False)]
+    sentences += [Sentence(words, "warning") for words in numbers["warnings"]]
+    return Section(facts=facts, sentences=sentences)
+
+
+def _bounds_of_variables(variables: Sequence[Row]) -> Section:
+    def named(row: Row) -> str:
+        place = f"\nin {short(row['block'], 16)}" if row["block"] != row["name"] else ""
+        return f"{row['name']}{'' if row['sensitive'] else ' (public)'}{place}"
+
+    def gamma(row: Row) -> str:
+        grouped = row["gamma"] is None and row["gamma_within_groups"] is not None
+        return bound(row["gamma"]) + (
+            f"\n{bound(row['gamma_within_groups'])} in group" if grouped else ""
+        )
+
+    alone = f"block alone:\n{percent(PRIOR)} grows\nat most to"
+    columns = (
+        Column("variable", named, number=False),
+        Column("channel", lambda row: row["channel"], number=False),
+        Column("gamma", gamma),
+        Column("epsilon", lambda row: bound(row["epsilon"])),
+        Column(
+            alone,
+            lambda row: percent(row["rho_2"]),
+            high=lambda row: row["sensitive"] and row["rho_2"] >= POSTERIOR,
+        ),
+        Column(
+            f"{percent(POSTERIOR)} needs a\nprior of",
+            lambda row: percent(row["rho_1"]),
+            brief=False,
+        ),
+        Column(
+            f"{percent(BELIEF)} falls\nat most to",
+            lambda row: percent(row["falls_to"]),
+            brief=False,
+        ),
+        Column("best guess right\nbefore → after", _guess),
+        Column("95 %\ninterval", lambda row: _interval(row["half_width"])),
+    )
+    meaning = (
+        "gamma bounds how much more likely a report is under one truth than under another; epsilon"
+        " is its logarithm; ∞ means that some report rules a truth out. The bounds hold for the"
+        " report of the variable's own block alone. Where variables go together, other blocks tell"
+        " of it too: the bound for that is the one on all sensitive variables, above."
+    )
+    more = (
+        "Variables of a block have the block's gamma, which bounds what is learned about all of"
+        " them together. Public columns are released as they are; what they tell of a sensitive"
+        " variable is in no bound. The interval is that of the worst proportion, whatever the truth"
+        " is."
+    )
+    table = Table(columns, variables, quiet=_public)
+    return Section("Each variable", [Sentence(meaning, "note")], table, notes=[more])
+
+
+def _pictures(numbers: Mapping[str, Any]) -> Iterator[Section]:
+    if found := posterior_picture(numbers["variables"]):
+        picture, cut = found
+        yield Section(
+            "What the most telling report does to a belief",
+            pictures=[picture],
+            notes=[
+                (
+                    "From the prior (open) to the largest posterior that any report gives"
+                    " (filled). The bar is the most that gamma allows for the same prior under"
+                    " any other beliefs on this block; reports of other blocks may add to it."
+                    " Other reports say less: the table above has the best guess on average."
+                    f" {cut}"
+                )
+            ],
+            brief=False,
+        )
+    if numbers["widths"]["half_widths"]:
+        picture, cut = width_picture(numbers["widths"], numbers["records"])
+        yield Section(
+            "How wide the intervals will be",
+            pictures=[picture],
+            notes=[
+                (
+                    "Half the 95 % interval of the worst proportion of each variable, of the moment"
+                    " estimate against the population. Ten times narrower takes a hundred times the"
+                    f" records. {cut}"
+                )
+            ],
+            brief=False,
+        )
+
+
+def _together(blocks: Sequence[Row], variables: Sequence[Row], records: int) -> Iterator[Section]:
+    """Yield a section on blocks of several variables, of parts, or of own matrices."""
+    rows = [
+        row
+        for row in blocks
+        if len(row["variables"]) > 1 or row["choices"] or row["posterior_range"]
+    ]
+    if not rows:
+        return
+    columns = (
+        Column("block", lambda row: short(row["name"], 60), number=False),
+        Column("channel", lambda row: row["channel"], number=False),
+        Column("combinations", lambda row: count(row["combinations"])),
+        Column("gamma", lambda row: bound(row["gamma"])),
+        Column("epsilon", lambda row: bound(row["epsilon"])),
+        Column("best guess right\nbefore → after", _guess),
+        *_uncertainty(),
+        Column("share of one\ncombination", lambda row: _interval(row["combination_half_width"])),
+    )
+    sentences = [
+        f"{row['name']}: {row['unavailable']['combination_standard_error']}"
+        for row in rows
+        if "combination_standard_error" in row["unavailable"]
+    ]
+    sentences += [_own_matrices(row) for row in rows if row["posterior_range"]]
+    yield Section(
+        "Variables randomized together, and special schemes",
+        table=Table(columns, rows),
+        notes=sentences,
+        brief=False,
+    )
+    for row in rows:
+        if row["choices"]:
+            yield _choices(row, variables, records)
+
+
+def _own_matrices(row: Row) -> str:
+    low, high = map(percent, row["posterior_range"])
+    return (
+        f"{row['name']}: each record has a secret matrix of its own. Under it, a belief of"
+        f" {percent(PRIOR)} grows to between {low} and {high}. Only you know that matrix, so the"
+        f" miner's posterior is that of the expected matrix, {percent(row['rho_2'])} at most: the"
+        " scheme protects no more than the expected matrix does."
+    )
+
+
+def _choices(row: Row, variables: Sequence[Row], records: int) -> Section:
+    columns = (
+        Column("each record reports one of", lambda one: ", ".join(one["variables"]), False),
+        Column("probability", lambda one: percent(one["probability"])),
+        Column("records expected", lambda one: count(one["records"])),
+        Column("gamma", lambda one: bound(one["gamma"])),
+    )
+    shares = (
+        f"{one['name']} by {percent(one['records_reporting'] / records)}"
+        for one in variables
+        if one["block"] == row["name"]
+    )
+    found, every = row["choices"], len(row["choices"])
+    words = f"Reported are {first_few(shares, LISTED_CHOICES)} of the records, in {every:,} sets."
+    more = [] if every <= LISTED_CHOICES else ["The JSON file lists all sets."]
+    return Section(sentences=[words], table=Table(columns, found[:LISTED_CHOICES]), notes=more)
+
+
+def _details(variables: Sequence[Row]) -> Iterator[Section]:
+    columns = (
+        Column("variable", lambda row: row["name"], number=False),
+        *_uncertainty(),
+        Column(
+            "Dist K\nbest, worst",
+            lambda row: f"{number(row['dist_k'])}, {number(row['dist_k_worst'])}",
+        ),
+        Column(
+            "best guess after the\nmost telling report", lambda row: percent(row["guess_worst"])
+        ),
+        Column("condition\nnumber", lambda row: bound(row["condition_number"])),
+        Column("largest\nstd. error", lambda row: percent(row["standard_error"])),
+        Column("records\nreporting it", lambda row: count(row["records_reporting"])),
+    )
+    notes = [
+        (
+            "Bits: how uncertain the attacker is of the value (entropy), before and, on average,"
+            " after the report. Single reports may tell more."
+        ),
+        (
+            "K: after every report at least K categories have a posterior above"
+            f" {percent(THRESHOLD)}. Dist K: how far their posterior is from even, in bits, after"
+            " the best and the worst protected report."
+        ),
+        (
+            "Condition number: by how much the estimate can enlarge relative errors of the reported"
+            " counts; 1 enlarges nothing."
+        ),
+    ]
+    table = Table(columns, variables, quiet=_public)
+    yield Section("Details", table=table, notes=notes, brief=False)
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for row in variables:
+        for pair in row["unavailable"].items():
+            reasons.setdefault(pair, []).append(row["name"])
+    if reasons:
+        rows = [{"of": first_few(n, 3), "what": w, "why": why} for (w, why), n in reasons.items()]
+        shown = (
+            Column("variable", lambda row: row["of"], number=False),
+            Column("measure", lambda row: row["what"].replace("_", " "), number=False),
+            Column("why it has no number", lambda row: row["why"], number=False),
+        )
+        yield Section(table=Table(shown, rows), folded="Measures without a number", brief=False)
+
+
+def _uncertainty() -> tuple[Column, ...]:
+    return (
+        Column("bits\nbefore", lambda row: number(row["entropy"])),
+        Column("bits\nafter", lambda row: number(row["conditional_entropy"])),
+        Column("categories\nplausible K", lambda row: count(row["k_anonymity"])),
+    )
+
+
+def _guess(row: Row) -> str:
+    return f"{percent(row['guess_blind'])} → {percent(row['guess_expected'])}"
+
+
+def _interval(half_width: float | None) -> str:
+    return "–" if half_width is None else f"± {percent(half_width)}"
+
+
+def _public(row: Row) -> bool:
+    return not row["sensitive"]
+
+
+def _losses_note(losses: Losses) -> str:
+    held = "This holds for records that left before under the same ids."
+    if losses.keys_known:
+        return held
+    return (
+        f"{held} Without the keys and the study the draws cannot be compared with earlier ones, so"
+        " all count as new."
+    )
+
+
+def warnings(plan: PlannedSite) -> tuple[str, ...]:
+    """Return a sentence for everything that the custodian should not approve unawares.
+
+    That is each sensitive variable of which some report proves its value or nearly anything, all
+    sensitive variables together where their blocks' reports can, and each block in which a public
+    variable's changes count as corrections of sensitive ones.
+    """
+    blocks = [block for block in plan.plan.blocks if holds_sensitive(plan, block)]
+    alone = [
+        _warning(block, name, told)
+        for block in blocks
+        if (told := Amplification.of(block.channel)).grown(PRIOR) >= ALARMING
+        for name in block.names
+        if name in plan.sensitive
+    ]
+    if len(blocks) > 1 and (told := together(plan)).grown(PRIOR) >= ALARMING:
+        alone.append(
+            f"Reports of {len(blocks)} blocks together can turn a belief of {percent(PRIOR)} on a"
+            f" sensitive variable into {percent(ALARMING)} or more (gamma {told.written_gamma}), as"
+            " far as their variables go together."
+        )
+    mixed = [block for block in blocks if not plan.sensitive.issuperset(block.names)]
+    return (*alone, *(_mixed(plan, block) for block in mixed))
+
+
+def _warning(block: Block, name: str, told: Amplification) -> str:
+    proven = share_proven(block, name)
+    if proven > 0:
+        return (
+            f"{name} is sensitive, and some of its reports prove its value, for up to"
+            f" {100 * proven:.4g}% of the records that have it."
+        )
+    if told.gamma == float("inf"):
+        return f"{name} is sensitive, and some of its reports rule out a truth with certainty."
+    return (
+        f"{name} is sensitive, and some report can turn a belief of {percent(PRIOR)} on it into"
+        f" {percent(ALARMING)} or more (gamma {bound(told.gamma)})."
+    )
+
+
+def _mixed(plan: PlannedSite, block: Block) -> str:
+    public = [name for name in block.names if name not in plan.sensitive]
+    redrawn = [name for name in block.names if name in plan.sensitive]
+    return (
+        f"{first_few(public)} {'is' if len(public) == 1 else 'are'} public but in a block with"
+        f" {first_few(redrawn)}: a record whose public value there changes between two releases"
+        " counts as corrected, and keeps its whole report unless all records are drawn anew."
+    )
+
+
+def secrets_said(
+    one_secret: Mapping[str, Sequence[str]], losses: Losses | None = None
+) -> list[str]:
+    """Return a sentence for each column that has the values of others, all of them randomized."""
+    after = {} if losses is None else {one.column: one.texts[1] for one in losses.columns}
+    return [
+        f"Column {column!r} and {first_few(map(repr, others))} have each other's values: they are"
+        " one secret, and their losses add"
+        f"{f' to epsilon {after[column]}' if column in after else ''}. Withhold one of them, or"
+        " protect them in one block."
+        for column, others in one_secret.items()
+        if column < min(others)
+    ]
+
+
+def site_report(
+    site: Site,
+    environment: Environment,
+    records: int | None = None,
+    watch: StagedProgress = lambda _stage, _done, _total: None,
+    now: PreparedRecords | None = None,
+    study: StudyForecast | str | None = None,
+) -> Report:
+    """Return what publishing would reveal. Raises InputError, StoreCorrupt."""
+    plan = planned(site)
+    corrected: Corrected | None = None
+    one_secret: Mapping[str, Sequence[str]] = {}
+    if now is not None:
+        records, one_secret, corrected = now.records, now.one_secret, corrected_in(now, site)
+    elif records is None:
+        corrected = corrected_of(site, plan, partial(watch, "corrected"))
+        if corrected is not None and corrected.table is not None:
+            records = len(corrected.table.reports.keys)
+            one_secret = corrected.table.one_secret
+        else:
+            records, one_secret = survey(site, plan)
+    losses = losses_of(site, plan, one_secret)
+    outlook = study if now is not None else outlook_of(site, plan, environment)
+    more = secrets_said(one_secret, losses)
+    return report(plan, records, losses, corrected, outlook, partial(watch, "measuring"), more)
+
+
+def require_accepted(
+    site: Site, plan: PlannedSite, environment: Environment, forecast: StudyForecast | str | None
+) -> None:
+    """Refuse, before anything is randomized, what the miner said that it would refuse.
+
+    Raises BudgetExceeded, StudyPlanNotFollowed, LinkageDiffers.
+    """
+    if isinstance(forecast, StudyForecast) and forecast.forecast.refused is not None:
+        require_agreed_by(site, plan.adopted, environment)
+        forecast.require_accepted()
+
+
+def others_apart(site: Site) -> list[str]:
+    """Say that columns of [mask] and [share_model] leave by commands of their own, if any do."""
+    said = []
+    if site.file.mask is not None:
+        said.append(
+            f"Masked columns ({', '.join(site.file.mask.confidential)}) are not in this report:"
+            " `owner-agent mask` reports on them, and `owner-agent mask --publish` sends them."
+        )
+    if site.file.share_model is not None:
+        said.append(
+            f"The tree of {site.file.share_model.target.column} is not in this report:"
+            " `owner-agent share-model` shows it, and `owner-agent share-model --publish` sends it."
+        )
+    return said

@@ -1,0 +1,247 @@
+"""What the miner says of the whole study, before and after a release of this site.
+
+One owner's figures bound what its own reports tell. All owners' reports together bound a person,
+and only the miner has all plans.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from owner_agent.release.history import asked_briefly
+from owner_agent.release.publish import draws_for_miner
+from owner_agent.report.losses import known_draws
+from owner_agent.report.measures import ALARMING
+from owner_agent.site.planning import PlannedSite
+from owner_agent.site.site import Site
+from owner_agent.state.environment import Environment
+from owner_agent.state.keys import KeyStore
+from pramana_core.errors import BudgetExceeded, PramanaError, Unauthenticated
+from pramana_core.privacy import NOTHING, PRIOR, Amplification
+from pramana_core.report.numbers import belief, bound, percent, plural
+from pramana_core.report.report import Column, Fact, Section, Sentence, Table
+from pramana_core.wire.base import People, holding, meaning
+from pramana_core.wire.channels import PlanMessage
+from pramana_core.wire.privacy import (
+    ExtremesMessage,
+    PrivacyForecast,
+    PrivacyQuestion,
+    StudyPrivacy,
+)
+
+Change = tuple[Amplification | None, Amplification | None]
+"""The loss before a release and after it; None where values are released as they are."""
+
+
+@dataclass(frozen=True)
+class StudyForecast:
+    """The study before and after a release of `owner`, by a plan for all owners or its own."""
+
+    owner: str
+    forecast: PrivacyForecast
+
+    @property
+    def study(self) -> str:
+        """The study's name."""
+        return self.forecast.after.study
+
+    @property
+    def owners(self) -> str:
+        """The number of owners that will have reported, in words."""
+        return plural(len(self.forecast.after.owners), "owner")
+
+    @property
+    def most(self) -> Amplification:
+        """What all owners tell of a record if each column determines the others."""
+        return _extremes(self.forecast.after.record)[1]
+
+    @property
+    def fact(self) -> Fact:
+        """The figure of `most`."""
+        high = self.most.grown(PRIOR) >= ALARMING
+        caption = f"the most it can grow to by all that the whole study tells ({self.owners})"
+        return Fact(belief(self.most, PRIOR), caption, high)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return JSON; an infinite number is null."""
+        return {"owner": self.owner, **self.forecast.model_dump(mode="json")}
+
+    def require_accepted(self) -> None:
+        """Check that the miner would take the release. Raises BudgetExceeded."""
+        if self.forecast.refused is not None:
+            raise BudgetExceeded(self.forecast.refused, where=self.study)
+
+    def section(self) -> Section:
+        """Return the section of a report: the losses by column, by this owner and by all."""
+        grows = f"{percent(PRIOR)} grows\nat most to"
+        columns = (
+            Column(f"a record of study {self.study} is told of by", lambda row: row["by"], False),
+            Column("epsilon", lambda row: _change(row["loss"], lambda a: bound(a.epsilon))),
+            Column("gamma", lambda row: _change(row["loss"], lambda a: a.written_gamma)),
+            Column(grows, lambda row: _change(row["loss"], lambda a: belief(a, PRIOR))),
+        )
+        rows = [{"by": by, "loss": loss} for by, loss in self._lines()]
+        after, refused = self.forecast.after, self.forecast.refused
+        sentences = [
+            Sentence(after.people_said),
+            *map(Sentence, self._budget()),
+            *(Sentence(words, "warning") for words in after.warnings),
+        ]
+        if refused is not None:
+            sentences.append(Sentence(f"The miner would refuse this release. {refused}", "alarm"))
+        return Section(
+            "Together with the whole study", sentences, Table(columns, rows), notes=[_NOTE]
+        )
+
+    def _lines(self) -> Iterator[tuple[str, Change]]:
+        before, after = self.forecast.before, self.forecast.after
+        mine = _columns(before, self.owner)
+        for name, loss in _columns(after, self.owner).items():
+            yield f"{name}, its own draws", (mine.get(name, NOTHING), loss)
+        for who, then, now in (
+            (self.owner, _own(before, self.owner), _own(after, self.owner)),
+            (self.owners, before.record, after.record),
+        ):
+            ends = zip(_extremes(then), _extremes(now), strict=True)
+            for extreme, change in zip(("independent", "determined"), ends, strict=True):
+                yield f"{who}: columns {extreme}", change
+
+    def _budget(self) -> Iterator[str]:
+        now, then = self.forecast.before.budget, self.forecast.after.budget
+        if now.max_epsilon_record is not None and then.left_for_record is not None:
+            fits = self.forecast.refused is None
+            later = f", and {bound(then.left_for_record)} after this release" if fits else ""
+            yield (
+                f"The study's budget for a record is epsilon {bound(now.max_epsilon_record)}:"
+                f" {bound(now.left_for_record or 0.0)} of it is left{later}."
+            )
+        if now.max_epsilon_column is not None:
+            yield f"Its budget for each column is epsilon {bound(now.max_epsilon_column)}."
+
+
+_NOTE = (
+    "Before → after this release, as the miner adds it up from the plans of all releases of the"
+    " study. Epsilons of different draws add, over columns and owners, as far as values go"
+    " together. Nobody knows how far, so there are two extremes. Columns independent: only a"
+    " column's own draws change a belief about it; the figure is that of the column that loses"
+    " most. Columns determined: each column determines the others, and all draws add. Owners are"
+    " added up as if they knew the same people."
+)
+
+
+def study_sections(study: StudyForecast | str | None) -> list[Section]:
+    """Return the section on the study, if the site has one."""
+    if study is None:
+        return []
+    if isinstance(study, StudyForecast):
+        return [study.section()]
+    words = (
+        f"What this release comes to with the whole study is not known: {study} All owners' reports"
+        " together bound a person."
+    )
+    return [Section("Together with the whole study", [words])]
+
+
+def study_json(study: StudyForecast | str | None) -> dict[str, Any]:
+    """Return what the miner says of the whole study, or why that is not known."""
+    return {
+        "study": study.as_dict() if isinstance(study, StudyForecast) else None,
+        "study_unknown": study if isinstance(study, str) else None,
+    }
+
+
+def outlook_of(
+    site: Site, plan: PlannedSite, environment: Environment
+) -> StudyForecast | str | None:
+    """Ask the miner what publishing would add; or say why it could not be asked.
+
+    None where the site has no miner. The plan, the identities of its draws and the fingerprint of
+    the linkage secret are sent, and nothing of the table.
+    """
+    if site.file.miner is None:
+        return None
+    study, draws = site.miner.study, known_draws(site, plan)
+    known = draws is not None
+    question = PrivacyQuestion(
+        plan=PlanMessage.from_plan(plan.plan),
+        draws=None if draws is None else draws_for_miner(plan.plan, draws).draws,
+        linkage=KeyStore(site.state).linkage_fingerprint(study) if known else None,
+    )
+    try:
+        with asked_briefly(site, environment) as miner:
+            return StudyForecast(site.owner, miner.forecast(study, question))
+    except Unauthenticated:
+        return f"this site has not joined the study {study!r} yet."
+    except PramanaError as error:
+        return error.message
+
+
+@dataclass(frozen=True)
+class PeopleStatement:
+    """Whether a study's owners hold the same people; `refused`: the linkage secret does not fit."""
+
+    study: str
+    people: People
+    refused: PramanaError | None = None
+
+    @property
+    def sentence(self) -> str:
+        """The same in words, and what it means for a person's loss."""
+        said = f"Study {self.study} says that its owners {holding(self.people)}"
+        return f"{said}: {meaning(self.people)}."
+
+
+def people_of(site: Site, environment: Environment) -> PeopleStatement | str | None:
+    """Ask the miner whether the owners hold the same people, and check the linkage secret.
+
+    None where there is no miner, and the reason where it could not be asked. Only the fingerprint
+    of the linkage secret is sent.
+    """
+    if site.file.miner is None:
+        return None
+    study = site.miner.study
+    try:
+        with asked_briefly(site, environment) as miner:
+            statement = PeopleStatement(study, miner.study(study).people)
+            linkage = KeyStore(site.state).linkage_fingerprint(study)
+            if linkage is None:
+                return statement
+            return replace(statement, refused=miner.linkage(study, linkage).difference)
+    except PramanaError as error:
+        return error.message
+
+
+def people_sections(people: PeopleStatement | str | None) -> list[Section]:
+    """Return a section on the owners' people, if the site has a miner."""
+    if people is None:
+        return []
+    if isinstance(people, PeopleStatement):
+        return [Section(sentences=[people.sentence])]
+    said = f"Whether the study's owners hold the same people is not known: {people}"
+    return [Section(sentences=[Sentence(said, "warning")])]
+
+
+def _extremes(extremes: ExtremesMessage | None) -> tuple[Amplification, Amplification]:
+    if extremes is None:
+        return NOTHING, NOTHING
+    return extremes.independent.to_amplification(), extremes.determined.to_amplification()
+
+
+def _own(moment: StudyPrivacy, owner: str) -> ExtremesMessage | None:
+    return next((entry for entry in moment.owners if entry.owner == owner), None)
+
+
+def _columns(moment: StudyPrivacy, owner: str) -> dict[str, Amplification | None]:
+    return {
+        c.variable: None if c.amplification is None else c.amplification.to_amplification()
+        for c in moment.columns
+        if c.owner == owner
+    }
+
+
+def _change(change: Change, write: Callable[[Amplification], str]) -> str:
+    """Write a loss before and after, or once where they are the same."""
+    before, after = ("no bound" if loss is None else write(loss) for loss in change)
+    return after if before == after else f"{before} → {after}"

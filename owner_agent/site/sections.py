@@ -1,0 +1,131 @@
+"""What sections of the site file have in common, and those that name others: miner, peers, plan."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, Self
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+
+from owner_agent.state.tls_files import TlsFiles
+from pramana_core.wire.base import Name
+from pramana_core.wire.services import require_address
+
+ColumnName = Annotated[str, StringConstraints(min_length=1, max_length=256)]
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+
+
+class Section(BaseModel):
+    """A section of the site file: of known keys alone."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+def require_listed_once(column: str, listed: tuple[str, ...], missing: str | None) -> None:
+    """Check the categories of a column, and the one of its empty cells. Raises ValueError."""
+    if len(set(listed)) < len(listed):
+        raise ValueError(f"column {column!r} has a category twice")
+    if missing is not None and missing not in listed:
+        raise ValueError(f"{missing!r}, the category of empty cells, is not listed")
+
+
+class ColumnSection(Section):
+    """A column by its name, which may be all that is written of it."""
+
+    column: ColumnName
+
+    @model_validator(mode="before")
+    @classmethod
+    def _a_name_alone(cls, written: Any) -> Any:
+        return {"column": written} if isinstance(written, str) else written
+
+
+def repeated_in(names: Sequence[str]) -> list[str]:
+    """Return the names that are there more than once, sorted."""
+    return sorted({name for name in names if names.count(name) > 1})
+
+
+class MinerSection(Section):
+    """`[miner]`: where releases go. Plain http is for this machine only, unless said otherwise."""
+
+    url: str
+    study: Name
+    allow_insecure: bool = False
+    ca_file: str | None = None
+    client_certificate: str | None = None
+    client_key: str | None = None
+
+    @model_validator(mode="after")
+    def _safe_address(self) -> Self:
+        require_address(
+            self.url, allow_insecure=self.allow_insecure, permission="set allow_insecure = true"
+        )
+        if self.client_key is not None and self.client_certificate is None:
+            raise ValueError("client_key needs client_certificate")
+        return self
+
+    def tls_files(self, folder: Path) -> TlsFiles:
+        """Return the files, which are named from a folder on."""
+        names = (self.ca_file, self.client_certificate, self.client_key)
+        return TlsFiles(*(None if name is None else folder / name for name in names))
+
+
+class KnownPeer(Section):
+    """An owner that may take part in sessions: its exact certificate, and where it listens."""
+
+    name: Name
+    certificate: Annotated[str, StringConstraints(min_length=1)]
+    url: str
+
+    @model_validator(mode="after")
+    def _encrypted_address(self) -> Self:
+        parts = urlsplit(self.url)
+        if parts.scheme != "https" or not parts.hostname:
+            raise ValueError(f"{self.url!r} is not an https address; owners speak TLS only")
+        if parts.path.strip("/") or parts.query or parts.fragment or parts.username:
+            raise ValueError("the address must hold a host and a port only")
+        return self
+
+
+class PeerSection(Section):
+    """`[peer]`: learning without a miner.
+
+    Attributes:
+        smallest_count: the fewest records in a cell of a shared family's table.
+        groupings: how many tables of its columns may be told exactly in a study.
+        longest_seconds: the longest session, whoever begins it.
+    """
+
+    study: Name
+    listen: Annotated[str, StringConstraints(pattern=r"^(\[[^\]]+\]|[^:\s]+):[0-9]{1,5}$")] = (
+        "127.0.0.1:8200"
+    )
+    results: Annotated[str, StringConstraints(min_length=1)] = "models"
+    smallest_count: Annotated[int, Field(ge=1)] = 5
+    groupings: Annotated[int, Field(ge=1)] = 1
+    longest_seconds: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 3600.0
+    known: Annotated[tuple[KnownPeer, ...], Field(min_length=1)]
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """The host and port to listen on."""
+        host, _, port = self.listen.rpartition(":")
+        return host.strip("[]"), int(port)
+
+    @model_validator(mode="after")
+    def _distinct(self) -> Self:
+        if repeated := repeated_in([peer.name for peer in self.known]):
+            raise ValueError(f"two known peers are called {repeated}")
+        return self
+
+
+class StudyPlanSection(Section):
+    """`[study_plan]`: the file of the study's plan, and the digest that the custodian approved.
+
+    Without `digest` the file is the approved plan, whatever is in it.
+    """
+
+    file: Annotated[str, StringConstraints(min_length=1)]
+    digest: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")] | None = None

@@ -1,0 +1,201 @@
+"""The information of attributes about the class and about each other given the class, and links."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from pramana_core.errors import LimitExceeded, SingularChannel
+from pramana_core.learn.bayes_classifier.model import Attribute, BayesClassifier
+from pramana_core.learn.bayes_classifier.shrinkage import is_raw
+from pramana_core.learn.common.documents import stream
+from pramana_core.learn.common.options import BayesClassifierOptions
+from pramana_core.learn.networks.pairs import orient_from_first, spanning_forest
+from pramana_core.marginals.counts import Marginals, MarginalTable, Tensor
+from pramana_core.progress import Progress
+from pramana_core.ties import descending, exceeds
+
+Pair = tuple[str, str]
+
+_NAT = 1.0
+"""The scale on which rounded information is compared."""
+
+
+@dataclass(frozen=True)
+class Dependence:
+    """The information of one attribute about another given the class, in nats per record.
+
+    `earned` is its expected value for new records: less the cost of its parameters under the noise
+    of the reports, once in the estimate and once in use (Akaike 1973, with the counts' variance).
+    """
+
+    information: float
+    earned: float
+
+
+def valid_shares(counts: Tensor) -> Tensor:
+    """Return the distribution of counts, negative ones as 0."""
+    positive = np.maximum(counts, 0.0)
+    total = positive.sum()
+    shares: Tensor = positive / total if total > 0 else np.full_like(positive, 1 / positive.size)
+    return shares
+
+
+def information(joint: Tensor) -> float:
+    """Return I(X; Y | C) in nats of a distribution with the axes (C, X, Y)."""
+    given = joint.sum(axis=(1, 2), keepdims=True)
+    apart = joint.sum(axis=2, keepdims=True) * joint.sum(axis=1, keepdims=True)
+    there = joint > 0
+    ratio = np.where(there, joint * given, 1.0) / np.where(there, apart, 1.0)
+    return max(0.0, float((joint * np.log(ratio)).sum()))
+
+
+def dependences(
+    marginals: Marginals, target: str, features: Sequence[str], watch: Progress
+) -> dict[Pair, Dependence]:
+    """Return the dependence of each pair of features, in their order."""
+    pairs = [(a, b) for i, a in enumerate(features) for b in features[i + 1 :]]
+    found = {}
+    for done, pair in enumerate(pairs):
+        watch(done, len(pairs))
+        found[pair] = _dependence(marginals, target, pair)
+    return found
+
+
+def _dependence(marginals: Marginals, target: str, pair: Pair) -> Dependence:
+    if not marginals.can_estimate(pair):
+        # Pooled, they would be independent given the class.
+        return Dependence(0.0, 0.0)
+    try:
+        table = marginals.marginal([target, *pair])
+    except (LimitExceeded, SingularChannel):
+        if marginals.can_estimate([target, *pair]):
+            raise  # a channel has no inverse
+        # No record reports all three, or their table is too large to be pooled.
+        return Dependence(0.0, 0.0)
+    classes, *sizes = table.counts.shape
+    found = information(valid_shares(table.counts))
+    raw = is_raw(table, marginals.unbiased([target, *pair]))
+    degrees = math.prod(size - 1 for size in sizes) * (classes if raw else 1)
+    if raw:
+        # The information of noise alone, by its second order in the counts.
+        found = max(0.0, found - _noise(table) * degrees / table.counts.size)
+    if found == 0:
+        return Dependence(0.0, 0.0)
+    pairs = marginals.marginal(pair)
+    often = max(_inflation(pairs), _inflation(table) if raw else 1.0)
+    cost = degrees * often / table.records
+    return Dependence(found, found - cost)
+
+
+def _noise(table: MarginalTable) -> float:
+    expected = np.maximum(table.counts, 1.0)
+    return float((np.maximum(table.variance(population=False), 0.0) / expected).sum()) / (
+        2 * table.records
+    )
+
+
+def _inflation(table: MarginalTable) -> float:
+    """Return the factor by which randomization multiplies the variance of the counts."""
+    shares = valid_shares(table.counts)
+    plain = table.records * (shares * (1 - shares)).sum()
+    return max(1.0, float(table.variance(population=True).sum() / max(plain, 1e-12)))
+
+
+def parents_of(
+    options: BayesClassifierOptions,
+    features: Sequence[str],
+    informations: Mapping[str, float],
+    between: Mapping[Pair, Dependence],
+) -> dict[str, tuple[str, ...]]:
+    """Return the parents of each attribute besides the class.
+
+    Args:
+        options: the model.
+        features: the attributes.
+        informations: of each about the class.
+        between: the dependence of each pair given the class.
+    """
+    if options.model == "naive-bayes":
+        return dict.fromkeys(features, ())
+    weights = {
+        frozenset(pair): found.earned if options.model == "auto" else found.information
+        for pair, found in between.items()
+    }
+    return _tree(features, informations, weights)
+
+
+def _tree(
+    features: Sequence[str],
+    informations: Mapping[str, float],
+    weights: Mapping[frozenset[str], float],
+) -> dict[str, tuple[str, ...]]:
+    """Return the tree of the largest weights, directed away from the most informative attribute."""
+    positive = {
+        pair: weight
+        for pair in combinations(features, 2)
+        if _some(weight := weights[frozenset(pair)])
+    }
+    ranked = _ranked(features, [informations[name] for name in features])
+    parents = orient_from_first(ranked, spanning_forest(features, positive))
+    return {name: tuple(parents[name]) for name in features}
+
+
+def _some(weight: float) -> bool:
+    """Whether a weight, in nats, exceeds rounding."""
+    return exceeds(weight, 0.0, scale=_NAT)
+
+
+def _ranked(names: Sequence[str], weights: Sequence[float]) -> list[str]:
+    """Return names by descending weight in nats; equal ones in their order."""
+    return [names[place] for place in descending(weights, scale=_NAT).tolist()]
+
+
+_DRAWS, _FEWEST, _NUMBERS = 200, 40, 1 << 21
+"""The number of draws, its least for large tables, and the most numbers of all draws."""
+
+
+def information_error(model: BayesClassifier, attribute: Attribute) -> float | None:
+    """Return the standard error of an attribute's information about the class, in bits.
+
+    It is the deviation of the information over draws of the shares around themselves by their
+    standard errors against the population, so that it also holds near 0, where the slope vanishes.
+    The errors of a row sum to 0, rows are independent, and the classes' shares are taken as known.
+
+    Returns:
+        None where a share has no error.
+    """
+    family = attribute.family
+    weights = model.network.marginal(family.parents)[..., None]
+    errors = np.where(weights > 0, family.se, 0.0)
+    if not np.isfinite(errors).all():
+        return None
+    own = _apart(errors)
+    rng = stream(0)
+    most = max(_FEWEST, min(_DRAWS, _NUMBERS // errors.size))
+    found = []
+    for _ in range(most):
+        moved = rng.standard_normal(errors.shape) * own
+        moved -= moved.mean(axis=-1, keepdims=True)
+        shares = np.maximum(family.probability + moved, 0.0)
+        shares /= np.maximum(shares.sum(axis=-1, keepdims=True), np.finfo(float).tiny)
+        joint = shares * weights
+        found.append(information(np.moveaxis(joint.reshape(len(joint), -1, joint.shape[-1]), 1, 0)))
+    return float(np.std(found, ddof=1)) / math.log(2)
+
+
+def _apart(errors: Tensor) -> Tensor:
+    """Return errors of independent numbers that have the given errors after centring each row."""
+    size = errors.shape[-1]
+    if size < 2:
+        return np.zeros_like(errors)
+    squares = errors**2
+    total = squares.sum(axis=-1, keepdims=True) * size / (size - 1)
+    if size == 2:
+        return np.broadcast_to(np.sqrt(total / 2), squares.shape)
+    found: Tensor = np.sqrt(np.maximum(squares - total / size**2, 0.0) / (1 - 2 / size))
+    return found

@@ -1,0 +1,109 @@
+"""Conditional distributions from estimated counts: valid, and shrunk by their noise.
+
+Raw counts of randomized records are unbiased, may be negative, and may be mostly noise. They are
+shrunk towards distributions with less noise (an attribute's own shares, or those given the class
+alone) by the positive-part estimator of James and Stein for the deviations from (conditional)
+independence, but half as far: a classifier adds up many tables, whose noise partly cancels. (On
+public tables at gamma 19 half was right more often than all or nothing.) Counts that come shrunk
+are moved half way back. Probabilities near 0 against their error are then raised, for the logarithm
+of a probability that is 0 by chance would decide alone. Without randomization nothing is changed.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+from scipy.special import log_ndtr
+
+from pramana_core.learn.common.documents import project_to_simplex
+from pramana_core.learn.networks.bayes_net import LearnedFamily
+from pramana_core.marginals.counts import MarginalTable, Tensor
+
+_RAISED = 0.25
+"""The share of its standard error by which an uncertain probability is kept from 0."""
+
+_MOST_CONTRASTS = 600
+"""The most deviations of a table that is shrunk: their covariance must be inverted."""
+
+_ROUNDING = 1e-9
+
+
+def is_raw(table: MarginalTable, unbiased: MarginalTable | None) -> bool:
+    """Whether a table's counts are unbiased rather than shrunk."""
+    return unbiased is not None and np.array_equal(unbiased.counts, table.counts)
+
+
+def unshrink_half(shrunk: LearnedFamily, unbiased: LearnedFamily) -> LearnedFamily:
+    """Return the mean of shrunk and unbiased parameters, with the errors of the unbiased."""
+    both = ~np.isnan(shrunk.estimate) & ~np.isnan(unbiased.estimate)
+    middle = np.where(both, (shrunk.estimate + unbiased.estimate) / 2, shrunk.probability)
+    return replace(
+        shrunk,
+        probability=project_to_simplex(middle),
+        se_records=np.where(both, unbiased.se_records, shrunk.se_records),
+    )
+
+
+def share_kept(table: MarginalTable, strata: int) -> float:
+    """Return the share of a raw table's deviations from independence that shrinkage keeps.
+
+    Args:
+        table: axes (strata..., parents..., node); the deviations are from the independence of
+            parents and node in each stratum.
+        strata: the number of axes of the strata.
+    """
+    shape = table.counts.shape
+    rows, size = math.prod(shape[strata:-1]), shape[-1]
+    counts = table.counts.reshape(-1, rows, size)
+    if len(counts) * (rows - 1) * (size - 1) > _MOST_CONTRASTS:
+        return 1.0
+    total = np.maximum(counts.sum(axis=(1, 2), keepdims=True), 1.0)
+    margins = counts.sum(axis=1, keepdims=True) * counts.sum(axis=2, keepdims=True)
+    contrasts = np.kron(np.eye(len(counts)), np.kron(_contrasts(rows), _contrasts(size)))
+    apart = contrasts @ (counts - margins / total).ravel()
+    noise = table.covariance_of(contrasts.reshape(-1, *shape), population=False)
+    scale = _ROUNDING * max(float(np.abs(noise).max()), table.records)
+    values, vectors = np.linalg.eigh((noise + noise.T) / 2)
+    if values.max() <= scale:
+        return 1.0
+    statistic = float((np.square(vectors.T @ apart) / np.maximum(values, scale)).sum())
+    return max(0.0, 1.0 - len(apart) / statistic) if statistic > 0 else 0.0
+
+
+def _contrasts(size: int) -> Tensor:
+    """Return orthonormal rows that are orthogonal to the constant, (size - 1, size)."""
+    whole = np.concatenate([np.ones((size, 1)), np.eye(size)[:, : size - 1]], axis=1)
+    return np.linalg.qr(whole)[0][:, 1:].T
+
+
+def conditional(
+    family: LearnedFamily, margin: Tensor, towards: Tensor, kept: float, alpha: float
+) -> Tensor:
+    """Return the distributions that predict, in the shape of the family.
+
+    Args:
+        family: the estimated parameters.
+        margin: the counts of the parents, (parents' sizes...).
+        towards: the distributions that rows are shrunk to.
+        kept: the share of the deviation from them that is kept.
+        alpha: added to the count of every cell.
+    """
+    known = ~np.isnan(family.estimate)
+    moved = towards + np.where(known, kept * (family.probability - towards), 0.0)
+    proper = _raised(moved, kept * _RAISED * np.where(known, family.se_records, 0.0))
+    count = np.maximum(margin, 0.0)[..., None]
+    found: Tensor = (count * proper + alpha) / (count + alpha * proper.shape[-1])
+    return found
+
+
+def _raised(shares: Tensor, errors: Tensor) -> Tensor:
+    """Return the means of normal distributions around shares, truncated at 0, with sum 1."""
+    some = errors > _ROUNDING
+    safe = np.where(some, errors, 1.0)
+    deviate = shares / safe
+    density = np.exp(-np.square(deviate) / 2 - log_ndtr(deviate)) / math.sqrt(2 * math.pi)
+    raised = shares + np.where(some, errors * density, 0.0)
+    found: Tensor = raised / raised.sum(axis=-1, keepdims=True)
+    return found

@@ -1,0 +1,146 @@
+"""Subpopulations by a model of the joint distribution, for trees on reports of few variables.
+
+Where each record reports a few of its variables, no reports have the table of a path's attributes
+with one more and the class. A Bayesian network classifier has it, learned from the pairs and
+triples that are reported: its counts for a path are exact inference, and their error is that of
+bootstrap samples of its tables. Redundant attributes count for less, as in a prediction. No error
+covers the assumption that the class and the attributes depend on each other as the model says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from pramana_core.domain import Domain
+from pramana_core.errors import OptionError
+from pramana_core.learn.bayes_classifier.redundancy import AttributeRedundancy
+from pramana_core.learn.bayes_classifier.replicates import Replicates
+from pramana_core.marginals.counts import Tensor
+
+_LEAST = 1e-300
+"""The least share that is raised to a power."""
+
+
+@dataclass(frozen=True, eq=False)
+class ModelledSubtable:
+    """Expected counts within a subpopulation.
+
+    Attributes:
+        domain: the variables, one per axis of `counts`.
+        counts: the model's expected counts.
+        records: the number of all records.
+        samples: returns the expected counts of the samples, (samples, cells...).
+    """
+
+    domain: Domain
+    counts: Tensor
+    records: int
+    samples: Callable[[], Tensor]
+    counted = False
+
+    def covariance(self, *, population: bool) -> Tensor:
+        """Return the covariance of the counts, a row per cell in C order.
+
+        Against the population it is that of the samples. Given the records the multinomial variance
+        of the counts is subtracted; it may become negative, for a model that pools other records
+        can know an expected count better than counting.
+        """
+        flat = self.counts.ravel()
+        if population:
+            return self._every
+        return self._every - np.diag(flat) + np.outer(flat, flat) / self.records
+
+    @cached_property
+    def _every(self) -> Tensor:
+        samples = self.samples()
+        found: Tensor = np.atleast_2d(np.cov(samples.reshape(len(samples), -1), rowvar=False))
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class ModelledSubpopulation:
+    """The share of a population that has given categories, by a model.
+
+    Attributes:
+        replicates: the model and its samples.
+        domain: the attributes, in any order, and the class.
+        target: the class.
+        records: the number of all records.
+        redundancy: of the attributes.
+        given: the codes of the given categories, by attribute.
+    """
+
+    replicates: Replicates
+    domain: Domain
+    target: str
+    records: int
+    redundancy: AttributeRedundancy
+    given: Mapping[str, int] = field(default_factory=dict)
+
+    def table(self, variables: Sequence[str]) -> ModelledSubtable:
+        """Return the expected counts of the class, or of an attribute and the class.
+
+        Raises:
+            UnknownVariable: an attribute that the model does not have.
+            OptionError: other variables, or one that is given.
+        """
+        asked = self.domain.project(variables)
+        *attribute, last = variables
+        if last != self.target or len(attribute) > 1 or set(attribute) & set(self.given):
+            raise OptionError(
+                f"A model of {self.target!r} has its table alone or after one attribute that is not"
+                f" given, not the table over {list(variables)}."
+            )
+        name = attribute[0] if attribute else next(iter(self.replicates.own.parents))
+        summed = not attribute
+
+        known = list(self.given) if summed else [*self.given, name]
+
+        def counts(shares: Tensor, prior: Tensor) -> Tensor:
+            kept = shares.sum(axis=-1, keepdims=True) if summed else shares
+            weighed = np.moveaxis(_weighed(kept, prior, self.redundancy.weight(known)), 1, -1)
+            found: Tensor = self.records * (weighed[:, 0] if summed else weighed)
+            return found
+
+        def samples() -> Tensor:
+            return counts(self._sampled[name], self.replicates.prior)[1:]
+
+        own = counts(self._shares[name], self.replicates.own.prior)[0]
+        return ModelledSubtable(asked, own, self.records, samples)
+
+    def within(self, variable: str, code: int) -> ModelledSubpopulation:
+        """Return the share that also has a category of another attribute.
+
+        Raises:
+            OptionError: it is given already, or has no such category.
+        """
+        size = self.domain[variable].size
+        if variable in self.given or not 0 <= code < size:
+            raise OptionError(
+                f"{variable!r} is given already, or has no category {code}.", where=variable
+            )
+        return replace(self, given={**self.given, variable: code})
+
+    @cached_property
+    def _shares(self) -> dict[str, Tensor]:
+        return self.replicates.own.with_class(self.given)
+
+    @cached_property
+    def _sampled(self) -> dict[str, Tensor]:
+        return self.replicates.with_class(self.given)
+
+
+def _weighed(shares: Tensor, prior: Tensor, weight: float) -> Tensor:
+    """Return shares (samples, classes, categories) with weighted evidence of the class.
+
+    The share of each category over all classes does not change.
+    """
+    if weight == 1:
+        return shares
+    found: Tensor = prior[:, :, None] * np.maximum(shares / prior[:, :, None], _LEAST) ** weight
+    found *= shares.sum(axis=1, keepdims=True) / found.sum(axis=1, keepdims=True)
+    return found

@@ -1,0 +1,92 @@
+"""Pictures of a linear classifier's weights with their errors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pramana_core.learn.linear.columns import Column
+from pramana_core.learn.linear.model import LinearClassifier, Plane, Weight
+from pramana_core.pictures import plots
+from pramana_core.pictures.plots import Chart
+from pramana_core.pictures.svg import breadth, short
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_PALE = 0.35
+_MARGIN = 0.05
+"""Space on an axis beyond bars and intervals, as a share of its width."""
+
+_LONGEST = 36
+"""Letters of a title, to the right of which the intercept stands."""
+
+_AROUND = 24
+"""Points to the sides of the heading."""
+
+
+def weights_chart(model: LinearClassifier) -> Chart:
+    """Return a picture of a classifier's weights.
+
+    A bar is a weight times the deviation of its column: how far the score moves when the column
+    moves by one standard deviation. So bars of columns in different units can be compared. The line
+    across its end is the 95 % interval against the population; an interval that holds 0 makes the
+    bar pale. The weight in its own unit stands to the right.
+    """
+
+    def draw(axes: Sequence[Axes]) -> None:
+        for axis, plane in zip(axes, model.planes, strict=True):
+            _draw_plane(axis, model, plane)
+        axes[-1].set_xlabel("weight × standard deviation of its column", fontsize=9)
+
+    notes = [_written(weight) for plane in model.planes for weight in plane.weights]
+    width, height = plots.size_of([column.name for column in model.columns], notes)
+    heading = (breadth(_summary(model), 10) + _AROUND) / 72
+    size = max(width, heading), 0.55 + height * len(model.planes)
+    title = "Linear classifier: weights"
+    return Chart(title, "weights", size, draw, _summary(model) + "\n", len(model.planes))
+
+
+def _draw_plane(axis: Axes, model: LinearClassifier, plane: Plane) -> None:
+    intercept, *weights = plane.weights
+    notes = [_written(weight) for weight in weights]
+    plots.rows(axis, [column.name for column in model.columns], notes)
+    axis.set_xlim(_reach(model.columns, weights))
+    for row, (column, weight) in enumerate(zip(model.columns, weights, strict=True)):
+        value, ends = weight.estimate * column.deviation, weight.interval
+        sure = ends is None or not ends[0] <= 0 <= ends[1]
+        colour = plots.BLUE if value >= 0 else plots.RED
+        (bar,) = axis.barh(row, value, 0.6, color=colour, alpha=1.0 if sure else _PALE)
+        plots.entitle(bar, f"{column.name}: {notes[row]}")
+        if ends is not None:
+            bounds = [end * column.deviation for end in ends]
+            (line,) = axis.plot(
+                bounds, [row] * 2, "|-", color=plots.BLACK, linewidth=1.4, markersize=7
+            )
+            plots.entitle(line, f"{column.name}: {ends[0]:.3g} to {ends[1]:.3g}")
+    axis.axvline(0.0, color="#555555", linewidth=1)
+    title = f"{model.target.name} = {plane.positive}"
+    axis.set_title(short(title, _LONGEST), parse_math=False)
+    axis.set_title(f"intercept {_written(intercept)}", loc="right", fontsize=9, fontweight="normal")
+
+
+def _reach(columns: Sequence[Column], weights: Sequence[Weight]) -> tuple[float, float]:
+    """Return the values between which an axis shows all bars and intervals."""
+    reach = [0.0]
+    for column, weight in zip(columns, weights, strict=True):
+        known = weight.estimate, *(weight.interval or ())
+        reach += [value * column.deviation for value in known]
+    margin = _MARGIN * (max(reach) - min(reach)) or 1.0
+    return min(reach) - margin, max(reach) + margin
+
+
+def _written(weight: Weight) -> str:
+    error = "" if weight.se is None else f" ± {weight.se:.2g}"
+    return f"{weight.estimate:.3g}{error}"
+
+
+def _summary(model: LinearClassifier) -> str:
+    summary = f"{model.options.loss}, {model.records:,} records"
+    known = any(weight.se is not None for plane in model.planes for weight in plane.weights)
+    errors = "" if known else "; no errors of weights are known"
+    return f"{summary}; a bar is a weight times its column's standard deviation{errors}"

@@ -1,0 +1,134 @@
+"""Gains of moves, known by bounds that sharpen, and the choice of the largest.
+
+A maximization ends up to 1e-4 nats below its maximum, and where it ends can depend on the
+processor. So gains that differ by less than `LEAST_GAIN` are equal, and of equal ones the first is
+chosen.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol, TypeVar
+
+from pramana_core.ties import TIE, first_largest
+
+LEAST_GAIN: Final = 1e-3
+"""A smaller gain, in nats, may come from maximizing and rounding, and counts as none."""
+
+_SCALE = LEAST_GAIN / TIE
+"""The gains, in nats, above which rounding exceeds `LEAST_GAIN`."""
+
+ChoiceT = TypeVar("ChoiceT")
+
+
+class Gain(Protocol):
+    """The gain of a move, in nats, between two bounds."""
+
+    @property
+    def upper(self) -> float:
+        """The upper bound."""
+
+    @property
+    def lower(self) -> float:
+        """The lower bound."""
+
+    def sharpen(self) -> None:
+        """Bring the bounds closer, at a cost; in the end they are equal."""
+
+
+def value_of(gain: Gain) -> float:
+    """Return a gain exactly."""
+    while gain.lower < gain.upper:
+        gain.sharpen()
+    return gain.upper
+
+
+@dataclass(frozen=True)
+class FixedGain:
+    """A known gain."""
+
+    value: float
+
+    @property
+    def upper(self) -> float:
+        """See `Gain`."""
+        return self.value
+
+    @property
+    def lower(self) -> float:
+        """See `Gain`."""
+        return self.value
+
+    def sharpen(self) -> None:
+        """See `Gain`."""
+
+
+@dataclass(frozen=True)
+class NetGain:
+    """The gain of dropping a link and adding another."""
+
+    dropped: Gain
+    added: Gain = FixedGain(0.0)
+
+    @property
+    def upper(self) -> float:
+        """See `Gain`."""
+        return self.added.upper - self.dropped.lower
+
+    @property
+    def lower(self) -> float:
+        """See `Gain`."""
+        return self.added.lower - self.dropped.upper
+
+    def sharpen(self) -> None:
+        """See `Gain`."""
+        inexact = self.added if self.added.lower < self.added.upper else self.dropped
+        inexact.sharpen()
+
+
+def best(
+    candidates: Sequence[tuple[Gain, ChoiceT]],
+    tick: Callable[[], None] = lambda: None,
+    floor: float = LEAST_GAIN,
+) -> ChoiceT | None:
+    """Return the choice of the largest gain above `floor`, the first of equals; or None.
+
+    The gain with the highest bound is sharpened until the highest is exact; then the gains before
+    it that could be equal are. `tick` is called before each step and may raise to stop.
+    """
+    heap = [(-gain.upper, index) for index, (gain, _) in enumerate(candidates)]
+    heapq.heapify(heap)
+    while heap:
+        bound, index = heap[0]
+        gain, _ = candidates[index]
+        if -bound <= floor:
+            return None
+        # A gain shared with another candidate may have been sharpened since.
+        if gain.upper == -bound:
+            if gain.lower == gain.upper:
+                return _first_equal(candidates[: index + 1], floor, tick)
+            tick()
+            gain.sharpen()
+        heapq.heapreplace(heap, (-gain.upper, index))
+    return None
+
+
+def _first_equal(
+    candidates: Sequence[tuple[Gain, ChoiceT]], floor: float, tick: Callable[[], None]
+) -> ChoiceT:
+    """Return the first choice that gains as much as the last, which gains most."""
+    most = candidates[-1][0].upper
+    for gain, choice in candidates:
+        while gain.lower < gain.upper and first_of([gain.upper, most]) == 0:
+            tick()
+            gain.sharpen()
+        if gain.upper > floor and first_of([gain.upper, most]) == 0:
+            return choice
+    return candidates[-1][1]
+
+
+def first_of(gains: Sequence[float]) -> int:
+    """Return the index of the first gain that equals the largest."""
+    return first_largest(gains, scale=_SCALE)

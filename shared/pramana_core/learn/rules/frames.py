@@ -1,0 +1,107 @@
+"""Itemsets and rules as data frames: mlxtend's columns first, then errors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pramana_core.domain import Domain
+from pramana_core.learn.rules.decisions import VERDICTS
+from pramana_core.learn.rules.itemsets import FoundItemsets, Level, item_label
+from pramana_core.learn.rules.rules import Rule
+from pramana_core.marginals.score_interval import possible
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ITEMSET_ERRORS = (
+    "support_se",
+    "support_low",
+    "support_high",
+    "se_records",
+    "se_population",
+    "verdict",
+    "p_value",
+)
+"""Our columns of itemsets, after `support` and `itemsets`."""
+
+MEASURED, ENDS = ("support", "confidence", "lift", "leverage"), ("se", "low", "high")
+
+SIDES = ("antecedent support", "consequent support")
+"""The columns of rules that have no error of their own, as mlxtend calls them."""
+
+
+def itemsets_frame(found: FoundItemsets, *, examined: bool = False) -> pd.DataFrame:
+    """Return the itemsets, a row each: `support`, `itemsets` (frozensets), and `ITEMSET_ERRORS`.
+
+    `support_se` and the interval are against what the options say.
+
+    Args:
+        found: the itemsets.
+        examined: list all that were examined, not only the frequent ones.
+    """
+    import pandas as pd
+
+    kept = [np.ones(len(v), np.bool_) if examined else v.chosen for v in found.levels]
+    itemsets = [
+        frozenset(found.item_labels[place] for place in row)
+        for level, rows in zip(found.levels, kept, strict=True)
+        for row in level.itemsets[rows].tolist()
+    ]
+    population = found.options.against == "population"
+    columns = [_columns(level, population=population) for level in found.levels]
+    joined = {
+        name: np.concatenate([part[name][rows] for part, rows in zip(columns, kept, strict=True)])
+        for name in ("support", *ITEMSET_ERRORS)
+    }
+    # An empty column of objects, not of floats, where nothing was found.
+    sets = pd.Series(itemsets, dtype=object)
+    return pd.DataFrame({"support": joined.pop("support"), "itemsets": sets, **joined})
+
+
+def rules_frame(domain: Domain, rules: Sequence[Rule]) -> pd.DataFrame:
+    """Return rules, a row each: `antecedents`, `consequents`, `SIDES`, `MEASURED` and their errors.
+
+    Args:
+        domain: the variables.
+        rules: the rules; their sides become frozensets of `variable=category`.
+    """
+    import pandas as pd
+
+    sides = {
+        f"{side}s": pd.Series(
+            [frozenset(item_label(domain, i) for i in getattr(rule, side)) for rule in rules],
+            dtype=object,
+        )
+        for side in ("antecedent", "consequent")
+    }
+    measured = {
+        name: np.array([getattr(rule, name.replace(" ", "_")) for rule in rules], float)
+        for name in (*SIDES, *MEASURED)
+    }
+    errors = {
+        f"{name}_{end}": np.array([_error_and_ends(rule, name)[place] for rule in rules], float)
+        for name in MEASURED
+        for place, end in enumerate(ENDS)
+    }
+    return pd.DataFrame({**sides, **measured, **errors})
+
+
+def _error_and_ends(rule: Rule, name: str) -> tuple[float, float, float]:
+    return getattr(rule, f"{name}_se"), *getattr(rule, f"{name}_interval")
+
+
+def _columns(level: Level, *, population: bool) -> dict[str, Any]:
+    low, high = possible(level.low, level.high, level.support)
+    return {
+        "support": level.support,
+        "support_se": level.se_population if population else level.se_records,
+        "support_low": low,
+        "support_high": high,
+        "se_records": level.se_records,
+        "se_population": level.se_population,
+        "verdict": np.array(VERDICTS, dtype=object)[level.verdict],
+        "p_value": level.p_value,
+    }

@@ -1,0 +1,138 @@
+"""Measures of rules with their errors, from the joint error of the three counts of each.
+
+With supports X of the whole rule, Y of its antecedent and Z of its consequent, the confidence is
+X / Y, the lift X / (Y Z) and the leverage X - Y Z. Standard errors are those of the delta method,
+and so are the intervals of lifts and leverages. The interval of a confidence is Fieller's (1954):
+the c for which X - c Y lies within z standard errors of 0, the sampling part of the error, that of
+a binomial distribution, taken at c; without randomization it is Wilson's.
+
+Where the antecedent, or for lifts the product of both sides, is not sure to be positive, nothing
+speaks against large values: the interval has no upper end but what the measure cannot exceed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from pramana_core.marginals.score_interval import possible
+from pramana_core.marginals.support_counts import ROUNDING, Floats, RuleCounts
+
+
+@dataclass(frozen=True, eq=False)
+class RuleEstimates:
+    """Estimates with their standard errors and intervals, arrays of one shape."""
+
+    estimate: Floats
+    se: Floats
+    low: Floats
+    high: Floats
+
+
+def supports(counts: RuleCounts, z: float, *, population: bool) -> RuleEstimates:
+    """Return the supports of whole rules, as itemsets have them; arguments as for `confidences`."""
+    wholes = counts.wholes
+    low, high = wholes.interval(z, population=population)
+    se = np.sqrt(wholes.variance(population=population)) / counts.records
+    estimate = wholes.counts / counts.records
+    return RuleEstimates(estimate, se, *possible(low, high, estimate))
+
+
+def confidences(counts: RuleCounts, z: float, *, population: bool) -> RuleEstimates:
+    """Return the confidences; their intervals are within [0, 1], the estimates raw.
+
+    Args:
+        counts: the three counts of each rule; antecedents positive.
+        z: the normal quantile of the intervals.
+        population: which error.
+    """
+    whole, antecedent, _ = (counts.counts / counts.records).T
+    noise = counts.covariance(population=population) / counts.records**2
+    drawn = antecedent / counts.records if population else np.zeros_like(antecedent)
+    if population:
+        noise = noise - _sampling(counts) / counts.records
+    square = np.square(antecedent) - z**2 * (noise[:, 1, 1] - drawn)
+    linear = 2 * whole * antecedent + z**2 * (drawn - 2 * noise[:, 0, 1])
+    level = np.square(whole) - z**2 * noise[:, 0, 0]
+    root = np.sqrt(np.maximum(np.square(linear) - 4 * square * level, 0.0))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        estimate = whole / antecedent
+        gradient = np.column_stack([np.ones_like(whole), -estimate, np.zeros_like(whole)])
+        gradient /= antecedent[:, None]
+        ends = (linear - root) / (2 * square), (linear + root) / (2 * square)
+    sure = (square > 0) & (antecedent > 0)
+    low, high = np.where(sure, ends[0], 0.0), np.where(sure, ends[1], 1.0)
+    return _estimates(counts, estimate, gradient, possible(low, high, estimate), population)
+
+
+def lifts(counts: RuleCounts, z: float, *, population: bool) -> RuleEstimates:
+    """Return the lifts; arguments as for `confidences`, all three counts positive.
+
+    Where nothing is known of a lift its interval is from 0 to infinity.
+    """
+    whole, antecedent, consequent = (counts.counts / counts.records).T
+    with np.errstate(divide="ignore", invalid="ignore"):
+        estimate = whole / antecedent / consequent
+        of_product = np.column_stack([np.zeros_like(whole), 1 / antecedent, 1 / consequent])
+        gradient = -estimate[:, None] * of_product
+        gradient[:, 0] = 1 / (antecedent * consequent)
+        half = z * np.sqrt(_variance(counts, gradient, population=population))
+    known = (antecedent > 0) & (consequent > 0)
+    sure = known & (z * np.sqrt(_variance(counts, of_product, population=population)) < 1)
+    low = np.where(known, np.maximum(estimate - half, 0.0), 0.0)
+    high = np.where(sure, estimate + half, np.inf)
+    return _estimates(counts, estimate, gradient, (low, high), population)
+
+
+def leverages(counts: RuleCounts, z: float, *, population: bool) -> RuleEstimates:
+    """Return the leverages; arguments as for `confidences`."""
+    whole, antecedent, consequent = (counts.counts / counts.records).T
+    estimate = whole - antecedent * consequent
+    gradient = np.column_stack([np.ones_like(whole), -consequent, -antecedent])
+    half = z * np.sqrt(_variance(counts, gradient, population=population))
+    return _estimates(counts, estimate, gradient, (estimate - half, estimate + half), population)
+
+
+def _sampling(counts: RuleCounts) -> Floats:
+    """Return the covariance of the indicators of a rule's whole, antecedent and consequent."""
+    share = counts.counts / counts.records
+    both = np.broadcast_to(share[:, :1, None], (len(share), 3, 3)).copy()
+    both[:, [1, 2], [1, 2]] = share[:, 1:]
+    return np.asarray(both - share[:, :, None] * share[:, None, :])
+
+
+def _estimates(
+    counts: RuleCounts,
+    estimate: Floats,
+    gradient: Floats,
+    ends: tuple[Floats, Floats],
+    population: bool,
+) -> RuleEstimates:
+    """Return measures with their errors; where there is no error they are their own intervals."""
+    se = np.sqrt(_variance(counts, gradient, population=population))
+    exact = (se == 0) & (not population)
+    low, high = (np.where(exact, estimate, end) for end in ends)
+    return RuleEstimates(estimate, se, low, high)
+
+
+def _variance(counts: RuleCounts, gradient: Floats, *, population: bool) -> Floats:
+    """Return the variance of a linear function of the three supports; 0 where it is rounding."""
+    covariance = counts.covariance(population=population) / counts.records**2
+    variance = np.einsum("ni,nij,nj->n", gradient, covariance, gradient)
+    largest = np.abs(counts.counts).max(axis=1, initial=1.0) / counts.records**2
+    scale = ROUNDING * np.square(gradient).max(axis=1, initial=0.0) * largest
+    return np.asarray(np.where(variance > scale, variance, 0.0))
+
+
+def measured(counts: RuleCounts, z: float, *, population: bool) -> tuple[RuleEstimates, ...]:
+    """Return supports, confidences, lifts and leverages of rules; arguments as for these.
+
+    Intervals of shrunk counts are those of the counts before, widened to hold the estimates.
+    """
+    made = []
+    for measure in (supports, confidences, lifts, leverages):
+        own, raw = (measure(c, z, population=population) for c in (counts, counts.unshrunk))
+        low, high = np.minimum(raw.low, own.estimate), np.maximum(raw.high, own.estimate)
+        made.append(replace(own, low=low, high=high) if counts.before else own)
+    return tuple(made)

@@ -1,0 +1,175 @@
+"""Choosing the attribute that a node of a decision tree asks.
+
+Of the attributes whose gain is more than chance (see `evidence`; corrected for taking the best of
+several) it is the one with the largest gain, after what randomization alone adds to the gain is
+taken off: noise adds to every attribute's gain, most to those of many categories or of heavy
+randomization, and the largest raw gain would often be theirs. Where nothing is randomized nothing
+is taken off. Of gains that only rounding could part the first attribute's counts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from pramana_core.errors import EstimationError, LimitExceeded
+from pramana_core.learn.tree.evidence import (
+    EMPTY,
+    GainEvidence,
+    best_of,
+    gain_interval,
+    information_gain,
+    valid_counts,
+    weigh,
+)
+from pramana_core.learn.tree.node import Split
+from pramana_core.marginals.counts import Subpopulation, Subtable, Tensor
+from pramana_core.ties import TIE, first_largest, reaches
+
+_BIT = 1.0
+"""The scale of gains in bits, at which the entropies round."""
+
+LEAST_GAIN = TIE * _BIT
+"""A smaller gain, or difference of two, is rounding."""
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """What is kept of an attribute while others are tried.
+
+    `excess` is the gain less what randomization adds, or the gain where there is no test.
+    """
+
+    attribute: str
+    gain: float
+    excess: float
+    p_value: float
+
+
+@dataclass(frozen=True, eq=False)
+class SplitCandidate:
+    """An attribute that a node may ask, and the table of it and the class within the node.
+
+    `tried` is the number of attributes that it is the best of.
+    """
+
+    attribute: str
+    table: Subtable
+    tried: int
+
+    @cached_property
+    def counts(self) -> Tensor:
+        """The raw counts, a row per category and a column per class."""
+        return self.table.counts
+
+    @cached_property
+    def covariance(self) -> Tensor:
+        """The covariance of the counts given the records. Raises LimitExceeded."""
+        try:
+            return self.table.covariance(population=False)
+        except LimitExceeded as error:
+            raise _too_wide(self.attribute, error) from None
+
+    @cached_property
+    def evidence(self) -> GainEvidence:
+        """What the table says of the split."""
+        table = self.table
+        return weigh(self.counts, self.covariance, table.records, counted=table.counted)
+
+    def trial(self, *, tested: bool) -> _Trial:
+        """Return what is kept of it; `tested` whether its gain is tested against chance."""
+        # Fitted one by one, two tables of a node may differ in their sums.
+        there = self.counts.sum() > EMPTY * self.table.records
+        gain = information_gain(valid_counts(self.counts)) if there else 0.0
+        if gain <= LEAST_GAIN:
+            return _Trial(self.attribute, gain, gain, 1.0)
+        if not tested:
+            return _Trial(self.attribute, gain, gain, 0.0)
+        return _Trial(self.attribute, gain, self.evidence.excess, self.evidence.p_value)
+
+    def split(self) -> Split:
+        """Return the question."""
+        found = self.evidence
+        low, high = gain_interval(found, self.tried)
+        # No attribute has more information than its entropy or that of the class.
+        most = math.log2(min(self.counts.shape))
+        return Split(
+            attribute=self.attribute,
+            gain=found.gain,
+            excess=min(found.over_chance, most),
+            low=min(low, most),
+            high=min(high, most),
+            chance=found.chance,
+            statistic=found.statistic,
+            degrees=found.degrees_of_freedom,
+            tried=self.tried,
+            p_value=best_of(self.tried, found.p_value),
+        )
+
+
+def best_split(
+    within: Subpopulation,
+    target: str,
+    attributes: Sequence[str],
+    *,
+    limit: float | None,
+) -> SplitCandidate | None:
+    """Return the attribute to ask in a node, the first of equals; None where none is worth it.
+
+    An attribute whose counts have no estimate in the node is left out there.
+
+    Args:
+        within: the node's records.
+        target: the class.
+        attributes: the attributes to choose from.
+        limit: the greatest p-value; None where there is no test.
+
+    Raises:
+        EstimationError: no attribute has an estimate, and the node is the root.
+        LimitExceeded: the table of an attribute is too large.
+    """
+    tried = list(_tried(within, target, attributes, tested=limit is not None))
+    gains = {s.attribute: s for s in tried if s.gain > LEAST_GAIN}
+    if limit is not None:
+        gains = {n: s for n, s in gains.items() if reaches(limit, best_of(len(tried), s.p_value))}
+    if not gains:
+        return None
+    best = [*gains][first_largest([s.excess for s in gains.values()], scale=_BIT)]
+    # Its table is made again: those of all candidates together could be too large to keep.
+    return _candidate(within, best, target, len(tried))
+
+
+def _tried(
+    within: Subpopulation, target: str, attributes: Sequence[str], *, tested: bool
+) -> Iterator[_Trial]:
+    """Yield what is kept of each attribute that has an estimate here."""
+    failed: EstimationError | None = None
+    estimated = False
+    for name in attributes:
+        try:
+            trial = _candidate(within, name, target, 0).trial(tested=tested)
+        except EstimationError as error:
+            failed = failed or error
+            continue
+        estimated = True
+        yield trial
+    if failed is not None and not estimated and not within.given:
+        raise failed
+
+
+def _candidate(within: Subpopulation, name: str, target: str, tried: int) -> SplitCandidate:
+    try:
+        return SplitCandidate(name, within.table([name, target]), tried)
+    except LimitExceeded as error:
+        raise _too_wide(name, error) from None
+
+
+def _too_wide(attribute: str, error: LimitExceeded) -> LimitExceeded:
+    """Return the error of a table that is too large, with the attribute to blame."""
+    return LimitExceeded(
+        f"Attribute {attribute!r} has too many categories for this tree: {error.message}",
+        where=attribute,
+        remedy="Leave it out of the attributes, or group its categories.",
+    )

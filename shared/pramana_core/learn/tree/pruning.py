@@ -1,0 +1,122 @@
+"""Taking back splits of a decision tree that do not earn what it costs to describe them.
+
+Pruning against held-out records would need records without randomization. Instead each split is
+worth what it adds to the log-likelihood, discounted for the noise, less a description of it:
+
+    G / (2 c) - (d / 2) ln n - ln a
+
+with G = 2 n ln 2 times its gain, d its degrees of freedom, c the factor by which randomization
+multiplies the chance part of G, n the node's effective records and a the number of attributes it
+was the best of (Bayesian information criterion, and the cost of naming the attribute). From the
+leaves up, a subtree whose splits are together worth nothing becomes a leaf: a split that shows
+little itself stays if those below it show enough.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from pramana_core.learn.tree.node import Node, NodeClasses, Split
+from pramana_core.ties import TIE, exceeds, reaches
+
+JointlyReported = Callable[[tuple[str, ...]], bool]
+"""Whether reports have some attributes together with the class."""
+
+PAYS = 0.2
+"""The additional records that each leaf must predict right, in a tree through a model.
+
+Of nursery at gamma 19 trees with 0.2, with 1 and with none were right as often; with 0.2 they had
+half the nodes of those with none.
+"""
+
+REPEATED = 2
+"""How much likelier a question repeats those above it than that it is new information.
+
+Of mushroom at gamma 19 (6 runs) trees with 1 predicted 96.0 % right, with 2 and with 9 97.5 %.
+"""
+
+LEAST_INFORMED = 1.0
+"""The effective records of a node below which no model splits it."""
+
+
+def pruned(root: Node) -> Node:
+    """Return a tree without the subtrees that are worth nothing."""
+    return _pruned(root)[0]
+
+
+def worth(node: Node, split: Split) -> float:
+    """Return what a node's own split is worth, in nats (see the module's formula)."""
+    scale = node.classes.total * math.log(2)
+    inflation = 2 * scale * split.chance / split.degrees
+    penalty = split.degrees / 2 * math.log(max(node.classes.effective, 1.0))
+    return scale * split.gain / max(inflation, 1.0) - penalty - math.log(split.tried)
+
+
+def _pruned(node: Node) -> tuple[Node, float]:
+    if node.split is None:
+        return node, 0.0
+    below = [_pruned(child) for child in node.children]
+    value = worth(node, node.split) + math.fsum(value for _, value in below)
+    if not exceeds(value, 0.0, scale=node.classes.total):
+        return Node(node.classes), 0.0
+    return Node(node.classes, node.split, tuple(child for child, _ in below)), value
+
+
+def pruned_by_gain(root: Node, reported: JointlyReported) -> Node:
+    """Return a tree without the subtrees by which few more of its records are predicted right.
+
+    For a tree whose counts a model expects: no chance of its own is in a node's counts, so that
+    nothing is discounted for it, but each leaf must be worth its place. A subtree stays if for each
+    leaf beyond one at least `PAYS` more records are predicted right.
+
+    Where no reports have a question together with those above it, its information may repeat
+    theirs. So where a node's records may all be of its decision's class, repetition counts
+    `REPEATED` times: if all is repeated, each leaf has the classes of the node, and what its
+    records lose where it decides otherwise is subtracted. Nor is such a node split with fewer than
+    `LEAST_INFORMED` effective records: there the model has only its assumption.
+
+    Args:
+        root: the tree as it was grown.
+        reported: whether reports have some attributes and the class together.
+    """
+    return _by_gain(root, (), reported)[0]
+
+
+def wrong(classes: NodeClasses) -> float:
+    """Return how many records of a node its decision is expected to predict wrong."""
+    return (1 - max(classes.probabilities)) * classes.total
+
+
+def may_be_pure(classes: NodeClasses) -> bool:
+    """Return whether the interval of the decision's share allows that all records are of it."""
+    return reaches(classes.high[classes.decision], 1.0)
+
+
+def _by_gain(
+    node: Node, path: tuple[str, ...], reported: JointlyReported
+) -> tuple[Node, tuple[NodeClasses, ...]]:
+    """Return a node as it stays, and what is known of the leaves below it."""
+    alone = Node(node.classes), (node.classes,)
+    if node.split is None:
+        return alone
+    questions = (*path, node.split.attribute)
+    below = [_by_gain(child, questions, reported) for child in node.children]
+    leaves = tuple(leaf for _, found in below for leaf in found)
+    gained = math.fsum(_gained(leaf, node.classes, leaf) for leaf in leaves)
+    if not reported(questions):
+        if not reaches(node.classes.effective, LEAST_INFORMED):
+            return alone
+        if may_be_pure(node.classes):
+            lost = math.fsum(_gained(leaf, node.classes, node.classes) for leaf in leaves)
+            gained += REPEATED * lost
+    slack = TIE * max(node.classes.total, 1.0)
+    if gained < PAYS * (len(leaves) - 1) - slack or gained <= slack:
+        return alone
+    return Node(node.classes, node.split, tuple(child for child, _ in below)), leaves
+
+
+def _gained(leaf: NodeClasses, above: NodeClasses, law: NodeClasses) -> float:
+    """Return how many more records a leaf's decision predicts right than that above it."""
+    shares = law.probabilities
+    return leaf.total * (shares[leaf.decision] - shares[above.decision])
