@@ -22,7 +22,6 @@ from pramana_core.domain import Domain
 from pramana_core.errors import DomainError, OptionError, PlanError, UnknownVariable
 from pramana_core.estimation.estimated import Estimator, choose_estimator
 from pramana_core.plan import Plan
-from pramana_core.study_plan import StudyPlan
 from pramana_core.terminal import progress_bar
 
 if TYPE_CHECKING:
@@ -31,11 +30,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Design:
-    """What the designer found for a need (see `pm.design`).
-
-    Args:
-        found: every family, and the one that was chosen.
+class Design(CoreDesign):
+    """What the designer found for a need (see `pm.design`): every family, and the chosen one.
 
     Examples:
         >>> import pramana as pm
@@ -53,17 +49,10 @@ class Design:
         Not possible: random-gamma-diagonal, cut-and-paste-1, sampled-1.
     """
 
-    found: CoreDesign
-
-    @property
-    def plan(self) -> Plan:
-        """The chosen plan; with several owners that of all their reports together."""
-        return self.found.plan
-
     @property
     def family(self) -> str:
         """The chosen family."""
-        return self.found.chosen.family
+        return self.chosen.family
 
     @property
     def estimator(self) -> Estimator:
@@ -73,7 +62,7 @@ class Design:
     @property
     def gamma(self) -> float:
         """The amplification of the whole record under the plan, over all owners."""
-        return self.found.chosen.gamma
+        return self.chosen.gamma
 
     @property
     def epsilon(self) -> float:
@@ -83,27 +72,12 @@ class Design:
     @property
     def records(self) -> int:
         """For how many records it was made."""
-        return self.found.problem.records
-
-    @property
-    def options(self) -> tuple[Option, ...]:
-        """Every family with its plan and predicted errors, the most accurate first."""
-        return self.found.options
-
-    @property
-    def useful(self) -> bool:
-        """Whether a moderate association (Cohen's w of 0.3) can be seen in the tables wanted."""
-        return self.found.useful
+        return self.problem.records
 
     @property
     def warning(self) -> str:
         """What to know before using it: that it is too noisy, or for which variable; else empty."""
-        return self.found.advice
-
-    @property
-    def study_plan(self) -> StudyPlan | None:
-        """The study plan that several owners agree on; None where there is one owner."""
-        return self.found.study_plan
+        return self.advice
 
     def plan_of(self, owner: str) -> Plan:
         """Return an owner's own part of the study's plan, by which it randomizes its columns.
@@ -146,7 +120,7 @@ class Design:
         able = made.able
         return {
             "family": made.family,
-            "chosen": made is self.found.chosen,
+            "chosen": made is self.chosen,
             "loss": made.prediction.loss if able else math.nan,
             "error": made.prediction.score if able else math.nan,
             "kept": made.prediction.kept if able else math.nan,
@@ -358,7 +332,8 @@ def design(
         problem = problem_of(_file(content), {v.name: v for v in domain})
         # What is no name is refused by what it is written as.
         named = None if str(family) == AUTO else str(family)
-        return Design(find_design(problem, named, bar.stage))
+        found = find_design(problem, named, bar.stage)
+        return Design(found.problem, found.options, found.chosen, found.unserved)
 
 
 def _file(content: Mapping[str, object]) -> DesignFile:

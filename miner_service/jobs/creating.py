@@ -25,7 +25,8 @@ from miner_service.store.jobs import (
 from miner_service.store.people import find_study, study_message
 from miner_service.store.queue import finish
 from miner_service.store.schema import ReleaseRow
-from pramana_core.privacy import Amplification, total_loss
+from pramana_core import privacy
+from pramana_core.privacy import Amplification
 from pramana_core.wire.base import default_records
 from pramana_core.wire.jobs import Job, JobCreate, JobSpec, read_job_spec
 from pramana_core.wire.releases import Alignment, secrets_differ
@@ -117,4 +118,4 @@ def record_loss(session: Session, study: str, rows: Sequence[ReleaseRow]) -> Amp
     if any(unbounded_of(row) for row in rows) or not any(block.randomized for block in disclosures):
         return Amplification(math.inf)
     apart = find_study(session, study).people == "different"
-    return total_loss(disclosures, different_people=apart).record.determined
+    return privacy.total_loss(disclosures, different_people=apart).record.determined

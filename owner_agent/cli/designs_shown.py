@@ -48,7 +48,7 @@ def show_design(console: Console, made: Design) -> None:
     for option in made.unable:
         console.print(f"{option.family}: {option.reason}", style="dim", markup=False)
     console.print(NOTE, style="dim")
-    for sentence in (made.warning, made.advice):
+    for sentence in (made.unlimited, made.advice):
         if sentence:
             console.print(sentence, style="yellow", markup=False)
     if made.study_plan is not None:

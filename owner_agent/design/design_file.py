@@ -71,11 +71,6 @@ class VariableDemand(Demand):
         return self
 
     @property
-    def numbered(self) -> bool:
-        """Whether only the number of categories is known."""
-        return isinstance(self.categories, int)
-
-    @property
     def labels(self) -> tuple[str, ...]:
         """The names of the categories; their numbers, from 1, where they have none."""
         if isinstance(self.categories, int):

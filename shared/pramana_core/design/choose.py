@@ -188,7 +188,7 @@ class Design:
         )
 
     @property
-    def warning(self) -> str:
+    def unlimited(self) -> str:
         """The gamma of the whole record where nothing limits it, in words; else ""."""
         needs, gamma = self.problem.needs, self.chosen.gamma
         if needs.whole is not None or gamma <= max(needs.variables.values()) * (1 + 1e-9):
@@ -212,7 +212,7 @@ class Design:
             "options": [_option(option) for option in self.options],
             "best": self.options[0].family,
             "chosen": self.chosen.family,
-            "warning": self.warning or None,
+            "warning": self.unlimited or None,
             "useful": self.useful,
             "kept_of_moderate_association": self.chosen.prediction.kept,
             "records_enough": self.records_enough,

@@ -238,21 +238,21 @@ def test_limits_of_single_variables_only_are_warned_of(command, tmp_path):
     made = find_design(open_ended, family="independent")
     likelier, other = 0.9**6, 0.1**6
     grown = 0.05 * likelier / (0.05 * likelier + 0.95 * other)
-    assert f"gamma 5.31e+05 (5 % can grow to {100 * grown:.3g} %)" in made.warning
-    assert "--gamma limits that" in made.warning
-    assert made.as_dict()["warning"] == made.warning
+    assert f"gamma 5.31e+05 (5 % can grow to {100 * grown:.3g} %)" in made.unlimited
+    assert "--gamma limits that" in made.unlimited
+    assert made.as_dict()["warning"] == made.unlimited
     joint = find_design(open_ended, family="gamma-diagonal")
     assert joint.as_dict()["warning"] is None
     limited = problem_of(spec(**asked, whole_record={"gamma": 1e7}))
-    assert find_design(limited, family="independent").warning == ""
+    assert find_design(limited, family="independent").unlimited == ""
     path = tmp_path / "open.toml"
     lines = ["records = 3000", "learn = 'counts'"]
     for name in "abcdef":
         lines += ["[[variables]]", f"name = '{name}'", "categories = 2", "gamma = 9"]
     path.write_text("\n".join(lines))
     words = ("design", "--spec", str(path), "--family", "independent")
-    assert made.warning in " ".join(command(*words).out.split())
-    assert json.loads(command(*words, "--json").out)["warning"] == made.warning
+    assert made.unlimited in " ".join(command(*words).out.split())
+    assert json.loads(command(*words, "--json").out)["warning"] == made.unlimited
     assert "Only single variables" not in command(*words, "--gamma", "1e7").out
 
 

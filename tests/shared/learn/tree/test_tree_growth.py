@@ -286,25 +286,6 @@ def test_attributes_that_cannot_be_asked_are_refused(attributes, error):
         learn_tree(exactly(domain, columns), "y", attributes)
 
 
-@pytest.mark.parametrize(
-    "option",
-    [
-        {"max_depth": -1},
-        {"significance": 0.0},
-        {"significance": 1.5},
-        {"significance": math.nan},
-        {"least_records": -1.0},
-        {"least_records": math.inf},
-        {"max_depth": 257},
-        {"shrinkage": -0.1},
-        {"shrinkage": math.inf},
-    ],
-)
-def test_options_outside_their_range_are_refused(option):
-    with pytest.raises(OptionError):
-        TreeOptions(**option)
-
-
 class Failing:
     """Subpopulations in which the tables of some attributes fail, everywhere or below the root."""
 
