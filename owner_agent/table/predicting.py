@@ -177,13 +177,12 @@ def _codes(
     text: pa.Array, column: str, variable: Variable, empty_category: str | None, *, sums_out: bool
 ) -> Codes:
     """Return codes; an empty cell that is no category has the variable's size as its code."""
-    distinct, empty = text.dictionary_encode(), UNKNOWN
+    empty = UNKNOWN
     if empty_category in variable.categories:
         empty = variable.categories.index(str(empty_category))
     elif sums_out:
         empty = variable.size
-    codes_of = encode(distinct.dictionary.to_pylist(), variable, empty=empty)
-    found = codes_of[distinct.indices.to_numpy()]
+    found = encode(text, variable.categories, empty=empty)
     if (wrong := found < 0).any():
         raise UnknownCategory(
             f"Column {column!r} holds values of {variable.name!r} that the model does not know in"

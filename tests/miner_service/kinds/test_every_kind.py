@@ -224,7 +224,7 @@ def test_itemsets_and_rules_are_the_librarys(survey):
     model = study.learn(kind="association-rules", minimum_support=0.1)
     items = all_items(study.marginals.domain)
     found = mine_itemsets(study.marginals, items, RuleOptions(0.1, 8))
-    wanted = write_findings(found, derive_rules(found, study.marginals), examined=True)
+    wanted = write_findings(found, derive_rules(found, study.marginals))
     for part in ("items", "rules"):
         assert model[part] == json.loads(json.dumps(wanted[part]))
     assert [one for one in model["itemsets"] if one["chosen"]] == [
