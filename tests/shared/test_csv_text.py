@@ -14,9 +14,6 @@ from hypothesis import strategies as st
 from owner_agent.table.table import column_names, read_table
 from pramana.simulate.tables import read_cells
 from pramana_core.csv_text import csv_cell, csv_text, unmarked
-from pramana_core.domain import Domain
-from pramana_core.learn.networks.network import BayesNet, sample_csv
-from pramana_core.learn.networks.structure import Structure
 from tests.places import ROOT
 
 SIGNS = st.sampled_from([*"=+-@'\",;\t\r\n ", "-1.5", "+1", "1e5", "a", "é", "=cmd|' /C calc'!A0"])
@@ -98,14 +95,6 @@ def test_the_products_own_readers_read_it_back(tmp_path_factory, texts):
     frame = read_cells(path)
     assert list(frame.columns) == texts
     assert frame.iloc[0].tolist() == texts
-
-
-def test_synthetic_records_of_awkward_labels_are_as_many_as_asked():
-    shares = np.full(len(AWKWARD), 1 / len(AWKWARD))
-    domain, structure = Domain.of(answer=AWKWARD), Structure.of({"answer": []})
-    rows = read("".join(sample_csv(BayesNet(domain, structure, {"answer": shares}), 200, 1)))
-    assert len(rows) == 201
-    assert {unmarked(row[0]) for row in rows[1:]} == set(AWKWARD)
 
 
 def test_nothing_else_writes_csv():

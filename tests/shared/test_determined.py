@@ -114,14 +114,6 @@ def test_independent_columns_are_refused_less_than_once_in_a_thousand(rng):
     assert found <= 3
 
 
-def test_in_fewer_than_twenty_records_nothing_is_refused(rng):
-    for records, known in ((19, False), (20, True)):
-        pair = _Pair(2, 2)
-        codes = np.arange(records) % 2
-        pair.add(codes, codes)
-        assert (_given_away(pair) is not None) is known
-
-
 def test_what_is_certain_early_is_counted_no_more_and_order_changes_nothing(rng):
     hiv = (rng.random(N) < 0.3).astype(np.uint8)
     columns = {"hiv": hiv, "flag": 1 - hiv, "other": rng.integers(0, 4, N)}

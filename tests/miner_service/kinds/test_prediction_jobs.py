@@ -54,9 +54,9 @@ WRONG = [
     ([{**RECORDS[0], "smoker": SECRET}], "unknown-category", ["Record 1", "'smoker'"]),
     ([*RECORDS, {**RECORDS[0], "sport": 98765}], "unknown-category", ["Record 4", "'sport'"]),
     ([RECORDS[0], {**RECORDS[1], "height": SECRET}], "unknown-variable", ["Record 2", "'height'"]),
-    ([{**RECORDS[0], "age": True}], "request-invalid", ["body.records.0.age: record 1"]),
-    ([{**RECORDS[0], "age": [SECRET]}], "request-invalid", ["body.records.0.age: record 1"]),
-    ([*RECORDS, {**RECORDS[0], "age": {}}], "request-invalid", ["body.records.3.age: record 4"]),
+    ([{**RECORDS[0], "age": True}], "request-invalid", ["body.records.0.age", "record 1"]),
+    ([{**RECORDS[0], "age": [SECRET]}], "request-invalid", ["body.records.0.age", "record 1"]),
+    ([*RECORDS, {**RECORDS[0], "age": {}}], "request-invalid", ["body.records.3.age", "record 4"]),
     ([], "request-invalid", ["body.records"]),
 ]
 

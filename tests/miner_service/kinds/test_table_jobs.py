@@ -139,6 +139,7 @@ def test_the_dashboard_links_models_and_owners_see_no_others(survey):
 EVERY = {
     "contingency-table": {"variables": ["ill", "age"]},
     "association-rules": {"minimum_support": 0.05},
+    "bayes-net-structure": {"draws": 5},
     "decision-tree": {"target": "ill"},
     "linear-classifier": {"target": "ill", "loss": "perceptron"},
 }

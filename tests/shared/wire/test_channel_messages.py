@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from pramana_core.channels import CHOICES, FAMILIES, PARTS, RESOLUTION
+from pramana_core.channels import CHOICES, FAMILIES, RESOLUTION
 from pramana_core.errors import ChannelError
 from pramana_core.wire.channels import AnyChannel, message_of
 from tests.shared.channels.examples import EXAMPLES
@@ -54,14 +54,6 @@ def test_a_message_has_the_ranges_that_the_family_declares(document: dict[str, A
     with pytest.raises(ValidationError) as raised:
         READ.validate_python(document)
     assert raised.value.errors()[0]["loc"] == place
-
-
-def test_parts_are_of_few_families():
-    inner = EXAMPLES["mixture"].as_dict()
-    grouped = {"family": "grouped", "groups": [[0, 1, 2, 3, 4, 5]], "channels": [inner]}
-    with pytest.raises(ValidationError, match="mixture"):
-        READ.validate_python(grouped)
-    assert {part.family for part in PARTS} == {"identity", "symmetric", "dense", "grouped"}
 
 
 def test_a_message_may_be_well_formed_and_no_channel():
