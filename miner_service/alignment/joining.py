@@ -66,7 +66,11 @@ def marginals_of(
         for sources, present, records in _chosen(spec, releases, needed, access.aligner)
     ]
     return EstimatedMarginals.of(
-        strata, estimator=spec.estimator or "moment", order=spec.order, variables=variables, tick=tick
+        strata,
+        estimator=spec.estimator or "moment",
+        order=spec.order,
+        variables=variables,
+        tick=tick,
     )
 
 

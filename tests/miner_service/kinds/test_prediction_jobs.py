@@ -108,7 +108,7 @@ def test_probabilities_of_many_classes_are_bounded_before_any_is_made(survey, as
     study = survey(limits=Limits(prediction_cells=5))
     path = f"/v1/models/{study.learn(**spec)['id']}/predictions"
     answer = study.owner("POST", path, json={"records": RECORDS})
-    assert_problem(answer, 413, "limit-exceeded", "2 classes are 6 numbers", "5 are allowed")
+    assert_problem(answer, 413, "limit-exceeded", "6 class probabilities")
     assert study.owner("POST", path, json={"records": RECORDS[:2]}).status_code == 200
 
 
